@@ -1,0 +1,1 @@
+"""Flat game trees, counterfactual-regret solvers, exact references and tabular policies."""

@@ -1,0 +1,1 @@
+"""Measured tables, plots and benchmarks."""

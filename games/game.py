@@ -1,0 +1,118 @@
+"""The contract of a game: a handful of pure functions over batches of states.
+
+A state is one row of a NumPy array whose dtype (and trailing shape) the game owns; it holds the whole
+history as far as anyone could ever need it. One history is a batch of one. The same functions serve a
+three-card toy and GuanDan, so everything above this file knows nothing else about games.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from games.ragged import Ragged
+
+__all__ = ["CHANCE", "TERMINAL", "Game", "GameError", "Infoset"]
+
+CHANCE = -1
+"""`player` at a state where chance acts."""
+TERMINAL = -2
+"""`player` at a state where the game is over."""
+
+
+class GameError(ValueError):
+    """Bad input to a game: the rule, the value received and what to do next."""
+
+
+@dataclass(frozen=True)
+class Infoset:
+    """One infoset, by its key and by the words that name it.
+
+    player: the seat whose infoset it is.
+    key: the `width` words of `Game.infoset_key`.
+    text: `Game.infoset_text` of any of its histories; `Game.parse_infoset` reads it back.
+    """
+
+    player: int
+    key: tuple[int, ...]
+    text: str
+
+
+@runtime_checkable
+class Game(Protocol):
+    """A finite game of perfect recall, zero-sum between two teams, over batches of states.
+
+    name: canonical game string, parameters included, that the registry reads back.
+    num_players: seats, counted from 0.
+    teams: for each seat, 0 or 1; all seats of a team receive the same payoff, and the two teams'
+        payoffs sum to zero. In a two-player game it is (0, 1).
+    payoff_range: smallest and largest payoff of any player at any terminal.
+    key_width: 64-bit words in an infoset key.
+    """
+
+    name: str
+    num_players: int
+    teams: tuple[int, ...]
+    payoff_range: tuple[float, float]
+    key_width: int
+
+    def root(self) -> NDArray:
+        """Return the initial state, a batch of one."""
+        ...
+
+    def player(self, states: NDArray) -> NDArray[np.int8]:
+        """Return who acts at each state, [n] int8: a seat, CHANCE or TERMINAL."""
+        ...
+
+    def actions(self, states: NDArray) -> Ragged:
+        """Return the legal actions of each state, in a fixed order that depends on the infoset alone.
+
+        Rows of terminal states are empty. At chance states these are the outcomes.
+        """
+        ...
+
+    def chance_probs(self, states: NDArray, actions: Ragged) -> NDArray[np.float64]:
+        """Return the probability of each action in `actions`, [m] float64, where chance acts; 1 elsewhere."""
+        ...
+
+    def step(self, states: NDArray, rows: NDArray[np.int64], actions: NDArray) -> NDArray:
+        """Return the states after `actions[j]` is taken at `states[rows[j]]`, [m]; `states` is unchanged."""
+        ...
+
+    def returns(self, states: NDArray) -> NDArray[np.float64]:
+        """Return the payoffs of terminal states, [n, num_players] float64."""
+        ...
+
+    def infoset_key(self, states: NDArray, player: int) -> NDArray[np.uint64]:
+        """Return what `player` knows at each state, [n, key_width] uint64, whoever is to act.
+
+        Equal keys if and only if `player` cannot tell the histories apart (its own actions and the
+        order of its observations included: perfect recall). Keys of different players may collide.
+        """
+        ...
+
+    def action_type(self, actions: NDArray) -> NDArray[np.int64]:
+        """Return the class that branch limits count by, [m] int64; small games give each action its own."""
+        ...
+
+    def action_text(self, state: NDArray, action: NDArray) -> str:
+        """Return one action in words; `state` is a single row. Unique among the actions of that state."""
+        ...
+
+    def state_text(self, state: NDArray) -> str:
+        """Return one history in words, hidden information included."""
+        ...
+
+    def infoset_text(self, state: NDArray, player: int) -> str:
+        """Return what `player` knows at this history in one line of words; unique per infoset and player."""
+        ...
+
+    def parse_infoset(self, text: str) -> Infoset:
+        """Return the infoset that `text` names.
+
+        Raises GameError with near matches if there is none.
+        """
+        ...

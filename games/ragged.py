@@ -1,0 +1,61 @@
+"""Ragged rows: one flat array of values and the offsets at which each row starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Ragged"]
+
+
+@dataclass(frozen=True, eq=False)
+class Ragged:
+    """Rows of unequal length, stored end to end.
+
+    offsets: [n + 1] int64; row i is `values[offsets[i]:offsets[i + 1]]`.
+    values: [m, ...] the entries of all rows; its dtype belongs to whoever made it.
+    Raises ValueError if the offsets do not start at 0, fall, or end elsewhere than at m.
+    """
+
+    offsets: NDArray[np.int64]
+    values: NDArray
+
+    def __post_init__(self) -> None:
+        offsets = self.offsets
+        if offsets.ndim != 1 or len(offsets) == 0 or offsets[0] != 0:
+            raise ValueError("Ragged: offsets must be a 1-D array that starts with 0")
+        if offsets[-1] != len(self.values) or np.any(offsets[1:] < offsets[:-1]):
+            raise ValueError(
+                f"Ragged: offsets must rise to the number of values, {len(self.values)}; "
+                f"the last is {offsets[-1]}"
+            )
+
+    @classmethod
+    def from_counts(cls, counts: NDArray, values: NDArray) -> Ragged:
+        """Return the ragged rows whose i-th row holds `counts[i]` of `values`."""
+        offsets = np.zeros(len(counts) + 1, np.int64)
+        np.cumsum(counts, out=offsets[1:])
+        return cls(offsets, values)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.offsets) - 1
+
+    def __getitem__(self, row: int) -> NDArray:
+        """Return the values of one row (a view)."""
+        if not -len(self) <= row < len(self):
+            raise IndexError(f"Ragged: row must be in [0, {len(self)}); got {row}")
+        row %= len(self)
+        return self.values[self.offsets[row] : self.offsets[row + 1]]
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """[n] int64, the length of each row."""
+        return np.diff(self.offsets)
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """[m] int64, the row that each value belongs to."""
+        return np.repeat(np.arange(len(self), dtype=np.int64), self.counts)

@@ -1,0 +1,1 @@
+"""Generative subgame solving: knowledge, generation, gadgets, search, agents and the command line."""
