@@ -275,7 +275,7 @@ def _expand(
     start: int,
     out: _Arrays,
 ) -> tuple[_Level, NDArray[np.int32]]:
-    """Return the next level and the number of children of each node; frozen nodes turn to chance in `player`."""
+    """Return the next level and each node's number of children; in `player`, frozen nodes turn to chance."""
     n = len(level.states)
     open_rows = np.flatnonzero(player != TERMINAL)
     states = level.states if len(open_rows) == n else level.states[open_rows]
@@ -325,9 +325,8 @@ def _expand(
     counts[open_rows] = np.bincount(rows, minlength=len(open_rows))
     childless = open_rows[counts[open_rows] == 0]
     if len(childless):
-        raise InvalidTree(
-            f"{game.name}: a history without actions is not terminal: {game.state_text(level.states[childless[0]])}"
-        )
+        history = game.state_text(level.states[childless[0]])
+        raise InvalidTree(f"{game.name}: a history without actions must be terminal; got {history}")
     depth = level.depth[open_rows] + (game.player(states) >= 0)
     nxt = _Level(
         states=game.step(states, rows, values),

@@ -1,0 +1,38 @@
+"""What search asks of a blueprint: action values, action probabilities and state values, in batches."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+from numpy.typing import NDArray
+
+from games.game import Game
+from games.ragged import Ragged
+
+__all__ = ["Blueprint"]
+
+
+@runtime_checkable
+class Blueprint(Protocol):
+    """A strategy for every seat with a value attached: tabular or neural, on any game.
+
+    All three answer from what `player` knows at each state (its infoset), never from the hidden rest.
+    Values are payoffs to `player`, on the game's own scale (`Game.payoff_range`).
+    """
+
+    name: str
+
+    def q(self, game: Game, states: NDArray, player: int, actions: Ragged) -> NDArray:
+        """Return the value to `player` of each action in `actions`, [m] float64, when play goes on by it.
+
+        states: [n] states at which `player` acts; actions: one row of legal actions per state.
+        """
+        ...
+
+    def policy(self, game: Game, states: NDArray, player: int, actions: Ragged) -> NDArray:
+        """Return the probability of each action in `actions`, [m] float64; each row sums to 1."""
+        ...
+
+    def value(self, game: Game, states: NDArray, player: int) -> NDArray:
+        """Return the value to `player` of each state, [n] float64, whoever is to act."""
+        ...
