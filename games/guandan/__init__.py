@@ -1,0 +1,1 @@
+"""GuanDan: cards, combinations, legal moves and the round, as batched kernels."""
