@@ -1,0 +1,94 @@
+"""Infosets by name: listing them level by level, reading one back, and near matches when that fails."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from games.game import CHANCE, Game, GameError, Infoset
+
+__all__ = ["decision_infosets", "find_infoset", "infoset_at", "normal_text", "unknown_infoset"]
+
+MAX_STATES = 4_000_000
+"""Histories after which a listing gives up: well past the largest research game (1.9 million)."""
+
+
+def normal_text(text: str) -> str:
+    """Return the text in lower case with single spaces, which is how names of infosets are compared."""
+    spaced = re.sub(r"\s*([|,:])\s*", r" \1 ", text)
+    return " ".join(spaced.lower().split())
+
+
+def infoset_at(game: Game, state: np.ndarray, player: int) -> Infoset:
+    """Return what `player` knows at one history, a batch of one or a single row."""
+    batch = np.atleast_1d(state) if state.dtype.names else state
+    words = game.infoset_key(batch, player)[0]
+    return Infoset(player, tuple(int(word) for word in words), game.infoset_text(batch[0], player))
+
+
+def decision_infosets(
+    game: Game, *, player: int | None = None, max_states: int = MAX_STATES
+) -> Iterator[Infoset]:
+    """Yield every infoset at which someone decides, shallow ones first, each once.
+
+    player: only this seat's, or everyone's.
+    max_states: GameError is raised once more histories than this have been visited. The tree is grown one
+        level at a time as infosets are asked for, so the first few are cheap in any game.
+    """
+    states = game.root()
+    seen: set[tuple[int, tuple[int, ...]]] = set()
+    visited = 0
+    while len(states):
+        visited += len(states)
+        if visited > max_states:
+            raise GameError(
+                f"{game.name}: infosets can be listed in games of up to {max_states:,} histories; "
+                "this one has more; ask for fewer infosets or a smaller game"
+            )
+        players = game.player(states)
+        for seat in range(game.num_players) if player is None else (player,):
+            acting = np.flatnonzero(players == seat)
+            if len(acting) == 0:
+                continue
+            keys, first = np.unique(game.infoset_key(states[acting], seat), axis=0, return_index=True)
+            for index in np.argsort(first, kind="stable"):
+                name = (seat, tuple(int(word) for word in keys[index]))
+                if name not in seen:
+                    seen.add(name)
+                    row = acting[first[index]]
+                    yield Infoset(seat, name[1], game.infoset_text(states[row], seat))
+        states = states[players >= CHANCE]
+        actions = game.actions(states)
+        states = game.step(states, actions.rows, actions.values)
+
+
+def find_infoset(game: Game, text: str, *, max_states: int = MAX_STATES) -> Infoset:
+    """Return the decision infoset that `text` names, by searching the whole game.
+
+    Case and spacing do not matter. Raises GameError with near matches if there is none. Meant for games
+    that cannot read their own texts directly; it costs a walk over the tree.
+    """
+    wanted = normal_text(text)
+    for infoset in decision_infosets(game, max_states=max_states):
+        if normal_text(infoset.text) == wanted:
+            return infoset
+    raise unknown_infoset(game, text, max_states=max_states)
+
+
+def unknown_infoset(game: Game, text: str, *, max_states: int = MAX_STATES) -> GameError:
+    """Return the error for a text that names no infoset of the game, with the nearest texts that do."""
+    wanted = normal_text(text)
+    named = re.match(r"p(\d+)\b", wanted)
+    player = int(named[1]) if named and int(named[1]) < game.num_players else None
+    texts: dict[str, str] = {}
+    try:
+        for infoset in decision_infosets(game, player=player, max_states=max_states):
+            texts[normal_text(infoset.text)] = infoset.text
+    except GameError:
+        pass  # a game too large to list: the nearest among its shallow infosets still show the form
+    near = difflib.get_close_matches(wanted, texts, n=3, cutoff=0.4) or list(texts)[:2]
+    hints = " or ".join(f'"{texts[match]}"' for match in near)
+    return GameError(f'{game.name}: no infoset is called "{text.strip()}"; did you mean {hints}?')
