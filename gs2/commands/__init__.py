@@ -1,0 +1,1 @@
+"""The commands behind `gs2`, one file for each group of them; heavy imports happen inside."""
