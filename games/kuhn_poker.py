@@ -46,6 +46,7 @@ FOLDED = np.array([BETTING + LINES.index("bp"), BETTING + LINES.index("pbp")])
 class KuhnPoker(TwoPlayerGame):
     """Kuhn poker with `cards` ranks. Chance deals player 0's card, then player 1's."""
 
+    summary = "one card each, one bet: the smallest game with bluffing"
     parameters = (CARDS,)
     payoff_range = (-2.0, 2.0)
 

@@ -1,0 +1,160 @@
+"""Games by name: `load_game("liars_dice(sides=6)")`, what there is to load, and what can be varied."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from games.game import Game, GameError
+from games.parameters import Parameter
+
+__all__ = ["PRESETS", "RESEARCH_GAMES", "GameSpec", "game_spec", "game_specs", "load_game", "register_game"]
+
+PRESETS = {
+    "liars_dice_5": "liars_dice(sides=5)",
+    "liars_dice_6": "liars_dice(sides=6)",
+    "liars_dice_6_reset_quantity": "liars_dice(sides=6,bidding=reset-quantity)",
+    "liars_dice_7": "liars_dice(sides=7)",
+    "liars_dice_7_reset_quantity": "liars_dice(sides=7,bidding=reset-quantity)",
+    **{
+        f"goofspiel_{cards}_{order}_3{suffix}": (
+            f"goofspiel(cards={cards},turns=3,points_order={order},returns={returns})"
+        )
+        for cards, order in ((5, "random"), (10, "ascending"), (12, "ascending"))
+        for suffix, returns in (("", "point_difference"), ("_win_loss", "win_loss"))
+    },
+}
+"""Short names of the games that the literature measures on, each for a game string."""
+
+RESEARCH_GAMES = (
+    "leduc_poker",
+    "liars_dice_6",
+    "liars_dice_7",
+    "goofspiel_5_random_3",
+    "goofspiel_10_ascending_3",
+    "goofspiel_12_ascending_3",
+)
+"""The six research games, by registered name or preset."""
+
+OPENSPIEL = "openspiel:"
+
+
+@dataclass(frozen=True)
+class GameSpec:
+    """A game that can be loaded by name.
+
+    name: what a game string starts with.
+    summary: one line about it.
+    parameters: what may follow in parentheses, `name(parameter=value,…)`.
+    make: the constructor; it takes each parameter as a keyword and raises GameError on a bad value.
+    """
+
+    name: str
+    summary: str
+    parameters: tuple[Parameter, ...]
+    make: Callable[..., Game]
+
+
+_BUILT_IN = {
+    "kuhn_poker": "games.kuhn_poker:KuhnPoker",
+    "leduc_poker": "games.leduc_poker:LeducPoker",
+    "liars_dice": "games.liars_dice:LiarsDice",
+    "goofspiel": "games.goofspiel:Goofspiel",
+}
+"""Where each game lives; the module is imported when the game is first asked for."""
+_registered: dict[str, GameSpec] = {}
+
+
+def register_game(spec: GameSpec) -> None:
+    """Make a game loadable by name, for this process. Raises GameError if the name is taken."""
+    if spec.name in _BUILT_IN or spec.name in _registered or spec.name in PRESETS:
+        raise GameError(f"register_game: a name must be new; {spec.name!r} is taken; choose another")
+    _registered[spec.name] = spec
+
+
+def game_spec(name: str) -> GameSpec:
+    """Return the game registered under `name`; raise GameError with near matches if there is none."""
+    if name in _registered:
+        return _registered[name]
+    if name in _BUILT_IN:
+        module, attribute = _BUILT_IN[name].split(":")
+        game = getattr(importlib.import_module(module), attribute)
+        _registered[name] = GameSpec(name, game.summary, game.parameters, game)
+        return _registered[name]
+    names = sorted({*_BUILT_IN, *_registered, *PRESETS})
+    there = ", ".join(dict.fromkeys((*_BUILT_IN, *_registered)))
+    raise GameError(f'no game is called "{name}"{_near(name, names)} There are {there}, and openspiel:NAME')
+
+
+def game_specs() -> tuple[GameSpec, ...]:
+    """Return every registered game, simplest first."""
+    return tuple(game_spec(name) for name in (*_BUILT_IN, *(n for n in _registered if n not in _BUILT_IN)))
+
+
+def load_game(text: str, *, general_sum: bool = False) -> Game:
+    """Return the game that a game string names.
+
+    text: a registered name, with parameters in parentheses or without (`leduc_poker`,
+        `liars_dice(sides=5,wild=false)`), a preset (`goofspiel_10_ascending_3`), or `openspiel:` followed by
+        a game string of OpenSpiel's.
+    general_sum: also allow a game whose payoffs do not sum to zero; nothing here can solve those.
+    Raises GameError if the name, a parameter or a value is not one of ours, with near matches.
+    """
+    stripped = text.strip()
+    if stripped.lower().startswith(OPENSPIEL):
+        from games.openspiel import OpenSpielGame
+
+        return OpenSpielGame(stripped[len(OPENSPIEL) :])
+    name, words = _split(PRESETS.get(stripped.lower(), stripped))
+    if name in PRESETS:
+        raise GameError(f"{name}: a preset takes no parameters; write {PRESETS[name]} and change that")
+    spec = game_spec(name)
+    game = spec.make(**_values(spec, words))
+    if not general_sum and not getattr(game, "zero_sum", True):
+        raise GameError(
+            f"{game.name}: payoffs must sum to zero to be solved; these do not; "
+            "choose other returns, or load it with general_sum=True to play it only"
+        )
+    return game
+
+
+def _split(text: str) -> tuple[str, list[str]]:
+    """Return the name and the `key=value` words of a game string."""
+    name, bracket, rest = text.partition("(")
+    if bracket and not rest.rstrip().endswith(")"):
+        raise GameError(
+            f'a game string must look like name(parameter=value,…); got "{text}"; close the bracket'
+        )
+    inside = rest.rstrip()[:-1].strip()
+    return name.strip().lower(), [word.strip() for word in inside.split(",")] if inside else []
+
+
+def _values(spec: GameSpec, words: Iterable[str]) -> dict[str, Any]:
+    """Return the parsed parameters, by their own names."""
+    known = {alias: p for p in spec.parameters for alias in (p.name, *p.aliases)}
+    values: dict[str, Any] = {}
+    for word in words:
+        key, equals, value = (part.strip() for part in word.partition("="))
+        if not equals:
+            raise GameError(f'{spec.name}: a parameter must look like name=value; got "{word}"')
+        if key.lower() not in known:
+            names = [p.name for p in spec.parameters]
+            raise GameError(
+                f'{spec.name}: no parameter is called "{key}"{_near(key, known)} It has {", ".join(names)}'
+            )
+        parameter = known[key.lower()]
+        if parameter.name in values:
+            raise GameError(
+                f"{spec.name}: {parameter.name} must be given once; got it twice in one game string"
+            )
+        values[parameter.name] = parameter.parse(spec.name, value)
+    return values
+
+
+def _near(word: str, names: Iterable[str]) -> str:
+    """Return "; did you mean …?" for the closest names, or a full stop."""
+    near = difflib.get_close_matches(word.lower(), list(names), n=2, cutoff=0.5)
+    return f"; did you mean {' or '.join(near)}?" if near else "."
