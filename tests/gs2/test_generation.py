@@ -1,0 +1,90 @@
+"""Generation functions against brute force, the printed dynamic programme and their own contract."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gs2.generation import (
+    GENERATORS,
+    GenerationError,
+    check_generator,
+    cluster_histories,
+    diverse_histories,
+    diverse_subset,
+    gap_cost,
+    generator,
+)
+from tests.reference.diverse import diverse_subset_as_printed, diverse_subset_by_brute_force
+
+ROUNDING = 1e-12
+
+
+@given(
+    st.lists(st.floats(-10, 10, allow_nan=False).map(lambda x: round(x, 1)), min_size=3, max_size=10),
+    st.integers(2, 8),
+)
+@settings(max_examples=150, deadline=None)
+def test_the_diverse_subset_costs_as_little_as_the_best_of_all_subsets(values, k):
+    values = np.array(values)
+    k = min(k, len(values) - 1)
+    chosen = diverse_subset(values, k)
+    assert len(set(chosen.tolist())) == k
+    assert gap_cost(values, chosen) == pytest.approx(
+        diverse_subset_by_brute_force(values, k), rel=ROUNDING, abs=ROUNDING
+    )
+
+
+@pytest.mark.parametrize("m, k", [(50, 2), (50, 7), (301, 10), (1000, 10), (1000, 333), (64, 63)])
+def test_the_diverse_subset_costs_exactly_what_the_printed_programme_finds(m, k):
+    values = np.random.default_rng(m + k).normal(size=m).round(2)
+    ours = np.sort(values[diverse_subset(values, k)])
+    printed = np.sort(values)[diverse_subset_as_printed(values, k)]
+    assert np.sum(np.diff(ours) ** 2) == pytest.approx(np.sum(np.diff(printed) ** 2), rel=ROUNDING)
+
+
+def test_both_extremes_are_kept_and_one_choice_falls_in_the_middle():
+    values = np.array([3.0, -1.0, 7.0, 2.9, 3.2])
+    assert set(values[diverse_subset(values, 2)]) == {-1.0, 7.0}
+    assert values[diverse_subset(values, 1)].tolist() == [3.0]
+    assert sorted(diverse_subset(values, 9).tolist()) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_every_generator_keeps_the_contract(name):
+    check_generator(generator(name), np.random.default_rng(5))
+
+
+def test_the_contract_check_catches_a_generator_that_repeats_itself():
+    def broken(values, weights, k, rng):
+        return np.zeros(min(k, len(values)), np.int64)
+
+    with pytest.raises(AssertionError, match="distinct"):
+        check_generator(broken, np.random.default_rng(0))
+
+
+def test_histories_of_no_weight_are_chosen_last():
+    values = np.array([-5.0, 0.0, 1.0, 2.0, 9.0])
+    weights = np.array([0.0, 1.0, 1.0, 1.0, 0.0])
+    chosen = diverse_histories(values, weights, 2, np.random.default_rng(0))
+    assert values[chosen].tolist() == [0.0, 2.0]
+    assert len(diverse_histories(values, weights, 4, np.random.default_rng(0))) == 4
+
+
+def test_clusters_keep_one_history_of_each_clump_of_vectors():
+    rng = np.random.default_rng(2)
+    centres = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0]])
+    values = np.concatenate([c + 0.1 * rng.normal(size=(6, 2)) for c in centres])
+    chosen = cluster_histories(values, np.ones(18), 3, rng)
+    assert (chosen // 6).tolist() == [0, 1, 2]
+
+
+def test_bad_input_names_the_rule_and_the_value():
+    with pytest.raises(GenerationError, match="at least 1; got 0"):
+        diverse_subset(np.array([1.0, 2.0]), 0)
+    with pytest.raises(GenerationError, match="clusters"):
+        diverse_histories(np.zeros((4, 2)), np.ones(4), 2, np.random.default_rng(0))
+    with pytest.raises(GenerationError, match="one of all, random"):
+        generator("nearest")
