@@ -1,0 +1,166 @@
+"""`gs2 games` and `gs2 infosets`: what there is to solve, and how its infosets are called."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gs2.commands.common import GAME, number, print_json, stdout
+
+if TYPE_CHECKING:
+    from games.game import Game, Infoset
+
+__all__ = ["games", "infosets"]
+
+
+@click.command()
+@click.argument("game", type=GAME, required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print what the tables show as JSON.")
+def games(game: Game | None, as_json: bool) -> None:
+    """List the games, their parameters and sizes; with GAME, grow that one and count.
+
+    GAME is a game string such as leduc_poker, "liars_dice(sides=5)", a preset such as
+    goofspiel_10_ascending_3, or openspiel:NAME where that extra is installed.
+    """
+    if game is not None:
+        _describe(game, as_json)
+        return
+    from rich.table import Table
+
+    from games.registry import PRESETS, RESEARCH_GAMES, game_specs
+
+    specs = game_specs()
+    sizes: dict[str, Any] = json.loads((files("games") / "research_games.json").read_text())
+    if as_json:
+        print_json(
+            {
+                "games": [
+                    {
+                        "name": spec.name,
+                        "summary": spec.summary,
+                        "parameters": [
+                            {
+                                "name": p.name,
+                                "rule": p.rule,
+                                "default": p.format(p.default),
+                                "doc": p.doc,
+                            }
+                            for p in spec.parameters
+                        ],
+                    }
+                    for spec in specs
+                ],
+                "presets": {name: {"game": text, **sizes.get(name, {})} for name, text in PRESETS.items()},
+            }
+        )
+        return
+    console = stdout()
+    table = Table(title="Games", title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("game", "parameter", "is", "default", "meaning"):
+        table.add_column(heading, overflow="fold")
+    for spec in specs:
+        table.add_row(f"[bold]{spec.name}[/bold]", "", "", "", spec.summary)
+        for p in spec.parameters:
+            table.add_row("", p.name, p.rule, p.format(p.default), p.doc)
+    console.print(table)
+    console.print()
+    table = Table(
+        title="Research games, by short name (* the six of the paper)",
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+        padding=(0, 2, 0, 0),
+    )
+    table.add_column("preset")
+    for heading in ("histories", "terminals", "infosets", "payoffs", "value", "uniform expl."):
+        table.add_column(heading, justify="right")
+    for name, row in sizes.items():
+        low, high = row["payoff_range"]
+        table.add_row(
+            ("*" if name in RESEARCH_GAMES else " ") + name,
+            f"{row['histories']:,}",
+            f"{row['terminals']:,}",
+            " + ".join(f"{n:,}" for n in row["infosets"]),
+            f"{low:g} … {high:g}",
+            number(row["value"], 6) if "value" in row else "",
+            number(row["uniform_exploitability"]),
+        )
+    console.print(table)
+    console.print(
+        "\nvalue: of the game to player 0; uniform expl.: exploitability (NashConv / 2) of uniform play."
+        '\nTry: gs2 infosets leduc_poker    gs2 solve    gs2 games "liars_dice(sides=4)"',
+        soft_wrap=True,
+    )
+
+
+def _describe(game: Game, as_json: bool) -> None:
+    import numpy as np
+
+    from cfr.tree import grow
+    from games.game import CHANCE
+
+    tree = grow(game, keep_states=False)
+    row: dict[str, Any] = {
+        "game": game.name,
+        "players": game.num_players,
+        "teams": list(game.teams),
+        "histories": tree.n_nodes,
+        "terminals": len(tree.terminal),
+        "chance_histories": int((tree.player == CHANCE).sum()),
+        "infosets": np.bincount(tree.infoset_player, minlength=game.num_players).tolist(),
+        "actions": tree.n_slots,
+        "most_actions": int(tree.n_children.max()),
+        "depth": len(tree.level_offsets) - 2,
+        "payoff_range": [float(tree.returns.min()), float(tree.returns.max())],
+    }
+    if as_json:
+        print_json(row)
+        return
+    console = stdout()
+    console.print(f"[bold]{game.name}[/bold]")
+    for name, value in row.items():
+        if name != "game":
+            between = " to " if name == "payoff_range" else " + " if name == "infosets" else " "
+            shown = between.join(f"{v:,}" for v in (value if isinstance(value, list) else [value]))
+            console.print(f"  {name.replace('_', ' '):17} {shown}")
+
+
+@click.command()
+@click.argument("game", type=GAME)
+@click.option("--player", type=click.IntRange(min=0), help="Only infosets of this seat.")
+@click.option("--grep", metavar="TEXT", help="Only infosets whose text matches this regular expression.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=40, show_default=True, help="Stop after this many."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+def infosets(game: Game, player: int | None, grep: str | None, limit: int, as_json: bool) -> None:
+    """Name the infosets of GAME as `gs2 solve --infoset` reads them, shallow ones first."""
+    from games.game import GameError
+    from games.infosets import decision_infosets
+
+    if player is not None and player >= game.num_players:
+        raise GameError(f"{game.name}: player must be in [0, {game.num_players - 1}]; got {player}")
+    try:
+        pattern = re.compile(grep or "", re.IGNORECASE)
+    except re.error as error:
+        raise GameError(f"--grep must be a regular expression; got {grep!r} ({error}); escape it") from None
+    found: list[Infoset] = list(
+        itertools.islice(
+            (i for i in decision_infosets(game, player=player) if pattern.search(i.text)), limit + 1
+        )
+    )
+    more, found = len(found) > limit, found[:limit]
+    if as_json:
+        print_json([{"player": i.player, "text": i.text, "key": [str(w) for w in i.key]} for i in found])
+        return
+    for infoset in found:
+        click.echo(infoset.text)
+    if more:
+        click.echo(f"… and more; narrow with --grep, or raise --limit (now {limit})", err=True)
+    elif not found:
+        click.echo("no infoset matches", err=True)
