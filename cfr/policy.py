@@ -1,0 +1,285 @@
+"""Tabular policies: one probability per (infoset, action) slot, saved with the game they belong to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cfr.tree import FlatTree
+from games.ragged import Ragged
+
+__all__ = [
+    "Policy",
+    "PolicyError",
+    "load_policy",
+    "load_state",
+    "save_policy",
+    "tabular_policy",
+    "uniform_policy",
+]
+
+FORMAT = 1
+SUM_TOLERANCE = 1e-6
+_MAGIC = "gs2-policy"
+
+
+class PolicyError(ValueError):
+    """A policy, or a policy file, that does not fit: the rule, the value received and the next step."""
+
+
+def uniform_policy(tree: FlatTree) -> NDArray[np.float64]:
+    """Return equal probabilities at every infoset, [n_slots] float64."""
+    sizes = np.diff(tree.infoset_offset)
+    return np.repeat(1.0 / sizes, sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class Policy:
+    """Action probabilities of every infoset of a game, found by infoset key.
+
+    game: canonical game string.
+    probs: [n_slots] float64; the actions of infoset s are `infoset_offset[s]:infoset_offset[s + 1]`, in the
+        game's order.
+    infoset_player: [I] int8; infoset_offset: [I + 1] int64; infoset_key: [I, key width] uint64.
+    note: how it was made, in words.
+    """
+
+    game: str
+    probs: NDArray[np.float64]
+    infoset_player: NDArray[np.int8]
+    infoset_offset: NDArray[np.int64]
+    infoset_key: NDArray[np.uint64]
+    note: str = ""
+
+    def validate(self) -> Policy:
+        """Return self if the arrays hold together and every infoset's probabilities sum to 1.
+
+        Raises PolicyError naming the first rule that is broken.
+        """
+        offset = self.infoset_offset
+        n = len(self.infoset_player)
+        if len(offset) != n + 1 or offset[0] != 0 or self.infoset_key.shape[:1] != (n,):
+            raise PolicyError("policy: offsets, players and keys must agree on the number of infosets")
+        if self.probs.shape != (int(offset[-1]),):
+            raise PolicyError(
+                f"policy: probs must have one entry per slot, {int(offset[-1])}; got shape {self.probs.shape}"
+            )
+        if n and (np.any(np.diff(offset) < 1) or not np.all(self.probs >= 0)):
+            raise PolicyError("policy: every infoset needs actions, with probabilities of at least 0")
+        if n:
+            sums = np.add.reduceat(self.probs, offset[:-1])
+            worst = int(np.argmax(np.abs(sums - 1)))
+            if not abs(sums[worst] - 1) <= SUM_TOLERANCE:
+                raise PolicyError(
+                    f"policy: probabilities of an infoset must sum to 1; infoset {worst} sums to "
+                    f"{sums[worst]:g}"
+                )
+        return self
+
+    @property
+    def n_infosets(self) -> int:
+        """Return the number of infosets, over all players."""
+        return len(self.infoset_player)
+
+    @cached_property
+    def digest(self) -> str:
+        """Return a fingerprint of the game's infosets: their players, keys and numbers of actions, in order."""
+        return _digest(self.infoset_player, self.infoset_offset, self.infoset_key)
+
+    @cached_property
+    def _index(self) -> tuple[NDArray, NDArray[np.int64]]:
+        rows = _rows(self.infoset_key, self.infoset_player)
+        order = np.argsort(rows, kind="stable")
+        return rows[order], order
+
+    def find(self, keys: NDArray[np.uint64], player: int) -> NDArray[np.int64]:
+        """Return the number of the infoset with each key, [n] int64; -1 where there is none.
+
+        keys: [n, key width] uint64, as `Game.infoset_key` returns them for `player`.
+        """
+        keys = np.ascontiguousarray(keys, np.uint64)
+        if keys.ndim != 2 or keys.shape[1] != self.infoset_key.shape[1]:
+            raise PolicyError(
+                f"policy: keys must be [n, {self.infoset_key.shape[1]}]; got shape {keys.shape}; "
+                f"this policy is for {self.game}"
+            )
+        if self.n_infosets == 0:
+            return np.full(len(keys), -1, np.int64)
+        wanted = _rows(keys, np.full(len(keys), player, np.int8))
+        known, order = self._index
+        at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        return np.where(known[at] == wanted, order[at], -1)
+
+    def at(self, keys: NDArray[np.uint64], player: int) -> Ragged:
+        """Return the action probabilities of each infoset, one row per key.
+
+        Raises PolicyError for a key that the policy does not know.
+        """
+        infoset = self.find(keys, player)
+        if np.any(infoset < 0):
+            row = int(np.argmax(infoset < 0))
+            raise PolicyError(
+                f"policy: player {player} must have an infoset with key {keys[row].tolist()}; "
+                f"this policy for {self.game} has none; was it made for these parameters?"
+            )
+        counts = np.diff(self.infoset_offset)[infoset]
+        rows = Ragged.from_counts(counts, np.zeros(int(counts.sum()), np.int64))
+        within = np.arange(len(rows.values)) - np.repeat(rows.offsets[:-1], counts)
+        return Ragged(rows.offsets, self.probs[np.repeat(self.infoset_offset[infoset], counts) + within])
+
+    def on(self, tree: FlatTree, game: str | None = None) -> NDArray[np.float64]:
+        """Return the probabilities on the slots of a tree of the same game, [n_slots] float64.
+
+        The tree may be a subgame or number its infosets otherwise. game: its name, to check.
+        Raises PolicyError if it is another game's.
+        """
+        if game is not None and game != self.game:
+            raise PolicyError(
+                f"policy: it must belong to {game}; got one for {self.game}; "
+                "make one with `gs2 blueprint` for this game"
+            )
+        if self.digest == _digest(tree.infoset_player, tree.infoset_offset, tree.infoset_key):
+            return self.probs.copy()
+        out = np.empty(tree.n_slots)
+        counts = np.diff(tree.infoset_offset)
+        for player in np.unique(tree.infoset_player):
+            mine = np.flatnonzero(tree.infoset_player == player)
+            found = self.at(tree.infoset_key[mine], int(player))
+            if np.any(found.counts != counts[mine]):
+                raise PolicyError(
+                    f"policy: infosets must have the tree's numbers of actions; this policy for {self.game} "
+                    "differs; was the tree branch-limited, or made with other parameters?"
+                )
+            slots = np.repeat(tree.infoset_offset[mine] - found.offsets[:-1], counts[mine])
+            out[slots + np.arange(len(found.values))] = found.values
+        return out
+
+
+def tabular_policy(
+    game: str, tree: FlatTree, probs: NDArray[np.float64] | None = None, note: str = ""
+) -> Policy:
+    """Return the policy with these probabilities on the tree's slots (uniform by default).
+
+    Raises PolicyError if they do not fit the tree or do not sum to 1 at an infoset.
+    """
+    return Policy(
+        game=game,
+        probs=uniform_policy(tree) if probs is None else np.array(probs, np.float64),
+        infoset_player=tree.infoset_player,
+        infoset_offset=tree.infoset_offset,
+        infoset_key=tree.infoset_key,
+        note=note,
+    ).validate()
+
+
+def save_policy(path: str | Path, policy: Policy, state: Mapping[str, Any] | None = None) -> None:
+    """Write a policy, and the state of an unfinished run with it, as one .npz without pickles.
+
+    state: `Solver.state_dict()`. The file appears whole or not at all; its suffix is kept as given.
+    """
+    path = Path(path)
+    meta = {
+        "magic": _MAGIC,
+        "format": FORMAT,
+        "game": policy.game,
+        "note": policy.note,
+        "digest": policy.digest,
+        "n_infosets": policy.n_infosets,
+        "n_slots": len(policy.probs),
+    }
+    arrays = {
+        "probs": policy.probs,
+        "infoset_player": policy.infoset_player,
+        "infoset_offset": policy.infoset_offset,
+        "infoset_key": policy.infoset_key,
+    }
+    if state is not None:
+        meta["state"] = {k: v for k, v in state.items() if not isinstance(v, np.ndarray)}
+        arrays |= {f"state_{k}": v for k, v in state.items() if isinstance(v, np.ndarray)}
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez_compressed(file, meta=np.array(json.dumps(meta)), **arrays)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def load_policy(path: str | Path, game: str | None = None) -> Policy:
+    """Return the policy in a file.
+
+    game: canonical name of the game it must belong to.
+    Raises PolicyError for a file that is no policy, a newer format, damage or another game;
+    FileNotFoundError if there is none.
+    """
+    meta, arrays = _read(path)
+    if game is not None and meta["game"] != game:
+        raise PolicyError(
+            f"{path}: the policy must belong to {game}; it is for {meta['game']}; "
+            f"make one with `gs2 blueprint '{game}'`"
+        )
+    names = ("probs", "infoset_player", "infoset_offset", "infoset_key")
+    try:
+        policy = Policy(game=meta["game"], note=meta["note"], **{name: arrays[name] for name in names})
+    except KeyError as missing:
+        raise PolicyError(f"{path}: a policy file must hold {missing}; make it again") from None
+    if policy.digest != meta["digest"]:
+        raise PolicyError(f"{path}: the infosets do not match the file's fingerprint; make it again")
+    return policy.validate()
+
+
+def load_state(path: str | Path) -> dict[str, Any] | None:
+    """Return the state of the unfinished run in a policy file, for `Solver.load_state_dict`; None without one.
+
+    Raises PolicyError as `load_policy`.
+    """
+    meta, arrays = _read(path)
+    if "state" not in meta:
+        return None
+    prefix = "state_"
+    saved = {name[len(prefix) :]: value for name, value in arrays.items() if name.startswith(prefix)}
+    return {**meta["state"], **saved}
+
+
+def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray]]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            meta = json.loads(str(file["meta"]))
+            arrays = {name: file[name] for name in file.files if name != "meta"}
+        if meta["magic"] != _MAGIC:
+            raise KeyError("magic")
+    except (KeyError, TypeError, AttributeError, ValueError, zipfile.BadZipFile, EOFError) as error:
+        raise PolicyError(
+            f"{path}: must be a policy saved by gs2; it cannot be read as one ({type(error).__name__}); "
+            "make one with `gs2 blueprint`"
+        ) from None
+    if meta["format"] != FORMAT:
+        raise PolicyError(f"{path}: policy format must be {FORMAT}; got {meta['format']}; make it again")
+    return meta, arrays
+
+
+def _digest(players: NDArray, offsets: NDArray, keys: NDArray) -> str:
+    digest = hashlib.sha256(repr(keys.shape).encode())
+    for array, dtype in ((players, "<i1"), (offsets, "<i8"), (keys, "<u8")):
+        digest.update(np.ascontiguousarray(array, dtype).tobytes())
+    return digest.hexdigest()
+
+
+def _rows(keys: NDArray[np.uint64], players: NDArray[np.int8]) -> NDArray:
+    """Return each (player, key) as one sortable scalar of raw bytes, [n]."""
+    table = np.empty((len(keys), keys.shape[1] + 1), ">u8")
+    table[:, 0] = players
+    table[:, 1:] = keys
+    return table.view(np.dtype((np.void, table.itemsize * table.shape[1])))[:, 0]

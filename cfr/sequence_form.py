@@ -1,0 +1,286 @@
+"""The sequence form of a tree in which two seats decide: a treeplex each and one sparse payoff matrix.
+
+A sequence is what one player has done so far: the empty sequence 0, or an action at one of its infosets.
+Chance and the weights of the roots are folded into the payoffs, so a full game, a subgame and a gadget
+are all the same object to a solver. Source: Koller, Megiddo and von Stengel 1996.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from cfr.tree import FlatTree, InvalidTree
+from games.game import Game
+
+__all__ = ["ImperfectRecall", "SequenceForm", "Treeplex", "sequence_form"]
+
+ZERO_SUM_TOLERANCE = 1e-9
+"""Largest sum of the two sides' payoffs at a leaf, as a share of the largest payoff."""
+
+
+class ImperfectRecall(InvalidTree):
+    """An infoset whose histories follow different own actions: its player has forgotten something."""
+
+
+@dataclass(frozen=True, eq=False)
+class Treeplex:
+    """The decisions of one player: I infosets and S sequences, sequence 0 empty, parents before children.
+
+    player: the seat.
+    infoset: [I] int32, number of the infoset in the tree.
+    start: [I + 1] int32; the actions of infoset i are the sequences `start[i]:start[i + 1]`.
+    parent: [I] int32, the sequence that leads to the infoset.
+    slot: [S] int64, slot of the sequence in the tree; -1 for the empty sequence.
+    """
+
+    player: int
+    infoset: NDArray[np.int32]
+    start: NDArray[np.int32]
+    parent: NDArray[np.int32]
+    slot: NDArray[np.int64]
+
+    @property
+    def n_infosets(self) -> int:
+        """Return I."""
+        return len(self.parent)
+
+    @property
+    def n_sequences(self) -> int:
+        """Return S, the empty sequence included."""
+        return len(self.slot)
+
+
+@dataclass(frozen=True, eq=False)
+class SequenceForm:
+    """Two treeplexes and the payoffs of pairs of sequences, in compressed rows; E entries.
+
+    sides: the treeplexes of the row player (side 0, team 0) and the column player (side 1).
+    row_start: [S0 + 1] int64; the entries of row r are `row_start[r]:row_start[r + 1]`.
+    column: [E] int32, rising within each row.
+    payoff: [E] float64, payoff to side 0 times the probability of chance and the weight of the root,
+        summed over the leaves of the pair; never 0.
+    n_slots: slots of the tree, those of both sides; policies are [n_slots] float64.
+    n_leaves: leaves of the tree that were folded into the entries.
+    total_weight: what the weights of the roots sum to; values are sums over roots, not means.
+    payoff_scale: largest absolute payoff at any leaf, before weights.
+    """
+
+    sides: tuple[Treeplex, Treeplex]
+    row_start: NDArray[np.int64]
+    column: NDArray[np.int32]
+    payoff: NDArray[np.float64]
+    n_slots: int
+    n_leaves: int
+    total_weight: float
+    payoff_scale: float
+
+    @property
+    def players(self) -> tuple[int, int]:
+        """Return the seats of side 0 and side 1."""
+        return self.sides[0].player, self.sides[1].player
+
+    @property
+    def n_entries(self) -> int:
+        """Return E."""
+        return len(self.column)
+
+    def side_of(self, player: int) -> int:
+        """Return 0 or 1, the side of a seat.
+
+        Raises ValueError if the seat does not decide here.
+        """
+        if player in self.players:
+            return self.players.index(player)
+        raise ValueError(f"player must be one of the deciding seats {self.players}; got {player}")
+
+
+def deciding_seats(tree: FlatTree) -> list[int]:
+    """Return the seats that have infosets in the tree, rising."""
+    return np.flatnonzero(np.bincount(tree.infoset_player, minlength=tree.n_players)).tolist()
+
+
+def sequence_form(tree: FlatTree, game: Game | None = None) -> SequenceForm:
+    """Return the sequence form of a tree or forest in which at most one seat of each team decides.
+
+    game: only to name infosets in errors; the tree must then hold its states.
+    Raises ImperfectRecall naming the infoset whose player forgot; InvalidTree if more seats decide (use
+    `tree_cfr`), or if the two sides' payoffs do not sum to zero.
+    """
+    seats = deciding_seats(tree)
+    teams = [[p for p in seats if tree.teams[p] == team] for team in (0, 1)]
+    if max(map(len, teams)) > 1:
+        raise InvalidTree(
+            f"sequence form: at most one seat of each team may decide; got seats {seats} "
+            f"of teams {[tree.teams[p] for p in seats]}; use cfr.tree_cfr instead"
+        )
+    players = tuple(teams[t][0] if teams[t] else tree.teams.index(t) for t in (0, 1))
+    gain = np.ascontiguousarray(tree.returns[:, players[0]])
+    scale = float(np.abs(gain).max()) if len(gain) else 0.0
+    surplus = float(np.abs(gain + tree.returns[:, players[1]]).max()) if len(gain) else 0.0
+    if not surplus <= ZERO_SUM_TOLERANCE * max(scale, 1e-300):
+        raise InvalidTree(
+            f"sequence form: payoffs of seats {players[0]} and {players[1]} must sum to zero at every leaf; "
+            f"got a sum of {surplus:g}; choose zero-sum returns for this game"
+        )
+
+    infosets = tuple(np.flatnonzero(tree.infoset_player == p).astype(np.int32) for p in players)
+    sizes = np.diff(tree.infoset_offset)
+    starts, slots = [], []
+    slot_sequence = np.zeros(tree.n_slots, np.int32)
+    for infoset in infosets:
+        start = np.ones(len(infoset) + 1, np.int32)
+        np.cumsum(sizes[infoset], out=start[1:])
+        start[1:] += 1
+        slot = np.full(start[-1], -1, np.int64)
+        slot[1:] = np.arange(start[-1] - 1) + np.repeat(
+            tree.infoset_offset[infoset] - (start[:-1] - 1), sizes[infoset]
+        )
+        slot_sequence[slot[1:]] = np.arange(1, start[-1])
+        starts.append(start)
+        slots.append(slot)
+
+    side_of_seat = np.full(tree.n_players, -1, np.int8)
+    side_of_seat[list(players)] = (0, 1)
+    last = np.zeros((tree.n_nodes, 2), np.int32)
+    weight = np.empty(tree.n_nodes)
+    parent_sequence = np.full(tree.n_infosets, -1, np.int32)
+    bad = _last_sequences(
+        tree.parent,
+        tree.first_child,
+        tree.player,
+        tree.infoset,
+        tree.chance_prob,
+        tree.infoset_offset,
+        slot_sequence,
+        side_of_seat,
+        last,
+        weight,
+        parent_sequence,
+    )
+    if bad >= 0:
+        raise ImperfectRecall(_recall_message(tree, int(bad), game))
+
+    sides = tuple(
+        Treeplex(p, infoset, start, parent_sequence[infoset], slot)
+        for p, infoset, start, slot in zip(players, infosets, starts, slots, strict=True)
+    )
+    row_start, column, payoff = _compress(
+        last, weight, tree.terminal, gain, sides[0].n_sequences, sides[1].n_sequences
+    )
+    return SequenceForm(
+        sides=(sides[0], sides[1]),
+        row_start=row_start,
+        column=column,
+        payoff=payoff,
+        n_slots=tree.n_slots,
+        n_leaves=len(tree.terminal),
+        total_weight=float(tree.chance_prob[: tree.n_roots].sum()),
+        payoff_scale=scale,
+    )
+
+
+def _recall_message(tree: FlatTree, node: int, game: Game | None) -> str:
+    infoset, player = int(tree.infoset[node]), int(tree.player[node])
+    key = " ".join(f"{int(word):#x}" for word in tree.infoset_key[infoset])
+    name = f"infoset {infoset} (key {key})"
+    if game is not None and tree.states is not None:
+        name = f"infoset {game.infoset_text(tree.states[node], player)!r}"
+    return (
+        "perfect recall: all histories of an infoset must follow the same own actions; "
+        f"got {name} of player {player} after different ones; put the player's own actions and the order "
+        "of its observations into the game's infoset_key"
+    )
+
+
+@njit(cache=True)
+def _last_sequences(
+    parent,
+    first_child,
+    player,
+    infoset,
+    chance_prob,
+    infoset_offset,
+    slot_sequence,
+    side_of_seat,
+    last,
+    weight,
+    parent_sequence,
+):
+    """Fill `last`, `weight`, `parent_sequence`; return a node whose infoset is of imperfect recall, or -1."""
+    for node in range(len(parent)):
+        up = parent[node]
+        weight[node] = chance_prob[node]
+        if up >= 0:
+            weight[node] *= weight[up]
+            last[node, 0] = last[up, 0]
+            last[node, 1] = last[up, 1]
+            if player[up] >= 0:
+                slot = infoset_offset[infoset[up]] + node - first_child[up]
+                last[node, side_of_seat[player[up]]] = slot_sequence[slot]
+        if player[node] >= 0:
+            own = last[node, side_of_seat[player[node]]]
+            known = parent_sequence[infoset[node]]
+            if known < 0:
+                parent_sequence[infoset[node]] = own
+            elif known != own:
+                return node
+    return -1
+
+
+@njit(cache=True)
+def _compress(last, weight, terminal, gain, n_rows, n_columns):
+    """Return (row_start, column, payoff) of the leaves, sorted by row and column, equal pairs summed."""
+    n = len(terminal)
+    value = np.empty(n)
+    row_end = np.zeros(n_rows + 1, np.int64)
+    column_end = np.zeros(n_columns + 1, np.int64)
+    for z in range(n):
+        node = terminal[z]
+        value[z] = weight[node] * gain[z]
+        row_end[last[node, 0] + 1] += 1
+        column_end[last[node, 1] + 1] += 1
+    for r in range(n_rows):
+        row_end[r + 1] += row_end[r]
+    for c in range(n_columns):
+        column_end[c + 1] += column_end[c]
+    # Two stable counting sorts: by column, then by row.
+    by_column = np.empty(n, np.int32)
+    for z in range(n):
+        c = last[terminal[z], 1]
+        by_column[column_end[c]] = z
+        column_end[c] += 1
+    order = np.empty(n, np.int32)
+    for k in range(n):
+        z = by_column[k]
+        r = last[terminal[z], 0]
+        order[row_end[r]] = z
+        row_end[r] += 1
+
+    row_start = np.zeros(n_rows + 1, np.int64)
+    column = np.empty(n, np.int32)
+    payoff = np.empty(n)
+    kept = 0
+    k = 0
+    row = 0
+    while k < n:
+        node = terminal[order[k]]
+        r, c = last[node, 0], last[node, 1]
+        total = 0.0
+        while k < n and last[terminal[order[k]], 0] == r and last[terminal[order[k]], 1] == c:
+            total += value[order[k]]
+            k += 1
+        while row < r:
+            row += 1
+            row_start[row] = kept
+        if total != 0.0:
+            column[kept] = c
+            payoff[kept] = total
+            kept += 1
+    while row < n_rows:
+        row += 1
+        row_start[row] = kept
+    return row_start, column[:kept].copy(), payoff[:kept].copy()

@@ -1,0 +1,236 @@
+"""Values on the tree itself, for any number of players: reach, node values, counterfactual values.
+
+Policies are [n_slots] float64 on the tree's slots.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from cfr.tree import FlatTree
+
+__all__ = [
+    "CounterfactualValues",
+    "Reach",
+    "cfbr_values",
+    "check_policy",
+    "counterfactual_values",
+    "infoset_parent_slot",
+    "node_values",
+    "reach",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """How likely each node is, factor by factor.
+
+    players: [N, players] float64, the product of each seat's own action probabilities on the way.
+    chance: [N] float64, the product of chance's, and the weight of the root.
+    """
+
+    players: NDArray[np.float64]
+    chance: NDArray[np.float64]
+
+    @property
+    def total(self) -> NDArray[np.float64]:
+        """Return the product of all factors, [N] float64."""
+        return self.chance * self.players.prod(axis=1)
+
+    def without(self, player: int) -> NDArray[np.float64]:
+        """Return the counterfactual reach of each node for `player`: all factors but its own, [N] float64."""
+        return self.chance * np.delete(self.players, player, axis=1).prod(axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class CounterfactualValues:
+    """Values to one player, weighted by everyone else's reach (unnormalised).
+
+    player: the seat.
+    infoset: [I] float64, value of each infoset of the player; nan at the infosets of others.
+    slot: [n_slots] float64, value of each of the player's actions; nan elsewhere.
+    reach: [I] float64, counterfactual reach: the others' and chance's reach summed over the histories; nan
+        at the infosets of others.
+    """
+
+    player: int
+    infoset: NDArray[np.float64]
+    slot: NDArray[np.float64]
+    reach: NDArray[np.float64]
+
+    @property
+    def normalised(self) -> NDArray[np.float64]:
+        """Return the values of infosets in payoffs, [I] float64; nan where the counterfactual reach is 0."""
+        out = np.full(len(self.infoset), np.nan)
+        np.divide(self.infoset, self.reach, out=out, where=self.reach > 0)
+        return out
+
+
+def check_policy(tree: FlatTree, policy: NDArray) -> NDArray[np.float64]:
+    """Return the policy as float64. Raises ValueError unless it has one number per slot of the tree."""
+    policy = np.ascontiguousarray(policy, np.float64)
+    if policy.shape != (tree.n_slots,):
+        raise ValueError(
+            f"policy must have one probability per slot, {tree.n_slots}; got shape {policy.shape}; "
+            "is it another game's?"
+        )
+    return policy
+
+
+def reach(tree: FlatTree, policy: NDArray[np.float64]) -> Reach:
+    """Return the reach of each node under `policy`. Raises ValueError for a policy of another size."""
+    policy = check_policy(tree, policy)
+    players = np.empty((tree.n_nodes, tree.n_players))
+    chance = np.empty(tree.n_nodes)
+    _reach(
+        tree.parent,
+        tree.first_child,
+        tree.player,
+        tree.infoset,
+        tree.chance_prob,
+        tree.infoset_offset,
+        policy,
+        players,
+        chance,
+    )
+    return Reach(players, chance)
+
+
+def node_values(tree: FlatTree, policy: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return each player's expected payoff from each node on, given that it is reached, [N, players].
+
+    Raises ValueError for a policy of another size.
+    """
+    policy = check_policy(tree, policy)
+    out = np.zeros((tree.n_nodes, tree.n_players))
+    out[tree.terminal] = tree.returns
+    _back_up(
+        tree.parent,
+        tree.first_child,
+        tree.player,
+        tree.infoset,
+        tree.chance_prob,
+        tree.infoset_offset,
+        policy,
+        out,
+    )
+    return out
+
+
+def infoset_parent_slot(tree: FlatTree, player: int) -> NDArray[np.int64]:
+    """Return the player's own slot before each of its infosets, [I] int64; -1 if none, or another's infoset."""
+    own = np.empty(tree.n_nodes, np.int64)
+    _own_slot(tree.parent, tree.first_child, tree.player, tree.infoset, tree.infoset_offset, player, own)
+    parent = np.full(tree.n_infosets, -1, np.int64)
+    mine = np.flatnonzero(tree.player == player)
+    parent[tree.infoset[mine]] = own[mine]
+    return parent
+
+
+def counterfactual_values(
+    tree: FlatTree, policy: NDArray[np.float64], player: int, *, best_response: bool = False
+) -> CounterfactualValues:
+    """Return the counterfactual values of the player's infosets and actions.
+
+    best_response: the player best-responds from each infoset on, to the others' part of `policy`;
+        otherwise it too follows `policy`.
+    Raises ValueError for a policy of another size or a seat out of range.
+    """
+    policy = check_policy(tree, policy)
+    if not 0 <= player < tree.n_players:
+        raise ValueError(f"player must be in [0, {tree.n_players}); got {player}")
+    others = reach(tree, policy).without(player)
+    own = np.empty(tree.n_nodes, np.int64)
+    _own_slot(tree.parent, tree.first_child, tree.player, tree.infoset, tree.infoset_offset, player, own)
+    ends = own[tree.terminal]
+    decided = ends >= 0
+    slot = np.bincount(
+        ends[decided],
+        (others[tree.terminal] * tree.returns[:, player])[decided],
+        minlength=tree.n_slots,
+    ).astype(np.float64)
+    mine = np.flatnonzero(tree.player == player)
+    parent = np.full(tree.n_infosets, -1, np.int64)
+    parent[tree.infoset[mine]] = own[mine]
+    infoset_reach = np.bincount(tree.infoset[mine], others[mine], minlength=tree.n_infosets)
+    infoset = np.zeros(tree.n_infosets)
+    _fold(tree.infoset_offset, tree.infoset_player, parent, policy, player, best_response, slot, infoset)
+    foreign = tree.infoset_player != player
+    infoset[foreign] = np.nan
+    infoset_reach[foreign] = np.nan
+    slot[np.repeat(foreign, np.diff(tree.infoset_offset))] = np.nan
+    return CounterfactualValues(player, infoset, slot, infoset_reach)
+
+
+def cfbr_values(
+    tree: FlatTree, policy: NDArray[np.float64], player: int, *, normalised: bool = False
+) -> NDArray[np.float64]:
+    """Return the counterfactual best-response value of each infoset of `player`, [I] float64.
+
+    The others follow `policy`. Unnormalised values are weighted by chance's and the others' reach;
+    normalised ones are payoffs, nan where that reach is 0. Infosets of other seats are nan.
+    Source: Burch, Johanson and Bowling 2014.
+    """
+    values = counterfactual_values(tree, policy, player, best_response=True)
+    return values.normalised if normalised else values.infoset
+
+
+@njit(cache=True)
+def _reach(parent, first_child, player, infoset, chance_prob, infoset_offset, policy, players, chance):
+    for node in range(len(parent)):
+        up = parent[node]
+        chance[node] = chance_prob[node]
+        if up < 0:
+            players[node] = 1.0
+            continue
+        chance[node] *= chance[up]
+        players[node] = players[up]
+        if player[up] >= 0:
+            slot = infoset_offset[infoset[up]] + node - first_child[up]
+            players[node, player[up]] *= policy[slot]
+
+
+@njit(cache=True)
+def _back_up(parent, first_child, player, infoset, chance_prob, infoset_offset, policy, value):
+    for node in range(len(parent) - 1, -1, -1):
+        up = parent[node]
+        if up < 0:
+            continue
+        prob = chance_prob[node]
+        if player[up] >= 0:
+            prob = policy[infoset_offset[infoset[up]] + node - first_child[up]]
+        for p in range(value.shape[1]):
+            value[up, p] += prob * value[node, p]
+
+
+@njit(cache=True)
+def _own_slot(parent, first_child, player, infoset, infoset_offset, me, own):
+    for node in range(len(parent)):
+        up = parent[node]
+        if up < 0:
+            own[node] = -1
+        elif player[up] == me:
+            own[node] = infoset_offset[infoset[up]] + node - first_child[up]
+        else:
+            own[node] = own[up]
+
+
+@njit(cache=True)
+def _fold(infoset_offset, infoset_player, parent, policy, me, best_response, slot, value):
+    for i in range(len(infoset_player) - 1, -1, -1):
+        if infoset_player[i] != me:
+            continue
+        first, last = infoset_offset[i], infoset_offset[i + 1]
+        total = slot[first] if best_response else 0.0
+        for s in range(first, last):
+            if best_response:
+                total = max(total, slot[s])
+            else:
+                total += policy[s] * slot[s]
+        value[i] = total
+        if parent[i] >= 0:
+            slot[parent[i]] += total

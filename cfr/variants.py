@@ -1,0 +1,84 @@
+"""The variants of CFR as rows of one table: what differs between them are seven numbers.
+
+Iteration t = 1, 2, … updates the cumulative regret R of every (infoset, action) with the instantaneous
+regret r, discounting first, by the sign of the *cumulative* regret:
+
+    R ← R · d(t − 1, α) where R > 0, R · d(t − 1, β) where R < 0;  R ← R + r;  d(t, e) = tᵉ / (tᵉ + 1)
+
+then clips R at zero (`clip`), and plays the next policy in proportion to the positive part of R, or, with
+`predictive`, of R discounted once more (by d(t, ·)) plus the prediction that r comes again. The average
+policy weighs iteration t by t^γ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import inf
+
+__all__ = ["DEFAULT_VARIANT", "VARIANTS", "UnknownVariant", "Variant", "variant"]
+
+
+class UnknownVariant(ValueError):
+    """A name that is no row of the table of variants, or parameters out of range."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One variant of CFR.
+
+    alpha: exponent that discounts positive cumulative regrets; inf is no discount, -inf forgets them.
+    beta: the same for negative ones.
+    gamma: iteration t has the weight t^gamma in the average policy.
+    clip: set negative cumulative regrets to zero (regret matching+).
+    predictive: expect the last instantaneous regret once more.
+    alternating: update side 0, then side 1 against side 0's *updated* policy; otherwise both at once.
+    source: where the numbers come from.
+    """
+
+    name: str
+    alpha: float = inf
+    beta: float = inf
+    gamma: float = 0.0
+    clip: bool = False
+    predictive: bool = False
+    alternating: bool = True
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        if self.alpha != self.alpha or self.beta != self.beta:
+            raise UnknownVariant(f"variant {self.name}: alpha and beta must be numbers or ±inf; got nan")
+        if not 0 <= self.gamma < inf:
+            raise UnknownVariant(
+                f"variant {self.name}: gamma must be finite and at least 0; got {self.gamma}"
+            )
+
+
+VARIANTS: dict[str, Variant] = {
+    row.name: row
+    for row in (
+        Variant("cfr", source="Zinkevich et al. 2007"),
+        Variant("cfr+", gamma=1, clip=True, source="Tammelin 2014; Burch, Moravcik and Schmid 2019"),
+        Variant("lcfr", alpha=1, beta=1, gamma=1, source="Brown and Sandholm 2019, linear CFR"),
+        Variant("dcfr", alpha=1.5, beta=0, gamma=2, source="Brown and Sandholm 2019"),
+        Variant("pcfr+", gamma=2, clip=True, predictive=True, source="Farina, Kroer and Sandholm 2021"),
+        Variant("dcfr+", alpha=1.5, gamma=4, clip=True, source="Xu et al. 2024"),
+        Variant("pdcfr+", alpha=2.3, gamma=5, clip=True, predictive=True, source="Xu et al. 2024"),
+    )
+}
+"""The table; any field can be changed with `variant(name, field=value)`."""
+
+DEFAULT_VARIANT = "dcfr"
+
+
+def variant(name: str | Variant, **changes) -> Variant:
+    """Return the row called `name` (or the given row) with some fields replaced.
+
+    Raises UnknownVariant for a name that is not in the table or a parameter out of range.
+    """
+    if isinstance(name, Variant):
+        row = name
+    else:
+        if str(name).lower() not in VARIANTS:
+            raise UnknownVariant(f"variant must be one of {', '.join(VARIANTS)}; got {name!r}")
+        row = VARIANTS[str(name).lower()]
+    return replace(row, **changes) if changes else row
