@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import heapq
 import re
 from collections.abc import Iterator
 
@@ -89,6 +90,15 @@ def unknown_infoset(game: Game, text: str, *, max_states: int = MAX_STATES) -> G
             texts[normal_text(infoset.text)] = infoset.text
     except GameError:
         pass  # a game too large to list: the nearest among its shallow infosets still show the form
-    near = difflib.get_close_matches(wanted, texts, n=3, cutoff=0.4) or list(texts)[:2]
+    words = set(wanted.split())
+    # Comparing letter by letter is slow: only the texts that share the most words come that far.
+    alike = heapq.nlargest(200, texts, key=lambda other: _words_shared(words, other))
+    near = difflib.get_close_matches(wanted, alike, n=3, cutoff=0.4) or list(texts)[:2]
     hints = " or ".join(f'"{texts[match]}"' for match in near)
     return GameError(f'{game.name}: no infoset is called "{text.strip()}"; did you mean {hints}?')
+
+
+def _words_shared(words: set[str], text: str) -> int:
+    """Return how alike two texts are: more words in common, fewer that only one has."""
+    others = set(text.split())
+    return 3 * len(words & others) - len(words | others)

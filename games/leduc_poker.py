@@ -169,13 +169,13 @@ class LeducPoker(TwoPlayerGame):
     def actions(self, states: NDArray) -> Ragged:
         node = states["node"]
         if not np.any(self._player[node] == CHANCE):
-            return _gather(self._legal, node)
+            return self._legal.take(node)
         left = self._copies_left(states)
         counts = np.where(self._player[node] == CHANCE, (left > 0).sum(axis=1), self._legal.counts[node])
         values = np.empty(counts.sum(), np.int64)
         dealing = np.repeat(self._player[node] == CHANCE, counts)
         values[dealing] = np.nonzero(left)[1]
-        values[~dealing] = _gather(self._legal, node).values
+        values[~dealing] = self._legal.take(node).values
         return Ragged.from_counts(counts, values)
 
     def chance_probs(self, states: NDArray, actions: Ragged) -> NDArray[np.float64]:
@@ -287,12 +287,3 @@ class LeducPoker(TwoPlayerGame):
         elif self._player[node] == CHANCE:
             parts.append("dealing the board")
         return "".join(f" | {part}" for part in parts)
-
-
-def _gather(table: Ragged, rows: NDArray) -> Ragged:
-    """Return the given rows of a table, in that order."""
-    counts = table.counts[rows]
-    offsets = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum(counts, out=offsets[1:])
-    within = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - table.offsets[:-1][rows], counts)
-    return Ragged(offsets, table.values[within])

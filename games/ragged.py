@@ -59,3 +59,12 @@ class Ragged:
     def rows(self) -> NDArray[np.int64]:
         """[m] int64, the row that each value belongs to."""
         return np.repeat(np.arange(len(self), dtype=np.int64), self.counts)
+
+    def take(self, rows: NDArray) -> Ragged:
+        """Return the given rows, [k] integers in [0, n), in that order; a row may come more than once."""
+        counts = self.counts.take(rows)
+        offsets = np.zeros(len(counts) + 1, np.int64)
+        np.cumsum(counts, out=offsets[1:])
+        shift = self.offsets.take(rows)
+        shift -= offsets[:-1]
+        return Ragged(offsets, self.values.take(np.arange(offsets[-1]) + np.repeat(shift, counts), axis=0))

@@ -1,0 +1,325 @@
+"""Goofspiel with hidden bids: both bid a card from their hands for a prize; who bid more is all they learn.
+
+Each turn turns up one prize card. Both players bid one card of their own; the higher bid takes the prize's
+points, equal bids discard it, and the bids stay hidden. Simultaneous bids are played one after the other:
+player 0 bids first and player 1 does not see that bid. Histories, infosets and payoffs are those of
+OpenSpiel's `turn_based_simultaneous_game(game=goofspiel(imp_info=True))` with the same number of cards and
+turns, except where there is one card more than there are turns: OpenSpiel 2.0.2 then plays past the last one.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+from games.base import TwoPlayerGame
+from games.game import CHANCE, TERMINAL, GameError
+from games.parameters import Choice, Int, canonical_name
+from games.ragged import Ragged
+
+__all__ = ["Goofspiel"]
+
+FIELDS = ["bids0", "bids1", "prizes", "hand0", "hand1", "deck", "points0", "points1", "wins", "stage"]
+SMALL_STATE = np.dtype(
+    {
+        "names": FIELDS,
+        "formats": ["u2", "u2", "u2", "u2", "u2", "u2", "u1", "u1", "u1", "u1"],
+    }
+)
+LARGE_STATE = np.dtype(
+    {
+        "names": FIELDS,
+        "formats": ["u8", "u8", "u8", "u2", "u2", "u2", "u1", "u1", "u4", "u4"],
+    },
+    align=True,
+)
+"""bids, prizes: the cards of turn t in a few bits at t, 0 until played; prizes only when the order is random.
+hand, deck: a bit for each card left. wins: two bits a turn, one of the codes below. stage: actions so far."""
+
+FIRST_WON, SECOND_WON, TIED = 1, 2, 3
+DEAL, BID_0, BID_1 = range(3)
+
+
+class Goofspiel(TwoPlayerGame):
+    """Goofspiel in which bids stay hidden, with `cards` cards in each suit and `turns` turns.
+
+    points_order: prizes rise from 1 ("ascending"), fall from the highest ("descending") or are drawn by
+        chance ("random").
+    returns: "point_difference": half the difference in points, which is points minus the average;
+        "win_loss": 1 for more points, -1 for fewer, 0 for equal; "total_points": one's own points, which is
+        general-sum (tied prizes are lost), so `zero_sum` is False and `load_game` refuses it unless asked.
+    If there are as many turns as cards, the last leaves no choice and is played by itself, as in OpenSpiel.
+    """
+
+    summary = "hidden bids for prizes; only who won each is seen"
+    parameters = (
+        Int(name="cards", default=5, low=2, high=13, doc="cards in each hand", aliases=("num_cards",)),
+        Int(name="turns", default=3, low=1, high=13, doc="turns, at most cards", aliases=("num_turns",)),
+        Choice(
+            name="points_order",
+            default="random",
+            choices=("random", "ascending", "descending"),
+            doc="order in which prizes come",
+        ),
+        Choice(
+            name="returns",
+            default="point_difference",
+            choices=("point_difference", "win_loss", "total_points"),
+            doc="payoffs; total_points is general-sum",
+            aliases=("returns_type",),
+        ),
+    )
+
+    def __init__(
+        self,
+        *,
+        cards: int = 5,
+        turns: int = 3,
+        points_order: str = "random",
+        returns: str = "point_difference",
+    ) -> None:
+        given = (cards, turns, points_order, returns)
+        values = {p.name: p.check("goofspiel", v) for p, v in zip(self.parameters, given, strict=True)}
+        self.name = canonical_name("goofspiel", self.parameters, values)
+        if turns > cards:
+            raise GameError(f"goofspiel: turns must be at most cards, {cards}; got {turns}")
+        self.cards, self.turns, self.points_order, self.returns_type = cards, turns, points_order, returns
+        self.zero_sum = returns != "total_points"
+
+        self._phases = (DEAL, BID_0, BID_1) if points_order == "random" else (BID_0, BID_1)
+        self._chosen_turns = turns - 1 if turns == cards else turns
+        over = self._chosen_turns * len(self._phases)
+        self._phase = np.array(
+            [self._phases[s % len(self._phases)] for s in range(over)] + [TERMINAL], np.int8
+        )
+        self._player = np.array([(CHANCE, 0, 1)[phase] for phase in self._phase[:-1]] + [TERMINAL], np.int8)
+        self._card_bits = cards.bit_length()
+        line_bits = turns * self._card_bits
+        self._dtype = SMALL_STATE if line_bits <= 16 and turns <= 4 else LARGE_STATE
+        stage_bits = over.bit_length()
+        prize_bits = line_bits if points_order == "random" else 0
+        self._key_bits = (prize_bits, 2 * turns, stage_bits)
+        self.key_width = 1 if line_bits + sum(self._key_bits) <= 64 else 3
+        self.payoff_range = self._payoff_range()
+
+        in_hand = np.arange(1 << cards)[:, None] >> np.arange(cards) & 1
+        self._held = Ragged.from_counts(in_hand.sum(axis=1), np.nonzero(in_hand)[1])
+
+    def root(self) -> NDArray:
+        states = np.zeros(1, self._dtype)
+        for field in ("hand0", "hand1", "deck"):
+            states[field] = (1 << self.cards) - 1
+        return states
+
+    def player(self, states: NDArray) -> NDArray[np.int8]:
+        return self._player[states["stage"]]
+
+    def actions(self, states: NDArray) -> Ragged:
+        stage = states["stage"]
+        if len(states) and np.all(stage == stage[0]):
+            return self._legal(states, int(self._phase[stage[0]]))
+        phases = self._phase[stage]
+        masks = np.select(
+            [phases == DEAL, phases == BID_0, phases == BID_1],
+            [states["deck"], states["hand0"], states["hand1"]],
+        )
+        return self._held.take(masks)
+
+    def chance_probs(self, states: NDArray, actions: Ragged) -> NDArray[np.float64]:
+        counts = actions.counts
+        chance = self._player[states["stage"]] == CHANCE
+        return np.repeat(np.where(chance, 1.0 / np.maximum(counts, 1), 1.0), counts)
+
+    def step(self, states: NDArray, rows: NDArray[np.int64], actions: NDArray) -> NDArray:
+        after = states.take(rows)
+        stage = after["stage"]
+        if len(after) and np.all(stage == stage[0]):
+            self._play(after, actions, int(stage[0]))
+            return after
+        for each in np.unique(stage):
+            at = np.flatnonzero(stage == each)
+            played = after[at]
+            self._play(played, actions[at], int(each))
+            after[at] = played
+        return after
+
+    def returns(self, states: NDArray) -> NDArray[np.float64]:
+        points = states["points0"], states["points1"]
+        payoffs = np.empty((len(states), 2))
+        for player, own in enumerate(points):
+            if self.returns_type == "total_points":
+                payoffs[:, player] = own
+            else:
+                np.subtract(own, points[1 - player], out=payoffs[:, player], dtype=np.float64)
+        if self.returns_type == "win_loss":
+            np.sign(payoffs, out=payoffs)
+        elif self.returns_type == "point_difference":
+            payoffs /= 2
+        return payoffs
+
+    def infoset_key(self, states: NDArray, player: int) -> NDArray[np.uint64]:
+        own = states[f"bids{player}"].astype(np.uint64)
+        prize_bits, win_bits, stage_bits = self._key_bits
+        if self.key_width == 3:
+            public = states["wins"].astype(np.uint64) << np.uint64(stage_bits) | states["stage"]
+            return np.stack([own, states["prizes"].astype(np.uint64), public], axis=1)
+        if prize_bits:
+            own <<= np.uint64(prize_bits)
+            own |= states["prizes"]
+        own <<= np.uint64(win_bits)
+        own |= states["wins"]
+        own <<= np.uint64(stage_bits)
+        own |= states["stage"]
+        return own[:, None]
+
+    def action_text(self, state: NDArray, action: NDArray) -> str:
+        return f"{'prize' if self._player[state['stage']] == CHANCE else 'bid'} {int(action) + 1}"
+
+    def state_text(self, state: NDArray) -> str:
+        turns = []
+        for turn in range(self.turns):
+            prize, bid0, bid1 = (self._card(state, field, turn) for field in ("prizes", "bids0", "bids1"))
+            if prize:
+                words = [f"P0 bid {bid0}"] * (bid0 > 0) + [f"P1 bid {bid1}"] * (bid1 > 0)
+                turns.append(f"prize {prize}: {', '.join(words)}" if words else f"prize {prize}")
+        return f"P0 {int(state['points0'])} points, P1 {int(state['points1'])} points" + "".join(
+            f" | {words}" for words in turns
+        )
+
+    def infoset_text(self, state: NDArray, player: int) -> str:
+        parts = [f"P{player}"]
+        for turn in range(self.turns):
+            prize, bid = self._card(state, "prizes", turn), self._card(state, f"bids{player}", turn)
+            code = int(state["wins"]) >> 2 * turn & 3
+            if prize:
+                won = ("", " won", " lost", " tied") if player == 0 else ("", " lost", " won", " tied")
+                parts.append(f"prize {prize}: bid {bid}{won[code]}" if bid else f"prize {prize}")
+        phase = self._phase[state["stage"]]
+        if phase == DEAL:
+            parts.append("next prize")
+        elif phase == BID_0 and player == 1:
+            parts.append("P0 bids")
+        return " | ".join(parts)
+
+    def history_in(self, text: str) -> NDArray | None:
+        first, *turns = text.split(" | ")
+        if first not in ("p0", "p1") or not 1 <= len(turns) <= self._chosen_turns:
+            return None
+        player = int(first[1])
+        played = [re.fullmatch(r"prize (\d+) : bid (\d+) (won|lost|tied)", turn) for turn in turns[:-1]]
+        prize = re.fullmatch(r"prize (\d+)", turns[-1])
+        others = self._answering_bids([(int(turn[2]), turn[3]) for turn in played if turn])
+        if prize is None or others is None or not all(played):
+            return None
+        actions: list[int] = []
+        for turn, other in zip(played, others, strict=True):
+            if turn:
+                bids = (int(turn[2]), other) if player == 0 else (other, int(turn[2]))
+                actions += [card - 1 for card in (int(turn[1]), *bids)]
+        actions.append(int(prize[1]) - 1)
+        if self.points_order != "random":
+            if any(card + 1 != self._fixed_prize(turn) for turn, card in enumerate(actions[::3])):
+                return None
+            del actions[::3]
+        states = self.root()
+        for action in actions:
+            if action not in self.actions(states).values:
+                return None
+            states = self.forced(states, action)
+        return self.forced(states, int(self.actions(states).values[0])) if player == 1 else states
+
+    def _payoff_range(self) -> tuple[float, float]:
+        """Return the smallest and largest payoff.
+
+        With a card to spare one player can outbid the other every turn. Without, the bids of both add up to
+        the same, so whoever wins a turn loses another: at best the prize of 1.
+        """
+        order = range(1, self.turns + 1)
+        prizes = (
+            sum(order) if self.points_order == "ascending" else sum(self.cards + 1 - turn for turn in order)
+        )
+        spared = 1 if self.turns == self.cards else 0
+        if self.returns_type == "total_points":
+            return 0.0, float(prizes - spared)
+        most = 1.0 if self.returns_type == "win_loss" else (prizes - 2 * spared) / 2
+        return -most, most
+
+    def _legal(self, states: NDArray, phase: int) -> Ragged:
+        if phase == TERMINAL:
+            return Ragged(np.zeros(len(states) + 1, np.int64), np.zeros(0, np.int64))
+        return self._held.take(states[("deck", "hand0", "hand1")[phase]])
+
+    def _play(self, states: NDArray, actions: NDArray, stage: int) -> None:
+        """Play one action at each of the states, all at this stage, in place."""
+        phase, turn = int(self._phase[stage]), stage // len(self._phases)
+        line, hand = (("prizes", "deck"), ("bids0", "hand0"), ("bids1", "hand1"))[phase]
+        self._put(states, line, hand, turn, actions + 1)
+        states["stage"] = stage + 1
+        if phase == BID_1:
+            self._resolve(states, turn)
+            if turn + 1 == self._chosen_turns < self.turns:
+                self._play_last(states, turn + 1)
+
+    def _play_last(self, states: NDArray, turn: int) -> None:
+        """Play the turn in which nobody has a choice: one card is left in each hand."""
+        for line, hand in (("prizes", "deck"), ("bids0", "hand0"), ("bids1", "hand1")):
+            if line == "prizes" and self.points_order != "random":
+                continue
+            card = np.frexp(states[hand].astype(np.float64))[1]  # the position of the only bit, from 1
+            self._put(states, line, hand, turn, card)
+        self._resolve(states, turn)
+
+    def _put(self, states: NDArray, line: str, hand: str, turn: int, cards: NDArray) -> None:
+        """Move cards from what is left to what was played in this turn."""
+        kind = self._dtype[line]
+        states[line] |= cards.astype(kind) << kind.type(turn * self._card_bits)
+        states[hand] ^= np.left_shift(np.uint16(1), (cards - 1).astype(np.uint16))
+
+    def _resolve(self, states: NDArray, turn: int) -> None:
+        """Award the prize of this turn."""
+        mask, shift = (1 << self._card_bits) - 1, turn * self._card_bits
+        kind = self._dtype["bids0"].type
+        bid0, bid1, prize = (
+            (states[field] >> kind(shift) & kind(mask)).astype(np.uint8)
+            for field in ("bids0", "bids1", "prizes")
+        )
+        if self.points_order != "random":
+            prize = np.uint8(self._fixed_prize(turn))
+        first, second = bid0 > bid1, bid1 > bid0
+        states["points0"] += first * prize
+        states["points1"] += second * prize
+        code = TIED - first * np.uint8(TIED - FIRST_WON) - second * np.uint8(TIED - SECOND_WON)
+        states["wins"] |= code.astype(states.dtype["wins"]) << states.dtype["wins"].type(2 * turn)
+
+    def _fixed_prize(self, turn: int) -> int:
+        return turn + 1 if self.points_order == "ascending" else self.cards - turn
+
+    def _card(self, state: NDArray, field: str, turn: int) -> int:
+        """Return the card of this turn in one state, 0 if it is not on the table yet."""
+        if field == "prizes" and self.points_order != "random":
+            begun = turn * 2 <= int(state["stage"]) and turn < self._chosen_turns
+            return self._fixed_prize(turn) if begun or self._card(state, "bids1", turn) else 0
+        return int(state[field]) >> turn * self._card_bits & (1 << self._card_bits) - 1
+
+    def _answering_bids(self, bids: list[tuple[int, str]]) -> list[int] | None:
+        """Return different cards for the other player that explain the results of these bids, if any do.
+
+        Each result allows an interval of cards; going up through the cards, the interval that ends first is
+        served first, which finds an assignment whenever there is one.
+        """
+        spans = []
+        for bid, result in bids:
+            spans.append({"won": (1, bid - 1), "lost": (bid + 1, self.cards), "tied": (bid, bid)}[result])
+        chosen = [0] * len(bids)
+        for card in range(1, self.cards + 1):
+            open_spans = [
+                (high, turn) for turn, (low, high) in enumerate(spans) if low <= card and not chosen[turn]
+            ]
+            if open_spans:
+                high, turn = min(open_spans)
+                if card > high:
+                    return None
+                chosen[turn] = card
+        return chosen if all(chosen) else None

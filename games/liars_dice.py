@@ -1,0 +1,207 @@
+"""Liar's Dice: private dice, rising bids on all the dice together, until someone says "liar".
+
+A bid names a quantity and a face. After "liar" the bidder wins if at least that many dice show the face, and
+loses otherwise. Histories, infosets and payoffs are those of OpenSpiel's `liars_dice`, whose highest face is
+always wild.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+from games.base import TwoPlayerGame
+from games.game import CHANCE, TERMINAL, GameError, Infoset
+from games.parameters import Bool, Choice, Int, canonical_name
+from games.ragged import Ragged
+
+__all__ = ["LiarsDice"]
+
+SMALL_STATE = np.dtype([("bids", "u4"), ("dice0", "u1"), ("dice1", "u1"), ("next", "u1"), ("turn", "u1")])
+LARGE_STATE = np.dtype([("bids", "u8"), ("dice0", "u2"), ("dice1", "u2"), ("next", "u2"), ("turn", "u2")])
+"""bids: bit b is set once bid b was made, the bit after the last bid once "liar" was said; bids only rise, so
+this is the whole line. dice: the player's dice in the order rolled, a few bits each, 0 until rolled. next:
+the lowest bid still allowed. turn: one of the codes below."""
+
+TURN_0, TURN_1, CALLED_BY_0, CALLED_BY_1, ROLLING = range(5)
+PLAYER = np.array([0, 1, TERMINAL, TERMINAL, CHANCE], np.int8)
+
+
+class LiarsDice(TwoPlayerGame):
+    """Liar's Dice with `dice` dice of `sides` sides for each player; chance rolls them one by one.
+
+    bidding: "reset-face": a higher quantity frees the face, so bids rise 1x1, 1x2, … 2x1; "reset-quantity": a
+    higher face frees the quantity, so bids rise 1x1, 2x1, … 1x2.
+    """
+
+    summary = "private dice, rising bids, and the word liar"
+    parameters = (
+        Int(name="dice", default=1, low=1, high=8, doc="dice per player", aliases=("numdice",)),
+        Int(name="sides", default=6, low=2, high=31, doc="sides of a die", aliases=("dice_sides",)),
+        Bool(name="wild", default=True, doc="whether the highest face counts as every face"),
+        Choice(
+            name="bidding",
+            default="reset-face",
+            choices=("reset-face", "reset-quantity"),
+            doc="which part of a bid a rise in the other frees",
+            aliases=("bidding_rule",),
+        ),
+    )
+    payoff_range = (-1.0, 1.0)
+
+    def __init__(
+        self, *, dice: int = 1, sides: int = 6, wild: bool = True, bidding: str = "reset-face"
+    ) -> None:
+        given = (dice, sides, wild, bidding)
+        values = {p.name: p.check("liars_dice", v) for p, v in zip(self.parameters, given, strict=True)}
+        self.name = canonical_name("liars_dice", self.parameters, values)
+        self.dice, self.sides, self.wild, self.bidding = dice, sides, wild, bidding
+        self.num_bids = 2 * dice * sides
+        self._die_bits = sides.bit_length()
+        dice_bits = dice * self._die_bits
+        if self.num_bids > 63 or dice_bits > 16:
+            raise GameError(
+                f"{self.name}: dice times sides must be at most 31, and dice times the bits of a side at "
+                f"most 16; got {dice * sides} and {dice_bits}; choose fewer dice or sides"
+            )
+        bids = np.arange(self.num_bids)
+        if bidding == "reset-face":
+            self._quantity, self._face = bids // sides + 1, bids % sides + 1
+        else:
+            self._quantity, self._face = bids % (2 * dice) + 1, bids // (2 * dice) + 1
+
+        small = self.num_bids < 32 and dice_bits <= 8
+        self._dtype = SMALL_STATE if small else LARGE_STATE
+        self._bit = np.uint64(1) << np.arange(self.num_bids + 1, dtype=np.uint64)
+        self._bit = self._bit.astype(self._dtype["bids"])
+        self._clock_bits = (2 * dice).bit_length()
+        self.key_width = 1 if self.num_bids + 1 + dice_bits + self._clock_bits <= 64 else 2
+
+        size = 1 << dice_bits
+        self._rolled = np.zeros(size, np.uint8)
+        self._sorted = np.zeros(size, np.uint64)
+        self._matches = np.zeros((size, sides + 1), np.uint8)
+        for count in range(dice + 1):
+            for faces in itertools.product(range(1, sides + 1), repeat=count):
+                packed = self._packed(faces)
+                self._rolled[packed] = count
+                self._sorted[packed] = self._packed(sorted(faces))
+                for face in range(1, sides + 1):
+                    self._matches[packed, face] = sum(d == face or (wild and d == sides) for d in faces)
+
+    def root(self) -> NDArray:
+        states = np.zeros(1, self._dtype)
+        states["turn"] = ROLLING
+        return states
+
+    def player(self, states: NDArray) -> NDArray[np.int8]:
+        return PLAYER[states["turn"]]
+
+    def actions(self, states: NDArray) -> Ragged:
+        turn, first = states["turn"], states["next"].astype(np.int64)
+        counts = self.num_bids - first + (first > 0)
+        counts[(turn == CALLED_BY_0) | (turn == CALLED_BY_1)] = 0
+        counts[turn == ROLLING] = self.sides
+        offsets = np.zeros(len(states) + 1, np.int64)
+        np.cumsum(counts, out=offsets[1:])
+        first -= offsets[:-1]
+        return Ragged(offsets, np.arange(offsets[-1]) + np.repeat(first, counts))
+
+    def chance_probs(self, states: NDArray, actions: Ragged) -> NDArray[np.float64]:
+        return np.repeat(np.where(states["turn"] == ROLLING, 1.0 / self.sides, 1.0), actions.counts)
+
+    def step(self, states: NDArray, rows: NDArray[np.int64], actions: NDArray) -> NDArray:
+        after = states.take(rows)
+        turn = after["turn"]
+        rolling = np.flatnonzero(turn == ROLLING)
+        if len(rolling) == len(after):
+            return self._roll(after, actions)
+        rolled = self._roll(after[rolling], actions[rolling]) if len(rolling) else None
+        after["bids"] |= self._bit.take(actions)
+        called = actions == self.num_bids
+        after["turn"] = np.where(called, turn + 2, turn ^ 1)
+        after["next"] = np.where(called, after["next"], actions + 1)
+        if rolled is not None:
+            after[rolling] = rolled
+        return after
+
+    def returns(self, states: NDArray) -> NDArray[np.float64]:
+        bid = states["next"].astype(np.int64) - 1
+        face = self._face.take(bid)
+        count = self._matches[states["dice0"], face] + self._matches[states["dice1"], face]
+        true = count >= self._quantity.take(bid)
+        won = np.where(true == (states["turn"] == CALLED_BY_1), 1.0, -1.0)
+        return np.stack([won, -won], axis=1)
+
+    def infoset_key(self, states: NDArray, player: int) -> NDArray[np.uint64]:
+        own = self._sorted.take(states[f"dice{player}"])
+        own <<= np.uint64(self._clock_bits)
+        own |= self._rolled.take(states["dice0"]) + self._rolled.take(states["dice1"])
+        bids = states["bids"].astype(np.uint64)
+        if self.key_width == 2:
+            return np.stack([bids, own], axis=1)
+        bids <<= np.uint64(self.dice * self._die_bits + self._clock_bits)
+        bids |= own
+        return bids[:, None]
+
+    def action_text(self, state: NDArray, action: NDArray) -> str:
+        if state["turn"] == ROLLING:
+            return f"roll {int(action) + 1}"
+        return self._word(int(action))
+
+    def state_text(self, state: NDArray) -> str:
+        return f"P0 {self._held(state, 0)}, P1 {self._held(state, 1)}{self._line(state)}"
+
+    def infoset_text(self, state: NDArray, player: int) -> str:
+        return f"P{player} {self._held(state, player)}{self._line(state)}"
+
+    def parse_infoset(self, text: str) -> Infoset:
+        """Return the infoset that `text` names; the dice may come in any order."""
+        read = re.match(r"\s*(p[01] holds )([\d ]+)(.*)", text, re.IGNORECASE)
+        if read:
+            text = f"{read[1]}{' '.join(sorted(read[2].split(), key=int))} {read[3]}"
+        return super().parse_infoset(text)
+
+    def history_in(self, text: str) -> NDArray | None:
+        read = re.fullmatch(r"p([01]) holds (\d+(?: \d+)*)(?: \| (.*))?", text)
+        own = [int(face) - 1 for face in read[2].split()] if read else []
+        if not read or len(own) != self.dice or not all(0 <= face < self.sides for face in own):
+            return None
+        other = [0] * self.dice
+        states = self.forced(self.root(), *(own + other if read[1] == "0" else other + own))
+        return self.played(states, (read[3] or "").split())
+
+    def _roll(self, after: NDArray, actions: NDArray) -> NDArray:
+        """Return the states, which the caller owns, after these faces (less one) are rolled."""
+        first = self._rolled[after["dice0"]] < self.dice
+        for field, mine in (("dice0", first), ("dice1", ~first)):
+            shift = self._rolled[after[field]].astype(np.int64) * self._die_bits
+            after[field] |= np.where(mine, (actions + 1) << shift, 0).astype(after.dtype[field])
+        after["turn"][self._rolled[after["dice1"]] == self.dice] = TURN_0
+        return after
+
+    def _packed(self, faces: tuple[int, ...] | list[int]) -> int:
+        return sum(face << (i * self._die_bits) for i, face in enumerate(faces))
+
+    def _word(self, action: int) -> str:
+        if action == self.num_bids:
+            return "liar"
+        return f"{self._quantity[action]}x{self._face[action]}"
+
+    def _held(self, state: NDArray, player: int) -> str:
+        packed = int(self._sorted[state[f"dice{player}"]])
+        mask = (1 << self._die_bits) - 1
+        faces = [packed >> (i * self._die_bits) & mask for i in range(self.dice)]
+        held = " ".join(str(face) for face in faces if face)
+        return f"holds {held}" if held else "holds no dice"
+
+    def _line(self, state: NDArray) -> str:
+        if state["turn"] == ROLLING:
+            left = [self.dice - int(self._rolled[state[field]]) for field in ("dice0", "dice1")]
+            return f" | rolling {left[0]} for P0, {left[1]} for P1"
+        bids = int(state["bids"])
+        words = [self._word(bid) for bid in range(self.num_bids + 1) if bids >> bid & 1]
+        return f" | {' '.join(words)}" if words else ""
