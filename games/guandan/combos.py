@@ -1,0 +1,87 @@
+"""The order of combinations: which action beats which, at each level.
+
+Every action has a strength, a uint16 whose high byte is its class and whose low byte its place in the class.
+Ordinary types are classes that only meet themselves; the bombs' classes lie above them and rise: bombs of
+4, of 5, straight flush, bombs of 6 to 10, joker bomb. A level counts at its natural rank in sequences
+(straight, straight flush, tube, plate; A-low the lowest) and between A and the jokers everywhere else.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+from games.game import GameError
+from games.guandan.cards import (
+    BOMB,
+    FOUR_KINGS,
+    NUM_RANKS,
+    STRAIGHT,
+    STRAIGHT_FLUSH,
+    THREE_PAIR,
+    TWO_TRIPS,
+    level_order,
+)
+
+__all__ = ["BOMB_CLASS", "beats", "strength"]
+
+BOMB_CLASS = 16
+"""Strength >> 8 of the weakest bomb; every class from here on beats every type below it."""
+
+ORDER = np.stack([level_order(level) for level in range(NUM_RANKS)]).astype(np.int64)
+"""[13 levels, 15 rank codes] int64, place in the level-aware order."""
+
+# class of each (type, size): ordinary types their own code, bombs by size, straight flush between 5 and 6
+_CLASS = np.zeros((16, 16), np.int64)
+for _type in range(BOMB):
+    _CLASS[_type] = _type
+for _size in range(4, 11):
+    _CLASS[BOMB, _size] = BOMB_CLASS + _size - 4 + (_size > 5)
+_CLASS[STRAIGHT_FLUSH] = BOMB_CLASS + 2
+_CLASS[FOUR_KINGS] = BOMB_CLASS + 8
+
+
+@njit(cache=True)
+def _strength(kind, rank, size, level):
+    if kind in (STRAIGHT, STRAIGHT_FLUSH, THREE_PAIR, TWO_TRIPS):
+        place = (rank + 1) % NUM_RANKS
+    else:
+        place = ORDER[level, rank]
+    return _CLASS[kind, size] << 8 | place if kind else 0
+
+
+@njit(cache=True)
+def _strengths(kinds, ranks, sizes, levels, out):
+    for i in range(len(kinds)):
+        out[i] = _strength(np.int64(kinds[i]), np.int64(ranks[i]), np.int64(sizes[i]), np.int64(levels[i]))
+
+
+def strength(actions: NDArray, levels: ArrayLike) -> NDArray[np.uint16]:
+    """Return how strong each action is, [m] uint16; 0 for PASS.
+
+    actions: [m] ACTION. levels: rank code 0..12 of the round, one for all or [m].
+    Two strengths compare only within a class (`>> 8`) or if the greater one is a bomb: see `beats`.
+    Raises GameError at a type, rank or level that does not exist.
+    """
+    actions = np.atleast_1d(actions)
+    levels = np.broadcast_to(np.asarray(levels), actions.shape)
+    for name, values, top in (("type", actions["type"], FOUR_KINGS), ("rank", actions["rank"], 14)):
+        if values.size and values.max() > top:
+            raise GameError(f"guandan: the {name} of an action lies in 0..{top}; got {values.max()}")
+    if levels.size and not 0 <= levels.min() <= levels.max() < NUM_RANKS:
+        raise GameError(f"guandan: a level is a rank code 0..12; got {levels.min()}..{levels.max()}")
+    out = np.empty(len(actions), np.uint16)
+    _strengths(actions["type"], actions["rank"], np.minimum(actions["size"], 15), levels, out)
+    return out
+
+
+def beats(a: NDArray, b: NDArray, levels: ArrayLike) -> NDArray[np.bool_]:
+    """Return whether each action of `a` may be played on that of `b`, [m] bool.
+
+    a, b: [m] ACTION (either may be a single one). A PASS beats nothing; anything else beats a PASS, which
+    stands for "nothing to beat". Same type and higher, or a bomb on any type, or a higher bomb.
+    """
+    a, b = np.broadcast_arrays(np.atleast_1d(a), np.atleast_1d(b))
+    x, y = strength(a, levels), strength(b, levels)
+    return (x > y) & ((x >> 8 == y >> 8) | (x >> 8 >= BOMB_CLASS) | (y == 0))

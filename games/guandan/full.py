@@ -1,0 +1,236 @@
+"""The full list of legal moves of one hand: every distinct (type, rank, multiset of cards).
+
+A heart of the level's rank is wild wherever it stands, its own rank included, so a hand is its natural cards
+plus w = 0..2 wild cards, and a combination is a set of slots, each filled by one natural card of its rank or
+by a wild card. The multiset tells which slots the wild cards fill, hence no move is made twice.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+from games.guandan.cards import (
+    BOMB,
+    FOUR_KINGS,
+    PAIR,
+    PASS,
+    SINGLE,
+    STRAIGHT,
+    STRAIGHT_FLUSH,
+    THREE_PAIR,
+    THREE_WITH_TWO,
+    TRIPS,
+    TWO_TRIPS,
+)
+from games.guandan.combos import _CLASS, BOMB_CLASS, ORDER, _strength
+from games.guandan.packed import (
+    BITS5,
+    CARDS,
+    COUNT,
+    RANK_AT,
+    RANK_HI,
+    RANK_LO,
+    SUBSET_START,
+    SUBSETS,
+    _head,
+    _split,
+    _suit_lanes,
+)
+
+HALF = 4096
+"""Rows of each half of the scratch array; one start of a tube makes at most 15 ** 3 partial moves."""
+
+
+@njit(cache=True)
+def _groups(kind, size, ranks, wild, level, floor, out, m):
+    """Singles, pairs, trips and bombs of one size above place `floor` of the level-aware order."""
+    wild_lo, wild_hi = RANK_LO[level], RANK_HI[level]
+    for place in range(floor + 1, 15 if size <= 2 else 13):
+        r = RANK_AT[level, place]
+        byte = ranks[r]
+        most = min(wild, size) if r == level else min(wild, size - 1)
+        for i in range(most + 1 if r < 13 else 1):
+            if COUNT[byte] < size - i:
+                continue
+            for j in range(SUBSET_START[byte, size - i], SUBSET_START[byte, size - i + 1]):
+                out[m, 0] = _head(kind, r, size)
+                out[m, 1] = SUBSETS[j] * RANK_LO[r] + i * wild_lo
+                out[m, 2] = SUBSETS[j] * RANK_HI[r] + i * wild_hi
+                m += 1
+    return m
+
+
+@njit(cache=True)
+def _full_houses(ranks, wild, level, floor, out, m, pairs):
+    wild_lo, wild_hi = RANK_LO[level], RANK_HI[level]
+    # pairs of any rank by number of wild cards: rows (rank, lo, hi); two wild cards are a pair of the level
+    ends = [0, 0, 0]
+    n = 0
+    for i in range(wild + 1):
+        for r in range(15 if i == 0 else 13 if i == 1 else 0):
+            byte = ranks[r]
+            if COUNT[byte] >= 2 - i:
+                for j in range(SUBSET_START[byte, 2 - i], SUBSET_START[byte, 3 - i]):
+                    pairs[n, 0] = r
+                    pairs[n, 1] = SUBSETS[j] * RANK_LO[r] + i * wild_lo
+                    pairs[n, 2] = SUBSETS[j] * RANK_HI[r] + i * wild_hi
+                    n += 1
+        if i == 2:
+            pairs[n, 0] = level
+            pairs[n, 1] = 2 * wild_lo
+            pairs[n, 2] = 2 * wild_hi
+            n += 1
+        ends[i] = n
+    for place in range(floor + 1, 13):
+        r = RANK_AT[level, place]
+        byte = ranks[r]
+        for i in range(wild + 1):
+            if COUNT[byte] < 3 - i:
+                continue
+            for j in range(SUBSET_START[byte, 3 - i], SUBSET_START[byte, 4 - i]):
+                lo = SUBSETS[j] * RANK_LO[r] + i * wild_lo
+                hi = SUBSETS[j] * RANK_HI[r] + i * wild_hi
+                for p in range(ends[wild - i]):
+                    if pairs[p, 0] != r:
+                        out[m, 0] = _head(THREE_WITH_TWO, r, 5)
+                        out[m, 1] = lo + pairs[p, 1]
+                        out[m, 2] = hi + pairs[p, 2]
+                        m += 1
+    return m
+
+
+@njit(cache=True)
+def _sequences(kind, slots, group, ranks, wild, level, first, out, m, work):
+    """Straights, tubes and plates whose lowest place is `first` or above, built up slot by slot.
+
+    A partial move is (lo, hi) in `work`; bits 52..59 of its hi collect the suits, bits 60, 61 the wild cards.
+    """
+    wild_lo = RANK_LO[level]
+    wild_hi = RANK_HI[level] + (1 << 60)
+    for start in range(first, 15 - slots):
+        lack = 0
+        for j in range(slots):
+            lack += max(0, group - COUNT[ranks[(start + 12 + j) % 13]])
+        if lack > wild:
+            continue
+        head = _head(kind, (start + 12) % 13, slots * group)
+        work[0, 0] = 0
+        work[0, 1] = 0
+        source, n = 0, 1
+        for j in range(slots):
+            r = (start + 12 + j) % 13
+            byte = ranks[r]
+            least = max(0, group - COUNT[byte])
+            lack -= least
+            target = HALF - source
+            made = 0
+            for t in range(source, source + n):
+                lo, hi = work[t, 0], work[t, 1]
+                for i in range(least, min(group, wild - (hi >> 60) - lack) + 1):
+                    for s in range(SUBSET_START[byte, group - i], SUBSET_START[byte, group - i + 1]):
+                        new_lo = lo + SUBSETS[s] * RANK_LO[r] + i * wild_lo
+                        new_hi = hi + SUBSETS[s] * RANK_HI[r] + i * wild_hi
+                        if group == 1:
+                            new_hi |= SUBSETS[s] << 52
+                        if j < slots - 1:
+                            work[target + made, 0] = new_lo
+                            work[target + made, 1] = new_hi
+                            made += 1
+                        else:
+                            suits = new_hi >> 52 & 255
+                            # five natural cards of one suit are a straight flush only
+                            if group > 1 or new_hi >> 60 or suits & (suits - 1):
+                                out[m, 0] = head
+                                out[m, 1] = new_lo
+                                out[m, 2] = new_hi & CARDS
+                                m += 1
+            source, n = target, made
+    return m
+
+
+@njit(cache=True)
+def _straight_flushes(ranks, wild, level, first, out, m):
+    wild_lo, wild_hi = RANK_LO[level], RANK_HI[level]
+    lanes = _suit_lanes(ranks)
+    for start in range(first, 10):
+        for suit in range(4):
+            held = lanes >> 16 * suit + start & 31
+            lack = 5 - BITS5[held]
+            if lack > wild:
+                continue
+            # every choice of natural cards to keep; the wild cards fill the other slots
+            for keep in range(held, 0, -1):
+                if keep & held != keep or BITS5[keep] < 5 - wild:
+                    continue
+                lo = (5 - BITS5[keep]) * wild_lo
+                hi = (5 - BITS5[keep]) * wild_hi
+                for j in range(5):
+                    if keep >> j & 1:
+                        r = (start + 12 + j) % 13
+                        lo += RANK_LO[r] << 2 * suit
+                        hi += RANK_HI[r] << 2 * suit
+                out[m, 0] = _head(STRAIGHT_FLUSH, (start + 12) % 13, 5)
+                out[m, 1] = lo
+                out[m, 2] = hi
+                m += 1
+    return m
+
+
+@njit(cache=True)
+def _bombs(ranks, wild, level, above, out, m):
+    """Bombs of every kind whose strength is greater than `above`."""
+    top, place = above >> 8, above & 255
+    most = 0
+    for r in range(13):
+        most = max(most, COUNT[ranks[r]])
+    for size in range(4, most + wild + 1):
+        if size == 6 and top <= _CLASS[STRAIGHT_FLUSH, 5]:
+            first = place + 1 if top == _CLASS[STRAIGHT_FLUSH, 5] else 0
+            m = _straight_flushes(ranks, wild, level, first, out, m)
+        rating = _CLASS[BOMB, size]
+        if top <= rating:
+            m = _groups(BOMB, size, ranks, wild, level, place if top == rating else -1, out, m)
+    if most + wild < 6 and top <= _CLASS[STRAIGHT_FLUSH, 5]:
+        first = place + 1 if top == _CLASS[STRAIGHT_FLUSH, 5] else 0
+        m = _straight_flushes(ranks, wild, level, first, out, m)
+    if ranks[13] == 2 and ranks[14] == 2 and top < _CLASS[FOUR_KINGS, 4]:
+        out[m, 0] = _head(FOUR_KINGS, 13, 4)
+        out[m, 1] = 0
+        out[m, 2] = 2 * (RANK_HI[13] + RANK_HI[14])
+        m += 1
+    return m
+
+
+@njit(cache=True)
+def _full_moves(lo, hi, level, beat, out, m, ranks, pairs, work):
+    """Write the legal moves of a hand to `out` from row m; return the row after the last.
+
+    lo, hi: the hand. beat: first word of the action to beat, 0 when leading.
+    out: [.., 3] int64, ACTION as words. ranks [16], pairs [256, 3], work [2 * HALF, 2]: int64 scratch.
+    """
+    wild = _split(lo, hi, level, ranks)
+    kind, rank, size = beat & 255, beat >> 8 & 255, beat >> 16 & 255
+    lead = kind == PASS
+    above = _strength(kind, rank, size, level)
+    place = -1 if lead else ORDER[level, rank]
+    first = 0 if lead else (rank + 1) % 13 + 1
+    if not lead:
+        out[m, 0] = _head(PASS, 0, 0)
+        out[m, 1] = 0
+        out[m, 2] = 0
+        m += 1
+    if lead or kind == SINGLE:
+        m = _groups(SINGLE, 1, ranks, wild, level, place, out, m)
+    if lead or kind == PAIR:
+        m = _groups(PAIR, 2, ranks, wild, level, place, out, m)
+    if lead or kind == TRIPS:
+        m = _groups(TRIPS, 3, ranks, wild, level, place, out, m)
+    if lead or kind == THREE_PAIR:
+        m = _sequences(THREE_PAIR, 3, 2, ranks, wild, level, first, out, m, work)
+    if lead or kind == THREE_WITH_TWO:
+        m = _full_houses(ranks, wild, level, place, out, m, pairs)
+    if lead or kind == TWO_TRIPS:
+        m = _sequences(TWO_TRIPS, 2, 3, ranks, wild, level, first, out, m, work)
+    if lead or kind == STRAIGHT:
+        m = _sequences(STRAIGHT, 5, 1, ranks, wild, level, first, out, m, work)
+    return _bombs(ranks, wild, level, above if above >> 8 >= BOMB_CLASS else 0, out, m)

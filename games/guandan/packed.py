@@ -1,0 +1,85 @@
+"""Small tables and helpers for kernels on packed hands (see `cards`).
+
+Kernels see packed words as int64: the two top bits are never set, and signed arithmetic mixes with indices.
+A rank is one byte of two bits a suit; each joker counts as a rank (13, 14) of a single suit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from games.guandan.cards import NUM_RANKS, level_order
+
+RANK_LO = np.array([1 << 8 * r if r < 7 else 0 for r in range(15)], np.int64)
+"""[15] int64: a rank's byte times this is its place in `lo`."""
+RANK_HI = np.array([0] * 7 + [1 << 8 * (r - 7) for r in range(7, 13)] + [1 << 48, 1 << 50], np.int64)
+"""[15] int64: a rank's byte times this is its place in `hi`."""
+CARDS = (1 << 52) - 1
+"""Mask of the bits of `hi` that hold cards."""
+
+
+def _tables() -> tuple[np.ndarray, ...]:
+    count = np.zeros(256, np.int64)
+    lanes = np.zeros(256, np.int64)
+    start = np.zeros((256, 10), np.int64)
+    subsets: list[int] = []
+    for byte in range(256):
+        copies = [byte >> 2 * s & 3 for s in range(4)]
+        if max(copies) > 2:
+            continue
+        count[byte] = sum(copies)
+        lanes[byte] = sum(1 << 16 * s for s in range(4) if copies[s])
+        by_size: list[list[int]] = [[] for _ in range(9)]
+        for i in range(81):
+            take = [i // 3**s % 3 for s in range(4)]
+            if all(t <= c for t, c in zip(take, copies, strict=True)):
+                by_size[sum(take)].append(sum(t << 2 * s for s, t in enumerate(take)))
+        for size in range(9):
+            start[byte, size] = len(subsets)
+            subsets += by_size[size]
+        start[byte, 9] = len(subsets)
+    return count, lanes, start, np.array(subsets, np.int64)
+
+
+COUNT, LANES, SUBSET_START, SUBSETS = _tables()
+"""COUNT [256]: cards in a rank's byte. LANES [256]: bit 16 * suit for each suit present in it.
+SUBSETS[SUBSET_START[byte, k]:SUBSET_START[byte, k + 1]]: bytes of its sub-multisets of k cards."""
+
+_ORDERS = np.stack([level_order(level) for level in range(NUM_RANKS)])
+RANK_AT = np.argsort(_ORDERS, axis=1).astype(np.int64)
+"""[13 levels, 15 places] int64: the rank code at each place of the level-aware order."""
+BITS5 = np.array([bin(i).count("1") for i in range(32)], np.int64)
+"""[32] int64: number of set bits."""
+
+
+@njit(cache=True, inline="always")
+def _head(kind, rank, size):
+    """First word of an ACTION."""
+    return kind | rank << 8 | size << 16
+
+
+@njit(cache=True)
+def _split(lo, hi, level, ranks):
+    """Write the bytes of each rank's natural cards into `ranks` [15]; return the number of wild cards."""
+    for r in range(7):
+        ranks[r] = lo >> 8 * r & 255
+        if r < 6:
+            ranks[r + 7] = hi >> 8 * r & 255
+    ranks[13] = hi >> 48 & 3
+    ranks[14] = hi >> 50 & 3
+    wild = ranks[level] & 3
+    ranks[level] -= wild
+    return wild
+
+
+@njit(cache=True)
+def _suit_lanes(ranks):
+    """Return four lanes of 16 bits, one a suit: bit p is set if the suit's card is held at sequence place p.
+
+    Place 0 is the low ace, 1..13 are 2..A.
+    """
+    lanes = LANES[ranks[12]]
+    for r in range(13):
+        lanes |= LANES[ranks[r]] << r + 1
+    return lanes

@@ -1,0 +1,68 @@
+"""Lists of moves and random play for batches of rounds, in kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from games.guandan.full import HALF, _full_moves
+from games.guandan.moves import RESERVE
+from games.guandan.state import BEAT, HAND, LEVEL, PLAYER, _play, _random_below, views
+
+__all__ = ["random_playouts"]
+
+
+@njit(cache=True)
+def _legal_states(words, bytes_, canonical, begin, out, counts):
+    """List the moves from state `begin` on until `out` is too full; return (next state, rows used)."""
+    ranks = np.empty(16, np.int64)
+    pairs = np.empty((256, 3), np.int64)
+    work = np.empty((2 * HALF, 2), np.int64)
+    m = 0
+    for i in range(begin, len(words)):
+        p = np.int64(bytes_[i, PLAYER])
+        if p > 3:
+            continue
+        if m + RESERVE > len(out):
+            return i, m
+        before = m
+        level = np.int64(bytes_[i, LEVEL])
+        lo, hi = words[i, HAND + 2 * p], words[i, HAND + 2 * p + 1]
+        m = _full_moves(lo, hi, level, words[i, BEAT] & 0xFFFFFF, out, m, ranks, pairs, work)
+        counts[i] = m - before
+    return len(words), m
+
+
+@njit(cache=True)
+def _random_playouts(words, bytes_, seeds, canonical, out, decisions):
+    """Play every state to the end of its round in place, each with its own random stream."""
+    ranks = np.empty(16, np.int64)
+    pairs = np.empty((256, 3), np.int64)
+    work = np.empty((2 * HALF, 2), np.int64)
+    for i in range(len(words)):
+        rng = seeds[i]
+        level = np.int64(bytes_[i, LEVEL])
+        while bytes_[i, PLAYER] < 4:
+            p = np.int64(bytes_[i, PLAYER])
+            lo, hi = words[i, HAND + 2 * p], words[i, HAND + 2 * p + 1]
+            m = _full_moves(lo, hi, level, words[i, BEAT] & 0xFFFFFF, out, 0, ranks, pairs, work)
+            rng, j = _random_below(rng, m)
+            _play(words, bytes_, i, out[j, 0], out[j, 1], out[j, 2])
+            decisions[i] += 1
+
+
+def random_playouts(
+    states: NDArray, rng: np.random.Generator, *, canonical: bool = False
+) -> tuple[NDArray, NDArray[np.int64]]:
+    """Return the states after uniformly random play to the end of the round, and decisions taken, [n] int64.
+
+    states: [n] STATE, unchanged. Each round draws from its own stream, seeded from `rng`.
+    canonical: choose among canonical moves rather than all.
+    """
+    after = np.array(states, copy=True, ndmin=1)
+    seeds = rng.integers(0, 2**64, len(after), np.uint64)
+    decisions = np.zeros(len(after), np.int64)
+    out = np.empty((RESERVE, 3), np.int64)
+    _random_playouts(*views(after), seeds, canonical, out, decisions)
+    return after, decisions

@@ -1,0 +1,218 @@
+"""The state of a round as one fixed-size row, and the kernels that deal and play in place.
+
+Kernels see a batch of states as two views of the same memory: `words` [n, W] int64 and `bytes` [n, 8 W]
+uint8, with the column constants below. Nothing here checks legality; `round` does.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from games.guandan.cards import ACTION, NO_ACTION, PASS
+
+__all__ = ["NOBODY", "STATE"]
+
+NOBODY = 255
+"""Seat, team or finishing place that does not exist (yet)."""
+
+STATE = np.dtype(
+    [
+        ("hand", "<u8", (4, 2)),
+        ("played", "<u8", (4, 2)),
+        ("known", "<u8", (4, 2)),
+        ("trick", ACTION, (4,)),
+        ("last", ACTION, (4,)),
+        ("beat", ACTION),
+        ("hash", "<u8", (2,)),
+        ("plays", "<i8"),
+        ("player", "i1"),
+        ("first", "u1"),
+        ("leader", "u1"),
+        ("passes", "u1"),
+        ("left", "u1", (4,)),
+        ("order", "u1", (4,)),
+        ("finished", "u1"),
+        ("level", "u1"),
+        ("levels", "u1", (2,)),
+        ("owner", "u1"),
+        ("cap", "u1", (4,)),
+        ("tricks", "u1"),
+        ("padding", "u1", (2,)),
+    ]
+)
+"""One round in progress (456 bytes).
+
+hand: packed cards each seat holds. played: packed cards each seat has played; their sum is the initial hand.
+known: packed cards of each seat's initial hand that everybody knows of (tribute and return cards received).
+cap: highest place in the level-aware order (`ORDER`) that a seat's other cards can have, wild cards excepted,
+    as paying tribute shows; 14 where nothing is known.
+trick: last action of each seat in this trick; last: in the whole round; type NO_ACTION where there is none.
+beat: the action to beat, all zero (a PASS) when leading. leader: seat that played it, else NOBODY.
+passes: passes since then. left: cards each seat holds. order: seats in the order they finished (the
+    unfinished ones appended by seat at the end), else NOBODY. finished: seats out of cards.
+player: seat to act, TERMINAL at the end. first: seat that led the round. plays: actions so far, passes
+    included. tricks: tricks completed.
+level: rank code of the round's level. levels: of each team. owner: team whose level it is, else NOBODY.
+hash: running 128-bit hash of the whole public record.
+"""
+
+WORDS = STATE.itemsize // 8
+
+
+def _word(name: str) -> int:
+    return int(STATE.fields[name][1]) // 8  # type: ignore[index]
+
+
+def _byte(name: str) -> int:
+    return int(STATE.fields[name][1])  # type: ignore[index]
+
+
+HAND, PLAYED, KNOWN = _word("hand"), _word("played"), _word("known")
+TRICK, LAST, BEAT, HASH, PLAYS = _word("trick"), _word("last"), _word("beat"), _word("hash"), _word("plays")
+PLAYER, FIRST, LEADER, PASSES = _byte("player"), _byte("first"), _byte("leader"), _byte("passes")
+LEFT, ORDER_OUT, FINISHED, LEVEL = _byte("left"), _byte("order"), _byte("finished"), _byte("level")
+LEVELS, OWNER, CAP, TRICKS = _byte("levels"), _byte("owner"), _byte("cap"), _byte("tricks")
+OVER = 254
+"""TERMINAL (-2) as a byte."""
+
+
+def views(states: NDArray) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Return contiguous states [n] as (words [n, W] int64, bytes [n, 8 W] uint8), sharing memory."""
+    return states.view(np.int64).reshape(len(states), WORDS), states.view(np.uint8).reshape(len(states), -1)
+
+
+@njit(cache=True)
+def _mix(h, x):
+    """One step of a 64-bit hash: fold in x, then the finaliser of SplitMix64 (Steele et al. 2014)."""
+    h = (h ^ x) + np.uint64(0x9E3779B97F4A7C15)
+    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return h ^ (h >> np.uint64(31))
+
+
+@njit(cache=True)
+def _random_below(state, bound):
+    """Return the next SplitMix64 state and an integer in [0, bound); the bias is below bound / 2 ** 32."""
+    state += np.uint64(0x9E3779B97F4A7C15)
+    x = _mix(state, np.uint64(0))
+    return state, np.int64((x >> np.uint64(32)) * np.uint64(bound) >> np.uint64(32))
+
+
+@njit(cache=True)
+def _fold(words, i, x):
+    """Fold one word into the public hash: two lanes that see it differently."""
+    words[i, HASH] = np.int64(_mix(np.uint64(words[i, HASH]), np.uint64(x)))
+    words[i, HASH + 1] = np.int64(
+        _mix(np.uint64(words[i, HASH + 1]), np.uint64(x) * np.uint64(0xD6E8FEB86659FD93) + np.uint64(1))
+    )
+
+
+@njit(cache=True)
+def _deal(seeds, words):
+    """Shuffle the 108 cards with each seed and deal 27 to each seat."""
+    deck = np.empty(108, np.int64)
+    for i in range(len(seeds)):
+        state = seeds[i]
+        for c in range(108):
+            deck[c] = c >> 1
+        for c in range(107, 0, -1):
+            state, j = _random_below(state, c + 1)
+            deck[c], deck[j] = deck[j], deck[c]
+        for c in range(108):
+            card, seat = deck[c], c // 27
+            if card < 28:
+                words[i, HAND + 2 * seat] += 1 << 2 * card
+            else:
+                words[i, HAND + 2 * seat + 1] += 1 << 2 * (card - 28)
+
+
+@njit(cache=True)
+def _begin(words, bytes_):
+    """Start the public record: levels, first lead, what tribute showed, cards held."""
+    for i in range(len(words)):
+        words[i, HASH] = 1
+        words[i, HASH + 1] = 2
+        x = np.int64(bytes_[i, FIRST])
+        for k in (LEVEL, LEVELS, LEVELS + 1, OWNER):
+            x = x << 8 | bytes_[i, k]
+        _fold(words, i, x)
+        x = np.int64(0)
+        for s in range(4):
+            x = x << 16 | bytes_[i, CAP + s] << 8 | bytes_[i, LEFT + s]
+        _fold(words, i, x)
+        for k in range(8):
+            _fold(words, i, words[i, KNOWN + k])
+
+
+@njit(cache=True)
+def _clear_trick(words, bytes_, i):
+    for s in range(4):
+        words[i, TRICK + 3 * s] = NO_ACTION
+        words[i, TRICK + 3 * s + 1] = 0
+        words[i, TRICK + 3 * s + 2] = 0
+    for k in range(3):
+        words[i, BEAT + k] = 0
+    bytes_[i, LEADER] = NOBODY
+    bytes_[i, PASSES] = 0
+
+
+@njit(cache=True)
+def _play(words, bytes_, i, head, lo, hi):
+    """Let the player of state i take the action with these words."""
+    p = np.int64(bytes_[i, PLAYER])
+    _fold(words, i, head << 2 | p)
+    _fold(words, i, lo)
+    _fold(words, i, hi)
+    for base in (LAST + 3 * p, TRICK + 3 * p):
+        words[i, base] = head
+        words[i, base + 1] = lo
+        words[i, base + 2] = hi
+    words[i, PLAYS] += 1
+    if head & 255 == PASS:
+        bytes_[i, PASSES] += 1
+        leader = np.int64(bytes_[i, LEADER])
+        q = (p + 1) % 4
+        while q != leader and bytes_[i, LEFT + q] == 0:
+            q = (q + 1) % 4
+        if q == leader:
+            # everyone had a turn: the trick is its leader's, or his partner's if he is out of cards
+            if bytes_[i, LEFT + q] == 0:
+                q = (q + 2) % 4
+            bytes_[i, TRICKS] += 1
+            _clear_trick(words, bytes_, i)
+        bytes_[i, PLAYER] = q
+        return
+    words[i, HAND + 2 * p] -= lo
+    words[i, HAND + 2 * p + 1] -= hi
+    words[i, PLAYED + 2 * p] += lo
+    words[i, PLAYED + 2 * p + 1] += hi
+    words[i, BEAT] = head
+    words[i, BEAT + 1] = lo
+    words[i, BEAT + 2] = hi
+    bytes_[i, LEADER] = p
+    bytes_[i, PASSES] = 0
+    bytes_[i, LEFT + p] -= head >> 16 & 255
+    if bytes_[i, LEFT + p] == 0:
+        bytes_[i, ORDER_OUT + bytes_[i, FINISHED]] = p
+        bytes_[i, FINISHED] += 1
+        if bytes_[i, LEFT + (p + 2) % 4] == 0:
+            place = np.int64(bytes_[i, FINISHED])
+            for s in range(4):
+                if bytes_[i, LEFT + s] > 0:
+                    bytes_[i, ORDER_OUT + place] = s
+                    place += 1
+            bytes_[i, PLAYER] = OVER
+            return
+    q = (p + 1) % 4
+    while bytes_[i, LEFT + q] == 0:
+        q = (q + 1) % 4
+    bytes_[i, PLAYER] = q
+
+
+@njit(cache=True)
+def _play_all(words, bytes_, actions):
+    for i in range(len(words)):
+        if bytes_[i, PLAYER] < 4:
+            _play(words, bytes_, i, actions[i, 0] & 0xFFFFFF, actions[i, 1], actions[i, 2])
