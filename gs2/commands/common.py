@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,7 +13,7 @@ from rich.console import Console
 if TYPE_CHECKING:
     from games.game import Game
 
-__all__ = ["GAME", "GameType", "number", "print_json", "stderr", "stdout"]
+__all__ = ["GAME", "GameType", "Interruption", "number", "print_json", "stderr", "stdout"]
 
 
 class GameType(click.ParamType):
@@ -27,6 +29,26 @@ class GameType(click.ParamType):
 
 
 GAME = GameType()
+
+
+class Interruption:
+    """Within the block, Ctrl-C and a terminate signal only set `stop`, so that long work ends whole."""
+
+    SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+    def __init__(self) -> None:
+        self.stop = False
+
+    def __enter__(self) -> Interruption:
+        def ask(number: int, frame: FrameType | None) -> None:
+            self.stop = True
+
+        self._before = [signal.signal(name, ask) for name in self.SIGNALS]
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for name, handler in zip(self.SIGNALS, self._before, strict=True):
+            signal.signal(name, handler)
 
 
 def stdout() -> Console:

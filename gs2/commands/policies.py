@@ -1,0 +1,181 @@
+"""`gs2 blueprint` and `gs2 exploitability`: strategies for whole games, computed and measured."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gs2.commands.common import GAME, Interruption, number, print_json, stderr, stdout
+
+if TYPE_CHECKING:
+    from cfr.solver import Solver
+    from games.game import Game
+
+__all__ = ["blueprint", "exploitability"]
+
+SAVE_EVERY = 30.0
+"""Seconds between saves of a run in progress."""
+
+
+@click.command()
+@click.argument("game", type=GAME)
+@click.option("--variant", default="dcfr", show_default=True, help="Row of the table of CFR variants.")
+@click.option("--iterations", type=click.IntRange(min=1), help="Stop at this many in all.  [default: 1000]")
+@click.option("--target", type=click.FloatRange(min=0, min_open=True), help="Stop at this exploitability.")
+@click.option("--seconds", type=click.FloatRange(min=0, min_open=True), help="Stop after this long.")
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Policy file to write or resume."
+)
+@click.option("--fresh", is_flag=True, help="Start over even if the output holds an unfinished run.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def blueprint(
+    game: Game,
+    variant: str,
+    iterations: int | None,
+    target: float | None,
+    seconds: float | None,
+    output: Path | None,
+    fresh: bool,
+    as_json: bool,
+) -> None:
+    """Compute a strategy for the whole of GAME by counterfactual regret minimisation.
+
+    The file holds the average policy and the state of the run: the same command with more iterations goes
+    on exactly where the file stopped, also after an interruption.
+    """
+    from cfr.policy import PolicyError, load_policy, load_state, save_policy, tabular_policy
+    from cfr.sequence_form import sequence_form
+    from cfr.solver import Solver
+    from cfr.tree import grow
+    from cfr.variants import variant as variant_row
+
+    row = variant_row(variant)
+    if output is not None and not output.parent.is_dir():
+        raise PolicyError(f"{output}: its folder must exist; create {output.parent}")
+    tree = grow(game, keep_states=False)
+    form = sequence_form(tree)
+    solver = Solver(form, row)
+    console = stderr()
+    if output is not None and output.exists() and not fresh:
+        load_policy(output, game.name)
+        state = load_state(output)
+        if state is None:
+            raise PolicyError(f"{output}: it holds a policy but no run to resume; use --fresh to replace it")
+        solver.load_state_dict(state)
+        console.print(f"resuming {output} at iteration {solver.iteration:,}")
+    last = iterations if iterations is not None else (None if target or seconds else 1000)
+
+    def save() -> None:
+        if output is not None:
+            note = f"{row.name}, {solver.iteration} iterations"
+            policy = tabular_policy(game.name, tree, solver.average_policy(), note)
+            save_policy(output, policy, solver.state_dict())
+
+    began = time.perf_counter()
+    stopped = _advance(solver, last, target, seconds, save)
+    save()
+    value, best = solver.evaluate()
+    result: dict[str, Any] = {
+        "game": game.name,
+        "variant": row.name,
+        "iterations": solver.iteration,
+        "stopped": stopped,
+        "seconds": time.perf_counter() - began,
+        "value": value,
+        "best_response": list(best),
+        "nash_conv": sum(best),
+        "exploitability": sum(best) / 2,
+        "file": str(output) if output else None,
+    }
+    if as_json:
+        print_json(result)
+    else:
+        out = stdout()
+        out.print(
+            f"{game.name}: {row.name}, {solver.iteration:,} iterations in {result['seconds']:.2f} s "
+            f"(stopped by {stopped})"
+        )
+        out.print(
+            f"value {number(value, 6)} to player 0, exploitability {number(sum(best) / 2, 6)} (NashConv / 2)"
+        )
+        if output:
+            out.print(f"written to {output}; run the command again with more --iterations to go on")
+    if stopped == "interruption":
+        raise SystemExit(130)
+
+
+def _advance(
+    solver: Solver, last: int | None, target: float | None, seconds: float | None, save: Callable[[], None]
+) -> str:
+    """Run the solver to its first limit, with a live line and regular saves; return what stopped it."""
+    from rich.live import Live
+    from rich.text import Text
+
+    began = saved = time.perf_counter()
+    with Interruption() as asked, Live(console=stderr(), transient=True, refresh_per_second=8) as live:
+        while last is None or solver.iteration < last:
+            step = max(10, solver.iteration // 20)
+            solver.run(step if last is None else min(step, last - solver.iteration))
+            exploitability = solver.exploitability()
+            now = time.perf_counter()
+            live.update(
+                Text(
+                    f"{solver.variant.name}  iteration {solver.iteration:,}"
+                    f"  exploitability {number(exploitability, 6)}  {now - began:.1f} s"
+                )
+            )
+            if asked.stop:
+                return "interruption"
+            if target is not None and exploitability <= target:
+                return "target"
+            if seconds is not None and now - began >= seconds:
+                return "time"
+            if now - saved >= SAVE_EVERY:
+                save()
+                saved = time.perf_counter()
+    return "iterations"
+
+
+@click.command()
+@click.argument("game", type=GAME)
+@click.argument("policy")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def exploitability(game: Game, policy: str, as_json: bool) -> None:
+    """Measure POLICY on GAME exactly: its value, each player's best response, NashConv, exploitability.
+
+    POLICY is a file of `gs2 blueprint`, or uniform, cfr:100, noise:0.25 and the like.
+    """
+    from cfr.best_response import best_response_values, expected_value
+    from cfr.sequence_form import sequence_form
+    from cfr.tree import grow
+    from gs2.policy_spec import policy_from_spec
+
+    tree = grow(game, keep_states=False)
+    form = sequence_form(tree)
+    probs = policy_from_spec(policy, game, tree, form)
+    value = expected_value(form, probs)
+    best = best_response_values(form, probs)
+    result = {
+        "game": game.name,
+        "policy": policy,
+        "value": value,
+        "best_response": list(best),
+        "nash_conv": sum(best),
+        "exploitability": sum(best) / 2,
+        "payoff_range": list(game.payoff_range),
+    }
+    if as_json:
+        print_json(result)
+        return
+    low, high = game.payoff_range
+    out = stdout()
+    out.print(f"{game.name}: {policy}   (payoffs {low:g} to {high:g}, perfect recall checked)")
+    out.print(f"  value to player 0                    {value: .6f}")
+    for player in (0, 1):
+        out.print(f"  best response of player {player}            {best[player]: .6f}")
+    out.print(f"  NashConv (sum of best responses)     {sum(best): .6f}")
+    out.print(f"  exploitability (NashConv / 2)        {sum(best) / 2: .6f}")
