@@ -32,6 +32,7 @@ from games.guandan.packed import (
     RANK_LO,
     SUBSET_START,
     SUBSETS,
+    _flush_windows,
     _head,
     _split,
     _suit_lanes,
@@ -152,12 +153,14 @@ def _sequences(kind, slots, group, ranks, wild, level, first, out, m, work):
 def _straight_flushes(ranks, wild, level, first, out, m):
     wild_lo, wild_hi = RANK_LO[level], RANK_HI[level]
     lanes = _suit_lanes(ranks)
+    windows = _flush_windows(lanes, wild)
+    if windows == 0:
+        return m
     for start in range(first, 10):
         for suit in range(4):
-            held = lanes >> 16 * suit + start & 31
-            lack = 5 - BITS5[held]
-            if lack > wild:
+            if windows >> 16 * suit + start & 1 == 0:
                 continue
+            held = lanes >> 16 * suit + start & 31
             # every choice of natural cards to keep; the wild cards fill the other slots
             for keep in range(held, 0, -1):
                 if keep & held != keep or BITS5[keep] < 5 - wild:
@@ -183,16 +186,13 @@ def _bombs(ranks, wild, level, above, out, m):
     most = 0
     for r in range(13):
         most = max(most, COUNT[ranks[r]])
-    for size in range(4, most + wild + 1):
-        if size == 6 and top <= _CLASS[STRAIGHT_FLUSH, 5]:
-            first = place + 1 if top == _CLASS[STRAIGHT_FLUSH, 5] else 0
-            m = _straight_flushes(ranks, wild, level, first, out, m)
+    flush = _CLASS[STRAIGHT_FLUSH, 5]
+    for size in range(4, max(5, most + wild) + 1):
         rating = _CLASS[BOMB, size]
-        if top <= rating:
+        if top <= rating and size <= most + wild:
             m = _groups(BOMB, size, ranks, wild, level, place if top == rating else -1, out, m)
-    if most + wild < 6 and top <= _CLASS[STRAIGHT_FLUSH, 5]:
-        first = place + 1 if top == _CLASS[STRAIGHT_FLUSH, 5] else 0
-        m = _straight_flushes(ranks, wild, level, first, out, m)
+        if size == 5 and top <= flush:
+            m = _straight_flushes(ranks, wild, level, place + 1 if top == flush else 0, out, m)
     if ranks[13] == 2 and ranks[14] == 2 and top < _CLASS[FOUR_KINGS, 4]:
         out[m, 0] = _head(FOUR_KINGS, 13, 4)
         out[m, 1] = 0

@@ -14,6 +14,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from games.game import GameError
+from games.guandan.canonical import _canonical_moves
 from games.guandan.cards import ACTION, FOUR_KINGS, HAND_SIZE, NO_ACTION, NUM_RANKS, unpack
 from games.guandan.full import HALF, _full_moves
 from games.ragged import Ragged
@@ -26,26 +27,48 @@ houses 390 * 195, straights 10 * 2944, plates 13 * 30 ** 2 and few others, each 
 
 
 @njit(cache=True)
-def _legal(hands, levels, beats, begin, out, counts):
+def _scratch():
+    """Working memory of `_list`: small enough to make once a call."""
+    return (
+        np.empty(16, np.int64),
+        np.empty((256, 3), np.int64),
+        np.empty((2 * HALF, 2), np.int64),
+        np.empty((4, 14), np.int64),
+        np.empty((15, 9), np.int64),
+    )
+
+
+@njit(cache=True)
+def _list(canonical, lo, hi, level, beat, out, m, scratch):
+    """Write the moves of one hand to `out` from row m; return the row after the last."""
+    ranks, pairs, work, value, take = scratch
+    if canonical:
+        return _canonical_moves(lo, hi, level, beat, out, m, ranks, value, take)
+    return _full_moves(lo, hi, level, beat, out, m, ranks, pairs, work)
+
+
+@njit(cache=True)
+def _legal(hands, levels, beats, canonical, begin, out, counts):
     """List the hands from `begin` on until `out` is too full for one more; return (next hand, rows used)."""
-    ranks = np.empty(16, np.int64)
-    pairs = np.empty((256, 3), np.int64)
-    work = np.empty((2 * HALF, 2), np.int64)
+    scratch = _scratch()
     m = 0
     for i in range(begin, len(hands)):
         if m + RESERVE > len(out):
             return i, m
         before = m
-        m = _full_moves(hands[i, 0], hands[i, 1], levels[i], beats[i], out, m, ranks, pairs, work)
+        m = _list(canonical, hands[i, 0], hands[i, 1], levels[i], beats[i], out, m, scratch)
         counts[i] = m - before
     return len(hands), m
 
 
-def legal_moves(hands: NDArray[np.uint64], levels: ArrayLike, beat: NDArray | None = None) -> Ragged:
+def legal_moves(
+    hands: NDArray[np.uint64], levels: ArrayLike, beat: NDArray | None = None, *, canonical: bool = False
+) -> Ragged:
     """Return the legal moves of each hand, Ragged of ACTION.
 
     hands: [n, 2] uint64, packed. levels: rank code 0..12, one for all or [n].
     beat: [n] (or a single) ACTION to be beaten; None, PASS or NO_ACTION where the hand leads.
+    canonical: list one move of each effect (see `canonical`) instead of every multiset of cards.
     Raises GameError at a hand that is not one, a level or an action out of range.
     """
     hands = np.ascontiguousarray(np.atleast_2d(hands), np.uint64)
@@ -67,7 +90,7 @@ def legal_moves(hands: NDArray[np.uint64], levels: ArrayLike, beat: NDArray | No
         if n and (kind.max() > FOUR_KINGS or rank.max() > 14 or size.max() > 10):
             raise GameError("guandan: the action to beat has no such type, rank or size; take it from a list")
         heads = kind | rank << 8 | size << 16
-    return fill_ragged(_legal, n, hands.view(np.int64), levels, heads)
+    return fill_ragged(_legal, n, hands.view(np.int64), levels, heads, canonical)
 
 
 def fill_ragged(kernel, n: int, *arguments: Any) -> Ragged:

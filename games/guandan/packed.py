@@ -49,6 +49,8 @@ SUBSETS[SUBSET_START[byte, k]:SUBSET_START[byte, k + 1]]: bytes of its sub-multi
 _ORDERS = np.stack([level_order(level) for level in range(NUM_RANKS)])
 RANK_AT = np.argsort(_ORDERS, axis=1).astype(np.int64)
 """[13 levels, 15 places] int64: the rank code at each place of the level-aware order."""
+STARTS = 0x03FF_03FF_03FF_03FF
+"""Places 0..9 of four suit lanes."""
 BITS5 = np.array([bin(i).count("1") for i in range(32)], np.int64)
 """[32] int64: number of set bits."""
 
@@ -83,3 +85,23 @@ def _suit_lanes(ranks):
     for r in range(13):
         lanes |= LANES[ranks[r]] << r + 1
     return lanes
+
+
+@njit(cache=True)
+def _flush_windows(lanes, wild):
+    """Return the places of each lane where a straight flush can start, wild cards filling its gaps."""
+    a, b, c, d, e = lanes, lanes >> 1, lanes >> 2, lanes >> 3, lanes >> 4
+    # bitwise adders: held = ones + 2 twos + 4 fours at every place at once
+    carry = a & b | c & (a ^ b)
+    half = a ^ b ^ c
+    more = half & d | e & (half ^ d)
+    ones = half ^ d ^ e
+    twos = carry ^ more
+    fours = carry & more
+    if wild == 0:
+        enough = fours & ones
+    elif wild == 1:
+        enough = fours
+    else:
+        enough = fours | ones & twos
+    return enough & STARTS

@@ -19,12 +19,23 @@ from games.guandan.cards import (
     NUM_RANKS,
     as_level,
     pack,
-    unpack,
 )
 from games.guandan.moves import fill_ragged
 from games.guandan.notation import action_text
 from games.guandan.playout import _legal_states
-from games.guandan.state import HAND, HASH, NOBODY, PLAYED, STATE, _begin, _deal, _mix, _play_all, views
+from games.guandan.state import (
+    HAND,
+    HASH,
+    NOBODY,
+    PLAYED,
+    STATE,
+    _begin,
+    _deal,
+    _first_unplayable,
+    _mix,
+    _play_all,
+    views,
+)
 from games.ragged import Ragged
 
 __all__ = ["GuanDan", "advance", "deal", "from_hands", "initial_hands", "legal"]
@@ -141,7 +152,7 @@ def _start(hands, left, level, first, levels, owner, known, cap) -> NDArray:
 
 
 def legal(states: NDArray, *, canonical: bool = False) -> Ragged:
-    """Return the legal moves of the player to act at each state, Ragged of ACTION; none at a finished round."""
+    """Return the legal moves at each state, Ragged of ACTION; none where the round is over."""
     states = np.ascontiguousarray(np.atleast_1d(states))
     words, bytes_ = views(states)
     return fill_ragged(_legal_states, len(states), words, bytes_, canonical)
@@ -154,9 +165,15 @@ def advance(states: NDArray, actions: NDArray) -> None:
     """
     if not states.flags.c_contiguous or states.ndim != 1 or actions.shape != states.shape:
         raise GameError(
-            f"guandan: advance takes contiguous states [n] and actions [n]; got {states.shape}, {actions.shape}"
+            "guandan: advance takes contiguous states [n] and as many actions; "
+            f"got shapes {states.shape} and {actions.shape}"
         )
-    _play_all(*views(states), np.ascontiguousarray(actions).view(np.int64).reshape(-1, 3))
+    _play_all(*views(states), _action_words(actions))
+
+
+def _action_words(actions: NDArray) -> NDArray[np.int64]:
+    """Return actions [m] as words [m, 3] int64, for the kernels."""
+    return np.ascontiguousarray(actions, ACTION).view(np.int64).reshape(-1, 3)
 
 
 def initial_hands(states: NDArray) -> NDArray[np.uint64]:
@@ -214,16 +231,17 @@ class GuanDan:
         legal is the caller's to know: see `check_action`.
         """
         after = states[rows]
-        player = after["player"].astype(np.int64)
-        if np.any(player < 0):
-            raise GameError("guandan: the round is over, nobody can act; stop at player == TERMINAL")
-        held = unpack(after["hand"][np.arange(len(after)), player])
-        used = unpack(np.stack([actions["lo"], actions["hi"]], -1))
-        if np.any(used > held):
+        words, bytes_ = views(after)
+        moves = _action_words(actions)
+        bad = _first_unplayable(words, bytes_, moves)
+        if bad >= 0:
+            if after["player"][bad] == TERMINAL:
+                raise GameError("guandan: the round is over, nobody can act; stop at player == TERMINAL")
             raise GameError(
-                "guandan: an action uses cards that its player does not hold; take it from actions()"
+                f"guandan: seat {after['player'][bad]} does not hold the cards of action {bad}; "
+                "take actions from actions(states)"
             )
-        advance(after, actions)
+        _play_all(words, bytes_, moves)
         return after
 
     def check_action(self, state: NDArray, action: NDArray) -> None:

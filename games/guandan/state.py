@@ -216,3 +216,31 @@ def _play_all(words, bytes_, actions):
     for i in range(len(words)):
         if bytes_[i, PLAYER] < 4:
             _play(words, bytes_, i, actions[i, 0] & 0xFFFFFF, actions[i, 1], actions[i, 2])
+
+
+_LOW_PAIRS = 0x3333_3333_3333_3333
+_GUARD = 0x4444_4444_4444_4444
+
+
+@njit(cache=True)
+def _covers(held, used):
+    """Whether every two-bit field of `used` is at most that of `held` (one word of packed cards)."""
+    for shift in (0, 2):
+        # every other field, each with a guard bit above it that a borrow would clear
+        rest = (held >> shift & _LOW_PAIRS | _GUARD) - (used >> shift & _LOW_PAIRS)
+        if rest & _GUARD != _GUARD:
+            return False
+    return True
+
+
+@njit(cache=True)
+def _first_unplayable(words, bytes_, actions):
+    """Return the first row that is finished or whose player lacks the cards of its action, or -1."""
+    for i in range(len(words)):
+        p = np.int64(bytes_[i, PLAYER])
+        if p > 3:
+            return i
+        for k in range(2):
+            if not _covers(words[i, HAND + 2 * p + k], actions[i, 1 + k]):
+                return i
+    return -1
