@@ -96,7 +96,7 @@ def legal_moves(
 def fill_ragged(kernel, n: int, *arguments: Any) -> Ragged:
     """Return what a listing kernel lists for n rows, with new room whenever it runs out."""
     counts = np.zeros(n, np.int64)
-    chunks = []
+    chunks: list[NDArray] = []
     done = 0
     while done < n or not chunks:
         out = np.empty((RESERVE + 128 * (n - done), 3), np.int64)
