@@ -41,14 +41,8 @@ def decision_infosets(
     """
     states = game.root()
     seen: set[tuple[int, tuple[int, ...]]] = set()
-    visited = 0
+    visited = 1
     while len(states):
-        visited += len(states)
-        if visited > max_states:
-            raise GameError(
-                f"{game.name}: infosets can be listed in games of up to {max_states:,} histories; "
-                "this one has more; ask for fewer infosets or a smaller game"
-            )
         players = game.player(states)
         for seat in range(game.num_players) if player is None else (player,):
             acting = np.flatnonzero(players == seat)
@@ -63,6 +57,12 @@ def decision_infosets(
                     yield Infoset(seat, name[1], game.infoset_text(states[row], seat))
         states = states[players >= CHANCE]
         actions = game.actions(states)
+        visited += len(actions.values)
+        if visited > max_states:
+            raise GameError(
+                f"{game.name}: infosets can be listed in games of up to {max_states:,} histories; "
+                "this one has more; ask for fewer infosets or a smaller game"
+            )
         states = game.step(states, actions.rows, actions.values)
 
 
