@@ -1,6 +1,36 @@
 """Games as batches of states under pure functions: the research games, GuanDan and OpenSpiel's."""
 
+from games.base import TwoPlayerGame
+from games.check import CheckReport, check_game
 from games.game import CHANCE, TERMINAL, Game, GameError, Infoset
+from games.infosets import decision_infosets
 from games.ragged import Ragged
+from games.registry import (
+    PRESETS,
+    RESEARCH_GAMES,
+    GameSpec,
+    game_spec,
+    game_specs,
+    load_game,
+    register_game,
+)
 
-__all__ = ["CHANCE", "TERMINAL", "Game", "GameError", "Infoset", "Ragged"]
+__all__ = [
+    "CHANCE",
+    "PRESETS",
+    "RESEARCH_GAMES",
+    "TERMINAL",
+    "CheckReport",
+    "Game",
+    "GameError",
+    "GameSpec",
+    "Infoset",
+    "Ragged",
+    "TwoPlayerGame",
+    "check_game",
+    "decision_infosets",
+    "game_spec",
+    "game_specs",
+    "load_game",
+    "register_game",
+]

@@ -1,0 +1,333 @@
+"""The contract of a game as a test: `check_game(game, rng)` says what is wrong with a new game, if anything.
+
+    from games.check import check_game
+    check_game(MyGame(), np.random.default_rng(0))
+
+It grows the game from its root one level at a time, whole where it is small and a random part of each level
+where it is not, and holds everything that the functions return against the contract in `games/game.py`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from games.game import CHANCE, TERMINAL, Game, GameError
+from games.infosets import infoset_at
+from games.ragged import Ragged
+
+__all__ = ["CheckReport", "check_game"]
+
+PROBABILITY_TOLERANCE = 1e-9
+PAYOFF_TOLERANCE = 1e-9
+TEXTS_PER_LEVEL = 40
+"""Histories of each level whose words are checked: words are made one at a time."""
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """What a check saw.
+
+    complete: whether every history of the game was visited.
+    histories, terminals: how many were visited.
+    infosets: per player, how many infosets were seen at which that player decides.
+    """
+
+    complete: bool
+    histories: int
+    terminals: int
+    infosets: tuple[int, ...]
+
+
+@dataclass
+class _Seen:
+    """What is remembered from level to level to hold later histories against."""
+
+    past: list[dict[bytes, tuple[bytes, bytes]]]
+    """Per player and infoset where it acts: its own sequence so far and its legal actions."""
+    idle: list[dict[bytes, bytes]]
+    """Per player and infoset where it does not act: its own sequence so far."""
+    texts: list[dict[str, bytes]]
+    """Per player: the infoset that each text names."""
+    names: list[dict[bytes, str]]
+    """Per player: the text of each infoset."""
+    payoffs: list[float] = field(default_factory=list)
+
+    @classmethod
+    def nothing(cls, num_players: int) -> _Seen:
+        """Return an empty memory for each player."""
+        players = range(num_players)
+        return cls([{} for _ in players], [{} for _ in players], [{} for _ in players], [{} for _ in players])
+
+
+def check_game(
+    game: Game, rng: np.random.Generator, *, max_width: int = 2000, max_depth: int = 10_000
+) -> CheckReport:
+    """Return what was checked; raise GameError that names the function and the rule if the game breaks one.
+
+    rng: chooses the histories to follow and the orders in which batches are tried.
+    max_width: histories kept of each level; a level with more is thinned at random.
+    max_depth: levels after which a game is taken never to end.
+    """
+    _check_description(game)
+    seen = _Seen.nothing(game.num_players)
+    states = game.root()
+    _require(
+        game, isinstance(states, np.ndarray) and len(states) == 1, "root", "must return a batch of one state"
+    )
+    sequences = np.zeros((1, game.num_players), object)
+    sequences[:] = b""
+    histories = terminals = 0
+    complete = True
+    for _ in range(max_depth):
+        acting = _check_player(game, states)
+        histories += len(states)
+        terminals += int((acting == TERMINAL).sum())
+        _check_returns(game, states[acting == TERMINAL], seen)
+        actions = _check_actions(game, states, acting)
+        keys = _check_keys(game, states)
+        _check_recall(game, acting, actions, keys, sequences, seen)
+        _check_words(game, states, acting, actions, keys, seen, rng)
+        if not len(actions.values):
+            break
+        kept = np.arange(len(actions.values))
+        if len(kept) > max_width:
+            complete = False
+            kept = np.sort(rng.choice(kept, max_width, replace=False))
+        rows, taken = actions.rows[kept], actions.values[kept]
+        sequences = _sequences_after(acting, rows, taken, keys, sequences)
+        states = _check_step(game, states, actions, rows, taken, rng)
+    else:
+        raise GameError(
+            f"{game.name}: a game must end; no end within {max_depth} actions; raise max_depth if it does"
+        )
+    _check_payoff_range(game, seen, complete)
+    return CheckReport(complete, histories, terminals, tuple(len(past) for past in seen.past))
+
+
+def _require(game: Game, holds: bool, function: str, rule: str, received: object = None) -> None:
+    """Raise GameError unless the rule holds."""
+    if not holds:
+        got = "" if received is None else f"; got {received}"
+        raise GameError(f"{game.name}: {function} {rule}{got}; see games/game.py")
+
+
+def _check_description(game: Game) -> None:
+    _require(game, isinstance(game, Game), "a game", "must have every attribute and function of games.Game")
+    _require(game, isinstance(game.name, str) and bool(game.name.strip()), "name", "must be words", game.name)
+    _require(game, game.num_players >= 2, "num_players", "must be at least 2", game.num_players)
+    right = len(game.teams) == game.num_players and set(game.teams) == {0, 1}
+    _require(game, right, "teams", f"must put each of {game.num_players} seats in team 0 or 1", game.teams)
+    _require(
+        game, game.num_players > 2 or game.teams == (0, 1), "teams", "must be (0, 1) for two", game.teams
+    )
+    _require(game, game.key_width >= 1, "key_width", "must be at least 1", game.key_width)
+    low, high = game.payoff_range
+    _require(game, low <= high, "payoff_range", "must be (smallest, largest)", game.payoff_range)
+
+
+def _check_player(game: Game, states: NDArray) -> NDArray[np.int8]:
+    acting = game.player(states)
+    _require(game, acting.shape == (len(states),), "player", f"must be [{len(states)}]", acting.shape)
+    _require(game, acting.dtype == np.int8, "player", "must be int8", acting.dtype)
+    known = (acting >= TERMINAL) & (acting < game.num_players)
+    _require(game, bool(known.all()), "player", "must be a seat, CHANCE or TERMINAL", acting[~known][:3])
+    return acting
+
+
+def _check_returns(game: Game, ends: NDArray, seen: _Seen) -> None:
+    if not len(ends):
+        return
+    returns = game.returns(ends)
+    wanted = (len(ends), game.num_players)
+    _require(
+        game,
+        returns.shape == wanted,
+        "returns",
+        f"must be {list(wanted)} for {len(ends)} ends",
+        returns.shape,
+    )
+    _require(game, returns.dtype == np.float64, "returns", "must be float64", returns.dtype)
+    _require(game, bool(np.isfinite(returns).all()), "returns", "must be finite")
+    team = np.array(game.teams)
+    payoff = [returns[:, team == side] for side in (0, 1)]
+    for side in (0, 1):
+        shared = np.ptp(payoff[side], axis=1).max() <= PAYOFF_TOLERANCE
+        _require(game, bool(shared), "returns", f"must be the same for all seats of team {side}")
+    if getattr(game, "zero_sum", True):
+        gap = np.abs(payoff[0][:, 0] + payoff[1][:, 0]).max()
+        _require(game, bool(gap <= PAYOFF_TOLERANCE), "returns", "of the two teams must sum to zero", gap)
+    seen.payoffs += [float(returns.min()), float(returns.max())]
+
+
+def _check_payoff_range(game: Game, seen: _Seen, complete: bool) -> None:
+    if not seen.payoffs:
+        return
+    low, high = min(seen.payoffs), max(seen.payoffs)
+    inside = (
+        game.payoff_range[0] - PAYOFF_TOLERANCE <= low and high <= game.payoff_range[1] + PAYOFF_TOLERANCE
+    )
+    rule = f"must hold every payoff; it is {game.payoff_range}"
+    _require(game, inside, "payoff_range", rule, f"payoffs from {low} to {high}")
+    exact = np.allclose((low, high), game.payoff_range, rtol=0, atol=PAYOFF_TOLERANCE)
+    rule = f"must be the smallest and largest payoff, ({low}, {high})"
+    _require(game, not complete or bool(exact), "payoff_range", rule, game.payoff_range)
+
+
+def _check_actions(game: Game, states: NDArray, acting: NDArray) -> Ragged:
+    actions = game.actions(states)
+    _require(game, isinstance(actions, Ragged), "actions", "must return Ragged rows", type(actions))
+    _require(game, len(actions) == len(states), "actions", f"must have {len(states)} rows", len(actions))
+    ended = acting == TERMINAL
+    _require(game, not actions.counts[ended].any(), "actions", "must be empty where the game is over")
+    _require(game, bool(actions.counts[~ended].all()), "actions", "must not be empty before the game is over")
+    pairs = np.concatenate([_as_bytes(actions.rows), _as_bytes(actions.values)], axis=1)
+    _require(game, len(np.unique(pairs, axis=0)) == len(pairs), "actions", "must be different in each row")
+
+    probs = game.chance_probs(states, actions)
+    shape = (len(actions.values),)
+    _require(game, probs.shape == shape, "chance_probs", f"must be {list(shape)}, one an action", probs.shape)
+    _require(game, probs.dtype == np.float64, "chance_probs", "must be float64", probs.dtype)
+    by_chance = (acting == CHANCE)[actions.rows]
+    _require(
+        game, bool((probs[~by_chance] == 1).all()), "chance_probs", "must be 1 where chance does not act"
+    )
+    _require(
+        game,
+        bool((probs[by_chance] > 0).all()),
+        "chance_probs",
+        "must be positive: leave impossible ones out",
+    )
+    sums = np.bincount(actions.rows, probs, len(states))[acting == CHANCE]
+    off = np.abs(sums - 1).max(initial=0)
+    _require(game, bool(off <= PROBABILITY_TOLERANCE), "chance_probs", "must sum to 1", f"a sum off by {off}")
+
+    types = game.action_type(actions.values)
+    _require(game, types.shape == shape, "action_type", f"must be {list(shape)}", types.shape)
+    _require(game, types.dtype == np.int64, "action_type", "must be int64", types.dtype)
+    return actions
+
+
+def _check_keys(game: Game, states: NDArray) -> list[list[bytes]]:
+    """Return every player's key of every state, as bytes."""
+    keys = []
+    for player in range(game.num_players):
+        key = game.infoset_key(states, player)
+        wanted = (len(states), game.key_width)
+        _require(game, key.shape == wanted, "infoset_key", f"must be {list(wanted)}", key.shape)
+        _require(game, key.dtype == np.uint64, "infoset_key", "must be uint64", key.dtype)
+        keys.append([row.tobytes() for row in np.ascontiguousarray(key)])
+    return keys
+
+
+def _check_recall(
+    game: Game, acting: NDArray, actions: Ragged, keys: list[list[bytes]], sequences: NDArray, seen: _Seen
+) -> None:
+    """Check that an infoset decides what may be done, and what its player did before (perfect recall)."""
+    remembers = "must be different where it did or saw something else before (perfect recall)"
+    for player, row in itertools.product(range(game.num_players), range(len(acting))):
+        key, sequence = keys[player][row], sequences[row, player]
+        words = f"{np.frombuffer(key, np.uint64)} twice"
+        rule = f"of player {player} must be different"
+        other = seen.idle[player] if acting[row] == player else seen.past[player]
+        _require(game, key not in other, "infoset_key", f"{rule} where it acts and where it does not", words)
+        if acting[row] != player:
+            _require(
+                game, seen.idle[player].setdefault(key, sequence) == sequence, "infoset_key", remembers, words
+            )
+            continue
+        legal = _as_bytes(actions[row]).tobytes()
+        before = seen.past[player].setdefault(key, (sequence, legal))
+        _require(
+            game,
+            before[1] == legal,
+            "infoset_key",
+            f"{rule} where the legal actions or their order are",
+            words,
+        )
+        _require(game, before[0] == sequence, "infoset_key", remembers, words)
+
+
+def _sequences_after(
+    acting: NDArray, rows: NDArray, taken: NDArray, keys: list[list[bytes]], sequences: NDArray
+) -> NDArray:
+    """Return each player's last infoset and action after each action, [m, players] of bytes."""
+    after = sequences[rows]
+    words = _as_bytes(taken)
+    for j in np.flatnonzero(acting[rows] >= 0):
+        player = int(acting[rows[j]])
+        after[j, player] = keys[player][rows[j]] + words[j].tobytes()
+    return after
+
+
+def _check_step(
+    game: Game, states: NDArray, actions: Ragged, rows: NDArray, taken: NDArray, rng: np.random.Generator
+) -> NDArray:
+    """Return the states after `taken` at `rows`."""
+    before = states.copy()
+    children = game.step(states, rows, taken)
+    _require(game, len(children) == len(rows), "step", f"must return {len(rows)} states", len(children))
+    same = children.dtype == states.dtype and children.shape[1:] == states.shape[1:]
+    _require(game, same, "step", f"must return states like the given ones, {states.dtype}", children.dtype)
+    _require(game, _same(states, before), "step", "must leave the given states unchanged")
+
+    # The same actions in another order, and one at a time, must lead to the same states.
+    order = rng.permutation(len(rows))[:TEXTS_PER_LEVEL]
+    shuffled = game.step(states, rows[order], taken[order])
+    _require(game, _same(shuffled, children[order]), "step", "must not depend on the order of the batch")
+    for j in order[:5]:
+        alone = game.step(states[rows[j]][None], np.zeros(1, np.int64), taken[j : j + 1])
+        _require(game, _same(alone, children[j : j + 1]), "step", "must not depend on the rest of the batch")
+    parents = rng.permutation(len(states))[:TEXTS_PER_LEVEL]
+    again = game.actions(states[parents])
+    alike = _same(again.values, actions.take(parents).values)
+    _require(game, alike, "actions", "must not depend on the order of the batch")
+    return children
+
+
+def _check_words(
+    game: Game,
+    states: NDArray,
+    acting: NDArray,
+    actions: Ragged,
+    keys: list[list[bytes]],
+    seen: _Seen,
+    rng: np.random.Generator,
+) -> None:
+    for row in rng.permutation(len(states))[:TEXTS_PER_LEVEL]:
+        state = states[row]
+        said = game.state_text(state)
+        _require(game, isinstance(said, str) and bool(said), "state_text", "must be words", repr(said))
+        words = [game.action_text(state, action) for action in actions[int(row)]]
+        _require(game, len(set(words)) == len(words), "action_text", "must be unique in a state", words)
+        for player in range(game.num_players):
+            text, key = game.infoset_text(state, player), keys[player][row]
+            one_line = bool(text.strip()) and len(text.splitlines()) == 1
+            _require(game, one_line, "infoset_text", "must be one line of words", repr(text))
+            named = seen.texts[player].setdefault(text, key)
+            rule = f"of player {player} must be unique to its infoset"
+            _require(game, named == key, "infoset_text", rule, repr(text))
+            before = seen.names[player].setdefault(key, text)
+            rule = f"of player {player} must be the same all over an infoset"
+            _require(game, before == text, "infoset_text", rule, f"{before!r} and {text!r}")
+            if acting[row] == player:
+                read, wanted = game.parse_infoset(text), infoset_at(game, states[row : row + 1], player)
+                _require(game, read == wanted, "parse_infoset", f"must read {wanted} back", read)
+
+
+def _as_bytes(values: NDArray) -> NDArray[np.uint8]:
+    """Return rows of anything as rows of bytes, [n, bytes a row]."""
+    packed = np.ascontiguousarray(values)
+    return (
+        packed.view(np.uint8).reshape(len(packed), -1)
+        if packed.size
+        else np.zeros((len(packed), 0), np.uint8)
+    )
+
+
+def _same(ours: NDArray, others: NDArray) -> bool:
+    """Return whether two arrays of any dtype hold the same bytes."""
+    return ours.shape == others.shape and ours.dtype == others.dtype and ours.tobytes() == others.tobytes()
