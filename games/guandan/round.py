@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from games.game import TERMINAL, GameError
+from games.game import TERMINAL, GameError, Infoset
 from games.guandan.cards import (
     ACTION,
     HAND_SIZE,
@@ -23,6 +23,7 @@ from games.guandan.cards import (
 from games.guandan.moves import fill_ragged
 from games.guandan.notation import action_text
 from games.guandan.playout import _legal_states
+from games.guandan.position import parse_position, position_text
 from games.guandan.state import (
     HAND,
     HASH,
@@ -34,6 +35,7 @@ from games.guandan.state import (
     _first_unplayable,
     _mix,
     _play_all,
+    action_words,
     views,
 )
 from games.ragged import Ragged
@@ -168,12 +170,7 @@ def advance(states: NDArray, actions: NDArray) -> None:
             "guandan: advance takes contiguous states [n] and as many actions; "
             f"got shapes {states.shape} and {actions.shape}"
         )
-    _play_all(*views(states), _action_words(actions))
-
-
-def _action_words(actions: NDArray) -> NDArray[np.int64]:
-    """Return actions [m] as words [m, 3] int64, for the kernels."""
-    return np.ascontiguousarray(actions, ACTION).view(np.int64).reshape(-1, 3)
+    _play_all(*views(states), action_words(actions))
 
 
 def initial_hands(states: NDArray) -> NDArray[np.uint64]:
@@ -232,7 +229,7 @@ class GuanDan:
         """
         after = states[rows]
         words, bytes_ = views(after)
-        moves = _action_words(actions)
+        moves = action_words(actions)
         bad = _first_unplayable(words, bytes_, moves)
         if bad >= 0:
             if after["player"][bad] == TERMINAL:
@@ -293,3 +290,28 @@ class GuanDan:
     def action_text(self, state: NDArray, action: NDArray) -> str:
         """Return one action as type, rank and cards: `["Pair","6",["S6","D6"]]`."""
         return action_text(np.asarray(action), int(np.asarray(state)["level"]))
+
+    def state_text(self, state: NDArray) -> str:
+        """Return one state with all hands, as a line of JSON (see `position`)."""
+        return position_text(_row(state))
+
+    def infoset_text(self, state: NDArray, player: int) -> str:
+        """Return what `player` knows at one state, as a line of JSON (see `position`)."""
+        return position_text(_row(state), player)
+
+    def parse_infoset(self, text: str) -> Infoset:
+        """Return the infoset that a line of JSON names: `infoset_text`, or a position or record by hand.
+
+        A position without `key` or `record` is an infoset of its own: its key follows from its fields alone.
+        Raises GameError at bad input (see `parse_position`).
+        """
+        state, seat = parse_position(text)
+        if seat is None:
+            raise GameError("guandan: an infoset shows one hand; give seat and hand instead of hands")
+        key = self.infoset_key(state, seat)[0]
+        return Infoset(seat, (int(key[0]), int(key[1])), self.infoset_text(state[0], seat))
+
+
+def _row(state: NDArray) -> NDArray:
+    """Return a single state, given as a row or a batch of one."""
+    return state if state.shape == () else state[0]

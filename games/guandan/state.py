@@ -83,6 +83,11 @@ def views(states: NDArray) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
     return states.view(np.int64).reshape(len(states), WORDS), states.view(np.uint8).reshape(len(states), -1)
 
 
+def action_words(actions: NDArray) -> NDArray[np.int64]:
+    """Return actions [m] as words [m, 3] int64, for the kernels."""
+    return np.ascontiguousarray(actions, ACTION).view(np.int64).reshape(-1, 3)
+
+
 @njit(cache=True)
 def _mix(h, x):
     """One step of a 64-bit hash: fold in x, then the finaliser of SplitMix64 (Steele et al. 2014)."""
@@ -234,13 +239,29 @@ def _covers(held, used):
 
 
 @njit(cache=True)
+def _card_count(word):
+    """Number of cards in one word of packed cards."""
+    x = (word & _LOW_PAIRS) + (word >> 2 & _LOW_PAIRS)
+    n = 0
+    while x:
+        n += x & 15
+        x >>= 4
+    return n
+
+
+@njit(cache=True)
 def _first_unplayable(words, bytes_, actions):
-    """Return the first row that is finished or whose player lacks the cards of its action, or -1."""
+    """Return the first row that is finished, or whose action is none or not in hand, or -1."""
     for i in range(len(words)):
         p = np.int64(bytes_[i, PLAYER])
-        if p > 3:
+        head = actions[i, 0]
+        if p > 3 or (head & 255) > 10 or (head & 255 == PASS) != (head >> 16 & 255 == 0):
             return i
+        size = 0
         for k in range(2):
             if not _covers(words[i, HAND + 2 * p + k], actions[i, 1 + k]):
                 return i
+            size += _card_count(actions[i, 1 + k])
+        if size != head >> 16 & 255:
+            return i
     return -1
