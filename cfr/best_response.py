@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
-from cfr import kernels
+from cfr.play import Play
 from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.tree import FlatTree
 
@@ -53,23 +54,10 @@ def _checked(policy: NDArray, n_slots: int) -> NDArray[np.float64]:
     return policy
 
 
-def _plan(form: SequenceForm, side: int, policy: NDArray[np.float64]) -> NDArray[np.float64]:
-    plex = form.sides[side]
-    by_sequence = np.empty(plex.n_sequences)
-    by_sequence[0] = 1.0
-    by_sequence[1:] = policy[plex.slot[1:]]
-    plan = np.empty(plex.n_sequences)
-    kernels.realize(plex.start, plex.parent, by_sequence, plan)
-    return plan
-
-
-def _utility(form: SequenceForm, side: int, policy: NDArray[np.float64]) -> NDArray[np.float64]:
-    matrix = (form.row_start, form.column, form.payoff)
-    if side == 1:
-        matrix = kernels.transpose(*matrix, form.sides[1].n_sequences)
-    out = np.empty(form.sides[side].n_sequences)
-    kernels.gradient(*matrix, _plan(form, 1 - side, policy), 1.0 if side == 0 else -1.0, out)
-    return out
+def _evaluate(game_form: FlatTree | SequenceForm, policy: NDArray) -> tuple[float, float, float]:
+    form = _form(game_form)
+    play = Play(form)
+    return play.evaluate(*play.from_slots(_checked(policy, form.n_slots)))
 
 
 def expected_value(game_form: FlatTree | SequenceForm, policy: NDArray[np.float64]) -> float:
@@ -77,9 +65,7 @@ def expected_value(game_form: FlatTree | SequenceForm, policy: NDArray[np.float6
 
     policy: [n_slots] float64. Raises ValueError for a policy of another size, InvalidTree as `sequence_form`.
     """
-    form = _form(game_form)
-    policy = _checked(policy, form.n_slots)
-    return float(_plan(form, 0, policy) @ _utility(form, 0, policy))
+    return _evaluate(game_form, policy)[0]
 
 
 def best_response(
@@ -93,23 +79,19 @@ def best_response(
     policy = _checked(policy, form.n_slots)
     side = form.side_of(player)
     plex = form.sides[side]
-    utility = _utility(form, side, policy)
-    pure = np.empty(plex.n_sequences)
-    kernels.respond(plex.start, plex.parent, utility, pure)
+    value = Play(form).payoffs(policy, side)[form.layout.sides[side].position]
+    pure = np.zeros(plex.n_sequences)
+    _respond(plex.start, plex.parent, value, pure)
     answer = policy.copy()
     answer[plex.slot[1:]] = pure[1:]
-    return BestResponse(player, float(utility[0]), answer)
+    return BestResponse(player, float(value[0]), answer)
 
 
 def best_response_values(
     game_form: FlatTree | SequenceForm, policy: NDArray[np.float64]
 ) -> tuple[float, float]:
     """Return what side 0 and side 1 get when each best-responds to the other's part of `policy`."""
-    form = _form(game_form)
-    return (
-        best_response(form, policy, form.players[0]).value,
-        best_response(form, policy, form.players[1]).value,
-    )
+    return _evaluate(game_form, policy)[1:]
 
 
 def nash_conv(game_form: FlatTree | SequenceForm, policy: NDArray[np.float64]) -> float:
@@ -120,3 +102,15 @@ def nash_conv(game_form: FlatTree | SequenceForm, policy: NDArray[np.float64]) -
 def exploitability(game_form: FlatTree | SequenceForm, policy: NDArray[np.float64]) -> float:
     """Return NashConv / 2, in payoffs."""
     return nash_conv(game_form, policy) / 2
+
+
+@njit(cache=True)
+def _respond(start, parent, value, policy):
+    """Turn the utility of each sequence into best-response values, bottom up; fill `policy`, pure."""
+    for i in range(len(parent) - 1, -1, -1):
+        best = start[i]
+        for s in range(start[i], start[i + 1]):
+            if value[s] > value[best]:
+                best = s
+        policy[best] = 1.0
+        value[parent[i]] += value[best]

@@ -94,7 +94,7 @@ class Policy:
 
     @cached_property
     def digest(self) -> str:
-        """Return a fingerprint of the game's infosets: their players, keys and numbers of actions, in order."""
+        """Return a fingerprint of the infosets: their players, keys and numbers of actions, in order."""
         return _digest(self.infoset_player, self.infoset_offset, self.infoset_key)
 
     @cached_property
@@ -189,7 +189,7 @@ def save_policy(path: str | Path, policy: Policy, state: Mapping[str, Any] | Non
     state: `Solver.state_dict()`. The file appears whole or not at all; its suffix is kept as given.
     """
     path = Path(path)
-    meta = {
+    meta: dict[str, Any] = {
         "magic": _MAGIC,
         "format": FORMAT,
         "game": policy.game,
@@ -198,7 +198,7 @@ def save_policy(path: str | Path, policy: Policy, state: Mapping[str, Any] | Non
         "n_infosets": policy.n_infosets,
         "n_slots": len(policy.probs),
     }
-    arrays = {
+    arrays: dict[str, Any] = {
         "probs": policy.probs,
         "infoset_player": policy.infoset_player,
         "infoset_offset": policy.infoset_offset,
@@ -241,7 +241,7 @@ def load_policy(path: str | Path, game: str | None = None) -> Policy:
 
 
 def load_state(path: str | Path) -> dict[str, Any] | None:
-    """Return the state of the unfinished run in a policy file, for `Solver.load_state_dict`; None without one.
+    """Return the state of the unfinished run in a policy file, or None; `Solver.load_state_dict` takes it.
 
     Raises PolicyError as `load_policy`.
     """

@@ -8,11 +8,13 @@ are all the same object to a solver. Source: Koller, Megiddo and von Stengel 199
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from cfr.layout import Layout, make_layout
 from cfr.tree import FlatTree, InvalidTree
 from games.game import Game
 
@@ -63,7 +65,7 @@ class SequenceForm:
     column: [E] int32, rising within each row.
     payoff: [E] float64, payoff to side 0 times the probability of chance and the weight of the root,
         summed over the leaves of the pair; never 0.
-    n_slots: slots of the tree, those of both sides; policies are [n_slots] float64.
+    n_slots, n_infosets: of the tree; policies are [n_slots] float64.
     n_leaves: leaves of the tree that were folded into the entries.
     total_weight: what the weights of the roots sum to; values are sums over roots, not means.
     payoff_scale: largest absolute payoff at any leaf, before weights.
@@ -74,6 +76,7 @@ class SequenceForm:
     column: NDArray[np.int32]
     payoff: NDArray[np.float64]
     n_slots: int
+    n_infosets: int
     n_leaves: int
     total_weight: float
     payoff_scale: float
@@ -87,6 +90,13 @@ class SequenceForm:
     def n_entries(self) -> int:
         """Return E."""
         return len(self.column)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Return how solvers hold this form in memory; made on first use."""
+        plexes = tuple((plex.start, plex.parent) for plex in self.sides)
+        rows = (self.row_start, self.column, self.payoff)
+        return make_layout(plexes, rows, transpose(*rows, self.sides[1].n_sequences))
 
     def side_of(self, player: int) -> int:
         """Return 0 or 1, the side of a seat.
@@ -177,6 +187,7 @@ def sequence_form(tree: FlatTree, game: Game | None = None) -> SequenceForm:
         column=column,
         payoff=payoff,
         n_slots=tree.n_slots,
+        n_infosets=tree.n_infosets,
         n_leaves=len(tree.terminal),
         total_weight=float(tree.chance_prob[: tree.n_roots].sum()),
         payoff_scale=scale,
@@ -284,3 +295,23 @@ def _compress(last, weight, terminal, gain, n_rows, n_columns):
         row += 1
         row_start[row] = kept
     return row_start, column[:kept].copy(), payoff[:kept].copy()
+
+
+@njit(cache=True)
+def transpose(row_start, column, payoff, n_columns):
+    """Return a compressed-row matrix in compressed columns: (column_start, row, payoff)."""
+    column_start = np.zeros(n_columns + 1, np.int64)
+    for c in column:
+        column_start[c + 1] += 1
+    for c in range(n_columns):
+        column_start[c + 1] += column_start[c]
+    fill = column_start[:-1].copy()
+    row = np.empty(len(column), np.int32)
+    flipped = np.empty(len(column))
+    for r in range(len(row_start) - 1):
+        for k in range(row_start[r], row_start[r + 1]):
+            c = column[k]
+            row[fill[c]] = r
+            flipped[fill[c]] = payoff[k]
+            fill[c] += 1
+    return column_start, row, flipped

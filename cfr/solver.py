@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr import kernels
+from cfr.play import Play
 from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.tree import FlatTree
 from cfr.variants import DEFAULT_VARIANT, Variant, variant
@@ -76,76 +77,60 @@ class Solver:
         v = self.variant
         row = (v.alpha, v.beta, v.gamma, v.clip, v.predictive, v.alternating)
         self._variant = tuple(float(number) for number in row)
-        self._rows = (form.row_start, form.column, form.payoff)
-        self._columns = kernels.transpose(*self._rows, form.sides[1].n_sequences)
-        self._plexes = tuple((plex.start, plex.parent) for plex in form.sides)
-        self._state = tuple(np.zeros((4, plex.n_sequences)) for plex in form.sides)
-        self._work = tuple(np.zeros((2, plex.n_sequences)) for plex in form.sides)
-        for plex, state in zip(form.sides, self._state, strict=True):
-            sizes = np.diff(plex.start)
-            state[2, 0] = 1.0
-            state[2, 1:] = np.repeat(1.0 / sizes, sizes)
+        self._discounts = kernels.discount_table(0, *self._variant[:2])
+        self._play = Play(form)
+        sides = form.layout.sides
+        self._regret, self._prediction, self._policy, self._sum = (
+            tuple(np.zeros(side.n_positions) for side in sides) for _ in range(4)
+        )
+        self._stamp = tuple(np.zeros(len(side.bundle), np.int32) for side in sides)
+        self._work = self._play.work()
+        uniform = [np.repeat(1.0 / np.diff(plex.start), np.diff(plex.start)) for plex in form.sides]
+        for side, policy, probs in zip(sides, self._policy, uniform, strict=True):
+            policy[side.position[1:]] = probs
 
     def run(self, n: int) -> None:
         """Run `n` more iterations."""
         if n < 0:
             raise SolverError(f"iterations must be at least 0; got {n}")
-        a, b = self._state
+        last = self.iteration + n
+        if last >= len(self._discounts):
+            self._discounts = kernels.discount_table(2 * last, *self._variant[:2])
+        states = tuple(
+            zip(self._regret, self._prediction, self._policy, self._sum, self._stamp, strict=True)
+        )
         kernels.iterate(
             self.iteration,
             n,
             self._variant,
-            *self._plexes,
-            self._rows,
-            self._columns,
-            (a[0], a[1], a[2], a[3]),
-            (b[0], b[1], b[2], b[3]),
-            (self._work[0][0], self._work[0][1]),
-            (self._work[1][0], self._work[1][1]),
+            self._discounts,
+            self._play.sides,
+            self._play.boxes,
+            states[0],
+            states[1],
+            self._work[0],
+            self._work[1],
         )
-        self.iteration += n
-
-    def _on_slots(self, by_sequence: tuple[NDArray, ...]) -> NDArray[np.float64]:
-        out = np.zeros(self.form.n_slots)
-        for plex, values in zip(self.form.sides, by_sequence, strict=True):
-            out[plex.slot[1:]] = values[1:]
-        return out
+        self.iteration = last
 
     def current_policy(self) -> NDArray[np.float64]:
         """Return the policy that the next iteration starts from, [n_slots] float64."""
-        return self._on_slots(tuple(state[2] for state in self._state))
+        return self._play.to_slots(self._policy)
 
     def average_policy(self) -> NDArray[np.float64]:
         """Return the average policy, [n_slots] float64; where it never plays, the current policy."""
-        return self._on_slots(self._averages())
+        return self._play.to_slots(self._averages())
 
-    def _averages(self) -> tuple[NDArray, ...]:
-        out = []
-        for plex, state in zip(self.form.sides, self._state, strict=True):
-            policy = np.empty(plex.n_sequences)
-            kernels.average(plex.start, state[3], state[2], policy)
-            out.append(policy)
-        return tuple(out)
+    def _averages(self) -> tuple[NDArray, NDArray]:
+        a, b = (np.zeros_like(policy) for policy in self._policy)
+        kernels.average(self._play.sides[0], self._sum[0], self._policy[0], a)
+        kernels.average(self._play.sides[1], self._sum[1], self._policy[1], b)
+        return a, b
 
     def evaluate(self) -> tuple[float, tuple[float, float]]:
         """Return (value to side 0 of the average policy, both sides' best-response values against it)."""
-        policies = self._averages()
-        plans = []
-        for (start, parent), policy in zip(self._plexes, policies, strict=True):
-            plan = np.empty(len(policy))
-            kernels.realize(start, parent, policy, plan)
-            plans.append(plan)
-        best = []
-        value = 0.0
-        for side, matrix in ((0, self._rows), (1, self._columns)):
-            start, parent = self._plexes[side]
-            utility = np.empty(len(plans[side]))
-            kernels.gradient(*matrix, plans[1 - side], 1.0 if side == 0 else -1.0, utility)
-            if side == 0:
-                value = float(plans[0] @ utility)
-            kernels.respond(start, parent, utility, np.empty(len(utility)))
-            best.append(float(utility[0]))
-        return value, (best[0], best[1])
+        value, best_0, best_1 = self._play.evaluate(*self._averages())
+        return value, (best_0, best_1)
 
     def exploitability(self) -> float:
         """Return NashConv / 2 of the average policy, in payoffs."""
@@ -153,17 +138,16 @@ class Solver:
 
     def state_dict(self) -> dict:
         """Return everything a later `load_state_dict` needs to continue exactly; arrays are copies."""
-        regret, prediction, policy, total = (
-            self._on_slots(tuple(state[k] for state in self._state)) for k in range(4)
-        )
         return {
             "format": 1,
             "variant": asdict(self.variant),
             "iteration": self.iteration,
-            "regret": regret,
-            "prediction": prediction,
-            "policy": policy,
-            "strategy_sum": total,
+            "regret": self._play.to_slots(self._regret),
+            "prediction": self._play.to_slots(self._prediction),
+            "policy": self._play.to_slots(self._policy),
+            "strategy_sum": self._play.to_slots(self._sum),
+            "stamp": self._play.to_infosets(self._stamp),
+            "marked": self._play.to_infosets(tuple(work[3] for work in self._work)),
         }
 
     def load_state_dict(self, state: dict) -> None:
@@ -178,16 +162,24 @@ class Solver:
                 f"resume: the variant must stay {self.variant.name} with the same parameters; "
                 f"the saved run used {state['variant']}; solve afresh or use that variant"
             )
-        names = ("regret", "prediction", "policy", "strategy_sum")
-        for name in names:
-            if np.shape(state[name]) != (self.form.n_slots,):
-                raise SolverError(
-                    f"resume: {name} must have one entry per slot, {self.form.n_slots}; "
-                    f"got shape {np.shape(state[name])}; is this another game's file?"
-                )
-        for plex, mine in zip(self.form.sides, self._state, strict=True):
-            for row, name in zip(mine, names, strict=True):
-                row[1:] = np.asarray(state[name], np.float64)[plex.slot[1:]]
+        by_slot = {
+            "regret": self._regret,
+            "prediction": self._prediction,
+            "policy": self._policy,
+            "strategy_sum": self._sum,
+        }
+        by_infoset = {"stamp": self._stamp, "marked": tuple(work[3] for work in self._work)}
+        for names, n in ((by_slot, self.form.n_slots), (by_infoset, self.form.n_infosets)):
+            for name in names:
+                if np.shape(state.get(name)) != (n,):
+                    raise SolverError(
+                        f"resume: {name} must have {n} entries; got shape {np.shape(state.get(name))}; "
+                        "is this another game's file?"
+                    )
+        for name, arrays in by_slot.items():
+            self._play.from_slots(state[name], arrays)
+        for name, arrays in by_infoset.items():
+            self._play.from_infosets(state[name], arrays)
         self.iteration = int(state["iteration"])
 
 

@@ -122,7 +122,7 @@ def node_values(tree: FlatTree, policy: NDArray[np.float64]) -> NDArray[np.float
 
 
 def infoset_parent_slot(tree: FlatTree, player: int) -> NDArray[np.int64]:
-    """Return the player's own slot before each of its infosets, [I] int64; -1 if none, or another's infoset."""
+    """Return the player's own slot before each infoset, [I] int64; -1 if none, or if it is another's."""
     own = np.empty(tree.n_nodes, np.int64)
     _own_slot(tree.parent, tree.first_child, tree.player, tree.infoset, tree.infoset_offset, player, own)
     parent = np.full(tree.n_infosets, -1, np.int64)
