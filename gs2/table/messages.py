@@ -1,0 +1,327 @@
+"""Every message of the two wire dialects as a typed model, and the decoders that validate them.
+
+The models hold what the dialects agree on, and make optional what only some servers send; unknown fields are
+ignored, as programs of this field always did. Field names are those on the wire.
+Source: OpenGuanDan's paper, appendices B and C; the NJUPT platform; traffic of both.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from games.guandan.cards import CARD_NAMES, RANKS
+
+__all__ = [
+    "Act",
+    "ActIndex",
+    "AntiTribute",
+    "Back",
+    "Beginning",
+    "Command",
+    "CreateRoom",
+    "EpisodeOver",
+    "GameOver",
+    "GameResult",
+    "GetRoomPlayer",
+    "JoinRoom",
+    "MessageError",
+    "PayTribute",
+    "Play",
+    "PlayNotice",
+    "Reply",
+    "ServerMessage",
+    "Tribute",
+    "TributeNotice",
+    "decode_act_index",
+    "decode_command",
+    "decode_server_message",
+    "encode",
+]
+
+
+class MessageError(ValueError):
+    """A message that is not JSON, or not one of the dialect's."""
+
+
+Card = Literal[CARD_NAMES]  # type: ignore[valid-type]
+Rank = Literal[tuple(RANKS[:13])]  # type: ignore[valid-type]
+Seat = Annotated[int, Meta(ge=0, le=3)]
+SeatOrNobody = Annotated[int, Meta(ge=-1, le=3)]
+Id = Annotated[str, Meta(min_length=1, max_length=64)]
+Hand = Annotated[list[Card], Meta(max_length=28)]
+MoveWire = tuple[str, str, list[Card] | Literal["PASS"]]
+"""`[type, rank, cards]`; a pass is three times "PASS"."""
+MaybeMove = tuple[str | None, str | None, list[Card] | Literal["PASS"] | None] | None
+"""A move, or nothing: null (OpenGuanDan) or three nulls (NJUPT)."""
+
+
+# --- client to server, OpenGuanDan ---------------------------------------------------------------------------
+
+
+class RoomData(Struct):
+    """userId: whose seat it is, also after a lost connection. seatNum: seat wanted, else the first free."""
+
+    userId: Id | int
+    seatNum: Seat | None = None
+
+
+class CreateData(RoomData):
+    """round: number of games, 1..1,000,000."""
+
+    round: Annotated[int, Meta(ge=1, le=1_000_000)] = 1
+
+
+class JoinData(RoomData, kw_only=True):
+    """roomId: as the creator was told."""
+
+    roomId: int
+
+
+class ActData(Struct, kw_only=True):
+    """act: an entry of the request's actionList. roomID: appendix C's spelling of roomId."""
+
+    player: int
+    act: tuple[Any, Any, Any]
+    roomId: int | UnsetType = UNSET
+    roomID: int | UnsetType = UNSET
+
+
+class PayData(ActData, kw_only=True):
+    """tributePos, tribute: who paid what, as the request said."""
+
+    tributePos: int | UnsetType = UNSET
+    tribute: Any = UNSET
+
+
+class RoomQuery(Struct):
+    """roomId: any room."""
+
+    roomId: int
+
+
+class CreateRoom(Struct, tag="CREATE_ROOM"):
+    """Open a room and sit down in it."""
+
+    data: CreateData
+
+
+class JoinRoom(Struct, tag="JOIN_ROOM"):
+    """Sit down in a room, or come back to one's seat."""
+
+    data: JoinData
+
+
+class Play(Struct, tag="PLAY"):
+    """Play a move."""
+
+    data: ActData
+
+
+class Tribute(Struct, tag="TRIBUTE"):
+    """Pay a tribute card."""
+
+    data: ActData
+
+
+class PayTribute(Struct, tag="PAYTRIBUTE"):
+    """Return a card to who paid tribute."""
+
+    data: PayData
+
+
+class GetRoomPlayer(Struct, tag="GET_ROOMPLAYER"):
+    """Ask who sits in a room (the official server is woken by it when it hangs)."""
+
+    data: RoomQuery
+
+
+Command = CreateRoom | JoinRoom | Play | Tribute | PayTribute | GetRoomPlayer
+
+
+class ActIndex(Struct):
+    """NJUPT's only message from a client: an index into actionList."""
+
+    actIndex: int
+
+
+# --- server to client ----------------------------------------------------------------------------------------
+
+
+class Reply(Struct, kw_only=True):
+    """Answer to a command, JOIN notice or error: `code` 200, or -1 with `data.msg`."""
+
+    type: str
+    code: int = 200
+    data: Any = None
+
+
+class Rest(Struct):
+    """rest: cards held. playArea (NJUPT): last move in this trick."""
+
+    rest: Annotated[int, Meta(ge=0, le=28)]
+    playArea: MaybeMove | UnsetType = UNSET
+
+
+class Act(Struct, kw_only=True):
+    """A request to the seat that is to act; `stage` is play, tribute or back."""
+
+    stage: Literal["play", "tribute", "back"]
+    handCards: Hand
+    selfRank: Rank
+    oppoRank: Rank
+    curRank: Rank
+    actionList: list[tuple[Any, Any, Any]]
+    indexRange: int
+    publicInfo: list[Rest] | None = None
+    curPos: SeatOrNobody = -1
+    curAction: MaybeMove = None
+    greaterPos: SeatOrNobody = -1
+    greaterAction: MaybeMove = None
+    tributePos: SeatOrNobody | UnsetType = UNSET
+    tribute: Any = UNSET
+
+
+class Beginning(Struct):
+    """A round begins. levelCard: the official server's name for curRank."""
+
+    handCards: Hand
+    myPos: Seat
+    levelCard: Rank | UnsetType = UNSET
+    curRank: Rank | UnsetType = UNSET
+    selfRank: Rank | UnsetType = UNSET
+    oppoRank: Rank | UnsetType = UNSET
+
+
+class PlayNotice(Struct):
+    """Seat `curPos` played `curAction`."""
+
+    curPos: Seat
+    curAction: MoveWire
+    greaterPos: SeatOrNobody = -1
+    greaterAction: MaybeMove = None
+
+
+class TributeNotice(Struct):
+    """Tribute paid: [from, to, card] each."""
+
+    result: list[tuple[Seat, Seat, Card]]
+
+
+class Back(TributeNotice):
+    """Cards returned: [from, to, card] each."""
+
+
+class AntiTribute(Struct):
+    """No tribute: `antiPos` hold both big jokers."""
+
+    antiNums: int
+    antiPos: list[Seat]
+
+
+class EpisodeOver(Struct):
+    """A round is over. restCards: [seat, cards] of who still held any."""
+
+    order: list[Seat]
+    curRank: Rank
+    restCards: list[tuple[Seat, list[Card]]]
+
+
+class GameOver(Struct):
+    """A game is over: the curTimes-th of settingTimes."""
+
+    curTimes: int
+    settingTimes: int
+
+
+class GameResult(Struct):
+    """What came of the games: victory and victoryRank (OpenGuanDan), victoryNum and draws (NJUPT)."""
+
+    victory: int | UnsetType = UNSET
+    victoryRank: list[Rank] | UnsetType = UNSET
+    victoryNum: list[int] | int | UnsetType = UNSET
+    draws: list[int] | UnsetType = UNSET
+
+
+ServerMessage = (
+    Act
+    | Beginning
+    | PlayNotice
+    | TributeNotice
+    | Back
+    | AntiTribute
+    | EpisodeOver
+    | GameOver
+    | GameResult
+    | Reply
+)
+
+
+class _Head(Struct):
+    type: str
+    stage: str | None = None
+
+
+_NOTICES: dict[str, msgspec.json.Decoder] = {
+    "beginning": msgspec.json.Decoder(Beginning),
+    "play": msgspec.json.Decoder(PlayNotice),
+    "tribute": msgspec.json.Decoder(TributeNotice),
+    "back": msgspec.json.Decoder(Back),
+    "anti-tribute": msgspec.json.Decoder(AntiTribute),
+    "episodeOver": msgspec.json.Decoder(EpisodeOver),
+    "gameOver": msgspec.json.Decoder(GameOver),
+    "gameResult": msgspec.json.Decoder(GameResult),
+}
+_ACT = msgspec.json.Decoder(Act)
+_HEAD = msgspec.json.Decoder(_Head)
+_REPLY = msgspec.json.Decoder(Reply)
+_COMMAND = msgspec.json.Decoder(Command)
+_ACT_INDEX = msgspec.json.Decoder(ActIndex, strict=False)
+
+encode = msgspec.json.encode
+"""Return any of the models, or plain data, as JSON bytes."""
+
+
+def _clean(error: Exception) -> str:
+    return str(error).replace("`", "")
+
+
+def decode_command(text: str | bytes) -> Command:
+    """Return an OpenGuanDan client's message.
+
+    Raises MessageError that says what is wrong and where: bad JSON, unknown type, missing or bad field.
+    """
+    try:
+        return _COMMAND.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise MessageError(
+            f"a message is {{type, data}} with type CREATE_ROOM, JOIN_ROOM, PLAY, TRIBUTE, PAYTRIBUTE or "
+            f"GET_ROOMPLAYER: {_clean(error)}"
+        ) from None
+
+
+def decode_act_index(text: str | bytes) -> int:
+    """Return the index in an NJUPT client's message. Raises MessageError if it is not one."""
+    try:
+        return _ACT_INDEX.decode(text).actIndex
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise MessageError(f'an answer is {{"actIndex": i}}: {_clean(error)}') from None
+
+
+def decode_server_message(text: str | bytes) -> ServerMessage:
+    """Return a server's message, of either dialect.
+
+    Replies, JOIN notices, errors and kinds that we do not know come back as Reply.
+    Raises MessageError if it is not JSON, or a known kind with a bad field.
+    """
+    try:
+        head = _HEAD.decode(text)
+        if head.type == "act":
+            return _ACT.decode(text)
+        if head.type == "notify" and head.stage in _NOTICES:
+            return _NOTICES[head.stage].decode(text)
+        return _REPLY.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise MessageError(f"not a message of a GuanDan server: {_clean(error)}") from None

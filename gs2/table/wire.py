@@ -1,0 +1,266 @@
+"""WebSocket connections of the server: frames in, frames out, bounded both ways.
+
+The protocol itself is `websockets`' (its Sans-I/O layer). What it leaves to the caller is done here for a
+server that sends five frames a move to thousands of clients: a frame shared by four players is built once,
+and what need not arrive at once leaves together with what must.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Protocol
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from websockets.exceptions import InvalidState
+from websockets.frames import CloseCode, Frame, Opcode
+from websockets.http11 import Request
+from websockets.protocol import State
+from websockets.server import ServerProtocol
+
+__all__ = ["Connection", "ConnectionHandler", "WireLimits", "text_frame"]
+
+logger = logging.getLogger("gs2.table")
+
+# websockets logs every frame at level DEBUG; its own logger keeps that out of ours
+_wire_logger = logging.getLogger("gs2.table.wire")
+_wire_logger.setLevel(logging.WARNING)
+
+
+@dataclass(frozen=True)
+class WireLimits:
+    """What a connection may cost.
+
+    message: bytes of one message from a client; a longer one closes the connection (1009).
+    backlog: bytes waiting for a client that does not read; more aborts the connection.
+    handshake: seconds from connecting to a finished handshake.
+    silence: seconds without a byte, pings unanswered, until the connection counts as dead; 0 for never.
+    gather: seconds that a notification may wait for company; a request never waits.
+    """
+
+    message: int = 64 * 1024
+    backlog: int = 8 * 1024 * 1024
+    handshake: float = 10.0
+    silence: float = 60.0
+    gather: float = 0.002
+
+
+class ConnectionHandler(Protocol):
+    """What a connection tells the server; each is called on the event loop and must not block."""
+
+    def connected(self, connection: Connection) -> None:
+        """The handshake is done; `connection.path` and `.query` are known."""
+
+    def received(self, connection: Connection, text: bytes) -> None:
+        """A whole text message."""
+
+    def received_binary(self, connection: Connection) -> None:
+        """A binary message, which no dialect has."""
+
+    def disconnected(self, connection: Connection) -> None:
+        """The connection is gone; called once, and only after `connected`."""
+
+
+def text_frame(payload: bytes) -> bytes:
+    """Return one unmasked text frame, as a server sends it (RFC 6455, section 5.2)."""
+    length = len(payload)
+    if length < 126:
+        return struct.pack("!BB", 0x81, length) + payload
+    if length < 65536:
+        return struct.pack("!BBH", 0x81, 126, length) + payload
+    return struct.pack("!BBQ", 0x81, 127, length) + payload
+
+
+class Connection(asyncio.Protocol):
+    """One client's connection.
+
+    path: of the request, decoded, without the query. query: the query's values, first of each name.
+    seat: for the server's use.
+    """
+
+    def __init__(
+        self,
+        handler: ConnectionHandler,
+        limits: WireLimits,
+        *,
+        token: str | None = None,
+        later: Callable[[Connection], None],
+    ) -> None:
+        """`later` is told once when frames begin to wait; whoever it is calls `flush`."""
+        self.handler = handler
+        self.limits = limits
+        self.token = token
+        self.path = ""
+        self.query: dict[str, str] = {}
+        self.seat: Any = None
+        self.errors = 0
+        self.last_heard = 0.0
+        self._later = later
+        # a browser's page must not reach a loopback server behind its user's back: no Origin without a token
+        origins = [None] if token is None else None
+        self._protocol = ServerProtocol(origins=origins, max_size=limits.message, logger=_wire_logger)
+        self._transport: asyncio.Transport | None = None
+        self._waiting: list[bytes] = []
+        self._parts: list[bytes] = []
+        self._opened = False
+        self._timer: asyncio.TimerHandle | None = None
+
+    # --- asyncio calls these ---
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Start the clock of the handshake."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        loop = asyncio.get_running_loop()
+        self.last_heard = loop.time()
+        self._timer = loop.call_later(self.limits.handshake, self._handshake_late)
+
+    def data_received(self, data: bytes) -> None:
+        """Feed the protocol and hand on what it found."""
+        protocol = self._protocol
+        self.last_heard = asyncio.get_running_loop().time()
+        protocol.receive_data(data)
+        for event in protocol.events_received():
+            if isinstance(event, Frame):
+                self._frame(event)
+            elif isinstance(event, Request):
+                self._handshake(event)
+        if protocol.writes:
+            self._pump()
+
+    def eof_received(self) -> None:
+        """The client closed its side."""
+        self._protocol.receive_eof()
+        self._pump()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Tell the handler."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._waiting.clear()
+        self._transport = None
+        if self._opened:
+            self._opened = False
+            self.handler.disconnected(self)
+
+    # --- the server calls these ---
+
+    @property
+    def open(self) -> bool:
+        """Whether messages can still be sent."""
+        return self._opened and self._protocol.state is State.OPEN
+
+    def send(self, frame: bytes) -> None:
+        """Send a frame now, after those that wait."""
+        self._waiting.append(frame)
+        self.flush()
+
+    def queue(self, frame: bytes) -> None:
+        """Send a frame within `limits.gather` seconds, or along with the next `send`."""
+        if not self._waiting:
+            self._later(self)
+        self._waiting.append(frame)
+
+    def flush(self) -> None:
+        """Write the frames that wait; a client that has stopped reading is cut off."""
+        waiting, transport = self._waiting, self._transport
+        if not waiting:
+            return
+        if transport is None or not self.open:
+            waiting.clear()
+            return
+        transport.write(waiting[0] if len(waiting) == 1 else b"".join(waiting))
+        waiting.clear()
+        if transport.get_write_buffer_size() > self.limits.backlog:
+            logger.warning("a client reads too slowly: %d bytes wait, cut off", self.limits.backlog)
+            transport.abort()
+
+    def ping(self) -> None:
+        """Ask for a sign of life."""
+        if self.open:
+            self._protocol.send_ping(b"")
+            self._pump()
+
+    def close(self, code: int = CloseCode.NORMAL_CLOSURE, reason: str = "") -> None:
+        """Close with a code and a reason of at most 123 bytes, after what waits is sent."""
+        self.flush()
+        try:
+            self._protocol.send_close(code, reason.encode()[:120].decode(errors="ignore"))
+        except InvalidState:
+            self.abort()
+            return
+        self._pump()
+        if self._transport is not None:
+            self._timer = asyncio.get_running_loop().call_later(self.limits.handshake, self.abort)
+
+    def abort(self) -> None:
+        """Drop the connection at once."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    # --- private ---
+
+    def _handshake_late(self) -> None:
+        if not self._opened:
+            self.abort()
+
+    def _handshake(self, request: Request) -> None:
+        parts = urlsplit(request.path)
+        self.path = unquote(parts.path)
+        self.query = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        response = self._protocol.accept(request)
+        if response.status_code == 101 and not self._authorised(request):
+            response = self._protocol.reject(
+                HTTPStatus.UNAUTHORIZED, "give the server's token as ?token=… or Authorization: Bearer …\n"
+            )
+        self._protocol.send_response(response)
+        self._pump()
+        if response.status_code == 101:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._opened = True
+            self.handler.connected(self)
+
+    def _authorised(self, request: Request) -> bool:
+        if self.token is None:
+            return True
+        given = self.query.get("token", "")
+        bearer = request.headers.get("Authorization", "")
+        if bearer.startswith("Bearer "):
+            given = bearer.removeprefix("Bearer ")
+        return hmac.compare_digest(given.encode(), self.token.encode())
+
+    def _frame(self, frame: Frame) -> None:
+        opcode = frame.opcode
+        if opcode is Opcode.TEXT and frame.fin and not self._parts:
+            if self.open:
+                self.handler.received(self, bytes(frame.data))
+        elif opcode in (Opcode.TEXT, Opcode.BINARY, Opcode.CONT):
+            # the protocol has checked the order of fragments and their total size
+            self._parts.append(b"" if opcode is Opcode.BINARY else bytes(frame.data))
+            binary = opcode is Opcode.BINARY or self._binary
+            self._binary = binary and not frame.fin
+            if frame.fin:
+                text, self._parts = b"".join(self._parts), []
+                if self.open and binary:
+                    self.handler.received_binary(self)
+                elif self.open:
+                    self.handler.received(self, text)
+
+    _binary = False
+
+    def _pump(self) -> None:
+        """Send what the protocol wants sent: handshake, pongs, close frames, the end of the stream."""
+        transport = self._transport
+        for data in self._protocol.data_to_send():
+            if transport is None or transport.is_closing():
+                return
+            if data:
+                transport.write(data)
+            else:
+                transport.close()
