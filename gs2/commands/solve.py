@@ -1,0 +1,215 @@
+"""`gs2 solve`: refine a strategy at one infoset, and say how and by how much."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gs2.commands.common import GAME, number, print_json, stderr, stdout
+
+if TYPE_CHECKING:
+    from games.game import Game
+    from gs2.result import SearchResult
+
+__all__ = ["solve"]
+
+EXAMPLE_GAME = "leduc_poker"
+EXAMPLE_INFOSET = "P1 holds Ks | raise"
+SHOWN_ROWS = 12
+
+
+@click.command()
+@click.argument("game", type=GAME, default=EXAMPLE_GAME)
+@click.option("--infoset", "text", metavar="TEXT", help="Where, in the words of `gs2 infosets`.")
+@click.option(
+    "--blueprint",
+    "spec",
+    default="cfr:100",
+    show_default=True,
+    help="Strategy to refine: a file of `gs2 blueprint`, VARIANT:ITERATIONS, noise:EPSILON or uniform.",
+)
+@click.option("--method", default="gs2+", show_default=True, help="Preset; --methods lists them.")
+@click.option("--methods", is_flag=True, help="List the presets and end.")
+@click.option("-k", "k", type=int, help="Histories to keep.  [default: the preset's]")
+@click.option("--generator", help="How they are chosen: all, random, diverse, clusters.")
+@click.option("--gadget", help="unsafe, resolve, maxmargin or reach-maxmargin.")
+@click.option("--order", type=int, help="Order of knowledge to consider.")
+@click.option("--depth", type=int, help="Decisions below a history before a leaf value stands in.")
+@click.option("--leaf", help="Leaf values at that depth: exact, value, rollout, continuations.")
+@click.option("--iterations", type=int, help="CFR iterations on the subgame.")
+@click.option("--variant", help="CFR variant on the subgame.")
+@click.option("--solver", help="cfr, lp or mirror-descent.")
+@click.option("--entry-floor", type=float, help="Probability that the opponent is forced to enter.")
+@click.option("--anchor", type=float, help="Weight of the refined strategy against the blueprint.")
+@click.option("--certificate", help="none, margin or anchored.")
+@click.option("--seconds", "time_limit", type=float, help="Time limit.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of every random choice."
+)
+@click.option("--all-rows", is_flag=True, help="Show every history and opponent infoset.")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
+def solve(
+    game: Game,
+    text: str | None,
+    spec: str,
+    method: str,
+    methods: bool,
+    seed: int,
+    all_rows: bool,
+    as_json: bool,
+    **changes: Any,
+) -> None:
+    """Refine a strategy at one infoset of GAME (leduc_poker if none is given) by subgame solving.
+
+    With no options: player 1 of Leduc poker holds a king and faces a raise, the blueprint is CFR after 100
+    iterations, and generative subgame solving (GS2+) refines it.
+    """
+    if methods:
+        _list_methods(as_json)
+        return
+    import numpy as np
+
+    from cfr.best_response import best_response_values
+    from cfr.sequence_form import sequence_form
+    from gs2.context import SearchContext
+    from gs2.policy_spec import policy_from_spec
+    from gs2.presets import preset
+    from gs2.search import solve_infoset
+    from gs2.tabulate import tabulate
+
+    config = preset(method, **{name: value for name, value in changes.items() if value is not None})
+    infoset = game.parse_infoset(text or _example_infoset(game))
+    with stderr().status(f"growing {game.name} and computing the blueprint {spec} …"):
+        context = SearchContext(game)
+        number_of = context.infoset_number(infoset)
+        form = sequence_form(context.tree)
+        policy = policy_from_spec(spec, game, context.tree, form)
+        blueprint = tabulate(game, context.tree, policy, spec)
+    with stderr().status(f"solving by {config.name} …"):
+        rng = np.random.default_rng(seed)
+        result = solve_infoset(game, blueprint, infoset, config, rng, context=context)
+    refined = policy.copy()
+    start, end = context.tree.infoset_offset[number_of : number_of + 2]
+    refined[start:end] = [row.refined for row in result.actions]
+    other = 1 - result.player
+    best = [best_response_values(form, probs)[other] for probs in (policy, refined)]
+    if as_json:
+        extra = {"blueprint_spec": spec, "seed": seed, "opponent_best_response": best}
+        print_json({**result.to_json(), **extra})
+        return
+    render(result, (best[0], best[1]), None if all_rows else SHOWN_ROWS)
+
+
+def _example_infoset(game: Game) -> str:
+    from games.infosets import decision_infosets
+
+    if game.name == EXAMPLE_GAME:
+        return EXAMPLE_INFOSET
+    return next(iter(decision_infosets(game))).text
+
+
+def render(result: SearchResult, best: tuple[float, float], limit: int | None) -> None:
+    """Print a search result as tables.
+
+    best: the opponent's best-response value in the whole game against the blueprint, and against it with the
+    refined strategy at this one infoset. limit: most rows of a table; None shows all.
+    """
+    from rich.table import Table
+
+    out = stdout()
+
+    def table(*headings: str) -> Table:
+        made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+        for index, heading in enumerate(headings):
+            made.add_column(heading, justify="left" if index == 0 else "right")
+        return made
+
+    config = result.config
+    out.print(f"[bold]{result.game}[/bold]   {result.infoset}   [dim]player {result.player} to act[/dim]\n")
+    actions = table("action", "blueprint", "refined", "", "value")
+    for row in result.actions:
+        change = row.refined - row.blueprint
+        actions.add_row(
+            row.action,
+            f"{row.blueprint:.4f}",
+            f"[bold]{row.refined:.4f}[/bold]",
+            f"{change:+.4f}" if abs(change) >= 5e-5 else "",
+            f"{row.q:+.4f}",
+        )
+    out.print(actions)
+    out.print(
+        f"[dim]value of the infoset against the opponent's blueprint: {result.blueprint_value:+.4f} before, "
+        f"{result.value:+.4f} after[/dim]\n",
+        soft_wrap=True,
+    )
+
+    generated = sum(row.generated for row in result.histories)
+    kept = sum(row.kept for row in result.histories)
+    out.print(
+        f"[bold]Histories[/bold]: {len(result.histories)} considered, {generated} generated, {kept} kept"
+    )
+    histories = table("history", "reach", "opponent's", "alternative", "kept")
+    for row in sorted(result.histories, key=lambda row: (not row.generated, not row.kept))[:limit]:
+        how = "generated" if row.generated else "completes" if row.kept else ""
+        histories.add_row(
+            row.history,
+            f"{row.reach:.4f}",
+            f"{row.opponent_reach:.4f}",
+            f"{row.alternative:+.4f}",
+            how + (", frozen" if row.frozen else ""),
+        )
+    out.print(histories)
+    _print_rest(len(result.histories), limit)
+
+    if result.margins:
+        out.print("\n[bold]Opponent infosets[/bold]: value to the opponent, before (alternative) and after")
+        opponents = table("infoset", "alternative", "solved", "margin")
+        there = [row for row in result.opponents if row.margin is not None]
+        for seen in there[:limit]:
+            assert seen.solved is not None and seen.margin is not None
+            opponents.add_row(
+                seen.infoset, f"{seen.alternative:+.4f}", f"{seen.solved:+.4f}", f"{seen.margin:+.4f}"
+            )
+        out.print(opponents)
+        _print_rest(len(there), limit)
+
+    out.print(
+        f"\n[bold]Subgame[/bold]: {result.nodes:,} nodes, {result.infosets:,} infosets; "
+        f"{config.name} by {config.gadget} gadget, {config.variant}, {result.iterations} iterations, "
+        f"gap {number(result.gap, 6)}",
+        soft_wrap=True,
+    )
+    if 0 < result.anchor < 1:
+        out.print(f"anchored: {result.anchor:.2f} of the subgame's strategy, the rest the blueprint's")
+    for note in result.cut_off:
+        out.print(f"- {note}", soft_wrap=True)
+    out.print(
+        f"[bold]Whole game[/bold]: the opponent's best response wins {best[0]:+.6f} against the blueprint, "
+        f"{best[1]:+.6f} with this infoset refined ({best[1] - best[0]:+.6f})",
+        soft_wrap=True,
+    )
+    times = "  ".join(f"{stage} {1000 * seconds:.1f}" for stage, seconds in result.seconds.items())
+    out.print(f"[dim]milliseconds: {times}[/dim]", soft_wrap=True)
+
+
+def _print_rest(total: int, limit: int | None) -> None:
+    if limit is not None and total > limit:
+        stdout().print(f"[dim]… and {total - limit} more; --all-rows shows them[/dim]")
+
+
+def _list_methods(as_json: bool) -> None:
+    from gs2.presets import PRESET_NOTES, PRESETS
+
+    if as_json:
+        print_json({name: config.to_json() for name, config in PRESETS.items()})
+        return
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("method")
+    table.add_column("what it does")
+    for name in PRESETS:
+        table.add_row(name, PRESET_NOTES[name])
+    table.add_row("J-klss", "order-J knowledge, for any J >= 1")
+    stdout().print(table)
