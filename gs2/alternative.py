@@ -1,0 +1,145 @@
+"""Alternative values: what the opponent can get without the subgame, infoset by infoset.
+
+The exact one is the counterfactual best response against the searching player's strategy. Two cheaper
+stand-ins: what both strategies together give, and whatever the blueprint says a history is worth.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from cfr.tree import FlatTree
+from cfr.values import check_policy
+
+__all__ = ["ALTERNATIVES", "best_response_node_values", "group_values"]
+
+ALTERNATIVES = ("best-response", "profile", "value")
+"""Where alternative values come from: an exact counterfactual best response to the current strategy; the
+expected value when both go on as in the current profile; `Blueprint.value` of the opponent."""
+
+
+def group_values(
+    values: NDArray[np.float64], weights: NDArray[np.float64], group: NDArray[np.int32]
+) -> NDArray[np.float64]:
+    """Return the weighted mean of `values` in each group, [g] float64; a plain mean where weights are 0.
+
+    values, weights: [n] float64. group: [n] int32, numbers 0 … g - 1, all present.
+    """
+    mass = np.bincount(group, weights)
+    total = np.bincount(group, weights * values)
+    dead = mass <= 0
+    if dead.any():
+        mass[dead] = np.bincount(group)[dead]
+        total[dead] = np.bincount(group, values)[dead]
+    return total / mass
+
+
+def best_response_node_values(
+    tree: FlatTree, policy: NDArray[np.float64], seat: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the payoff to `seat` from each node when it best-responds to `policy`, and its reach, 2 x [N].
+
+    The response is counterfactually best at every infoset, reached or not: it maximises the value weighted
+    by the second array, the probability that chance (weights of the roots included) and the others lead to
+    the node. Where that is zero in the whole infoset the first action stands in for the best.
+    Raises ValueError for a policy of another size.
+    """
+    policy = check_policy(tree, policy)
+    values = np.zeros(tree.n_nodes)
+    values[tree.terminal] = tree.returns[:, seat]
+    others = np.empty(tree.n_nodes)
+    _respond(
+        tree.parent,
+        tree.first_child,
+        tree.n_children,
+        tree.player,
+        tree.infoset,
+        tree.chance_prob,
+        tree.infoset_offset,
+        policy,
+        seat,
+        np.zeros(tree.n_slots),
+        others,
+        values,
+    )
+    return values, others
+
+
+@njit(cache=True)
+def _respond(
+    parent,
+    first_child,
+    n_children,
+    player,
+    infoset,
+    chance_prob,
+    offset,
+    policy,
+    seat,
+    q,
+    others,
+    values,
+):
+    """Fill `others` and `values`; `q` comes as zeros.
+
+    Nodes are taken by how many own decisions lie above them, deepest first: by perfect recall all histories
+    of an infoset share that number, so the infoset's choice is ready before anything above it needs it, even
+    if its histories stand at different depths of the tree.
+    """
+    n = len(parent)
+    depth = np.empty(n, np.int32)
+    deepest = 0
+    for node in range(n):
+        up = parent[node]
+        if up < 0:
+            depth[node] = 0
+            others[node] = chance_prob[node]
+            continue
+        depth[node] = depth[up]
+        others[node] = others[up]
+        if player[up] == seat:
+            depth[node] += 1
+            deepest = max(deepest, depth[node])
+        elif player[up] >= 0:
+            others[node] *= policy[offset[infoset[up]] + node - first_child[up]]
+        else:
+            others[node] *= chance_prob[node]
+    bucket = np.zeros(deepest + 2, np.int64)
+    for node in range(n):
+        bucket[depth[node] + 1] += 1
+    for d in range(deepest + 1):
+        bucket[d + 1] += bucket[d]
+    fill = bucket[:-1].copy()
+    order = np.empty(n, np.int32)
+    for node in range(n):
+        order[fill[depth[node]]] = node
+        fill[depth[node]] += 1
+    for d in range(deepest, -1, -1):
+        for at in range(bucket[d], bucket[d + 1]):
+            node = order[at]
+            if player[node] == seat:
+                slot = offset[infoset[node]]
+                for k in range(n_children[node]):
+                    q[slot + k] += others[node] * values[first_child[node] + k]
+        for at in range(bucket[d], bucket[d + 1]):
+            node = order[at]
+            if player[node] == seat:
+                slot = offset[infoset[node]]
+                best = 0
+                for k in range(1, n_children[node]):
+                    if q[slot + k] > q[slot + best]:
+                        best = k
+                values[node] = values[first_child[node] + best]
+        for at in range(bucket[d + 1] - 1, bucket[d] - 1, -1):
+            node = order[at]
+            if player[node] == seat or n_children[node] == 0:
+                continue
+            total = 0.0
+            slot = offset[infoset[node]] if player[node] >= 0 else 0
+            for k in range(n_children[node]):
+                child = first_child[node] + k
+                share = policy[slot + k] if player[node] >= 0 else chance_prob[child]
+                total += share * values[child]
+            values[node] = total

@@ -1,0 +1,153 @@
+"""How to search: one frozen configuration, in which every method of the literature is a choice of fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from cfr.variants import VARIANTS, UnknownVariant
+
+__all__ = ["ConfigError", "SearchConfig"]
+
+GADGET_NAMES = ("unsafe", "resolve", "maxmargin", "reach-maxmargin")
+GENERATOR_NAMES = ("all", "random", "diverse", "clusters")
+ALTERNATIVE_NAMES = ("best-response", "profile", "value")
+LEAF_NAMES = ("exact", "value", "rollout", "continuations")
+SOLVERS = ("cfr", "lp", "mirror-descent")
+FREEZE = ("outside", "none")
+SCOPES = ("infoset", "subtree", "block")
+CERTIFICATES = ("none", "margin", "anchored")
+
+
+class ConfigError(ValueError):
+    """A search configuration out of range: the field, the value received and the next step."""
+
+
+@dataclass(frozen=True)
+class SearchConfig:
+    """What `solve_infoset` does, stage by stage.
+
+    name: the preset it started from.
+    order: histories considered are the order-k knowledge set of the infoset; 1 is the infoset itself, None
+        the common-knowledge closure.
+    generator: which of them enter the subgame: all, random, diverse, clusters.
+    k: how many, at least 1; None with the generator `all`.
+    close: complete every opponent infoset that a chosen history belongs to (GS2, algorithm 1).
+    freeze: "outside": the searching player's decisions below histories outside the knowledge set considered
+        follow the current strategy (1-KLSS; GS2); "none": they are solved too (KLUSS).
+    gadget: unsafe, resolve, maxmargin, reach-maxmargin.
+    entry_floor: probability in [0, 1) with which the opponent is forced to enter the gadget.
+    alternative: alternative values by best-response (exact), profile or value (`Blueprint.value`).
+    solver: cfr, lp (exact, by linear programming), or mirror-descent (one step, without a subgame).
+    variant: a row of `cfr.variants.VARIANTS`. gamma: its averaging exponent, None for the row's own.
+        Default: PCFR+ with exponent 5, 300 iterations, our measurement on small gadgets.
+    target: stop at this exploitability within the gadget, in payoffs; None for no such limit.
+    iterations: most CFR iterations. time_limit: most seconds for the whole search, None for no limit.
+    depth: decisions below a history before `leaf` values it; None to the end of the game.
+    leaf: what is worth what at the depth limit: exact (expected under the strategy, small games), value
+        (`Blueprint.value`), rollout, continuations (the opponent chooses among several).
+    continuations: how many the opponent chooses among, with leaf = continuations.
+    rollouts: games played from each leaf, with leaf = rollout.
+    branch: most actions of each action type kept at an infoset, by the blueprint's Q; None for all.
+    anchor: weight λ in (0, 1] of the refined strategy against the one refined; 1 replaces it.
+    certificate: "none"; "margin": keep the refined strategy only if no opponent infoset that touches the
+        infoset gains by it, else the old one; "anchored": the largest useful λ for which none gains.
+    scope: what a search replaces: "infoset": the strategy there; "subtree": and at the player's infosets
+        below; "block": at every infoset solved, which is sound on common-knowledge closures.
+    step: step size of mirror-descent, in inverse payoffs times the game's payoff range.
+    magnet: pull of mirror-descent towards uniform play, in payoffs over the payoff range.
+    sample: histories drawn in games too large to enumerate (GuanDan: 1,000, GS2 supplement C.2).
+    """
+
+    name: str = "custom"
+    order: int | None = 1
+    generator: str = "all"
+    k: int | None = None
+    close: bool = True
+    freeze: str = "outside"
+    gadget: str = "maxmargin"
+    entry_floor: float = 0.0
+    alternative: str = "best-response"
+    solver: str = "cfr"
+    variant: str = "pcfr+"
+    gamma: float | None = 5.0
+    iterations: int = 300
+    target: float | None = None
+    time_limit: float | None = None
+    depth: int | None = None
+    leaf: str = "exact"
+    continuations: int = 4
+    rollouts: int = 10
+    branch: int | None = None
+    anchor: float = 1.0
+    certificate: str = "none"
+    scope: str = "infoset"
+    step: float = 10.0
+    magnet: float = 0.0
+    sample: int = 1000
+
+    def __post_init__(self) -> None:
+        self._one_of("generator", GENERATOR_NAMES)
+        self._one_of("freeze", FREEZE)
+        self._one_of("gadget", GADGET_NAMES)
+        self._one_of("alternative", ALTERNATIVE_NAMES)
+        self._one_of("solver", SOLVERS)
+        self._one_of("leaf", LEAF_NAMES)
+        self._one_of("certificate", CERTIFICATES)
+        self._one_of("scope", SCOPES)
+        if self.variant.lower() not in VARIANTS:
+            raise UnknownVariant(f"variant must be one of {', '.join(VARIANTS)}; got {self.variant!r}")
+        for name in ("order", "k", "depth", "branch"):
+            self._at_least(name, 1, optional=True)
+        for name in ("iterations", "continuations", "rollouts", "sample"):
+            self._at_least(name, 1)
+        if self.k is None and self.generator != "all":
+            raise ConfigError(f"k must be given with the generator {self.generator}; got none; pass -k")
+        self._within("entry_floor", lambda x: 0 <= x < 1, "in [0, 1)")
+        self._within("anchor", lambda x: 0 < x <= 1, "in (0, 1]")
+        self._within("step", lambda x: x > 0, "positive")
+        self._within("magnet", lambda x: x >= 0, "at least 0")
+        if self.target is not None:
+            self._within("target", lambda x: x > 0, "positive, in payoffs")
+        if self.scope == "block" and self.order is not None and self.certificate != "none":
+            raise ConfigError(
+                "certificate: a whole block is certified only on a common-knowledge closure; "
+                f"got order {self.order}; use the scope infoset or subtree"
+            )
+        if self.gamma is not None:
+            self._within("gamma", lambda x: x >= 0, "at least 0")
+        if self.time_limit is not None:
+            self._within("time_limit", lambda x: x > 0, "positive, in seconds")
+
+    def _one_of(self, field: str, choices: tuple[str, ...]) -> None:
+        value = getattr(self, field)
+        if value not in choices:
+            raise ConfigError(f"{field} must be one of {', '.join(choices)}; got {value!r}")
+
+    def _at_least(self, field: str, low: int, *, optional: bool = False) -> None:
+        value = getattr(self, field)
+        if value is None and optional:
+            return
+        if not isinstance(value, int) or isinstance(value, bool) or value < low:
+            raise ConfigError(f"{field} must be an integer of at least {low}; got {value!r}")
+
+    def _within(self, field: str, rule: Callable[[float], bool], words: str) -> None:
+        value = getattr(self, field)
+        if not isinstance(value, int | float) or not rule(value):
+            raise ConfigError(f"{field} must be {words}; got {value!r}")
+
+    def replace(self, **changes: Any) -> SearchConfig:
+        """Return the configuration with some fields changed.
+
+        Raises ConfigError for a field that does not exist or a value out of range.
+        """
+        unknown = set(changes) - set(self.__dataclass_fields__)
+        if unknown:
+            known = ", ".join(self.__dataclass_fields__)
+            raise ConfigError(f"configuration has no field {', '.join(sorted(unknown))}; fields: {known}")
+        return replace(self, **changes)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as a plain dictionary."""
+        return asdict(self)

@@ -1,0 +1,209 @@
+"""What many searches in one game share: the full tree, who knows what, and the strategy being refined."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.protocol import Blueprint
+from cfr.tree import FlatTree, grow
+from cfr.values import (
+    Reach,
+    check_policy,
+    counterfactual_values,
+    infoset_parent_slot,
+    node_values,
+    reach,
+)
+from games.game import Game, Infoset
+from games.ragged import Ragged
+from gs2.alternative import best_response_node_values
+from gs2.knowledge import KnowledgeGraph, KnowledgeReport, knowledge_graph, knowledge_report
+from gs2.subgame import TreeCutter
+
+__all__ = ["MAX_ENUMERATED", "Profile", "SearchContext", "policy_of"]
+
+MAX_ENUMERATED = 8_000_000
+"""Histories up to which a game is enumerated; the largest research game has 1.9 million."""
+
+
+class SearchContext:
+    """One game small enough to enumerate, prepared once for any number of searches.
+
+    game, tree: the game and its full tree, with states. cutter: cuts subgames out of the tree.
+    """
+
+    def __init__(self, game: Game, tree: FlatTree | None = None) -> None:
+        """Grow the game's tree, or take one that holds its states.
+
+        Raises ValueError if the game does not have two players; MemoryError if it is too large.
+        """
+        if game.num_players != 2:
+            raise ValueError(
+                f"{game.name}: searching a full tree needs two players; got {game.num_players}; "
+                "use sampled histories"
+            )
+        self.game = game
+        self.tree = grow(game, max_nodes=MAX_ENUMERATED) if tree is None else tree
+        if self.tree.states is None:
+            raise ValueError("search: the tree must hold its states; grow it with keep_states=True")
+        self.cutter = TreeCutter(self.tree)
+        self._graphs: dict[int, KnowledgeGraph] = {}
+        self._parents: dict[int, NDArray[np.int64]] = {}
+
+    def graph(self, player: int) -> KnowledgeGraph:
+        """Return who can tell which histories apart where `player` acts; made on first use."""
+        if player not in self._graphs:
+            self._graphs[player] = knowledge_graph(self.game, self.tree, player)
+        return self._graphs[player]
+
+    def infoset_number(self, infoset: Infoset | int) -> int:
+        """Return the number of an infoset in the tree.
+
+        Raises ValueError if it is not a decision infoset of this game.
+        """
+        if not isinstance(infoset, Infoset):
+            if not 0 <= infoset < self.tree.n_infosets:
+                raise ValueError(f"infoset must be in [0, {self.tree.n_infosets}); got {infoset}")
+            return int(infoset)
+        key = np.array(infoset.key, np.uint64)
+        found = np.flatnonzero(
+            (self.tree.infoset_player == infoset.player) & np.all(self.tree.infoset_key == key, axis=1)
+        )
+        if len(found) == 0:
+            raise ValueError(
+                f"{self.game.name}: player {infoset.player} must have a decision at the infoset; "
+                f"got {infoset.text!r}; list them with `gs2 infosets`"
+            )
+        return int(found[0])
+
+    def knowledge(self, infoset: Infoset | int, max_order: int | None = None) -> KnowledgeReport:
+        """Return the sizes of an infoset's knowledge sets, order by order."""
+        number = self.infoset_number(infoset)
+        graph = self.graph(int(self.tree.infoset_player[number]))
+        return knowledge_report(
+            self.game, self.tree, number, graph=graph, sizes=self.cutter.sizes, max_order=max_order
+        )
+
+    def infoset_text(self, infoset: int) -> str:
+        """Return the words that name an infoset of the tree."""
+        assert self.tree.states is not None
+        node = self.tree.infoset_first_node()[infoset]
+        return self.game.infoset_text(self.tree.states[node], int(self.tree.infoset_player[infoset]))
+
+    def parent_slot(self, player: int) -> NDArray[np.int64]:
+        """Return the player's own slot before each of its infosets, [I] int64; -1 if there is none."""
+        if player not in self._parents:
+            self._parents[player] = infoset_parent_slot(self.tree, player)
+        return self._parents[player]
+
+    @cached_property
+    def slot_infoset(self) -> NDArray[np.int64]:
+        """Infoset of each slot, [slots] int64."""
+        return np.repeat(np.arange(self.tree.n_infosets), np.diff(self.tree.infoset_offset))
+
+    @cached_property
+    def infoset_level(self) -> NDArray[np.int64]:
+        """Depth of the shallowest history of each infoset, [I] int64."""
+        first = self.tree.infoset_first_node()
+        return np.searchsorted(self.tree.level_offsets, first, side="right") - 1
+
+
+def policy_of(blueprint: Blueprint, game: Game, tree: FlatTree) -> NDArray[np.float64]:
+    """Return a blueprint's probabilities on the slots of a full tree, [slots] float64.
+
+    Raises ValueError if the tree holds no states.
+    """
+    if tree.states is None:
+        raise ValueError("policy_of: the tree must hold its states; grow it with keep_states=True")
+    out = np.empty(tree.n_slots)
+    first = tree.infoset_first_node()
+    counts = np.diff(tree.infoset_offset)
+    actions = tree.slot_actions()
+    for seat in range(tree.n_players):
+        mine = np.flatnonzero(tree.infoset_player == seat)
+        if len(mine) == 0:
+            continue
+        rows = Ragged(tree.infoset_offset, np.arange(tree.n_slots)).take(mine)
+        legal = Ragged.from_counts(counts[mine], actions[rows.values])
+        out[rows.values] = blueprint.policy(game, tree.states[first[mine]], seat, legal)
+    return out
+
+
+class Profile:
+    """A strategy for both players on the full tree, changed piece by piece, and what follows from it.
+
+    policy: [slots] float64; change it through `update` only.
+    blueprint: where action values and history values come from, if not from the tree.
+    """
+
+    def __init__(
+        self, tree: FlatTree, policy: NDArray[np.float64], blueprint: Blueprint | None = None
+    ) -> None:
+        """Take a strategy on the slots of a tree, and the blueprint that it came from, if any."""
+        self.tree = tree
+        self.policy = check_policy(tree, policy).copy()
+        self.blueprint = blueprint
+        self._reach: Reach | None = None
+        self._values: NDArray[np.float64] | None = None
+        self._best: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+        self._gifts: dict[int, NDArray[np.float64]] = {}
+
+    def update(self, slots: NDArray[np.int64], probs: NDArray[np.float64]) -> None:
+        """Change the probabilities of some slots; what was derived is derived again when asked for."""
+        self.policy[slots] = probs
+        self._reach = self._values = None
+        self._best, self._gifts = {}, {}
+
+    @property
+    def reach(self) -> Reach:
+        """Reach of each node of the tree."""
+        if self._reach is None:
+            self._reach = reach(self.tree, self.policy)
+        return self._reach
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """Expected payoffs at each node, [N, P] float64."""
+        if self._values is None:
+            self._values = node_values(self.tree, self.policy)
+        return self._values
+
+    def exact_leaf(self, nodes: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the payoffs expected at nodes of the tree under this strategy, [n, P] float64."""
+        return self.values[nodes]
+
+    def gifts(self, seat: int) -> NDArray[np.float64]:
+        """Return what `seat` has given away on the way to each node by not best-responding, [N] float64.
+
+        In payoffs, per unit of the others' reach: summed over its own actions above the node, the value of
+        the infoset less that of the action. Given to all histories below alike, which shares a gift among
+        subgames in proportion to that reach and keeps refining all of them safe.
+        Source: Brown and Sandholm 2017.
+        """
+        if seat not in self._gifts:
+            best = counterfactual_values(self.tree, self.policy, seat, best_response=True)
+            counts = np.diff(self.tree.infoset_offset)
+            lost = np.repeat(best.infoset, counts) - best.slot
+            mass = np.repeat(best.reach, counts)
+            per_slot = np.divide(lost, mass, out=np.zeros_like(lost), where=mass > 0)
+            out = np.zeros(self.tree.n_nodes)
+            slot = self.tree.child_slot()
+            levels = self.tree.level_offsets
+            for start, end in zip(levels[1:-1], levels[2:], strict=True):
+                above = self.tree.parent[start:end]
+                own = self.tree.player[above] == seat
+                out[start:end] = out[above]
+                out[start:end][own] += per_slot[slot[start:end][own]]
+            self._gifts[seat] = out
+        return self._gifts[seat]
+
+    def prepare(self, seat: int) -> None:
+        """Compute the best response of `seat` on the whole tree now, so that many searches can share it."""
+        self._best[seat] = best_response_node_values(self.tree, self.policy, seat)
+
+    def best_response(self, seat: int) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Return `best_response_node_values` of the whole tree if `prepare` was called since the last change."""
+        return self._best.get(seat)

@@ -1,0 +1,151 @@
+"""The histories of a search: which ones the player considers, what they are worth to the opponent, which stay.
+
+Stage 1 and 2 of a search, on a game that can be enumerated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gs2.alternative import best_response_node_values, group_values
+from gs2.config import SearchConfig
+from gs2.context import Profile, SearchContext
+from gs2.gadget import LIVE
+from gs2.generation import generator
+
+__all__ = ["Considered", "choose_histories", "consider_histories"]
+
+
+@dataclass(frozen=True, eq=False)
+class Considered:
+    """The histories of a knowledge set and all others of the opponent infosets that they touch; b in all.
+
+    They stand opponent infoset by opponent infoset; g of these.
+
+    nodes: [b] int32, nodes of the full tree.
+    own_infoset: [b] int32, the searching player's infoset at each.
+    in_set: [b] bool, True in the knowledge set, False where only an opponent infoset connects.
+    group: [b] int32, number of the opponent's infoset, 0 … g - 1, rising.
+    reach: [b] float64, probability that chance and the searching player lead there; where they never do
+        (`unreached`), chance alone.
+    opponent_reach: [b] float64, the opponent's own part.
+    alternative: [g] float64, the opponent's alternative value of each of its infosets, in payoffs.
+    dropped: opponent infosets left out because chance and the searching player never lead to them.
+    unreached: whether the searching player's own strategy never leads to the infoset.
+    """
+
+    player: int
+    opponent: int
+    nodes: NDArray[np.int32]
+    own_infoset: NDArray[np.int32]
+    in_set: NDArray[np.bool_]
+    group: NDArray[np.int32]
+    reach: NDArray[np.float64]
+    opponent_reach: NDArray[np.float64]
+    alternative: NDArray[np.float64]
+    dropped: int
+    unreached: bool
+
+    def take(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return (group numbers 0 … without holes, alternative values) of some rows, [n] int32 and [n]."""
+        group = np.unique(self.group[rows], return_inverse=True)[1].astype(np.int32)
+        return group, self.alternative[self.group[rows]]
+
+
+def consider_histories(
+    context: SearchContext, profile: Profile, infoset: int, config: SearchConfig
+) -> Considered:
+    """Return what the player of an infoset considers there, with alternative values under `profile`."""
+    tree = context.tree
+    player = int(tree.infoset_player[infoset])
+    opponent = 1 - player
+    graph = context.graph(player)
+    top = graph.order(infoset, config.order)
+    every = top if config.order is None else graph.neighbours(top, (opponent,))
+    if config.order is not None and config.order > 1:
+        every = graph.neighbours(top)
+    if config.order != 1 or len(np.unique(graph.level[every])) > 1:
+        every = graph.antichain(every, tree)
+    every = every[np.argsort(graph.group[opponent, every], kind="stable")]
+    nodes = graph.nodes[every]
+    group = graph.group[opponent, every]
+    known = profile.reach
+    chance, mine = known.chance[nodes], known.players[nodes, player]
+    reach = chance * mine
+    own = tree.infoset[nodes]
+    unreached = not np.any(reach[own == infoset] > LIVE)
+    if unreached:
+        reach = chance
+    live = np.bincount(group, reach) > LIVE
+    dropped = int(len(np.unique(group)) - np.count_nonzero(live[np.unique(group)]))
+    if dropped:
+        stay = live[group]
+        every, nodes, group, reach, own = every[stay], nodes[stay], group[stay], reach[stay], own[stay]
+    group = np.unique(group, return_inverse=True)[1].astype(np.int32)
+    return Considered(
+        player=player,
+        opponent=opponent,
+        nodes=nodes,
+        own_infoset=own,
+        in_set=np.isin(every, top, assume_unique=True),
+        group=group,
+        reach=reach,
+        opponent_reach=known.players[nodes, opponent],
+        alternative=_alternatives(context, profile, nodes, reach, group, opponent, config),
+        dropped=dropped,
+        unreached=unreached,
+    )
+
+
+def _alternatives(
+    context: SearchContext,
+    profile: Profile,
+    nodes: NDArray[np.int32],
+    reach: NDArray[np.float64],
+    group: NDArray[np.int32],
+    opponent: int,
+    config: SearchConfig,
+) -> NDArray[np.float64]:
+    if config.alternative == "profile":
+        return group_values(profile.values[nodes, opponent], reach, group)
+    if config.alternative == "value" and profile.blueprint is not None:
+        assert context.tree.states is not None
+        values = profile.blueprint.value(context.game, context.tree.states[nodes], opponent)
+        return group_values(values, reach, group)
+    if config.alternative == "value":
+        return group_values(profile.values[nodes, opponent], reach, group)
+    shared = profile.best_response(opponent)
+    if shared is not None and config.depth is None:
+        return group_values(shared[0][nodes], reach, group)
+    cut = context.cutter.cut(
+        nodes, reach, depth_limit=config.depth, leaf=profile.exact_leaf if config.depth else None
+    )
+    values, _ = best_response_node_values(cut.tree, profile.policy[cut.slot_origin], opponent)
+    return group_values(values[: len(nodes)], reach, group)
+
+
+def choose_histories(
+    considered: Considered, config: SearchConfig, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return (rows generated, rows of the subgame), both rising, int64.
+
+    The first are the generator's choice among the knowledge set; the second adds, with `close`, every other
+    history of the opponent infosets touched.
+    """
+    candidates = np.flatnonzero(considered.in_set)
+    if config.generator == "all":
+        chosen = candidates
+    else:
+        assert config.k is not None  # SearchConfig requires it with every other generator
+        picked = generator(config.generator)(
+            considered.alternative[considered.group[candidates]], considered.reach[candidates], config.k, rng
+        )
+        chosen = candidates[picked]
+    if not config.close:
+        return chosen, chosen
+    touched = np.zeros(len(considered.alternative), bool)
+    touched[considered.group[chosen]] = True
+    return chosen, np.flatnonzero(touched[considered.group])

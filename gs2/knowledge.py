@@ -1,0 +1,206 @@
+"""Knowledge sets: which histories a player has to think about, and how many there are.
+
+Two histories are neighbours if some seat cannot tell them apart. Starting from the histories of an infoset
+(order 1), each further order adds the neighbours; where nothing more is added stands the common-knowledge
+closure. A method that works on order k never looks further, so these sizes say what a method would have to
+solve before it is chosen. Source: Zhang and Sandholm 2021, "Subgame solving without common knowledge".
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cfr.tree import FlatTree
+from games.game import Game
+from games.ragged import Ragged
+
+__all__ = [
+    "KnowledgeGraph",
+    "KnowledgeReport",
+    "KnowledgeSize",
+    "knowledge_graph",
+    "knowledge_report",
+    "subtree_sizes",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class KnowledgeGraph:
+    """Which of the histories where one player acts each seat can tell apart; n histories.
+
+    Only histories at which the player itself acts are compared: they are the roots a search can start from.
+
+    player: the searching seat.
+    nodes: [n] int32, rising nodes of the tree; a history is named by its position in here.
+    group: [P, n] int32, number of the history's infoset for each seat; within a seat, equal numbers mean
+        that the seat cannot tell the histories apart.
+    members: for each seat, its groups as rows of rising positions.
+    infoset_group: [I] int32, group of the player's own infosets, -1 for the infosets of others.
+    level: [n] int32, depth of each history in the tree.
+    """
+
+    player: int
+    nodes: NDArray[np.int32]
+    group: NDArray[np.int32]
+    members: tuple[Ragged, ...]
+    infoset_group: NDArray[np.int32]
+    level: NDArray[np.int32]
+
+    def of_infoset(self, infoset: int) -> NDArray[np.int64]:
+        """Return the positions of an infoset's histories, rising: its order-1 knowledge set.
+
+        Raises ValueError if the infoset is not the player's.
+        """
+        group = self.infoset_group[infoset]
+        if group < 0:
+            raise ValueError(f"infoset must be one of player {self.player}; got {infoset}, another seat's")
+        return self.members[self.player][group]
+
+    def neighbours(self, positions: NDArray[np.int64], seats: tuple[int, ...] | None = None) -> NDArray:
+        """Return the histories that one of the seats cannot tell from one of these, themselves included.
+
+        seats: by default every seat. Rising positions, int64.
+        """
+        found = [positions]
+        for seat in range(len(self.members)) if seats is None else seats:
+            groups = np.unique(self.group[seat, positions])
+            found.append(self.members[seat].take(groups).values)
+        return np.unique(np.concatenate(found))
+
+    def order(self, infoset: int, k: int | None) -> NDArray[np.int64]:
+        """Return the order-k knowledge set of an infoset, rising positions int64; k = None is the closure.
+
+        Raises ValueError if k < 1 or the infoset is not the player's.
+        """
+        if k is not None and k < 1:
+            raise ValueError(f"order must be at least 1, or None for common knowledge; got {k}")
+        now = self.of_infoset(infoset)
+        hops = 1
+        while k is None or hops < k:
+            wider = self.neighbours(now)
+            if len(wider) == len(now):
+                break
+            now, hops = wider, hops + 1
+        return now
+
+    def antichain(self, positions: NDArray[np.int64], tree: FlatTree) -> NDArray[np.int64]:
+        """Return the positions less those that lie below another one of them, rising."""
+        levels = self.level[positions]
+        if len(levels) == 0 or levels.min() == levels.max():
+            return positions
+        chosen = np.zeros(tree.n_nodes, bool)
+        chosen[self.nodes[positions]] = True
+        keep = np.ones(len(positions), bool)
+        above = tree.parent[self.nodes[positions]]
+        while np.any(above >= 0):
+            keep &= ~((above >= 0) & chosen[above])
+            above = np.where(above >= 0, tree.parent[above], -1)
+        return positions[keep]
+
+
+def knowledge_graph(game: Game, tree: FlatTree, player: int) -> KnowledgeGraph:
+    """Return who can tell which histories apart where `player` acts, from the game's infoset keys.
+
+    Raises ValueError if the tree does not hold its states, or no such seat exists.
+    """
+    if tree.states is None:
+        raise ValueError("knowledge: the tree must hold its states; grow it with keep_states=True")
+    if not 0 <= player < tree.n_players:
+        raise ValueError(f"player must be in [0, {tree.n_players}); got {player}")
+    nodes = np.flatnonzero(tree.player == player).astype(np.int32)
+    states = tree.states[nodes]
+    group = np.zeros((tree.n_players, len(nodes)), np.int32)
+    members = []
+    for seat in range(tree.n_players):
+        if seat == player:
+            own = tree.infoset[nodes]
+            known, number = np.unique(own, return_inverse=True)
+        else:
+            keys = np.ascontiguousarray(game.infoset_key(states, seat))
+            words = keys[:, 0] if keys.shape[1] == 1 else keys.view(np.dtype((np.void, keys[0].nbytes)))[:, 0]
+            known, number = np.unique(words, return_inverse=True)
+        group[seat] = number.reshape(-1)
+        counts = np.bincount(group[seat], minlength=len(known))
+        members.append(Ragged.from_counts(counts, np.argsort(group[seat], kind="stable")))
+    infoset_group = np.full(tree.n_infosets, -1, np.int32)
+    infoset_group[tree.infoset[nodes]] = group[player]
+    level = np.searchsorted(tree.level_offsets, nodes, side="right") - 1
+    return KnowledgeGraph(player, nodes, group, tuple(members), infoset_group, level.astype(np.int32))
+
+
+def subtree_sizes(tree: FlatTree) -> NDArray[np.int64]:
+    """Return the number of nodes at and below each node, [N] int64."""
+    size = np.ones(tree.n_nodes, np.int64)
+    for start, end in zip(tree.level_offsets[-2:0:-1], tree.level_offsets[:1:-1], strict=True):
+        np.add.at(size, tree.parent[start:end], size[start:end])
+    return size
+
+
+@dataclass(frozen=True)
+class KnowledgeSize:
+    """What lies within one order of knowledge.
+
+    order: 1 for the infoset itself; None in the closure's row.
+    histories: histories of the knowledge set.
+    infosets: infosets of each seat that they belong to.
+    nodes: nodes of the game at and below them, which is what an unlimited subgame would hold.
+    """
+
+    order: int | None
+    histories: int
+    infosets: tuple[int, ...]
+    nodes: int
+
+
+@dataclass(frozen=True)
+class KnowledgeReport:
+    """Sizes of an infoset's knowledge sets, order by order up to the common-knowledge closure.
+
+    sizes: order 1, 2, … as long as each adds histories; the last one is the closure.
+    closure_order: the order at which nothing more is added.
+    """
+
+    player: int
+    infoset: int
+    text: str
+    sizes: tuple[KnowledgeSize, ...]
+    closure_order: int
+
+    def to_json(self) -> dict:
+        """Return the report as plain dictionaries, lists, numbers and strings."""
+        return asdict(self)
+
+
+def knowledge_report(
+    game: Game,
+    tree: FlatTree,
+    infoset: int,
+    *,
+    graph: KnowledgeGraph | None = None,
+    sizes: NDArray[np.int64] | None = None,
+    max_order: int | None = None,
+) -> KnowledgeReport:
+    """Return how many histories, infosets and nodes each order of knowledge holds at an infoset.
+
+    graph, sizes: `knowledge_graph` of the infoset's player and `subtree_sizes`, if they are at hand.
+    max_order: stop there even if the closure is wider.
+    """
+    player = int(tree.infoset_player[infoset])
+    graph = knowledge_graph(game, tree, player) if graph is None else graph
+    sizes = subtree_sizes(tree) if sizes is None else sizes
+    rows: list[KnowledgeSize] = []
+    now = graph.of_infoset(infoset)
+    while True:
+        roots = graph.nodes[graph.antichain(now, tree)]
+        infosets = tuple(len(np.unique(graph.group[seat, now])) for seat in range(tree.n_players))
+        rows.append(KnowledgeSize(len(rows) + 1, len(now), infosets, int(sizes[roots].sum())))
+        wider = graph.neighbours(now)
+        if len(wider) == len(now) or len(rows) == max_order:
+            break
+        now = wider
+    assert tree.states is not None  # knowledge_graph needs them too
+    text = game.infoset_text(tree.states[graph.nodes[graph.of_infoset(infoset)[0]]], player)
+    return KnowledgeReport(player, infoset, text, tuple(rows), len(rows))

@@ -1,0 +1,123 @@
+"""What a search came to, in a form that explains itself."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from gs2.config import SearchConfig
+
+__all__ = ["MAX_LISTED", "ActionRow", "HistoryRow", "InfosetRow", "SearchResult"]
+
+MAX_LISTED = 200
+"""Histories, and opponent infosets, that a result lists one by one."""
+
+
+@dataclass(frozen=True)
+class ActionRow:
+    """One action of the infoset.
+
+    blueprint, refined: its probability before and after. q: its value to the player when both go on as
+    before, in payoffs.
+    """
+
+    action: str
+    blueprint: float
+    refined: float
+    q: float
+
+
+@dataclass(frozen=True)
+class HistoryRow:
+    """One history considered.
+
+    history: in words, hidden information included. opponent_infoset: an `InfosetRow.number`.
+    reach: probability that chance and the player lead there, as a share of all considered.
+    opponent_reach: the opponent's own part of reaching it, under the blueprint.
+    alternative: alternative value of the opponent's infoset, in payoffs to the opponent.
+    generated: chosen by the generator. kept: in the subgame, chosen or completing an opponent infoset.
+    frozen: in the subgame, with the player's decisions following its old strategy.
+    """
+
+    history: str
+    opponent_infoset: int
+    reach: float
+    opponent_reach: float
+    alternative: float
+    generated: bool
+    kept: bool
+    frozen: bool
+
+
+@dataclass(frozen=True)
+class InfosetRow:
+    """One opponent infoset among the histories considered.
+
+    number: what `HistoryRow.opponent_infoset` refers to. alternative: its alternative value. solved: its value against the refined strategy as the subgame sees it;
+    margin: how much the opponent lost by that, alternative - solved. None where it was not in the subgame.
+    """
+
+    number: int
+    infoset: str
+    alternative: float
+    solved: float | None
+    margin: float | None
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """The refined strategy at one infoset, and how it was found.
+
+    game, infoset, player: where. text fields are in the game's words.
+    actions: the refined beside the blueprint strategy, action by action.
+    value, blueprint_value: to the player at the infoset, against the opponent's blueprint, refined and not.
+    histories, opponents: what was considered, kept and worth; of many, those kept come first and the rest
+        is cut at `MAX_LISTED`. histories_considered, histories_kept: their full numbers.
+    nodes, decisions, infosets: size of the subgame with its gadget (nodes; decision nodes; infosets).
+    iterations: run by the solver; gap: exploitability of the solution within the gadget, in payoffs.
+    cut_off: what was left out or cut short, and why, one sentence each.
+    kept_refined: False if the result is the old strategy because nothing better was certified.
+    anchor: weight of the refined strategy in `refined`; 1 if it stands alone.
+    seconds: wall-clock time of each stage.
+    config: the configuration that was used.
+    """
+
+    game: str
+    infoset: str
+    player: int
+    actions: tuple[ActionRow, ...]
+    value: float
+    blueprint_value: float
+    histories: tuple[HistoryRow, ...]
+    opponents: tuple[InfosetRow, ...]
+    histories_considered: int
+    histories_kept: int
+    nodes: int
+    decisions: int
+    infosets: int
+    iterations: int
+    gap: float
+    cut_off: tuple[str, ...]
+    kept_refined: bool
+    anchor: float
+    seconds: dict[str, float]
+    config: SearchConfig = field(repr=False)
+
+    @property
+    def refined(self) -> dict[str, float]:
+        """Return the refined probability of each action, by its text."""
+        return {row.action: row.refined for row in self.actions}
+
+    @property
+    def blueprint(self) -> dict[str, float]:
+        """Return the blueprint probability of each action, by its text."""
+        return {row.action: row.blueprint for row in self.actions}
+
+    @property
+    def margins(self) -> list[float]:
+        """Return the margin of each opponent infoset in the subgame, in payoffs."""
+        return [row.margin for row in self.opponents if row.margin is not None]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain dictionaries, lists, numbers and strings."""
+        return asdict(self)

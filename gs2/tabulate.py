@@ -1,0 +1,67 @@
+"""Make a tabular blueprint of a policy on a full tree: probabilities, Q(I, a) and values of what is seen."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.tabular import SeatTable, TabularBlueprint
+from cfr.tree import FlatTree
+from cfr.values import node_values, reach
+from games.game import Game
+from games.ragged import Ragged
+
+__all__ = ["tabulate"]
+
+
+def tabulate(
+    game: Game, tree: FlatTree, policy: NDArray[np.float64], name: str = "tabular"
+) -> TabularBlueprint:
+    """Return the blueprint that plays `policy`, with the values that playing it gives.
+
+    policy: [slots] float64 on the game's full tree, which must hold its states.
+    Q(I, a) and values are means over the histories that the seat cannot tell apart, weighted by the reach of
+    chance and the others, or by that of chance alone where it is zero.
+    Raises ValueError for a tree without states or a policy of another size.
+    """
+    if tree.states is None:
+        raise ValueError("tabulate: the tree must hold its states; grow it with keep_states=True")
+    values = node_values(tree, policy)
+    known = reach(tree, policy)
+    child_slot = tree.child_slot()
+    decided = np.flatnonzero(tree.player >= 0)
+    counts = np.diff(tree.infoset_offset)
+    seats = []
+    for seat in range(tree.n_players):
+        others = known.without(seat)
+        mine = np.flatnonzero(tree.infoset_player == seat)
+        rows = Ragged(tree.infoset_offset, np.arange(tree.n_slots)).take(mine).values
+        below = np.flatnonzero(child_slot >= 0)
+        below = below[tree.player[tree.parent[below]] == seat]
+        q = _means(
+            child_slot[below],
+            values[below, seat],
+            others[tree.parent[below]],
+            known.chance[tree.parent[below]],
+            tree.n_slots,
+        )
+        keys = game.infoset_key(tree.states[decided], seat)
+        seen, group = np.unique(keys, axis=0, return_inverse=True)
+        seen_value = _means(
+            group.reshape(-1), values[decided, seat], others[decided], known.chance[decided], len(seen)
+        )
+        offset = np.concatenate([[0], np.cumsum(counts[mine])]).astype(np.int64)
+        seats.append(
+            SeatTable(tree.infoset_key[mine], offset, policy[rows].copy(), q[rows], seen, seen_value)
+        )
+    return TabularBlueprint(name, tuple(seats))
+
+
+def _means(group: NDArray, values: NDArray, weights: NDArray, spare: NDArray, n: int) -> NDArray[np.float64]:
+    """Return the weighted mean of `values` in each group, by `spare` weights where the first are all zero."""
+    mass = np.bincount(group, weights, minlength=n)
+    total = np.bincount(group, weights * values, minlength=n)
+    dead = mass <= 0
+    mass[dead] = np.bincount(group, spare, minlength=n)[dead]
+    total[dead] = np.bincount(group, spare * values, minlength=n)[dead]
+    return np.divide(total, mass, out=np.zeros(n), where=mass > 0)
