@@ -1,0 +1,105 @@
+"""Configurations of the network and of training, saved with every checkpoint."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+__all__ = ["ConfigError", "NetworkConfig", "TrainConfig", "from_dict"]
+
+
+class ConfigError(ValueError):
+    """A configuration that names an unknown field or holds a value out of range."""
+
+
+@dataclass(frozen=True)
+class NetworkConfig:
+    """Sizes of the Q-network and of its perfect-information critic.
+
+    state: width of the state tower, which runs once per decision (our measurement).
+    blocks: residual layers of the tower.
+    action: width of the per-action head.
+    action_blocks: residual layers of the head.
+    critic: width of the critic, used in training alone; 0 trains without one.
+    """
+
+    state: int = 512
+    blocks: int = 2
+    action: int = 256
+    action_blocks: int = 2
+    critic: int = 512
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            least = 0 if field.name in ("critic", "blocks", "action_blocks") else 1
+            if not least <= value <= 8192:
+                raise ConfigError(f"NetworkConfig: {field.name} must be in [{least}, 8192]; got {value}")
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """Deep Monte-Carlo training.
+
+    rounds: rounds dealt per generation, played in lockstep.
+    replay: generations kept for training.
+    passes: times each decision is learned from in all, on average.
+    batch: decisions per gradient step.
+    learning_rate: of Adam; it falls as 1 / sqrt(1 + decisions / halving).
+    halving: decisions after which the learning rate has fallen by sqrt(2).
+    epsilon: probability of a uniformly random legal action (DanZero: 0.01).
+    temperature: of the soft choice among actions by advantage, in levels (SDMC); 0 is greedy.
+    trace: lambda of the return from the critic's values; 1 is plain Monte Carlo.
+    critic: whether returns are measured against the critic's value of the full state (a control variate).
+    guide: decisions during which rule-based agents share the play (SDMC); 0 turns guidance off.
+    tribute: share of rounds that start with tribute.
+    seed: of everything random.
+    """
+
+    rounds: int = 2048
+    replay: int = 2
+    passes: float = 1.0
+    batch: int = 4096
+    learning_rate: float = 7e-4
+    halving: float = 5e7
+    epsilon: float = 0.01
+    temperature: float = 0.06
+    trace: float = 0.95
+    critic: bool = True
+    guide: float = 0.0
+    tribute: float = 0.5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        rules = {
+            "rounds": (1, 1 << 20),
+            "replay": (1, 64),
+            "passes": (0.01, 64),
+            "batch": (1, 1 << 20),
+            "learning_rate": (0, 1),
+            "halving": (1, 1e15),
+            "epsilon": (0, 1),
+            "temperature": (0, 10),
+            "trace": (0, 1),
+            "guide": (0, 1e15),
+            "tribute": (0, 1),
+            "seed": (0, 1 << 63),
+        }
+        for name, (low, high) in rules.items():
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise ConfigError(f"TrainConfig: {name} must be in [{low}, {high}]; got {value}")
+
+
+def from_dict(kind: type, values: dict[str, Any]) -> Any:
+    """Return a configuration of class `kind` from its saved fields; raise ConfigError at an unknown one."""
+    known = {field.name for field in fields(kind)}
+    unknown = sorted(set(values) - known)
+    if unknown:
+        raise ConfigError(f"{kind.__name__}: unknown field {unknown[0]!r}; the fields are {sorted(known)}")
+    return kind(**values)
+
+
+def to_dict(config: Any) -> dict[str, Any]:
+    """Return the fields of a configuration."""
+    return asdict(config)

@@ -1,0 +1,229 @@
+"""Deep Monte-Carlo learning: from records of play to targets, from targets to gradient steps.
+
+The advantage head learns from `return - critic(all four hands)`. The critic's value does not depend on the
+action taken, so it only removes the luck of the deal from the target: the mean, given what the player knows,
+stays Q(I, a) - V(I) (a control variate; perfect-information critics: Li et al. 2020, Suphx; Yang et al. 2022,
+PerfectDou). With trace < 1 the return is the lambda-return through the critic's later values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numba import njit
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional as F
+
+from blueprint.config import NetworkConfig, TrainConfig
+from blueprint.features import encode_actions, encode_hidden, encode_states
+from blueprint.network import OUTCOMES, Critic, QNetwork
+from blueprint.selfplay import Decisions, Record, choose_soft, join
+
+__all__ = ["Learner", "NetworkChooser", "Samples", "lambda_returns"]
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Decisions with their targets.
+
+    states: [n] STATE; actions: [n] ACTION. outcome: [n] int64, class of the payoff to the player (OUTCOMES).
+    target: [n] float32, return minus baseline, what the advantage head learns.
+    """
+
+    states: NDArray
+    actions: NDArray
+    outcome: NDArray[np.int64]
+    target: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        """Return the number of decisions."""
+        return len(self.states)
+
+
+@njit(cache=True)
+def _lambda_returns(rounds, signs, values, trace, running, out):
+    """Walk the record backwards; `running` holds the lambda-return of each round for side 0."""
+    for t in range(len(rounds) - 1, -1, -1):
+        i = rounds[t]
+        out[t] = signs[t] * running[i] - values[t]
+        running[i] = (1.0 - trace) * signs[t] * values[t] + trace * running[i]
+
+
+def lambda_returns(
+    rounds: NDArray[np.int64], seats: NDArray, values: NDArray, payoff: NDArray, trace: float
+) -> NDArray[np.float32]:
+    """Return the lambda-return of each decision minus its value, [n] float32, for the deciding side.
+
+    rounds: [n] which round each decision belongs to, in order of play. seats: [n] who decides.
+    values: [n] value of each state to the deciding side. payoff: [rounds] payoff of each round to side 0.
+    """
+    signs = 1.0 - 2.0 * (np.asarray(seats, np.int64) & 1)
+    out = np.empty(len(rounds), np.float32)
+    running = np.array(payoff, np.float64)
+    _lambda_returns(rounds, signs, np.asarray(values, np.float64), trace, running, out)
+    return out
+
+
+def tensor(array: NDArray, device: torch.device, dtype: torch.dtype) -> Tensor:
+    """Return an array as a tensor; bytes travel as bytes and widen on the device."""
+    return torch.from_numpy(np.ascontiguousarray(array)).to(device).to(dtype)
+
+
+class NetworkChooser:
+    """Chooses by a snapshot of a network, with a soft choice and exploration."""
+
+    def __init__(
+        self,
+        network: QNetwork,
+        temperature: float,
+        epsilon: float,
+        rng: np.random.Generator,
+        device: torch.device,
+        dtype: torch.dtype,
+    ) -> None:
+        self.network = QNetwork(network.config).to(device, dtype).eval()
+        self.network.load_state_dict(network.state_dict())
+        self.temperature, self.epsilon = temperature, epsilon
+        self.rng, self.device, self.dtype = rng, device, dtype
+
+    def values(self, decisions: Decisions) -> NDArray[np.float32]:
+        """Return the advantage of each action, [m] float32."""
+        with torch.inference_mode():
+            h = self.network.states(tensor(decisions.state_features, self.device, self.dtype))
+            rows = np.repeat(np.arange(len(decisions.rows)), np.diff(decisions.offsets))
+            out = self.network.advantages(
+                h,
+                tensor(decisions.action_features, self.device, self.dtype),
+                torch.from_numpy(rows).to(self.device),
+            )
+        return out.float().cpu().numpy()
+
+    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
+        """Return one action per decision, as an index within its row."""
+        return choose_soft(
+            self.values(decisions), decisions.offsets, self.temperature, self.epsilon, self.rng
+        )
+
+
+class Learner:
+    """The network, its critic and their optimiser."""
+
+    def __init__(self, network: NetworkConfig, config: TrainConfig, device: torch.device) -> None:
+        torch.manual_seed(config.seed)
+        self.config = config
+        self.device = device
+        self.network = QNetwork(network).to(device)
+        self.critic = Critic(network.critic).to(device) if network.critic and config.critic else None
+        self.parameters = list(self.network.parameters())
+        if self.critic is not None:
+            self.parameters += list(self.critic.parameters())
+        self.optimiser = torch.optim.Adam(self.parameters, lr=config.learning_rate, eps=1e-6, fused=True)
+        self.outcomes = torch.tensor(OUTCOMES, device=device)
+        # half precision pays where the processor multiplies it natively
+        self.half = device.type == "cuda" or torch.cpu._is_amx_tile_supported()
+
+    def samples(self, record: Record, payoff: NDArray) -> Samples:
+        """Return a record with targets; payoff: [rounds] to side 0."""
+        seats = record.states["player"].astype(np.int64)
+        signs = 1 - 2 * (seats & 1)
+        outcome = np.asarray(OUTCOMES[0] - signs * payoff[record.round], np.int64)
+        if self.critic is None:
+            values = np.zeros(len(seats))
+        else:
+            values = self.critic_values(record.states, seats)
+        trace = self.config.trace if self.critic is not None else 1.0
+        target = lambda_returns(record.round, seats, values, payoff, trace)
+        return Samples(record.states, record.actions, outcome, target)
+
+    def critic_values(self, states: NDArray, seats: NDArray) -> NDArray[np.float32]:
+        """Return the critic's value of each state to the seat's side, [n] float32."""
+        assert self.critic is not None
+        out = np.empty(len(states), np.float32)
+        with torch.inference_mode(), self.precision():
+            for start in range(0, len(states), 8192):
+                rows = slice(start, start + 8192)
+                logits = self.critic(
+                    tensor(encode_states(states[rows], seats[rows]), self.device, self.dtype),
+                    tensor(encode_hidden(states[rows], seats[rows]), self.device, self.dtype),
+                )
+                out[rows] = (F.softmax(logits.float(), 1) * self.outcomes).sum(1).cpu().numpy()
+        return out
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Precision of inputs and of play."""
+        return torch.bfloat16 if self.half else torch.float32
+
+    def precision(self) -> torch.autocast:
+        """Return the context under which forward passes run."""
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.half)
+
+    def learn(self, samples: Samples, decisions: int) -> dict[str, float]:
+        """Take one gradient step on a batch; return its losses.
+
+        decisions: trained so far, for the learning rate.
+        """
+        seats = samples.states["player"].astype(np.int64)
+        x = encode_states(samples.states, seats)
+        a = encode_actions(samples.states, seats, np.arange(len(seats) + 1), samples.actions)
+        states, actions = (tensor(y, self.device, self.dtype) for y in (x, a))
+        outcome = torch.from_numpy(samples.outcome).to(self.device)
+        target = torch.from_numpy(samples.target).to(self.device)
+        with self.precision():
+            h = self.network.states(states)
+            logits = self.network.outcomes(h)
+            advantage = self.network.advantages(h, actions)
+            value_loss = F.cross_entropy(logits.float(), outcome)
+            if self.critic is None:
+                value = (F.softmax(logits.float(), 1) * self.outcomes).sum(1).detach()
+                action_loss = F.mse_loss(advantage.float() + value, target)
+            else:
+                action_loss = F.mse_loss(advantage.float(), target)
+            loss = action_loss + 0.5 * value_loss
+            critic_loss = torch.zeros(())
+            if self.critic is not None:
+                hidden = tensor(encode_hidden(samples.states, seats), self.device, self.dtype)
+                critic_loss = F.cross_entropy(self.critic(states, hidden).float(), outcome)
+                loss = loss + critic_loss
+        rate = self.config.learning_rate / math.sqrt(1 + decisions / self.config.halving)
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.parameters, 5.0)
+        self.optimiser.step()
+        return {
+            "advantage": float(action_loss.detach()),
+            "value": float(value_loss.detach()),
+            "critic": float(critic_loss.detach()),
+        }
+
+
+def batches(
+    replay: list[Samples], size: int, number: int, rng: np.random.Generator
+) -> Iterator[Samples]:
+    """Yield `number` batches of `size` decisions drawn without repeats until all were seen."""
+    ends = np.cumsum([len(s) for s in replay])
+    total = int(ends[-1])
+    order = rng.permutation(total)
+    at = 0
+    for _ in range(number):
+        if at + size > total:
+            order, at = rng.permutation(total), 0
+        picked = np.sort(order[at : at + size])
+        at += size
+        which = np.searchsorted(ends, picked, side="right")
+        parts = [
+            (s, picked[which == k] - (ends[k] - len(s))) for k, s in enumerate(replay) if np.any(which == k)
+        ]
+        yield Samples(
+            *(
+                join([getattr(s, name)[rows] for s, rows in parts])
+                for name in ("states", "actions", "outcome", "target")
+            )
+        )

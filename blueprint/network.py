@@ -1,0 +1,102 @@
+"""The Q-network in torch: a state tower run once per decision, a head run once per action.
+
+Q(I, a) = V(I) + A(I, a). V comes from the tower as probabilities of the seven outcomes of a round; A comes from
+a small residual head over the action's features and the tower's output. The critic sees all four hands and is
+used in training alone.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from blueprint.config import NetworkConfig
+from blueprint.features import ACTION_WIDTH, HIDDEN_WIDTH, STATE_BLOCKS, STATE_WIDTH
+
+__all__ = ["OUTCOMES", "Critic", "QNetwork"]
+
+OUTCOMES = (3.0, 2.0, 1.0, 0.0, -1.0, -2.0, -3.0)
+"""Payoffs of a round to one side, the classes of V."""
+
+
+def _played_scale() -> Tensor:
+    """Counts of played cards reach 8; the other inputs are 0 or 1."""
+    scale = torch.ones(STATE_WIDTH)
+    start = 0
+    for name, width in STATE_BLOCKS:
+        if name == "played":
+            scale[start : start + width] = 0.25
+        start += width
+    return scale
+
+
+class Tower(nn.Module):
+    """An input layer and residual layers, all with ReLU."""
+
+    def __init__(self, inputs: int, width: int, blocks: int) -> None:
+        super().__init__()
+        self.input = nn.Linear(inputs, width)
+        self.blocks = nn.ModuleList(nn.Linear(width, width) for _ in range(blocks))
+        # inputs are sparse bits: scale the first layer to the ~1/4 of them that are set
+        with torch.no_grad():
+            self.input.weight.mul_(2.0)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return [n, width] from [n, inputs]."""
+        h = F.relu(self.input(x), inplace=True)
+        for block in self.blocks:
+            h = h + F.relu(block(h), inplace=True)
+        return h
+
+
+class QNetwork(nn.Module):
+    """V(I) and A(I, a)."""
+
+    def __init__(self, config: NetworkConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.register_buffer("scale", _played_scale(), persistent=False)
+        self.tower = Tower(STATE_WIDTH, config.state, config.blocks)
+        self.value_hidden = nn.Linear(config.state, 128)
+        self.value = nn.Linear(128, len(OUTCOMES))
+        self.context = nn.Linear(config.state, config.action)
+        self.action = nn.Linear(ACTION_WIDTH, config.action)
+        self.head = nn.ModuleList(nn.Linear(config.action, config.action) for _ in range(config.action_blocks))
+        self.advantage = nn.Linear(config.action, 1)
+        with torch.no_grad():
+            self.action.weight.mul_(2.0)
+            self.advantage.weight.mul_(0.1)
+            self.advantage.bias.zero_()
+
+    def states(self, x: Tensor) -> Tensor:
+        """Return the tower's output, [n, state], from state features [n, STATE_WIDTH]."""
+        return self.tower(x * self.scale.to(x.dtype))
+
+    def outcomes(self, h: Tensor) -> Tensor:
+        """Return the logits of the outcomes, [n, 7], from the tower's output."""
+        return self.value(F.relu(self.value_hidden(h), inplace=True))
+
+    def advantages(self, h: Tensor, actions: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Return A, [m], of actions [m, ACTION_WIDTH] at states `h[rows]` (row by row if None)."""
+        context = self.context(h)
+        if rows is not None:
+            context = context.index_select(0, rows)
+        z = F.relu(self.action(actions) + context, inplace=True)
+        for block in self.head:
+            z = z + F.relu(block(z), inplace=True)
+        return self.advantage(z).squeeze(-1)
+
+
+class Critic(nn.Module):
+    """Logits of the outcomes from all four hands."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.register_buffer("scale", _played_scale(), persistent=False)
+        self.tower = Tower(STATE_WIDTH + HIDDEN_WIDTH, width, 2)
+        self.value = nn.Linear(width, len(OUTCOMES))
+
+    def forward(self, states: Tensor, hidden: Tensor) -> Tensor:
+        """Return [n, 7] logits from state features and the other hands' features."""
+        return self.value(self.tower(torch.cat([states * self.scale.to(states.dtype), hidden], 1)))

@@ -1,0 +1,290 @@
+"""Training: generations of self-play and learning, with checkpoints that a killed run resumes from."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
+from blueprint.config import NetworkConfig, TrainConfig, from_dict, to_dict
+from blueprint.dmc import Learner, NetworkChooser, Samples, batches
+from blueprint.features import FEATURE_HASH
+from blueprint.selfplay import Record, Scratch, join, play_rounds
+from games.guandan.round import GuanDan, deal
+from games.guandan.state import NOBODY
+
+__all__ = ["Trainer", "train"]
+
+
+def deal_rounds(n: int, rng: np.random.Generator) -> NDArray:
+    """Return n rounds dealt for training, [n] STATE: every level, either side's or a first round."""
+    owner = rng.choice(np.array([0, 1, NOBODY], np.uint8), n, p=[0.45, 0.45, 0.1])
+    return deal(n, rng, level=rng.integers(0, 13, n), owner=owner)
+
+
+class Trainer:
+    """Everything a run holds: learner, replay, random generator and counters."""
+
+    def __init__(
+        self,
+        network: NetworkConfig,
+        config: TrainConfig,
+        *,
+        device: str = "cpu",
+        threads: int = 2,
+    ) -> None:
+        self.network_config, self.config = network, config
+        self.device = torch.device(device)
+        self.threads = threads
+        torch.set_num_threads(1)
+        self.learner = Learner(network, config, self.device)
+        self.rng = np.random.default_rng(config.seed)
+        self.replay: list[Samples] = []
+        self.pending: Record | None = None
+        self.scratch = [Scratch() for _ in range(threads)]
+        self.generation = 0
+        self.decisions = 0
+        self.rounds = 0
+        self.seconds = 0.0
+        self.evaluation: dict[str, Any] = {}
+
+    def run_generation(self) -> dict[str, float]:
+        """Play one generation while learning from the one before; return what happened.
+
+        Players act by a snapshot of the network and one thread learns meanwhile, so no thread ever waits at a
+        barrier inside a matrix product: on a shared machine that costs more than it gains.
+        """
+        begin = time.perf_counter()
+        players = max(1, self.threads - 1)
+        parts = np.array_split(deal_rounds(self.config.rounds, self.rng), players)
+        rngs = self.rng.spawn(players)
+        choosers = [self._chooser(rng) for rng in rngs]
+
+        def play(k: int) -> Record:
+            return play_rounds(np.ascontiguousarray(parts[k]), choosers[k], self.scratch[k])
+
+        if self.threads == 1:
+            learned = self._learn()
+            records = [play(0)]
+        else:
+            with ThreadPoolExecutor(players) as pool:
+                futures = [pool.submit(play, k) for k in range(players)]
+                learned = self._learn()
+                records = [future.result() for future in futures]
+        bases = np.cumsum([0] + [len(r.final) for r in records[:-1]])
+        self.pending = Record(
+            join([r.states for r in records]),
+            join([r.actions for r in records]),
+            np.concatenate([r.round + base for r, base in zip(records, bases, strict=True)]),
+            join([r.final for r in records]),
+            sum(r.steps for r in records),
+        )
+        seconds = time.perf_counter() - begin
+        steps, rounds = self.pending.steps, len(self.pending.final)
+        self.generation += 1
+        self.decisions += steps
+        self.rounds += rounds
+        self.seconds += seconds
+        return {
+            "generation": self.generation,
+            "decisions": self.decisions,
+            "rounds": self.rounds,
+            "hours": self.seconds / 3600,
+            "decisions_per_second": steps / seconds,
+            "steps_per_round": steps / rounds,
+            "choices_per_round": len(self.pending.states) / rounds,
+            **learned,
+        }
+
+    def _chooser(self, rng: np.random.Generator) -> NetworkChooser:
+        learner, config = self.learner, self.config
+        return NetworkChooser(
+            learner.network, config.temperature, config.epsilon, rng, self.device, learner.dtype
+        )
+
+    def _learn(self) -> dict[str, float]:
+        """Learn from the pending record and the replay; return mean losses and the seconds it took."""
+        if self.pending is None:
+            return {}
+        begin = time.perf_counter()
+        payoff = GuanDan().returns(self.pending.final)[:, 0]
+        fresh = self.learner.samples(self.pending, payoff)
+        self.replay = [*self.replay, fresh][-self.config.replay :]
+        total = sum(len(s) for s in self.replay)
+        number = max(1, round(self.config.passes * len(fresh) / self.config.batch))
+        losses = [
+            self.learner.learn(batch, self.decisions)
+            for batch in batches(self.replay, min(self.config.batch, total), number, self.rng)
+        ]
+        return {
+            "learn_seconds": time.perf_counter() - begin,
+            "target_std": float(fresh.target.std()),
+            **{k: float(np.mean([loss[k] for loss in losses])) for k in losses[0]},
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Write a checkpoint from which `load` continues."""
+        tensors = {f"network.{k}": v for k, v in self.learner.network.state_dict().items()}
+        if self.learner.critic is not None:
+            tensors |= {f"critic.{k}": v for k, v in self.learner.critic.state_dict().items()}
+        for i, state in self.learner.optimiser.state_dict()["state"].items():
+            for k, v in state.items():
+                tensors[f"optimiser.{i}.{k}"] = v
+        write_checkpoint(
+            path,
+            {k: v.detach().float().cpu().numpy() for k, v in tensors.items()},
+            {
+                "game": "guandan",
+                "features": FEATURE_HASH,
+                "network": to_dict(self.network_config),
+                "train": to_dict(self.config),
+                "generation": self.generation,
+                "decisions": self.decisions,
+                "rounds": self.rounds,
+                "seconds": self.seconds,
+                "rng": self.rng.bit_generator.state,
+                "spawned": self.rng.bit_generator.seed_seq.n_children_spawned,  # type: ignore[attr-defined]
+                "evaluation": self.evaluation,
+            },
+        )
+
+    @classmethod
+    def load(
+        cls, path: str | Path, *, device: str = "cpu", threads: int = 2, config: TrainConfig | None = None
+    ) -> Trainer:
+        """Return the trainer that a checkpoint describes; `config` replaces its training configuration.
+
+        Raises CheckpointError if the file is damaged, foreign or lacks what resuming needs.
+        """
+        tensors, description = read_checkpoint(path, features=FEATURE_HASH)
+        network = from_dict(NetworkConfig, description["network"])
+        config = from_dict(TrainConfig, description["train"]) if config is None else config
+        trainer = cls(network, config, device=device, threads=threads)
+        _load_module(trainer.learner.network, tensors, "network.", path)
+        if trainer.learner.critic is not None:
+            _load_module(trainer.learner.critic, tensors, "critic.", path)
+        moments: dict[int, dict[str, torch.Tensor]] = {}
+        for name, array in tensors.items():
+            if name.startswith("optimiser."):
+                _, index, key = name.split(".")
+                moments.setdefault(int(index), {})[key] = torch.from_numpy(np.array(array)).to(device)
+        if len(moments) not in (0, len(trainer.learner.parameters)):
+            raise CheckpointError(
+                f"checkpoint: {path} must hold the moments of {len(trainer.learner.parameters)} parameters; "
+                f"got {len(moments)}"
+            )
+        state = trainer.learner.optimiser.state_dict()
+        state["state"] = moments
+        trainer.learner.optimiser.load_state_dict(state)
+        seed_seq = np.random.SeedSequence(config.seed, n_children_spawned=description["spawned"])
+        trainer.rng = np.random.Generator(np.random.PCG64(seed_seq))
+        trainer.rng.bit_generator.state = description["rng"]
+        for key in ("generation", "decisions", "rounds", "seconds", "evaluation"):
+            setattr(trainer, key, description[key])
+        return trainer
+
+
+def _load_module(
+    module: torch.nn.Module, tensors: dict[str, NDArray], prefix: str, path: str | Path
+) -> None:
+    own = module.state_dict()
+    found = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+    if own.keys() != found.keys():
+        raise CheckpointError(
+            f"checkpoint: {path} must hold {prefix}{sorted(own.keys() ^ found.keys())[0]} and no other tensors"
+        )
+    for name, value in own.items():
+        if tuple(value.shape) != found[name].shape:
+            raise CheckpointError(
+                f"checkpoint: {path}: {prefix}{name} must have shape {tuple(value.shape)}; "
+                f"got {found[name].shape}"
+            )
+    module.load_state_dict({k: torch.from_numpy(np.array(v)) for k, v in found.items()})
+
+
+def train(
+    directory: str | Path,
+    *,
+    network: NetworkConfig | None = None,
+    config: TrainConfig | None = None,
+    minutes: float = 60.0,
+    resume: bool = True,
+    checkpoint_minutes: float = 5.0,
+    keep_every: float = 60.0,
+    device: str = "cpu",
+    threads: int = 2,
+    progress: Callable[[dict[str, float]], None] | None = None,
+) -> Trainer:
+    """Return the trainer after `minutes` of training; the run lives in `directory` and can be continued.
+
+    directory: gets `last.safetensors` every `checkpoint_minutes`, a numbered copy every `keep_every` minutes of
+        training, and `curve.jsonl`, one line per generation.
+    resume: continue from `last.safetensors` if there is one; `config`, if given, replaces the saved one.
+    progress: called with each generation's row.
+    """
+    directory = Path(directory)
+    last = directory / "last.safetensors"
+    if resume and last.exists():
+        trainer = Trainer.load(last, device=device, threads=threads, config=config)
+    else:
+        trainer = Trainer(network or NetworkConfig(), config or TrainConfig(), device=device, threads=threads)
+    directory.mkdir(parents=True, exist_ok=True)
+    begin = saved = time.monotonic()
+    longest = 0.0
+    while True:
+        started = time.monotonic()
+        row = trainer.run_generation()
+        with open(directory / "curve.jsonl", "a") as file:
+            file.write(json.dumps(row) + "\n")
+        if progress is not None:
+            progress(row)
+        now = time.monotonic()
+        longest = max(longest, now - started)
+        done = now - begin + longest > 60 * minutes
+        if done or now - saved > 60 * checkpoint_minutes:
+            trainer.save(last)
+            saved = now
+            stamp = int(trainer.seconds // (60 * keep_every))
+            kept = directory / f"kept-{stamp:04d}.safetensors"
+            if stamp and not kept.exists():
+                trainer.save(kept)
+        if done:
+            return trainer
+
+
+def main() -> None:
+    """Run training from the command line: `python -m blueprint.train DIRECTORY --minutes N`."""
+    import argparse
+
+    parser = argparse.ArgumentParser(description="Train the GuanDan blueprint by self-play.")
+    parser.add_argument("directory")
+    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--network", default="{}", help="JSON of NetworkConfig fields")
+    parser.add_argument("--config", default=None, help="JSON of TrainConfig fields")
+    options = parser.parse_args()
+    train(
+        options.directory,
+        network=from_dict(NetworkConfig, json.loads(options.network)),
+        config=None if options.config is None else from_dict(TrainConfig, json.loads(options.config)),
+        minutes=options.minutes,
+        device=options.device,
+        threads=options.threads,
+        progress=lambda row: print(
+            " ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in row.items()),
+            flush=True,
+        ),
+    )
+
+
+if __name__ == "__main__":
+    main()
