@@ -92,7 +92,7 @@ class TabularBlueprint:
         if np.any(row < 0):
             text = game.infoset_text(states[int(np.argmax(row < 0))], player)
             raise UnknownInfoset(
-                f"{self.name}: the infoset must be in the table; {text!r} is not; was it made for {game.name}?"
+                f"{self.name}: the table must hold the infoset; {text!r} is not there; is it for {game.name}?"
             )
         return row
 

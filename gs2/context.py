@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -192,7 +193,7 @@ class Profile:
             out = np.zeros(self.tree.n_nodes)
             slot = self.tree.child_slot()
             levels = self.tree.level_offsets
-            for start, end in zip(levels[1:-1], levels[2:], strict=True):
+            for start, end in pairwise(levels[1:]):
                 above = self.tree.parent[start:end]
                 own = self.tree.player[above] == seat
                 out[start:end] = out[above]
@@ -205,5 +206,5 @@ class Profile:
         self._best[seat] = best_response_node_values(self.tree, self.policy, seat)
 
     def best_response(self, seat: int) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """Return `best_response_node_values` of the whole tree if `prepare` was called since the last change."""
+        """Return what `prepare` computed for `seat`, or None if the strategy has changed since."""
         return self._best.get(seat)

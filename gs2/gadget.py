@@ -331,7 +331,8 @@ def _doubled(
         teams=forest.teams,
         n_truncated=2 * forest.n_truncated,
     )
-    return tree, root_of[source] + second * np.int32(forest.n_roots), origin.astype(np.int32)
+    roots = (root_of[source] + second * forest.n_roots).astype(np.int32)
+    return tree, roots, origin.astype(np.int32)
 
 
 def _by_appearance(infoset: NDArray[np.int64], bound: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

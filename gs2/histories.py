@@ -1,4 +1,4 @@
-"""The histories of a search: which ones the player considers, what they are worth to the opponent, which stay.
+"""The histories of a search: which ones are considered, what they are worth to the opponent, which stay.
 
 Stage 1 and 2 of a search, on a game that can be enumerated.
 """

@@ -130,7 +130,7 @@ def check_leaf_value(
 
 def _random_histories(game: Game, rng: np.random.Generator, count: int) -> NDArray:
     """Return decision histories met while playing uniformly at random."""
-    found = []
+    found: list[NDArray] = []
     while len(found) < count:
         state = game.root()
         while True:

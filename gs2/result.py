@@ -53,8 +53,9 @@ class HistoryRow:
 class InfosetRow:
     """One opponent infoset among the histories considered.
 
-    number: what `HistoryRow.opponent_infoset` refers to. alternative: its alternative value. solved: its value against the refined strategy as the subgame sees it;
-    margin: how much the opponent lost by that, alternative - solved. None where it was not in the subgame.
+    number: what `HistoryRow.opponent_infoset` refers to. alternative: its alternative value.
+    solved: its value against the refined strategy, as the subgame sees it. margin: how much the opponent
+        lost by that, alternative - solved. Both None where it was not in the subgame.
     """
 
     number: int

@@ -233,7 +233,7 @@ def _entry(
 def _solved_values(
     subgame: Subgame, considered: Considered, kept: NDArray[np.int64], policy: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return what each opponent infoset is worth against `policy` within the forest, [g]; nan if not there."""
+    """Return what each opponent infoset is worth against `policy` in the forest, [g]; nan if not there."""
     values, _ = best_response_node_values(subgame.tree, policy, considered.opponent)
     group, _ = considered.take(kept)
     out = np.full(len(considered.alternative), np.nan)
@@ -318,8 +318,8 @@ def _mirror_descent(
 
 def solve_infoset(
     game: Game,
-    blueprint: Blueprint,
-    infoset: Infoset,
+    blueprint: Blueprint | NDArray[np.float64],
+    infoset: Infoset | int,
     config: SearchConfig,
     rng: np.random.Generator,
     deadline: float | None = None,
@@ -328,6 +328,8 @@ def solve_infoset(
 ) -> SearchResult:
     """Return the refined strategy at one infoset and how it was found.
 
+    blueprint: any `Blueprint`, or probabilities on the slots of the context's tree.
+    infoset: by name, or by its number in the context's tree.
     deadline: an instant of `time.perf_counter()` at which to stop with what there is.
     context: the game prepared before; without one its tree is grown here.
     Raises ValueError if the game cannot be enumerated or the infoset is not one of its decisions.
@@ -335,7 +337,10 @@ def solve_infoset(
     began = time.perf_counter()
     context = SearchContext(game) if context is None else context
     number = context.infoset_number(infoset)
-    profile = Profile(context.tree, policy_of(blueprint, game, context.tree), blueprint)
+    if isinstance(blueprint, np.ndarray):
+        profile = Profile(context.tree, blueprint)
+    else:
+        profile = Profile(context.tree, policy_of(blueprint, game, context.tree), blueprint)
     prepared = time.perf_counter() - began
     refinement = refine_infoset(context, profile, number, config, rng, deadline)
     return explain(context, profile, refinement, config, prepared)
