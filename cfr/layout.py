@@ -26,7 +26,9 @@ from cfr.simd import WIDTH
 __all__ = [
     "ACTIONS",
     "BASE",
+    "BOX_FIELDS",
     "END",
+    "FIELDS",
     "LANE0",
     "MEMBERS",
     "PARENT",
@@ -41,6 +43,8 @@ __all__ = [
 
 BASE, ROWS, WIDE, MEMBERS, ACTIONS, END, PARENT, LANE0, UNIT0 = range(9)
 """Columns of `SideLayout.bundle`."""
+FIELDS = 9
+BOX_FIELDS = 6
 
 UNIT_SIZE = 16
 MAX_FILL = 4.0
@@ -382,9 +386,7 @@ def _fill(box, position, chunks, other, n_other, offset, bundle):
 
 
 @njit(cache=True)
-def _make_boxes(
-    row_start, column, payoff, position_0, position_1, units_0, units_1, bundles_0, bundles_1
-):
+def _make_boxes(row_start, column, payoff, position_0, position_1, units_0, units_1, bundles_0, bundles_1):
     """Return (start, box, pool) of the payoffs to side 0 and to side 1, the cells and the distinct boxes."""
     n_0, n_1 = len(bundles_0), len(bundles_1)
     row_unit = _unit_of_sequences(position_0, units_0)
@@ -394,8 +396,10 @@ def _make_boxes(
     n_boxes = 0
     for k in range(n):
         e = order[k]
-        if k == 0 or row_unit[row[e]] != row_unit[row[order[k - 1]]] or (
-            column_unit[column[e]] != column_unit[column[order[k - 1]]]
+        if (
+            k == 0
+            or row_unit[row[e]] != row_unit[row[order[k - 1]]]
+            or (column_unit[column[e]] != column_unit[column[order[k - 1]]])
         ):
             n_boxes += 1
     start_0, start_1 = np.zeros(n_1 + 1, np.int32), np.zeros(n_0 + 1, np.int32)

@@ -77,24 +77,13 @@ class Play:
 
     def evaluate(self, policy_0: NDArray, policy_1: NDArray) -> tuple[float, float, float]:
         """Return (value to side 0, best-response value of side 0, of side 1) of policies by position."""
-        a, b = self.work()
-        return kernels.evaluate(self.sides, self.boxes, policy_0, policy_1, a, b)
+        return kernels.evaluate(self.sides, self.boxes, (policy_0, policy_1), self.work())
 
     def payoffs(self, policy: NDArray, side: int) -> NDArray[np.float64]:
         """Return the utility of each position of `side` when the other follows `policy` (on slots)."""
         other = 1 - side
         work = self.work()
-        plan, reach, _, _ = work[other]
-        _, _, value, marked = work[side]
-        kernels.sweep_down(
-            self.sides[other],
-            self.boxes[side],
-            self.from_slots(policy)[other],
-            plan,
-            reach,
-            value,
-            marked,
-            0.0,
-            plan,
+        kernels.pay(
+            self.sides[other], self.boxes[side], self.from_slots(policy)[other], work[other], work[side]
         )
-        return value
+        return work[side][2]

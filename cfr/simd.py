@@ -1,9 +1,13 @@
-"""Vectors of four float64 inside numba kernels.
+"""Vectors of four float64, and borrowed arrays, inside numba kernels.
 
 Sequence-form solvers spend their time on rows of six private dice or ten cards: loops too short for the
-compiler to vectorise by itself. These intrinsics emit LLVM vectors, which become AVX, AVX-512, SSE or NEON
-instructions, whatever the machine has. `load`, `store` and `add_store` take a contiguous float64 array and
-an index, unchecked.
+compiler to vectorise by itself. The vector intrinsics emit LLVM vectors, which become AVX, AVX-512, SSE or
+NEON instructions, whatever the machine has.
+
+`borrow(array)` is the address of a contiguous array's first element: indexed like the array, unchecked and
+without wrap-around, and not counted, so that kernels can pass it to each other in their innermost loops.
+(Counting references there costs more than the arithmetic, and spills the vector registers.) Who borrows
+must keep the array alive: only functions that hold it as an argument do.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from numba.extending import intrinsic, lower_builtin, models, register_model, ty
 __all__ = [
     "WIDTH",
     "any_nonzero",
+    "borrow",
     "extract",
     "fma",
     "gather",
@@ -59,12 +64,68 @@ def _constant(values) -> ir.Constant:
 _ZERO = _constant([0.0] * WIDTH)
 
 
-def _pointer(context, builder, signature, args):
-    array_type, _ = signature.args[:2]
-    array = context.make_array(array_type)(context, builder, args[0])
-    index = args[1]
-    pointer = builder.gep(array.data, [index])
-    return builder.bitcast(pointer, _VECTOR.as_pointer())
+class _Borrowed(types.Type):
+    def __init__(self, dtype) -> None:
+        self.dtype = dtype
+        super().__init__(name=f"borrowed({dtype})")
+
+
+@register_model(_Borrowed)
+class _BorrowedModel(models.PrimitiveModel):
+    def __init__(self, dmm, fe_type) -> None:
+        super().__init__(dmm, fe_type, dmm.lookup(fe_type.dtype).get_data_type().as_pointer())
+
+
+@intrinsic
+def borrow(typing, array):
+    """Return the address of a contiguous array's first element."""
+    if not (isinstance(array, types.Array) and array.layout == "C"):
+        return None
+
+    def codegen(context, builder, signature, args):
+        return context.make_array(signature.args[0])(context, builder, args[0]).data
+
+    return _Borrowed(array.dtype)(array), codegen
+
+
+@type_callable(operator.getitem)
+def _type_getitem(context):
+    def typer(borrowed, index):
+        if isinstance(borrowed, _Borrowed) and isinstance(index, types.Integer):
+            return borrowed.dtype
+        return None
+
+    return typer
+
+
+@lower_builtin(operator.getitem, _Borrowed, types.Integer)
+def _lower_getitem(context, builder, signature, args):
+    borrowed, index = signature.args
+    at = context.cast(builder, args[1], index, types.intp)
+    return context.unpack_value(builder, borrowed.dtype, builder.gep(args[0], [at]))
+
+
+@type_callable(operator.setitem)
+def _type_setitem(context):
+    def typer(borrowed, index, value):
+        if isinstance(borrowed, _Borrowed) and isinstance(index, types.Integer):
+            return types.void
+        return None
+
+    return typer
+
+
+@lower_builtin(operator.setitem, _Borrowed, types.Integer, types.Number)
+def _lower_setitem(context, builder, signature, args):
+    borrowed, index, number = signature.args
+    at = context.cast(builder, args[1], index, types.intp)
+    value = context.cast(builder, args[2], number, borrowed.dtype)
+    context.pack_value(builder, borrowed.dtype, value, builder.gep(args[0], [at]))
+    return context.get_dummy_value()
+
+
+def _pointer(builder, args):
+    return builder.bitcast(builder.gep(args[0], [args[1]]), _VECTOR.as_pointer())
 
 
 def _call(builder, name, args, result=_VECTOR):
@@ -103,10 +164,10 @@ for _operator, _emit in (
 
 @intrinsic
 def load(typing, array, index):
-    """Return array[index:index + 4]."""
+    """Return array[index:index + 4]; the array is borrowed."""
 
     def codegen(context, builder, signature, args):
-        return builder.load(_pointer(context, builder, signature, args), align=8)
+        return builder.load(_pointer(builder, args), align=8)
 
     return float64x4(array, types.intp), codegen
 
@@ -116,7 +177,7 @@ def store(typing, array, index, vector):
     """Write the vector to array[index:index + 4]."""
 
     def codegen(context, builder, signature, args):
-        builder.store(args[2], _pointer(context, builder, signature, args), align=8)
+        builder.store(args[2], _pointer(builder, args), align=8)
         return context.get_dummy_value()
 
     return types.void(array, types.intp, float64x4), codegen
@@ -191,12 +252,10 @@ def keep_first(typing, a, n, other):
 
 @intrinsic
 def gather(typing, array, indices, first):
-    """Return array[indices[first:first + 4]]; indices are a contiguous int32 array."""
+    """Return array[indices[first:first + 4]]; both borrowed, indices int32."""
 
     def codegen(context, builder, signature, args):
-        array_type, index_type, _ = signature.args
-        data = context.make_array(array_type)(context, builder, args[0]).data
-        numbers = context.make_array(index_type)(context, builder, args[1]).data
+        data, numbers, _ = args
         out = ir.Constant(_VECTOR, ir.Undefined)
         for k in range(WIDTH):
             at = builder.add(args[2], ir.Constant(args[2].type, k))

@@ -96,9 +96,7 @@ class Solver:
         last = self.iteration + n
         if last >= len(self._discounts):
             self._discounts = kernels.discount_table(2 * last, *self._variant[:2])
-        states = tuple(
-            zip(self._regret, self._prediction, self._policy, self._sum, self._stamp, strict=True)
-        )
+        states = tuple(zip(self._regret, self._prediction, self._policy, self._sum, self._stamp, strict=True))
         kernels.iterate(
             self.iteration,
             n,
@@ -106,10 +104,8 @@ class Solver:
             self._discounts,
             self._play.sides,
             self._play.boxes,
-            states[0],
-            states[1],
-            self._work[0],
-            self._work[1],
+            states,
+            self._work,
         )
         self.iteration = last
 
