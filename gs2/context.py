@@ -152,10 +152,18 @@ class Profile:
         self._best: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
         self._gifts: dict[int, NDArray[np.float64]] = {}
 
-    def update(self, slots: NDArray[np.int64], probs: NDArray[np.float64]) -> None:
-        """Change the probabilities of some slots; what was derived is derived again when asked for."""
+    def update(
+        self, slots: NDArray[np.int64], probs: NDArray[np.float64], *, reach_kept: bool = False
+    ) -> None:
+        """Change the probabilities of some slots; what was derived is derived again when asked for.
+
+        reach_kept: keep the reach as it is, for a caller that will only ask for it at or above the changed
+            infosets, where it does not change.
+        """
         self.policy[slots] = probs
-        self._reach = self._values = None
+        self._values = None
+        if not reach_kept:
+            self._reach = None
         self._best, self._gifts = {}, {}
 
     @property

@@ -1,0 +1,239 @@
+"""Refine a whole strategy: search at every infoset of a player and splice the answers into one policy.
+
+How the searches see each other changes the outcome a lot, so it is said by name:
+
+independent  every search starts from the blueprint alone, as if it were the first of the match.
+nested       level by level from the root: a search sees the strategies refined at shallower decisions, as
+             an agent does that searched there before; decisions of one level do not see each other.
+sequential   one after another: a search sees all that were done before it. An agent plays the same strategy
+             if it replays, in the same order, the searches of the infosets it could be confused with; then
+             certificates add up, because each starts from the strategy that the one before it certified.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gs2.config import ConfigError, SearchConfig
+from gs2.context import Profile, SearchContext
+from gs2.search import Refinement, refine_infoset
+
+__all__ = ["MODES", "RefineResult", "RefineStats", "refine_policy"]
+
+MODES = ("independent", "nested", "sequential")
+
+
+@dataclass(frozen=True)
+class RefineStats:
+    """One search of a refinement.
+
+    infoset: number in the tree. nodes: of the subgame with its gadget, 0 if none was solved.
+    kept: histories in it. iterations, anchor, seconds: as in `Refinement`.
+    """
+
+    infoset: int
+    nodes: int
+    kept: int
+    iterations: int
+    anchor: float
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class RefineResult:
+    """A refined strategy.
+
+    policy: [slots] float64; the searching player's part is refined, the rest is as given.
+    searches: one entry per search, in the order they were done.
+    skipped: infosets that the player's own strategy never reaches (nothing there can be exploited), and
+        infosets whose common-knowledge closure was solved already.
+    seconds: wall-clock time.
+    """
+
+    policy: NDArray[np.float64]
+    searches: tuple[RefineStats, ...]
+    skipped: int
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """Infosets to search one after another from one strategy."""
+
+    policy: NDArray[np.float64]
+    infosets: NDArray[np.int64]
+    player: int
+    config: SearchConfig
+    seed: int
+    mode: str
+    skip_unreached: bool
+
+
+def refine_policy(
+    context: SearchContext,
+    policy: NDArray[np.float64],
+    player: int,
+    config: SearchConfig,
+    *,
+    mode: str = "nested",
+    seed: int = 0,
+    infosets: NDArray[np.int64] | None = None,
+    skip_unreached: bool = True,
+    workers: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> RefineResult:
+    """Return `policy` with the player's strategy refined by a search at each of its infosets.
+
+    policy: [slots] float64 on the context's tree.
+    mode: independent, nested or sequential.
+    seed: every infoset draws from its own generator, made of the seed and the infoset's number, so results
+        do not depend on the order or on `workers`.
+    infosets: numbers of those to search; by default all of the player's.
+    skip_unreached: leave out infosets that the player's own strategy, as refined so far, never reaches.
+    workers: processes that share a level (or everything, when independent); sequential needs 1.
+    progress: called with (infosets done, infosets in all).
+    Raises ConfigError for a mode that does not exist or cannot be shared.
+    """
+    if mode not in MODES:
+        raise ConfigError(f"mode must be one of {', '.join(MODES)}; got {mode!r}")
+    if workers < 1 or (workers > 1 and mode == "sequential"):
+        raise ConfigError(f"workers must be at least 1, and 1 in sequential mode; got {workers}")
+    began = time.perf_counter()
+    tree = context.tree
+    every = np.flatnonzero(tree.infoset_player == player) if infosets is None else np.asarray(infosets)
+    level = context.infoset_level[every]
+    if mode == "independent":
+        batches = [every]
+    else:
+        batches = [every[level == depth] for depth in np.unique(level)]
+    now = np.array(policy, np.float64)
+    stats: list[RefineStats] = []
+    done = skipped = 0
+    with _runner(context, player, workers) as run:
+        for batch in batches:
+            jobs = [
+                _Job(now, part, player, config, seed, mode, skip_unreached)
+                for part in _parts(context, batch, player, config, workers)
+            ]
+            after = now.copy()
+            for slots, probs, found in run(jobs):
+                after[slots] = probs
+                stats += found
+            now = after
+            done += len(batch)
+            skipped = done - len(stats)
+            if progress is not None:
+                progress(done, len(every))
+    return RefineResult(now, tuple(stats), skipped, time.perf_counter() - began)
+
+
+def _parts(
+    context: SearchContext, batch: NDArray[np.int64], player: int, config: SearchConfig, workers: int
+) -> Iterator[NDArray[np.int64]]:
+    """Yield the infosets of each job; infosets of one closure stay together where it is solved once."""
+    if workers == 1 or len(batch) < 2 * workers:
+        yield batch
+        return
+    if config.scope == "block":
+        graph = context.graph(player)
+        leader = np.array([graph.order(int(i), None)[0] for i in batch])
+        batch = batch[np.argsort(leader, kind="stable")]
+        cuts = np.searchsorted(np.sort(leader), np.quantile(leader, np.linspace(0, 1, 4 * workers + 1)[1:-1]))
+        yield from (part for part in np.split(batch, cuts) if len(part))
+        return
+    yield from (part for part in np.array_split(batch, 4 * workers) if len(part))
+
+
+def _search_all(
+    context: SearchContext, job: _Job
+) -> tuple[NDArray[np.int64], NDArray[np.float64], list[RefineStats]]:
+    """Return (slots, their refined probabilities, statistics) of the searches of a job."""
+    tree = context.tree
+    opponent = 1 - job.player
+    profile = Profile(tree, job.policy)
+    config = job.config
+    if config.alternative == "best-response" and config.depth is None and job.mode != "sequential":
+        profile.prepare(opponent)
+    graph = context.graph(job.player)
+    mine = profile.reach.players[:, job.player]
+    slots: list[NDArray[np.int64]] = []
+    probs: list[NDArray[np.float64]] = []
+    stats: list[RefineStats] = []
+    solved = np.zeros(tree.n_infosets, bool)
+    for number in job.infosets.tolist():
+        if solved[number]:
+            continue
+        if job.skip_unreached and not mine[graph.nodes[graph.of_infoset(number)[0]]] > 0:
+            continue
+        rng = np.random.default_rng([job.seed, job.player, number])
+        found = refine_infoset(context, profile, number, config, rng)
+        if config.scope == "block":
+            own = np.unique(found.considered.own_infoset[found.kept])
+            solved[own] = True
+        slots.append(found.slots)
+        probs.append(found.probs)
+        stats.append(_stats(found))
+        if job.mode == "sequential":
+            profile.update(found.slots, found.probs, reach_kept=True)
+    if not slots:
+        return np.zeros(0, np.int64), np.zeros(0), stats
+    return np.concatenate(slots), np.concatenate(probs), stats
+
+
+def _stats(found: Refinement) -> RefineStats:
+    return RefineStats(
+        infoset=found.infoset,
+        nodes=found.nodes,
+        kept=len(found.kept),
+        iterations=found.iterations,
+        anchor=found.anchor,
+        seconds=sum(found.seconds.values()),
+    )
+
+
+class _runner:
+    """Runs jobs here, or on processes that inherit the context."""
+
+    def __init__(self, context: SearchContext, player: int, workers: int) -> None:
+        self.context = context
+        self.workers = workers
+        self.pool: ProcessPoolExecutor | None = None
+        if workers > 1:
+            context.graph(player)
+            context.parent_slot(player)
+            self.pool = ProcessPoolExecutor(
+                workers,
+                mp_context=multiprocessing.get_context("fork"),
+                initializer=_inherit,
+                initargs=(context,),
+            )
+
+    def __enter__(self) -> Callable[[list[_Job]], Iterator]:
+        return self.run
+
+    def __exit__(self, *error: object) -> None:
+        if self.pool is not None:
+            self.pool.shutdown(cancel_futures=True)
+
+    def run(self, jobs: list[_Job]) -> Iterator:
+        if self.pool is None:
+            return (_search_all(self.context, job) for job in jobs)
+        return self.pool.map(_search_inherited, jobs)
+
+
+_inherited: list[SearchContext] = []
+
+
+def _inherit(context: SearchContext) -> None:
+    _inherited[:] = [context]
+
+
+def _search_inherited(job: _Job) -> tuple[NDArray[np.int64], NDArray[np.float64], list[RefineStats]]:
+    return _search_all(_inherited[0], job)
