@@ -116,7 +116,13 @@ def _require(game: Game, holds: bool, function: str, rule: str, received: object
 
 
 def _check_description(game: Game) -> None:
-    _require(game, isinstance(game, Game), "a game", "must have every attribute and function of games.Game")
+    contract = [*Game.__annotations__, *(name for name in vars(Game) if not name.startswith("_"))]
+    missing = [name for name in contract if not hasattr(game, name)]
+    if missing:
+        kind = type(game).__name__
+        raise GameError(
+            f"{kind}: a game must have all of games.Game; it lacks {', '.join(missing)}; see games/game.py"
+        )
     _require(game, isinstance(game.name, str) and bool(game.name.strip()), "name", "must be words", game.name)
     _require(game, game.num_players >= 2, "num_players", "must be at least 2", game.num_players)
     right = len(game.teams) == game.num_players and set(game.teams) == {0, 1}
@@ -314,7 +320,11 @@ def _check_words(
             rule = f"of player {player} must be the same all over an infoset"
             _require(game, before == text, "infoset_text", rule, f"{before!r} and {text!r}")
             if acting[row] == player:
-                read, wanted = game.parse_infoset(text), infoset_at(game, states[row : row + 1], player)
+                wanted = infoset_at(game, states[row : row + 1], player)
+                try:
+                    read: object = game.parse_infoset(text)
+                except GameError as error:
+                    read = error
                 _require(game, read == wanted, "parse_infoset", f"must read {wanted} back", read)
 
 

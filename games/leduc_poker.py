@@ -153,7 +153,7 @@ class LeducPoker(TwoPlayerGame):
             np.where(chance, 0, legal.sum(axis=1)), np.nonzero(legal & ~chance[:, None])[1]
         )
         self._card_names = list(rank_names(ranks))
-        if not suit_isomorphism:
+        if suits > 1 and not suit_isomorphism:
             self._card_names = [rank + suit for rank in self._card_names for suit in SUITS[:suits]]
         self._copies = suits if suit_isomorphism else 1
         self._rank_of = np.arange(len(self._card_names)) // (1 if suit_isomorphism else suits)

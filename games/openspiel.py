@@ -89,9 +89,7 @@ class OpenSpielGame(TwoPlayerGame):
         return texts[ids.index(int(action))]
 
     def state_text(self, state: NDArray) -> str:
-        return "; ".join(
-            " ".join(line.split()) for line in str(self._history(state)).splitlines() if line.strip()
-        )
+        return _joined(str(self._history(state))) or "the start"
 
     def infoset_text(self, state: NDArray, player: int) -> str:
         return self._texts[player][int(self._key[int(state), player])]
@@ -296,9 +294,15 @@ def _information(state: Any, player: int, role: int) -> str:
 def _one_line(name: tuple, player: int) -> str:
     """Return an infoset in one line of words."""
     role, known, _ = name
-    lines = [" ".join(line.split()) for line in known.splitlines()]
-    said = "; ".join(line for line in lines if line)
-    return f"P{player} {said}".rstrip() + {ACTS: "", OTHER_ACTS: " | waiting", OVER: " | over"}[role]
+    return (
+        f"P{player} {_joined(known)}".rstrip() + {ACTS: "", OTHER_ACTS: " | waiting", OVER: " | over"}[role]
+    )
+
+
+def _joined(text: str) -> str:
+    """Return the lines of a text as one line."""
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    return "; ".join(line for line in lines if line)
 
 
 def _unique(texts: Iterable[str]) -> list[str]:

@@ -1,0 +1,136 @@
+"""Our games and OpenSpiel's, walked in lockstep: the same histories, chances, infosets and payoffs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from games import CHANCE, TERMINAL, Game, load_game
+
+pyspiel = pytest.importorskip("pyspiel")
+
+PROBABILITY_TOLERANCE = 1e-12
+
+
+def serialised_goofspiel(parameters: str) -> str:
+    """Return OpenSpiel's string for a goofspiel with hidden bids made one after the other."""
+    return f"turn_based_simultaneous_game(game=goofspiel(imp_info=True,egocentric=False,{parameters}))"
+
+
+PAIRS = {
+    "kuhn_poker": "kuhn_poker",
+    "leduc_poker": "leduc_poker",
+    "leduc_poker(suit_isomorphism=true)": "leduc_poker(suit_isomorphism=True)",
+    "liars_dice(sides=3)": "liars_dice(dice_sides=3)",
+    "liars_dice(sides=4)": "liars_dice(dice_sides=4)",
+    "liars_dice(sides=4,bidding=reset-quantity)": "liars_dice(dice_sides=4,bidding_rule=reset-quantity)",
+    "liars_dice(dice=2,sides=2)": "liars_dice(numdice=2,dice_sides=2)",
+    "liars_dice(dice=2,sides=2,bidding=reset-quantity)": (
+        "liars_dice(numdice=2,dice_sides=2,bidding_rule=reset-quantity)"
+    ),
+    "goofspiel(cards=4,turns=2)": serialised_goofspiel(
+        "num_cards=4,num_turns=2,points_order=random,returns_type=point_difference"
+    ),
+    "goofspiel(cards=3,turns=3,returns=win_loss)": serialised_goofspiel(
+        "num_cards=3,num_turns=-1,points_order=random,returns_type=win_loss"
+    ),
+    "goofspiel(cards=4,turns=4,points_order=ascending)": serialised_goofspiel(
+        "num_cards=4,num_turns=4,points_order=ascending,returns_type=point_difference"
+    ),
+    "goofspiel(cards=5,turns=3,points_order=descending,returns=win_loss)": serialised_goofspiel(
+        "num_cards=5,num_turns=3,points_order=descending,returns_type=win_loss"
+    ),
+    "goofspiel(cards=4,turns=2,points_order=descending,returns=total_points)": serialised_goofspiel(
+        "num_cards=4,num_turns=2,points_order=descending,returns_type=total_points"
+    ),
+}
+LARGE_PAIRS = {
+    "liars_dice": "liars_dice",
+    "liars_dice(dice=2,sides=6)": "liars_dice(numdice=2)",
+    "liars_dice(dice=3,sides=5,bidding=reset-quantity)": (
+        "liars_dice(numdice=3,dice_sides=5,bidding_rule=reset-quantity)"
+    ),
+    "goofspiel": serialised_goofspiel("num_cards=5,num_turns=3,returns_type=point_difference"),
+    "goofspiel(cards=12,points_order=ascending)": serialised_goofspiel(
+        "num_cards=12,num_turns=3,points_order=ascending,returns_type=point_difference"
+    ),
+    "goofspiel(cards=13,turns=13,returns=win_loss)": serialised_goofspiel(
+        "num_cards=13,returns_type=win_loss"
+    ),
+}
+
+
+class Lockstep:
+    """Compares matching states of both libraries, and that infosets match one to one."""
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self.theirs: tuple[dict, dict] = ({}, {})
+        self.ours: tuple[dict, dict] = ({}, {})
+
+    def compare(self, states: np.ndarray, others: list[Any]) -> None:
+        """Compare row i of `states` with `others[i]`, all of one length."""
+        players = self.game.player(states)
+        actions = self.game.actions(states)
+        probs = self.game.chance_probs(states, actions)
+        returns = self.game.returns(states[players == TERMINAL])
+        over = np.cumsum(players == TERMINAL) - 1
+        keys = [self.game.infoset_key(states, player) for player in (0, 1)]
+        for row, other in enumerate(others):
+            mine = slice(actions.offsets[row], actions.offsets[row + 1])
+            if other.is_terminal():
+                assert players[row] == TERMINAL
+                assert mine.start == mine.stop
+                assert returns[over[row]].tolist() == other.returns()
+                continue
+            if other.is_chance_node():
+                assert players[row] == CHANCE
+                outcomes, chances = zip(*other.chance_outcomes(), strict=True)
+                assert actions.values[mine].tolist() == list(outcomes)
+                np.testing.assert_allclose(probs[mine], chances, rtol=0, atol=PROBABILITY_TOLERANCE)
+                continue
+            assert players[row] == other.current_player()
+            assert actions.values[mine].tolist() == other.legal_actions()
+            for player in (0, 1):
+                ours = (players[row], keys[player][row].tobytes())
+                theirs = (players[row], other.information_state_string(player))
+                assert self.ours[player].setdefault(ours, theirs) == theirs
+                assert self.theirs[player].setdefault(theirs, ours) == ours
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_every_history_is_openspiels(name: str) -> None:
+    game = load_game(name, general_sum=True)
+    states, others = game.root(), [pyspiel.load_game(PAIRS[name]).new_initial_state()]
+    lockstep = Lockstep(game)
+    while others:
+        lockstep.compare(states, others)
+        actions = game.actions(states)
+        others = [others[row].child(a) for row, a in zip(actions.rows, actions.values, strict=True)]
+        states = game.step(states, actions.rows, actions.values)
+
+
+@pytest.mark.parametrize("name", LARGE_PAIRS)
+def test_random_histories_of_large_games_are_openspiels(name: str) -> None:
+    width = 300
+    rng = np.random.default_rng(0)
+    game = load_game(name)
+    states, others = game.root(), [pyspiel.load_game(LARGE_PAIRS[name]).new_initial_state()]
+    lockstep = Lockstep(game)
+    while others:
+        lockstep.compare(states, others)
+        actions = game.actions(states)
+        kept = np.sort(rng.permutation(len(actions.values))[:width])
+        rows, taken = actions.rows[kept], actions.values[kept]
+        others = [others[row].child(a) for row, a in zip(rows, taken, strict=True)]
+        states = game.step(states, rows, taken)
+
+
+@pytest.mark.parametrize("name", [n for n in {**PAIRS, **LARGE_PAIRS} if "total" not in n and "13" not in n])
+def test_payoff_range_lies_within_openspiels(name: str) -> None:
+    theirs = pyspiel.load_game({**PAIRS, **LARGE_PAIRS}[name])
+    low, high = load_game(name).payoff_range
+    assert theirs.min_utility() <= low
+    assert high <= theirs.max_utility()

@@ -1,0 +1,169 @@
+"""Every registered game, with several parameters, keeps the contract; and broken games are caught."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from games import CHANCE, PRESETS, TERMINAL, GameError, Ragged, check_game, game_specs, load_game
+from games.kuhn_poker import BETTING, LINES, KuhnPoker
+
+SMALL = (
+    "kuhn_poker",
+    "kuhn_poker(cards=2)",
+    "kuhn_poker(cards=13)",
+    "leduc_poker(suit_isomorphism=true)",
+    "leduc_poker(ranks=2,suits=2,raise_sizes=1/1,raise_caps=1/3)",
+    "leduc_poker(ranks=3,suits=1,raise_caps=0/0)",
+    "liars_dice(sides=2)",
+    "liars_dice(sides=3,wild=false)",
+    "liars_dice(sides=3,bidding=reset-quantity)",
+    "liars_dice(dice=2,sides=2,wild=false,bidding=reset-quantity)",
+    "goofspiel(cards=2,turns=1)",
+    "goofspiel(cards=2,turns=2)",
+    "goofspiel(cards=3,turns=2,points_order=descending)",
+    "goofspiel(cards=3,turns=3,returns=win_loss)",
+    "goofspiel(cards=4,turns=4,points_order=ascending,returns=total_points)",
+)
+LARGE = (
+    "leduc_poker",
+    "leduc_poker(ranks=13,suits=4,raise_sizes=1/3,raise_caps=4/2)",
+    "leduc_poker(ranks=13,suits=4,suit_isomorphism=true)",
+    "liars_dice(sides=31)",
+    "liars_dice(dice=2,sides=6)",
+    "liars_dice(dice=5,sides=6)",
+    "goofspiel(cards=8,turns=4,points_order=descending)",
+    "goofspiel(cards=13,turns=13)",
+    *PRESETS,
+)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_small_games_keep_the_contract_at_every_history(name: str) -> None:
+    game = load_game(name, general_sum=True)
+    report = check_game(game, np.random.default_rng(0), max_width=20_000)
+    assert report.complete
+    assert min(report.infosets) > 0
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_large_games_keep_the_contract_at_random_histories(name: str) -> None:
+    report = check_game(load_game(name), np.random.default_rng(1), max_width=120)
+    assert not report.complete
+    assert report.terminals > 0
+
+
+def test_every_registered_game_is_among_them() -> None:
+    names = {name.partition("(")[0] for name in (*SMALL, *LARGE)}
+    assert {spec.name for spec in game_specs()} - {"guandan"} <= names
+
+
+@pytest.mark.parametrize("name", (*SMALL, *LARGE))
+def test_canonical_names_are_read_back_and_games_can_be_sent_to_workers(name: str) -> None:
+    game = load_game(name, general_sum=True)
+    again = load_game(game.name, general_sum=True)
+    assert again.name == game.name
+    assert again.payoff_range == game.payoff_range
+    sent = pickle.loads(pickle.dumps(game))
+    assert sent.actions(sent.root()).values.tolist() == game.actions(game.root()).values.tolist()
+
+
+def broken(function: str, change: Callable) -> KuhnPoker:
+    """Return Kuhn poker with `change` applied to what one of its functions returns."""
+    right = getattr(KuhnPoker, function)
+
+    def wrong(self, *arguments):
+        return change(right(self, *arguments), *arguments)
+
+    return type("Broken", (KuhnPoker,), {function: wrong})()
+
+
+def forget_passing(key: np.ndarray, states: np.ndarray, player: int) -> np.ndarray:
+    """Return keys by which player 0, facing a bet, does not know that it has passed before."""
+    facing = states["stage"] == BETTING + LINES.index("pb")
+    return key - np.uint64(LINES.index("pb") << 4) * facing[:, None].astype(np.uint64)
+
+
+def hint(text: str, state: np.ndarray, player: int) -> str:
+    """Return texts that let player 1, while it waits, see the other card, though the keys do not."""
+    return f"{text} or {state['card0']}" if player == 1 and state["stage"] == BETTING else text
+
+
+def one_more_at_the_end(actions: Ragged, states: np.ndarray) -> Ragged:
+    over = KuhnPoker().player(states) == TERMINAL
+    if not over.any():
+        return actions
+    last = int(np.flatnonzero(over)[-1])
+    counts = actions.counts + (np.arange(len(actions)) == last)
+    return Ragged.from_counts(counts, np.insert(actions.values, actions.offsets[last + 1], 0))
+
+
+def reveal(key: np.ndarray, states: np.ndarray, player: int) -> np.ndarray:
+    """Return keys that let players see the other card, though the texts do not."""
+    return key << np.uint64(4) | states[f"card{1 - player}"][:, None]
+
+
+def change_given_states(
+    after: np.ndarray, states: np.ndarray, rows: np.ndarray, taken: np.ndarray
+) -> np.ndarray:
+    states["stage"] = 0
+    return after
+
+
+def by_position(actions: Ragged, states: np.ndarray) -> Ragged:
+    """Return actions whose order depends on the batch."""
+    values = actions.values.copy()
+    last = slice(actions.offsets[-2], None)
+    values[last] = values[last][::-1]
+    return Ragged(actions.offsets, values) if len(states) > 1 else actions
+
+
+BROKEN = {
+    "player must be int8": broken("player", lambda p, s: p.astype(np.int64)),
+    "player must be a seat": broken("player", lambda p, s: np.where(p == CHANCE, 7, p).astype(np.int8)),
+    "must be empty where the game is over": broken("actions", one_more_at_the_end),
+    "actions must be different in each row": broken("actions", lambda a, s: Ragged(a.offsets, a.values * 0)),
+    "chance_probs must sum to 1": broken("chance_probs", lambda p, s, a: np.where(p < 1, p * 0.9, p)),
+    "chance_probs must be 1 where": broken("chance_probs", lambda p, s, a: np.where(p == 1, 0.5, p)),
+    "chance_probs must be positive": broken("chance_probs", lambda p, s, a: np.where(p < 1, 0.0, p)),
+    "step must leave the given states": broken("step", change_given_states),
+    "step must not depend on the order": broken(
+        "step", lambda after, s, rows, a: np.sort(after)[::-1].copy()
+    ),
+    "must sum to zero": broken("returns", lambda r, s: r + 1),
+    "payoff_range must hold every payoff": broken("returns", lambda r, s: r * 2),
+    "payoff_range must be the smallest": broken("returns", lambda r, s: r / 2),
+    "infoset_key must be uint64": broken("infoset_key", lambda k, s, p: k.astype(np.int64)),
+    "perfect recall": broken("infoset_key", forget_passing),
+    "infoset_text of player . must be unique": broken("infoset_key", reveal),
+    "infoset_text must be one line": broken("infoset_text", lambda t, s, p: t + "\nand more"),
+    "must be the same all over an infoset": broken("infoset_text", hint),
+    "action_text must be unique": broken("action_text", lambda t, s, a: "act"),
+    "parse_infoset must read": broken(
+        "parse_infoset", lambda i, text: KuhnPoker().parse_infoset("P0 holds J")
+    ),
+    "actions must not depend": broken("actions", by_position),
+}
+
+
+@pytest.mark.parametrize("complaint", BROKEN)
+def test_check_game_names_the_broken_rule(complaint: str) -> None:
+    with pytest.raises(GameError, match=complaint):
+        check_game(BROKEN[complaint], np.random.default_rng(0))
+
+
+def test_check_game_catches_a_game_that_never_ends() -> None:
+    class Endless(KuhnPoker):
+        def step(self, states, rows, actions):
+            return states[rows]
+
+    with pytest.raises(GameError, match="must end"):
+        check_game(Endless(), np.random.default_rng(0), max_depth=20, max_width=10)
+
+
+def test_check_game_names_a_missing_function() -> None:
+    with pytest.raises(GameError, match="it lacks name, num_players"):
+        check_game(object(), np.random.default_rng(0))  # type: ignore[arg-type]

@@ -1,0 +1,142 @@
+"""Infosets are listed, named, and read back from their names."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from games import GameError, Infoset, TwoPlayerGame, decision_infosets, load_game
+from games.infosets import find_infoset, infoset_at, normal_text
+from games.kuhn_poker import KuhnPoker
+
+RECORDED = json.loads((Path(__file__).parent.parent / "data" / "efg.json").read_text())["games"]
+GAMES = (
+    "kuhn_poker",
+    "leduc_poker",
+    "leduc_poker(ranks=4,suits=3,suit_isomorphism=true)",
+    "leduc_poker(ranks=2,suits=2,raise_caps=1/1)",
+    "liars_dice(sides=4)",
+    "liars_dice(dice=2,sides=2,bidding=reset-quantity)",
+    "goofspiel(cards=4,turns=2)",
+    "goofspiel(cards=3,turns=3)",
+    "goofspiel(cards=4,turns=4,points_order=ascending)",
+    "goofspiel(cards=5,points_order=descending)",
+)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_every_listed_infoset_is_unique_and_read_back(name: str) -> None:
+    game = load_game(name)
+    listed = list(decision_infosets(game))
+    assert len({(i.player, i.key) for i in listed}) == len({i.text for i in listed}) == len(listed)
+    for infoset in listed:
+        assert game.parse_infoset(infoset.text) == infoset
+        assert infoset.text.startswith(f"P{infoset.player}")
+
+
+@pytest.mark.parametrize("name", ["leduc_poker", "liars_dice_5", "goofspiel_5_random_3"])
+def test_as_many_infosets_are_listed_as_recorded(name: str) -> None:
+    for player in (0, 1):
+        count = sum(1 for _ in decision_infosets(load_game(name), player=player))
+        assert count == RECORDED[name]["infosets"][player]
+
+
+def test_the_first_infosets_of_a_huge_game_come_at_once() -> None:
+    game = load_game("goofspiel(cards=13,turns=13)")
+    first = list(itertools.islice(decision_infosets(game), 26))
+    assert first[0].text == "P0 | prize 1"
+    assert {i.player for i in first} == {0, 1}
+
+
+def test_listing_a_huge_game_ends_with_an_error() -> None:
+    with pytest.raises(GameError, match="up to 5,000 histories"):
+        list(decision_infosets(load_game("liars_dice(dice=5)"), max_states=5000))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "read"),
+    [
+        ("kuhn_poker", "p1 HOLDS q|Pass", "P1 holds Q | pass"),
+        (
+            "leduc_poker",
+            "P0 holds ks |raise  call| board QH | Check RAISE",
+            "P0 holds Ks | raise call | board Qh | check raise",
+        ),
+        ("liars_dice(dice=2)", "P0 holds 5 2 | 1X2 3x6", "P0 holds 2 5 | 1x2 3x6"),
+        ("goofspiel", "p1|prize 3 :bid 2 lost|prize 2", "P1 | prize 3: bid 2 lost | prize 2"),
+    ],
+)
+def test_case_and_spacing_do_not_matter(name: str, text: str, read: str) -> None:
+    assert load_game(name).parse_infoset(text).text == read
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "near"),
+    [
+        ("kuhn_poker", "P0 holds Z", "P0 holds Q"),
+        ("kuhn_poker", "P2 holds J", "P0 holds J"),
+        ("leduc_poker", "P0 holds K", "P0 holds Ks"),
+        ("leduc_poker", "P0 holds Ks | raise call | board Ks", "P0 holds Ks | raise call | board Kh"),
+        ("leduc_poker", "P0 holds Ks | raise fold call", "P0 holds Ks | raise raise"),
+        ("leduc_poker", "P0 holds Ks | check | board Qs", "P0 holds Ks | check check | board Qs"),
+        ("leduc_poker", "P1 holds Ks | board Qs", "P1 holds Ks"),
+        (
+            "leduc_poker(ranks=3,suits=1)",
+            "P0 holds K | check check | board K",
+            "P0 holds K | check check | board Q",
+        ),
+        ("liars_dice(sides=4)", "P0 holds 3 | 1x2 1x1", "P0 holds 3 | 1x2 2x1"),
+        ("liars_dice(sides=4)", "P0 holds 5", "P0 holds 4"),
+        ("liars_dice(sides=4)", "P0 holds 1 2", "P0 holds 1"),
+        ("goofspiel", "P0 | prize 1: bid 1 won | prize 2", "P0 | prize 1: bid 5 won | prize 2"),
+        ("goofspiel", "P0 | prize 1: bid 3 won | prize 1", "P0 | prize 5: bid 3 won | prize 1"),
+        ("goofspiel", "P0 | prize 6", "P0 | prize 5"),
+        ("goofspiel", "P0 | prize 1: bid 3 won", "P0 | prize 1: bid 3 won | prize 5"),
+        ("goofspiel(points_order=ascending)", "P0 | prize 2", "P0 | prize 1"),
+        (
+            "goofspiel(cards=3)",
+            "P1 | prize 1: bid 3 won | prize 2: bid 3 won | prize 3",
+            "P1 | prize 1: bid 3 won",
+        ),
+        ("goofspiel", "", "P0 | prize 1"),
+    ],
+)
+def test_unknown_texts_come_with_near_matches(name: str, text: str, near: str) -> None:
+    with pytest.raises(GameError, match="no infoset is called") as caught:
+        load_game(name).parse_infoset(text)
+    assert near in str(caught.value)
+
+
+def test_near_matches_are_found_in_games_too_large_to_list() -> None:
+    with pytest.raises(GameError, match="did you mean") as caught:
+        load_game("goofspiel(cards=13,turns=13)").parse_infoset("P0 | prize 14")
+    assert "P0 | prize 1" in str(caught.value)
+
+
+def test_a_game_without_a_reader_of_its_own_is_searched() -> None:
+    class Unread(KuhnPoker):
+        history_in = TwoPlayerGame.history_in
+
+    for infoset in decision_infosets(KuhnPoker()):
+        assert Unread().parse_infoset(infoset.text.upper()) == infoset
+        assert find_infoset(Unread(), infoset.text) == infoset
+    with pytest.raises(GameError, match='did you mean "P0 holds'):
+        Unread().parse_infoset("P0 holds")
+
+
+def test_infosets_are_named_from_a_row_or_a_batch_of_one() -> None:
+    game = KuhnPoker()
+    states = game.forced(game.root(), 1, 0, 1)
+    wanted = Infoset(1, game.parse_infoset("P1 holds J | bet").key, "P1 holds J | bet")
+    assert infoset_at(game, states, 1) == infoset_at(game, states[0], 1) == wanted
+
+
+def test_normal_text_is_idempotent() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        text = "".join(rng.choice(list("Pa1 |:,  "), 20))
+        assert normal_text(normal_text(text)) == normal_text(text)

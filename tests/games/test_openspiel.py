@@ -1,0 +1,92 @@
+"""OpenSpiel's games through our protocol."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from games import GameError, check_game, decision_infosets, load_game
+from games.openspiel import OpenSpielGame
+from tests.games.trees import levels, sizes
+
+pytest.importorskip("pyspiel")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "openspiel:kuhn_poker",
+        "openspiel:matrix_rps",
+        "openspiel:blotto(coins=4,fields=3)",
+        "openspiel:liars_dice(dice_sides=3)",
+        "openspiel:goofspiel(imp_info=True,num_cards=3)",
+        "openspiel:turn_based_simultaneous_game(game=goofspiel(imp_info=True,num_cards=4,num_turns=2))",
+        "openspiel:dark_hex(num_rows=2,num_cols=2)",
+        "openspiel:oshi_zumo(coins=3,horizon=4,size=1)",
+    ],
+)
+def test_openspiel_games_keep_the_contract_at_every_history(name: str) -> None:
+    game = load_game(name)
+    assert check_game(game, np.random.default_rng(0), max_width=20_000).complete
+    assert load_game(game.name).name == game.name
+    for infoset in decision_infosets(game):
+        assert game.parse_infoset(infoset.text) == infoset
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("leduc_poker", "leduc_poker"),
+        ("liars_dice(dice_sides=4)", "liars_dice(sides=4)"),
+        (
+            "goofspiel(imp_info=True,num_cards=4,num_turns=2,returns_type=point_difference)",
+            "goofspiel(cards=4,turns=2)",
+        ),
+    ],
+)
+def test_both_faces_of_a_game_are_the_same_tree(theirs: str, ours: str) -> None:
+    other, game = load_game(f"openspiel:{theirs}"), load_game(ours)
+    assert sizes(other) == sizes(game)
+    for one, two in zip(levels(other), levels(game), strict=True):
+        np.testing.assert_array_equal(one.player, two.player)
+        np.testing.assert_array_equal(one.actions.values, two.actions.values)
+        np.testing.assert_allclose(one.probs, two.probs, rtol=0, atol=1e-12)
+        over = one.player == -2
+        np.testing.assert_array_equal(other.returns(one.states[over]), game.returns(two.states[over]))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("leduk", "did you mean leduc_poker"),
+        ("leduc_poker(cards=3)", "Unknown parameter 'cards'"),
+        ("leduc_poker(players=3)", "must have 2 players; this one has 3"),
+        ("tiny_bridge_2p", "payoffs must be zero-sum; these are identical"),
+        ("goofspiel(imp_info=True,num_cards=3,returns_type=total_points)", "these are general sum"),
+        ("backgammon", "information state strings"),
+        ("chess", "at most 3,000,000 histories"),
+        ("goofspiel(num_cards=4)", r"joins histories with different pasts.*imperfect recall.*imp_info=True"),
+    ],
+)
+def test_other_games_are_refused_with_the_reason(text: str, message: str) -> None:
+    with pytest.raises(GameError, match=message) as caught:
+        load_game(f"openspiel:{text}")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_game_larger_than_allowed_is_refused() -> None:
+    with pytest.raises(GameError, match="at most 1,000 histories"):
+        OpenSpielGame("leduc_poker", max_states=1000)
+
+
+def test_without_openspiel_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspiel", None)
+    with pytest.raises(GameError, match=r"gs2\[openspiel\]"):
+        load_game("openspiel:leduc_poker")
+
+
+def test_unknown_infosets_come_with_near_matches() -> None:
+    with pytest.raises(GameError, match='did you mean "P0 2"'):
+        load_game("openspiel:kuhn_poker").parse_infoset("P0 7")

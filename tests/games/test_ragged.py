@@ -1,0 +1,18 @@
+"""Ragged rows."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from games import Ragged
+
+
+@given(st.lists(st.lists(st.integers(0, 9), max_size=4), min_size=1, max_size=6), st.data())
+def test_taken_rows_are_the_rows(rows: list[list[int]], data: st.DataObject) -> None:
+    values = np.array([value for row in rows for value in row], np.int64)
+    table = Ragged.from_counts(np.array([len(row) for row in rows]), values)
+    wanted = data.draw(st.lists(st.integers(0, len(rows) - 1), max_size=8))
+    taken = table.take(np.array(wanted, np.int64))
+    assert [taken[i].tolist() for i in range(len(taken))] == [rows[i] for i in wanted]

@@ -1,0 +1,55 @@
+"""A plain walk over a whole game, for tests that count or compare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from games import CHANCE, TERMINAL, Game, Ragged
+
+
+@dataclass
+class Level:
+    """All histories of one length: their states, who acts and what may be done."""
+
+    states: NDArray
+    player: NDArray
+    actions: Ragged
+    probs: NDArray
+
+
+def levels(game: Game) -> Iterator[Level]:
+    """Yield the game level by level; row order is that of the parents, then of their actions."""
+    states = game.root()
+    while len(states):
+        actions = game.actions(states)
+        yield Level(states, game.player(states), actions, game.chance_probs(states, actions))
+        states = game.step(states, actions.rows, actions.values)
+
+
+def sizes(game: Game) -> dict[str, Any]:
+    """Return the sizes that tests/data/efg.json records, counted on our own tree."""
+    count: dict[str, Any] = {"nodes": 0, "terminals": 0, "chance_nodes": 0, "max_depth": -1, "max_actions": 0}
+    lists: dict[str, list[int]] = {"dec_nodes": [0, 0], "infosets": [0, 0], "sequences": [1, 1]}
+    payoffs: list[float] = []
+    for level in levels(game):
+        count["nodes"] += len(level.states)
+        count["max_depth"] += 1
+        over = level.player == TERMINAL
+        count["terminals"] += int(over.sum())
+        count["chance_nodes"] += int((level.player == CHANCE).sum())
+        if over.any():
+            returns = game.returns(level.states[over])
+            payoffs += [returns.min(), returns.max()]
+        for player in (0, 1):
+            at = np.flatnonzero(level.player == player)
+            keys, first = np.unique(game.infoset_key(level.states[at], player), axis=0, return_index=True)
+            lists["dec_nodes"][player] += len(at)
+            lists["infosets"][player] += len(keys)
+            lists["sequences"][player] += int(level.actions.counts[at][first].sum())
+            count["max_actions"] = max(count["max_actions"], int(level.actions.counts[at].max(initial=0)))
+    return {**count, **lists, "payoff_range": [min(payoffs), max(payoffs)]}
