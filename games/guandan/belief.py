@@ -108,7 +108,7 @@ def determinise(states: NDArray, seats: ArrayLike, rng: np.random.Generator) -> 
     Raises GameError if no deal is consistent.
     """
     after = np.array(states, copy=True, ndmin=1)
-    looking = np.ascontiguousarray(np.broadcast_to(np.asarray(seats, np.int64), len(after)))
+    looking = np.array(np.broadcast_to(np.asarray(seats, np.int64), len(after)))
     if looking.size and not 0 <= looking.min() <= looking.max() < 4:
         raise GameError(f"guandan: a seat is 0..3; got {looking.min()}..{looking.max()}")
     seeds = rng.integers(0, 2**64, len(after), np.uint64)

@@ -54,7 +54,7 @@ def _strength(kind, rank, size, level):
 @njit(cache=True)
 def _strengths(kinds, ranks, sizes, levels, out):
     for i in range(len(kinds)):
-        out[i] = _strength(np.int64(kinds[i]), np.int64(ranks[i]), np.int64(sizes[i]), np.int64(levels[i]))
+        out[i] = _strength(kinds[i], ranks[i], sizes[i], levels[i])
 
 
 def strength(actions: NDArray, levels: ArrayLike) -> NDArray[np.uint16]:
@@ -65,14 +65,16 @@ def strength(actions: NDArray, levels: ArrayLike) -> NDArray[np.uint16]:
     Raises GameError at a type, rank or level that does not exist.
     """
     actions = np.atleast_1d(actions)
-    levels = np.broadcast_to(np.asarray(levels), actions.shape)
+    # copies, since a read-only view would make numba compile once more
+    levels = np.array(np.broadcast_to(np.asarray(levels), actions.shape), np.int64)
     for name, values, top in (("type", actions["type"], FOUR_KINGS), ("rank", actions["rank"], 14)):
         if values.size and values.max() > top:
             raise GameError(f"guandan: the {name} of an action lies in 0..{top}; got {values.max()}")
     if levels.size and not 0 <= levels.min() <= levels.max() < NUM_RANKS:
         raise GameError(f"guandan: a level is a rank code 0..12; got {levels.min()}..{levels.max()}")
     out = np.empty(len(actions), np.uint16)
-    _strengths(actions["type"], actions["rank"], np.minimum(actions["size"], 15), levels, out)
+    kinds, ranks, sizes = (actions[name].astype(np.int64) for name in ("type", "rank", "size"))
+    _strengths(kinds, ranks, np.minimum(sizes, 15), levels, out)
     return out
 
 

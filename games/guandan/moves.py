@@ -78,7 +78,8 @@ def legal_moves(
         raise GameError("guandan: a card is held 0, 1 or 2 times; a packed hand holds one three times")
     if n and counts.sum(1, dtype=np.int64).max() > HAND_SIZE:
         raise GameError(f"guandan: a hand has at most {HAND_SIZE} cards; got {counts.sum(1).max()}")
-    levels = np.broadcast_to(np.asarray(levels, np.int64), n)
+    # a copy, since a read-only view would make numba compile once more
+    levels = np.array(np.broadcast_to(np.asarray(levels, np.int64), n))
     if n and not 0 <= levels.min() <= levels.max() < NUM_RANKS:
         raise GameError(f"guandan: a level is a rank code 0..12; got {levels.min()}..{levels.max()}")
     if beat is None:

@@ -235,8 +235,8 @@ class GuanDan:
             if after["player"][bad] == TERMINAL:
                 raise GameError("guandan: the round is over, nobody can act; stop at player == TERMINAL")
             raise GameError(
-                f"guandan: seat {after['player'][bad]} does not hold the cards of action {bad}; "
-                "take actions from actions(states)"
+                f"guandan: seat {after['player'][bad]} cannot play action {bad}: no such type, or cards not "
+                "in hand; take actions from actions(states)"
             )
         _play_all(words, bytes_, moves)
         return after

@@ -80,7 +80,9 @@ OVER = 254
 
 def views(states: NDArray) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
     """Return contiguous states [n] as (words [n, W] int64, bytes [n, 8 W] uint8), sharing memory."""
-    return states.view(np.int64).reshape(len(states), WORDS), states.view(np.uint8).reshape(len(states), -1)
+    return states.view(np.int64).reshape(len(states), WORDS), states.view(np.uint8).reshape(
+        len(states), 8 * WORDS
+    )
 
 
 def action_words(actions: NDArray) -> NDArray[np.int64]:
