@@ -184,9 +184,7 @@ def encode_moves(moves: NDArray, level: int, *, dialect: str = "openguandan") ->
     if dialect not in _HEADS:
         raise GameError(f"guandan: a dialect is one of {', '.join(DIALECTS)}; got {dialect!r}")
     if moves.dtype != ACTION or (len(moves) and moves["type"].max() > FOUR_KINGS):
-        raise GameError(
-            "guandan: moves must be an array of actions without empty slots; take it from legal()"
-        )
+        raise GameError("guandan: moves must be actions without empty slots; take them from legal()")
     words = np.ascontiguousarray(moves).view(np.int64).reshape(-1, 3)
     out = _Scratch.room(len(words))
     offsets = np.empty(len(words) + 1, np.int64)

@@ -13,11 +13,12 @@ __all__ = ["RULES", "LanguageAgent"]
 
 logger = logging.getLogger("gs2.table")
 
-RULES = """You play GuanDan, a four-player card game with two decks; your partner sits opposite. Be rid of your
-cards first. Cards are suit and rank (S6 is the six of spades, T a ten), SB and HR the small and big joker.
-Single cards, pairs, trips, full houses and bombs of fewer cards rank 2 < … < A < the level card < SB < HR. Hearts
-of the level are wild. A move is beaten by a higher one of its type, or by a bomb (four or more of a rank, straight
-flushes between five and six cards, four jokers the highest). Do not beat your partner without need."""
+RULES = """You play GuanDan, a four-player card game with two decks; your partner sits opposite.
+Be rid of your cards first. Cards are suit and rank (S6 is the six of spades, T a ten), SB and HR the small
+and the big joker. Single cards, pairs, trips and full houses rank 2 < ... < A < the level card < SB < HR.
+Hearts of the level are wild. A move is beaten by a higher one of its type or by a bomb: four or more of a
+rank, more cards beating fewer, straight flushes between five and six cards, four jokers the highest.
+Do not beat your partner without need."""
 
 
 class LanguageAgent:

@@ -7,7 +7,7 @@ Source: OpenGuanDan's paper, appendices B and C; the NJUPT platform; traffic of 
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -46,8 +46,11 @@ class MessageError(ValueError):
     """A message that is not JSON, or not one of the dialect's."""
 
 
-Card = Literal[CARD_NAMES]  # type: ignore[valid-type]
-Rank = Literal[tuple(RANKS[:13])]  # type: ignore[valid-type]
+if TYPE_CHECKING:
+    Card: TypeAlias = str
+    Rank: TypeAlias = str
+else:
+    Card, Rank = Literal[CARD_NAMES], Literal[tuple(RANKS[:13])]
 Seat = Annotated[int, Meta(ge=0, le=3)]
 SeatOrNobody = Annotated[int, Meta(ge=-1, le=3)]
 Id = Annotated[str, Meta(min_length=1, max_length=64)]
@@ -58,7 +61,7 @@ MaybeMove = tuple[str | None, str | None, list[Card] | Literal["PASS"] | None] |
 """A move, or nothing: null (OpenGuanDan) or three nulls (NJUPT)."""
 
 
-# --- client to server, OpenGuanDan ---------------------------------------------------------------------------
+# --- client to server, OpenGuanDan ---
 
 
 class RoomData(Struct):
@@ -147,7 +150,7 @@ class ActIndex(Struct):
     actIndex: int
 
 
-# --- server to client ----------------------------------------------------------------------------------------
+# --- server to client ---
 
 
 class Reply(Struct, kw_only=True):

@@ -39,7 +39,7 @@ class Observation:
     state: [1] STATE of the round. The other seats' hands are empty: sample them with
         `games.guandan.belief.determinise`.
     moves: [m] ACTION, the choices; a tribute or return card is a Single.
-    plays: (seat, move) of the round so far, in order, moves as `[type, rank, cards]`.
+    actors, record: [k] uint8 and [k] ACTION, who played what in the round so far.
     tributes, returns: cards exchanged before the round.
     listed: the choices in the words of the server that asks, where a server asks.
     """
@@ -48,7 +48,8 @@ class Observation:
     stage: str
     state: NDArray
     moves: NDArray
-    plays: Sequence[tuple[int, list[Any]]] = ()
+    actors: NDArray
+    record: NDArray
     tributes: tuple[Transfer, ...] = ()
     returns: tuple[Transfer, ...] = ()
     listed: list[Any] | None = field(default=None, repr=False)
@@ -60,12 +61,13 @@ class Observation:
             return self.listed
         level = int(self.state["level"][0])
         words = [action_list(move, level) for move in self.moves]
-        return words if self.stage == "play" else [[self.tag, self.tag, cards] for _, _, cards in words]
+        return words if self.stage == "play" else [[self.stage, self.stage, cards] for _, _, cards in words]
 
-    @property
-    def tag(self) -> str:
-        """The type of a tribute or return move on the wire: "tribute" or "back"."""
-        return self.stage
+    @cached_property
+    def plays(self) -> list[tuple[int, list[Any]]]:
+        """(seat, move) of the round so far, in order, moves as `[type, rank, cards]`."""
+        level = int(self.state["level"][0])
+        return [(int(s), action_list(move, level)) for s, move in zip(self.actors, self.record, strict=True)]
 
     @property
     def hand(self) -> list[str]:

@@ -40,7 +40,7 @@ def move_words(move: Any) -> str:
 
 
 def choice_text(observation: Observation, limit: int = 60) -> str:
-    """Return the choices, one a line with its index; long lists keep one of each type and rank, at most `limit`."""
+    """Return the choices, one a line with its index; a long list keeps one of each type and rank."""
     actions = observation.actions
     shown = list(range(len(actions)))
     if len(shown) > limit:
@@ -50,9 +50,7 @@ def choice_text(observation: Observation, limit: int = 60) -> str:
         shown = list(first.values())[:limit]
     lines = [f"{index:5d}  {move_words(actions[index])}" for index in shown]
     if len(shown) < len(actions):
-        lines.append(
-            f"       … {len(actions) - len(shown)} more with other cards; any may be named by its cards"
-        )
+        lines.append(f"       … and {len(actions) - len(shown)} more; any may be named by its cards")
     return "\n".join(lines)
 
 

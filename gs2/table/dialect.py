@@ -1,0 +1,140 @@
+"""What a dialect must be able to say: the seam between a table and the words on its wire."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from games.guandan.cards import RANKS
+from gs2.table.encode import PASS_JSON, MoveList
+from gs2.table.seat import Transfer
+
+__all__ = ["NULL", "Dialect", "GameCount", "RoundView", "Trick"]
+
+NULL = b"null"
+_RANK_JSON = [f'"{rank}"'.encode() for rank in RANKS]
+
+
+@dataclass
+class Trick:
+    """The moves on the table, in JSON, as the next to act sees them.
+
+    last_seat, last: who acted last, and how; a pass counts. greatest_seat, greatest: the move to beat.
+    Seats are -1 and moves None where there is none. areas: each seat's last move in this trick.
+    """
+
+    last_seat: int = -1
+    last: bytes | None = None
+    greatest_seat: int = -1
+    greatest: bytes | None = None
+    areas: list[bytes | None] = field(default_factory=lambda: [None] * 4)
+
+    def play(self, seat: int, move: bytes) -> None:
+        """Note a move."""
+        self.last_seat, self.last = seat, move
+        self.areas[seat] = move
+        if move != PASS_JSON:
+            self.greatest_seat, self.greatest = seat, move
+
+
+@dataclass(frozen=True)
+class RoundView:
+    """What a message says of the round.
+
+    level: its rank code. levels: of the teams {0, 2} and {1, 3}. rest: cards each seat holds.
+    """
+
+    level: int
+    levels: tuple[int, int]
+    rest: Sequence[int]
+
+    def ranks(self, seat: int) -> tuple[bytes, bytes, bytes]:
+        """Return selfRank, oppoRank and curRank in JSON, for one seat."""
+        own, other = self.levels[seat & 1], self.levels[1 - (seat & 1)]
+        return _RANK_JSON[own], _RANK_JSON[other], _RANK_JSON[self.level]
+
+
+@dataclass(frozen=True)
+class GameCount:
+    """Where a session stands when a game ends.
+
+    played: games finished, this one included. wanted: games agreed on. winner: the team that won this game,
+    None for a draw. levels: rank codes of the teams at its end. rounds: rounds it took.
+    wins: games won by each team so far. draws: games drawn so far.
+    """
+
+    played: int
+    wanted: int
+    winner: int | None
+    levels: tuple[int, int]
+    rounds: int
+    wins: tuple[int, int]
+    draws: int
+
+
+class Dialect(abc.ABC):
+    """Builds every message of a server in one dialect, as JSON bytes."""
+
+    name: str
+    """Also the name of the form of moves: see `encode_moves`."""
+
+    # --- requests ---
+
+    @abc.abstractmethod
+    def ask_play(self, seat: int, hand: bytes, view: RoundView, trick: Trick, moves: MoveList) -> bytes:
+        """Return the request for a move."""
+
+    @abc.abstractmethod
+    def ask_card(
+        self,
+        stage: str,
+        seat: int,
+        hand: bytes,
+        view: RoundView,
+        cards: bytes,
+        count: int,
+        paid: Transfer | None,
+    ) -> bytes:
+        """Return the request for a tribute ("tribute") or return card ("back").
+
+        cards, count: the choices in JSON, and how many. paid: the tribute that is answered, for "back".
+        """
+
+    # --- notifications ---
+
+    @abc.abstractmethod
+    def beginning(self, seat: int, hand: bytes, view: RoundView) -> bytes:
+        """Return the start of a round."""
+
+    @abc.abstractmethod
+    def played(self, before: Trick, seat: int, move: bytes) -> bytes:
+        """Return the notification of a move; `before` is the trick without it."""
+
+    def exchanged(self, stage: str, transfers: Sequence[Transfer]) -> bytes:
+        """Return the notification of tribute paid ("tribute") or cards returned ("back")."""
+        return _notify(stage, result=transfers)
+
+    def anti_tribute(self, seats: Sequence[int]) -> bytes:
+        """Return the notification that these seats hold both big jokers, so that no tribute is paid."""
+        return _notify("anti-tribute", antiNums=len(seats), antiPos=list(seats))
+
+    def episode_over(
+        self, order: Sequence[int], level: int, left: Sequence[tuple[int, Sequence[str]]]
+    ) -> bytes:
+        """Return the end of a round: finishing order, and the cards [seat, names] that were left."""
+        return _notify("episodeOver", order=list(order), curRank=RANKS[level], restCards=left)
+
+    @abc.abstractmethod
+    def game_over(self, count: GameCount) -> list[bytes]:
+        """Return the messages at the end of a game; the last game's include the session's result."""
+
+
+def _notify(stage: str, **fields: Any) -> bytes:
+    return msgspec.json.encode({"type": "notify", "stage": stage, **fields})
+
+
+notify = _notify
