@@ -1,0 +1,136 @@
+"""`gs2 experiment` and `gs2 bench`: measured tables and speeds, by command."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gs2.cli import LazyGroup, Target
+from gs2.commands.common import Interruption, print_json, stderr, stdout
+
+if TYPE_CHECKING:
+    from experiments.refine import Row
+
+__all__ = ["bench", "experiment"]
+
+
+@click.group()
+def experiment() -> None:
+    """Run and report the refinement experiments."""
+
+
+@experiment.command()
+@click.option("--preset", "name", default="quick", show_default=True, help="Grid; --list shows them.")
+@click.option("--list", "listing", is_flag=True, help="List the grids and end.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Run folder, resumed if it exists.",
+)
+@click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: one per core]")
+@click.option("--game", "games", multiple=True, help="Only these games of the grid; repeatable.")
+@click.option("--method", "methods", multiple=True, help="These methods instead; repeatable.")
+@click.option("--seeds", type=click.IntRange(min=1), help="This many seeds instead.")
+def refine(
+    name: str,
+    listing: bool,
+    output: Path | None,
+    workers: int | None,
+    games: tuple[str, ...],
+    methods: tuple[str, ...],
+    seeds: int | None,
+) -> None:
+    """Refine whole strategies by every method of a grid and measure them exactly.
+
+    A search at every infoset of each player, spliced into one policy. Ctrl-C ends after the cells in flight;
+    the same command goes on where it stopped.
+    """
+    from dataclasses import replace
+
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from experiments.grid import GRIDS, grid
+    from experiments.refine import run_grid
+
+    if listing:
+        for made in GRIDS.values():
+            cells = sum(1 for _ in made.cells())
+            click.echo(f"{made.name:12} {cells:5} cells: {', '.join(made.games)}")
+        return
+    chosen = grid(name)
+    if games:
+        chosen = replace(chosen, games=games)
+    if methods:
+        chosen = replace(chosen, methods=methods)
+    if seeds is not None:
+        chosen = replace(chosen, seeds=seeds)
+    folder = output or Path("runs") / name
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(elapsed_when_finished=True),
+    )
+    with Interruption() as asked, Progress(*columns, console=stderr()) as bar:
+        task = bar.add_task(chosen.name)
+
+        def progress(done: int, total: int, row: Row | None) -> None:
+            bar.update(task, completed=done, total=total)
+            if row is not None:
+                bar.console.print(
+                    f"{row.game}  {row.blueprint}  {row.method}  {row.mode}  seed {row.seed}: "
+                    f"{row.blueprint_exploitability:.4f} → {row.exploitability:.4f}  ({row.seconds:.1f} s)",
+                    soft_wrap=True,
+                )
+
+        path = run_grid(
+            chosen,
+            folder,
+            workers=workers or os.cpu_count() or 1,
+            progress=progress,
+            stop=lambda: asked.stop,
+        )
+    click.echo(f"rows in {path}; tables and plots: gs2 experiment report {folder}")
+    if asked.stop:
+        raise SystemExit(130)
+
+
+@experiment.command()
+@click.argument(
+    "folders", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("RESULTS.md"),
+    show_default=True,
+    help="Markdown file; plots go beside it.",
+)
+def report(folders: tuple[Path, ...], output: Path) -> None:
+    """Write tables and plots of run FOLDERS."""
+    from experiments.report import write_report
+
+    for path in write_report(folders, output):
+        click.echo(path)
+
+
+BENCHES = {
+    "cfr": Target("experiments.commands", "bench_cfr", "CFR on the six research games, beside OpenSpiel."),
+}
+
+
+@click.group(cls=LazyGroup, targets=BENCHES)
+def bench() -> None:
+    """Measure speed on this machine; quote ratios, not seconds, across machines."""
+
+
+@click.command("cfr")
+def bench_cfr() -> None:
+    """To be replaced."""
+    print_json({"time": time.time(), "out": str(stdout())})

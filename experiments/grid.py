@@ -1,0 +1,153 @@
+"""The grid of a refinement experiment: which cells there are, by name, and the presets of the paper."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from games.registry import RESEARCH_GAMES
+from gs2.presets import preset
+
+__all__ = ["BLUEPRINTS", "GRIDS", "Cell", "Grid", "GridError", "grid"]
+
+BLUEPRINTS = ("cfr:10", "cfr:100", "cfr:1000", "noise:0.25", "dmc:20000")
+"""Blueprints of the experiment: plain CFR, a near-equilibrium with noise, and Monte-Carlo returns."""
+
+
+class GridError(ValueError):
+    """A grid that cannot be run: the rule, the value received and the next step."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run: refine both players' strategies of one game by one method, splice, measure exactly.
+
+    method: a preset, with changed fields after a colon, such as `gs2-d:k=5`.
+    mode: independent, nested or sequential (`gs2.refine`).
+    limit: seconds for each infoset, or None; iterations: most CFR iterations for each, or None for the
+        preset's own.
+    sample: infosets of each player that are searched, drawn at random; None for all.
+    seed: of everything random in the run, the sample included.
+    """
+
+    game: str
+    blueprint: str
+    method: str
+    mode: str = "nested"
+    limit: float | None = None
+    iterations: int | None = None
+    sample: int | None = None
+    seed: int = 0
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Return what tells this cell from others, as text."""
+        return tuple("" if value is None else str(value) for value in asdict(self).values())
+
+
+def is_random(method: str) -> bool:
+    """Return whether a method draws random numbers, so that seeds matter."""
+    return preset(method.partition(":")[0]).generator in ("random", "clusters")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Cells as a product; deterministic methods on whole games run with one seed.
+
+    limits: seconds for each infoset. iterations: limits by iterations, beside those by time.
+    samples: for games named here, infosets searched per player. seeds: number of them.
+    """
+
+    name: str
+    games: tuple[str, ...] = RESEARCH_GAMES
+    blueprints: tuple[str, ...] = ("cfr:100",)
+    methods: tuple[str, ...] = ("gs2-r", "gs2-d", "1-klss")
+    modes: tuple[str, ...] = ("nested",)
+    limits: tuple[float, ...] = ()
+    iterations: tuple[int, ...] = ()
+    samples: dict[str, int] = field(default_factory=dict)
+    seeds: int = 10
+    few_seeds: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.seeds < 1:
+            raise GridError(f"grid: seeds must be at least 1; got {self.seeds}")
+        for limit in self.limits:
+            if not limit > 0:
+                raise GridError(f"grid: a limit must be a positive number of seconds; got {limit}")
+        for method in self.methods:
+            preset(method.partition(":")[0])
+
+    def cells(self) -> Iterator[Cell]:
+        """Yield the cells, small games and the first seed of everything first."""
+        limits: list[tuple[float | None, int | None]] = [(limit, None) for limit in self.limits]
+        limits += [(None, n) for n in self.iterations]
+        for game in self.games:
+            sample = self.samples.get(game)
+            for seed in range(self.few_seeds.get(game, self.seeds)):
+                for mode, blueprint, method, (limit, iterations) in itertools.product(
+                    self.modes, self.blueprints, self.methods, limits or [(None, None)]
+                ):
+                    if seed == 0 or sample is not None or is_random(method):
+                        yield Cell(game, blueprint, method, mode, limit, iterations, sample, seed)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as plain values."""
+        return asdict(self)
+
+
+FAMILY = ("unsafe", "resolve", "maxmargin", "reach-maxmargin", "1-klss", "kluss", "mirror-descent", "gs2+")
+GENERATED = tuple(f"{name}:k={k}" for k in (2, 3, 5, 10) for name in ("gs2-r", "gs2-d"))
+LARGE = {"liars_dice_6": 100, "liars_dice_7": 60, "goofspiel_5_random_3": 100}
+FEW = {"liars_dice_7": 3, "goofspiel_12_ascending_3": 3}
+
+GRIDS = {
+    made.name: made
+    for made in (
+        Grid("quick", games=("leduc_poker",), methods=(*FAMILY, *GENERATED), iterations=(300,), seeds=3),
+        *(
+            Grid(
+                f"paper-{seconds}s",
+                methods=(*FAMILY, *GENERATED),
+                limits=(float(seconds),),
+                samples=LARGE,
+                few_seeds=FEW,
+            )
+            for seconds in (3, 4, 5)
+        ),
+        Grid(
+            "tight",
+            methods=(*FAMILY, *GENERATED),
+            limits=(0.001, 0.01, 0.1),
+            samples=LARGE,
+            few_seeds=FEW,
+        ),
+        Grid(
+            "iterations",
+            methods=(*FAMILY, *GENERATED),
+            blueprints=BLUEPRINTS,
+            iterations=(300,),
+            modes=("nested", "independent"),
+            samples=LARGE,
+            few_seeds=FEW,
+        ),
+        Grid(
+            "closures",
+            games=("leduc_poker", "liars_dice(sides=4)"),
+            blueprints=("cfr:100", "cfr:10", "noise:0.25"),
+            methods=("maxmargin", "resolve", "resolve:entry_floor=0.05", "gs2+"),
+            iterations=(300,),
+            seeds=1,
+        ),
+    )
+}
+"""Grids by name. `closures` is the table of common-knowledge subgames that the literature can be held to."""
+
+
+def grid(name: str) -> Grid:
+    """Return the grid called `name`; raise GridError with the names there are."""
+    if name not in GRIDS:
+        raise GridError(f"preset must be one of {', '.join(GRIDS)}; got {name!r}")
+    return GRIDS[name]

@@ -1,0 +1,277 @@
+"""Run the refinement experiment: every cell of a grid, one row each, resumable at any point."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cfr.best_response import best_response_values
+from cfr.sequence_form import SequenceForm, sequence_form
+from experiments.grid import Cell, Grid, GridError
+from games.registry import load_game
+from gs2.config import SearchConfig
+from gs2.context import SearchContext
+from gs2.policy_spec import policy_from_spec
+from gs2.presets import preset
+from gs2.refine import refine_policy
+
+__all__ = ["Row", "method_config", "read_rows", "run_cell", "run_grid"]
+
+ROWS = "rows.csv"
+UNTIL_CONVERGED = 100_000
+"""Iterations allowed where time is the limit; `target` ends a search whose subgame is solved."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One cell's result.
+
+    The first fields name the cell (`experiments.grid.Cell`). exploitability: NashConv / 2 of the spliced
+    policy of both players; blueprint_exploitability: before. searches, skipped: infosets of both players
+    searched, and left alone. nodes, kept, iterations, anchor: means over searches. median_ms, p99_ms: time of
+    a search. seconds: of the whole cell. commit: of the code, "+" if it was changed since.
+    """
+
+    game: str
+    blueprint: str
+    method: str
+    mode: str
+    limit: float | None
+    cap: int | None
+    sample: int | None
+    seed: int
+    blueprint_exploitability: float
+    exploitability: float
+    searches: int
+    skipped: int
+    nodes: float
+    kept: float
+    iterations: float
+    anchor: float
+    median_ms: float
+    p99_ms: float
+    seconds: float
+    commit: str
+
+
+def method_config(method: str, limit: float | None = None, iterations: int | None = None) -> SearchConfig:
+    """Return the configuration of a method such as `gs2-d:k=5,entry_floor=0.05`, with a cell's limits.
+
+    Raises ConfigError for an unknown preset or field, or a value out of range.
+    """
+    name, _, words = method.partition(":")
+    changes: dict[str, Any] = {}
+    for word in filter(None, words.split(",")):
+        field, _, value = word.partition("=")
+        changes[field.strip()] = _value(value.strip())
+    if limit is not None:
+        changes |= {"time_limit": limit, "iterations": UNTIL_CONVERGED}
+    if iterations is not None:
+        changes["iterations"] = iterations
+    return preset(name, **changes)
+
+
+def _value(text: str) -> Any:
+    """Return a number or None if the text spells one, else the text."""
+    if text.lower() == "none":
+        return None
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
+@lru_cache(maxsize=1)
+def _prepared(game: str) -> tuple[SearchContext, SequenceForm]:
+    context = SearchContext(load_game(game))
+    return context, sequence_form(context.tree)
+
+
+@lru_cache(maxsize=8)
+def _blueprint(game: str, spec: str, seed: int) -> NDArray[np.float64]:
+    context, form = _prepared(game)
+    return policy_from_spec(spec, context.game, context.tree, form)
+
+
+def run_cell(cell: Cell, commit: str = "") -> Row:
+    """Return the result of one cell; repeatable to the bit where iterations, not time, are the limit."""
+    began = time.perf_counter()
+    context, form = _prepared(cell.game)
+    policy = _blueprint(cell.game, cell.blueprint, cell.seed)
+    config = method_config(cell.method, cell.limit, cell.iterations)
+    refined = policy.copy()
+    searches = []
+    skipped = 0
+    for player in (0, 1):
+        infosets = np.flatnonzero(context.tree.infoset_player == player)
+        if cell.sample is not None and cell.sample < len(infosets):
+            rng = np.random.default_rng([cell.seed, player, 7])
+            infosets = np.sort(rng.choice(infosets, cell.sample, replace=False))
+        result = refine_policy(
+            context, policy, player, config, mode=cell.mode, seed=cell.seed, infosets=infosets
+        )
+        slots = np.repeat(context.tree.infoset_player == player, np.diff(context.tree.infoset_offset))
+        refined[slots] = result.policy[slots]
+        searches += result.searches
+        skipped += result.skipped
+    times = np.array([search.seconds for search in searches]) * 1000
+
+    def mean(name: str) -> float:
+        return float(np.mean([getattr(search, name) for search in searches])) if searches else 0.0
+
+    return Row(
+        game=cell.game,
+        blueprint=cell.blueprint,
+        method=cell.method,
+        mode=cell.mode,
+        limit=cell.limit,
+        cap=cell.iterations,
+        sample=cell.sample,
+        seed=cell.seed,
+        blueprint_exploitability=sum(best_response_values(form, policy)) / 2,
+        exploitability=sum(best_response_values(form, refined)) / 2,
+        searches=len(searches),
+        skipped=skipped,
+        nodes=mean("nodes"),
+        kept=mean("kept"),
+        iterations=mean("iterations"),
+        anchor=mean("anchor"),
+        median_ms=float(np.median(times)) if len(times) else 0.0,
+        p99_ms=float(np.quantile(times, 0.99)) if len(times) else 0.0,
+        seconds=time.perf_counter() - began,
+        commit=commit,
+    )
+
+
+def run_grid(
+    grid: Grid,
+    folder: Path,
+    *,
+    workers: int = 1,
+    progress: Callable[[int, int, Row | None], None] | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Path:
+    """Run the cells of a grid that a folder does not hold yet; return its file of rows.
+
+    The folder keeps the grid (`grid.json`) and a row per finished cell (`rows.csv`), each written whole: a
+    killed run loses the cells in flight and goes on when called again.
+    progress: called with (cells done, cells in all, newest row or None). stop: asked between cells.
+    Raises GridError if the folder belongs to another grid.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    described = json.dumps(grid.to_json(), indent=1)
+    told = folder / "grid.json"
+    if told.exists() and json.loads(told.read_text()) != json.loads(described):
+        raise GridError(f"{folder}: it must hold the grid {grid.name} as it is now; choose a new folder")
+    told.write_text(described + "\n")
+    path = folder / ROWS
+    done = {_cell_key(row) for row in read_rows(path)} if path.exists() else set()
+    cells = list(grid.cells())
+    todo = [cell for cell in cells if cell.key not in done]
+    finished = len(cells) - len(todo)
+    if progress is not None:
+        progress(finished, len(cells), None)
+    commit = _commit()
+    for row in _rows(todo, commit, workers, stop):
+        _append(path, row)
+        finished += 1
+        if progress is not None:
+            progress(finished, len(cells), row)
+    return path
+
+
+def _rows(cells: list[Cell], commit: str, workers: int, stop: Callable[[], bool]) -> Iterator[Row]:
+    if workers == 1:
+        for cell in cells:
+            if stop():
+                return
+            yield run_cell(cell, commit)
+        return
+    waiting = iter(cells)
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        running = {
+            pool.submit(run_cell, cell, commit) for cell, _ in zip(waiting, range(workers), strict=False)
+        }
+        while running:
+            finished, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in finished:
+                yield future.result()
+                cell = None if stop() else next(waiting, None)
+                if cell is not None:
+                    running.add(pool.submit(run_cell, cell, commit))
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Return the rows of a file; a last line cut short by a kill is left out.
+
+    Raises GridError if the file has other columns.
+    """
+    names = [field.name for field in fields(Row)]
+    with path.open(newline="") as file:
+        reader = csv.reader(file)
+        if next(reader, None) != names:
+            raise GridError(f"{path}: its columns must be {','.join(names)}; run the experiment afresh")
+        return [
+            _parse(dict(zip(names, values, strict=True))) for values in reader if len(values) == len(names)
+        ]
+
+
+def _parse(values: dict[str, str]) -> Row:
+    made: dict[str, Any] = {}
+    for field in fields(Row):
+        kind, text = str(field.type), values[field.name]
+        if text == "" and "None" in kind:
+            made[field.name] = None
+        elif kind.startswith("str"):
+            made[field.name] = text
+        else:
+            made[field.name] = int(text) if kind.startswith("int") else float(text)
+    return Row(**made)
+
+
+def _cell_key(row: Row) -> tuple[str, ...]:
+    return Cell(row.game, row.blueprint, row.method, row.mode, row.limit, row.cap, row.sample, row.seed).key
+
+
+def _append(path: Path, row: Row) -> None:
+    """Add a row, after whatever whole lines there are, and force it to the disk."""
+    values = ["" if value is None else value for value in asdict(row).values()]
+    if path.exists():
+        text = path.read_bytes()
+        if not text.endswith(b"\n"):
+            path.write_bytes(text[: text.rfind(b"\n") + 1])
+    with path.open("a", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        if file.tell() == 0:
+            writer.writerow([field.name for field in fields(Row)])
+        writer.writerow(values)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _commit() -> str:
+    """Return the commit of the code, with a plus if the tree has changed since; empty outside a checkout."""
+
+    def git(*words: str) -> str:
+        done = subprocess.run(
+            ("git", *words), capture_output=True, text=True, check=False, cwd=Path(__file__).parent
+        )
+        return done.stdout.strip() if done.returncode == 0 else ""
+
+    commit = git("rev-parse", "--short", "HEAD")
+    return commit + "+" * bool(commit and git("status", "--porcelain", "--untracked-files=no"))

@@ -1,0 +1,263 @@
+"""Tables and plots of refinement experiments, made from the raw rows of their run folders."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from experiments.refine import ROWS, Row, read_rows
+
+__all__ = ["Summary", "markdown", "plot_k", "plot_time", "summarise", "write_report"]
+
+BOOTSTRAPS = 2000
+PANELS = 3
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Rows that differ only in their seed.
+
+    ratio: mean exploitability over the blueprint's, with a 95 % bootstrap interval over seeds (low = high =
+    ratio for one seed). exploitability, blueprint: means. seeds: rows. median_ms: of a search. worst: largest
+    ratio of any seed. nodes, anchor: means over searches.
+    """
+
+    game: str
+    blueprint: str
+    method: str
+    mode: str
+    limit: float | None
+    cap: int | None
+    sample: int | None
+    seeds: int
+    blueprint_exploitability: float
+    exploitability: float
+    ratio: float
+    low: float
+    high: float
+    worst: float
+    median_ms: float
+    nodes: float
+    anchor: float
+
+
+def summarise(rows: Iterable[Row]) -> list[Summary]:
+    """Return one summary per cell, in the order of first appearance."""
+    groups: dict[tuple, list[Row]] = defaultdict(list)
+    for row in rows:
+        cell = (row.game, row.blueprint, row.method, row.mode, row.limit, row.cap, row.sample)
+        groups[cell].append(row)
+    out = []
+    for cell, members in groups.items():
+        before = np.array([row.blueprint_exploitability for row in members])
+        after = np.array([row.exploitability for row in members])
+        ratios = after / before
+        low = high = float(ratios.mean())
+        if len(ratios) > 1:
+            draws = np.random.default_rng(0).integers(len(ratios), size=(BOOTSTRAPS, len(ratios)))
+            low, high = (float(x) for x in np.quantile(ratios[draws].mean(axis=1), (0.025, 0.975)))
+
+        def mean(name: str, members: Sequence[Row] = tuple(members)) -> float:
+            return float(np.mean([getattr(row, name) for row in members]))
+
+        out.append(
+            Summary(
+                *cell,
+                seeds=len(members),
+                blueprint_exploitability=float(before.mean()),
+                exploitability=float(after.mean()),
+                ratio=float(ratios.mean()),
+                low=low,
+                high=high,
+                worst=float(ratios.max()),
+                median_ms=mean("median_ms"),
+                nodes=mean("nodes"),
+                anchor=mean("anchor"),
+            )
+        )
+    return out
+
+
+def _limit(summary: Summary) -> str:
+    if summary.limit is not None:
+        return f"{summary.limit:g} s" if summary.limit >= 1 else f"{1000 * summary.limit:g} ms"
+    return "preset's" if summary.cap is None else f"{summary.cap} iter."
+
+
+def markdown(summaries: Sequence[Summary]) -> str:
+    """Return a table per game, blueprint and mode: methods down, limits across."""
+    parts = []
+    blocks: dict[tuple, list[Summary]] = defaultdict(list)
+    for row in summaries:
+        blocks[row.game, row.blueprint, row.mode, row.sample].append(row)
+    for (game, blueprint, mode, sample), rows in blocks.items():
+        limits = list(dict.fromkeys(_limit(row) for row in rows))
+        which = "all infosets" if sample is None else f"{sample} random infosets a player"
+        before = np.mean([row.blueprint_exploitability for row in rows])
+        parts.append(f"### {game}, blueprint {blueprint} (exploitability {before:.4f}), {mode}, {which}\n")
+        parts.append("| method | " + " | ".join(f"{limit}" for limit in limits) + " | ms a search | nodes |")
+        parts.append("| --- |" + " ---: |" * (len(limits) + 2))
+        for method in dict.fromkeys(row.method for row in rows):
+            mine = {_limit(row): row for row in rows if row.method == method}
+            cells = [_cell(mine.get(limit)) for limit in limits]
+            last = list(mine.values())[-1]
+            parts.append(
+                f"| {method} | " + " | ".join(cells) + f" | {last.median_ms:.1f} | {last.nodes:,.0f} |"
+            )
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _cell(row: Summary | None) -> str:
+    if row is None:
+        return ""
+    text = f"{row.exploitability:.4f} ({row.ratio:.2f}"
+    if row.high - row.low > 0.005:
+        text += f", {row.low:.2f}–{row.high:.2f}"
+    return text + ")"
+
+
+def _base(method: str) -> tuple[str, int | None]:
+    """Return a method without its k, and the k."""
+    name, _, words = method.partition(":")
+    kept = [word for word in words.split(",") if word and not word.startswith("k=")]
+    ks = [int(word[2:]) for word in words.split(",") if word.startswith("k=")]
+    return name + (":" + ",".join(kept) if kept else ""), ks[0] if ks else None
+
+
+def plot_k(summaries: Sequence[Summary], path: Path) -> None:
+    """Draw exploitability against k, one panel a game, at the longest limit; methods without k are lines."""
+
+    def draw(axis, rows: list[Summary]) -> None:
+        limit = max((row.limit or 0, row.cap or 0) for row in rows)
+        rows = [row for row in rows if (row.limit or 0, row.cap or 0) == limit]
+        curves: dict[str, list[tuple[int, Summary]]] = defaultdict(list)
+        for row in rows:
+            base, k = _base(row.method)
+            if k is None:
+                axis.axhline(row.exploitability, label=base, linestyle="--", linewidth=1, color=_colour(base))
+            else:
+                curves[base].append((k, row))
+        for base, points in curves.items():
+            points.sort(key=lambda point: point[0])
+            _curve(axis, base, [k for k, _ in points], [row for _, row in points])
+        axis.set_xlabel("histories kept, k")
+
+    _panels(summaries, path, draw)
+
+
+def plot_time(summaries: Sequence[Summary], path: Path) -> None:
+    """Draw exploitability against the time limit for each infoset, one panel a game."""
+
+    def draw(axis, rows: list[Summary]) -> None:
+        curves: dict[str, list[Summary]] = defaultdict(list)
+        for row in rows:
+            if row.limit is not None:
+                curves[row.method].append(row)
+        for method, points in curves.items():
+            points.sort(key=lambda row: row.limit or 0.0)
+            _curve(axis, method, [row.limit or 0.0 for row in points], points)
+        axis.set_xscale("log")
+        axis.set_xlabel("seconds per infoset")
+
+    _panels([row for row in summaries if row.limit is not None], path, draw)
+
+
+def _curve(axis, label: str, x: Sequence[float], rows: Sequence[Summary]) -> None:
+    colour = _colour(label)
+    middle = [row.exploitability for row in rows]
+    axis.plot(x, middle, marker="o", markersize=3, label=label, color=colour)
+    axis.fill_between(
+        x,
+        [row.low * row.blueprint_exploitability for row in rows],
+        [row.high * row.blueprint_exploitability for row in rows],
+        alpha=0.15,
+        color=colour,
+    )
+
+
+_COLOURS: dict[str, str] = {}
+
+
+def _colour(label: str) -> str:
+    return _COLOURS.setdefault(label, f"C{len(_COLOURS)}" if len(_COLOURS) < 10 else f"C{len(_COLOURS) % 10}")
+
+
+def _panels(summaries: Sequence[Summary], path: Path, draw) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    games = list(dict.fromkeys(row.game for row in summaries))
+    if not games:
+        return
+    columns = min(PANELS, len(games))
+    lines = -(-len(games) // columns)
+    figure, axes = pyplot.subplots(
+        lines, columns, figsize=(4.6 * columns, 3.6 * lines), squeeze=False, layout="constrained"
+    )
+    handles: dict[str, object] = {}
+    for axis, game in zip(axes.flat, games, strict=False):
+        rows = [row for row in summaries if row.game == game]
+        before = float(np.mean([row.blueprint_exploitability for row in rows]))
+        axis.axhline(before, color="black", linewidth=1, linestyle=":", label="blueprint")
+        draw(axis, rows)
+        axis.set_yscale("log")
+        axis.set_title(game)
+        axis.set_ylabel("exploitability (NashConv / 2)")
+        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    for axis in list(axes.flat)[len(games) :]:
+        axis.set_visible(False)
+    figure.legend(
+        list(handles.values()), list(handles), loc="outside lower center", ncols=6, fontsize="small"
+    )
+    figure.savefig(path, dpi=130)
+    pyplot.close(figure)
+
+
+def write_report(folders: Sequence[Path], output: Path) -> list[Path]:
+    """Write the report of run folders: Markdown at `output`, plots beside it; return the files written.
+
+    Raises FileNotFoundError for a folder without rows. Plots need matplotlib (extra `plots`).
+    """
+    written = [output]
+    parts = [
+        "# Results\n",
+        "Exploitability is NashConv / 2 in payoffs, exact, of the policy in which both players were refined "
+        "and spliced; in brackets its ratio to the blueprint's, with a 95 % bootstrap interval over seeds where "
+        "it is wider than 0.005. Methods, modes and fields are those of `gs2.presets`, `gs2.refine` and "
+        "`gs2.config`. Time limits are per infoset; a search ends sooner when its subgame is solved.\n",
+    ]
+    for folder in folders:
+        rows = read_rows(folder / ROWS)
+        grid = json.loads((folder / "grid.json").read_text())
+        summaries = summarise(rows)
+        name = grid["name"]
+        commits = ", ".join(dict.fromkeys(row.commit for row in rows if row.commit))
+        parts.append(f"## {name}\n")
+        parts.append(
+            f"`gs2 experiment refine --preset {name} -o DIR`; {len(rows)} rows, "
+            f"commit {commits or 'unknown'}.\n"
+        )
+        for kind, plot, wanted in (
+            ("k", plot_k, any(_base(row.method)[1] for row in summaries)),
+            ("time", plot_time, any(row.limit is not None for row in summaries)),
+        ):
+            if wanted:
+                for blueprint in dict.fromkeys(row.blueprint for row in summaries):
+                    chosen = [row for row in summaries if row.blueprint == blueprint]
+                    chosen = [row for row in chosen if row.mode == chosen[0].mode]
+                    picture = output.with_name(f"{name}-{blueprint.replace(':', '-')}-{kind}.png")
+                    plot(chosen, picture)
+                    parts.append(f"![exploitability against {kind}, blueprint {blueprint}]({picture.name})\n")
+                    written.append(picture)
+        parts.append(markdown(summaries))
+    output.write_text("\n".join(parts))
+    return written
