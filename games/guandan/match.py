@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -33,15 +34,18 @@ from games.guandan.events import (
     Tribute,
 )
 from games.guandan.matches import OVER, PHASES, PLAY, TRIBUTE, CardDecisions, Matches
+from games.guandan.moves import RESERVE
 from games.guandan.notation import action_text, parse_action
-from games.guandan.round import GuanDan, legal
+from games.guandan.playout import _legal_states
+from games.guandan.round import GuanDan
 from games.guandan.rules import Rules
-from games.guandan.state import NOBODY
+from games.guandan.state import NOBODY, PLAYER, _play_all, views
 from games.guandan.tribute import CARD_RANK, big_jokers
 
 __all__ = ["Match", "Pending", "card_actions", "parse_move"]
 
 _GAME = GuanDan()
+_LOCAL = threading.local()
 _CARD_ACTIONS = make_actions(np.full(NUM_CARDS, SINGLE), CARD_RANK, np.eye(NUM_CARDS, dtype=np.uint8))
 
 
@@ -121,10 +125,12 @@ class Match:
             deals=None if deals is None else np.asarray(deals)[None],
             first=first,
         )
+        self._views = views(self._matches.states)
         self._log = log
         self.events: list[Event] = []
         self.tributes: tuple[Transfer, ...] = ()
         self.returns: tuple[Transfer, ...] = ()
+        self._phase = PLAY
         self._pending: list[Pending] | None = None
         self._note(self._begun())
 
@@ -136,12 +142,12 @@ class Match:
     @property
     def phase(self) -> str:
         """ "tribute", "back", "play" or "over"."""
-        return PHASES[self._row["phase"]]
+        return PHASES[self._phase]
 
     @property
     def over(self) -> bool:
         """Whether the match is over."""
-        return bool(self._row["phase"] == OVER)
+        return self._phase == OVER
 
     @property
     def winner(self) -> int | None:
@@ -178,7 +184,7 @@ class Match:
     @property
     def hands(self) -> NDArray[np.uint8]:
         """The cards that each seat holds now, [4, 54] counts."""
-        return unpack(self.state["hand"][0] if self._row["phase"] >= PLAY else self._row["hand"])
+        return unpack(self.state["hand"][0] if self._phase >= PLAY else self._row["hand"])
 
     @property
     def _row(self) -> NDArray:
@@ -190,6 +196,7 @@ class Match:
         other._matches = copy.copy(self._matches)
         other._matches.table = self._matches.table.copy()
         other._matches.states = self._matches.states.copy()
+        other._views = views(other._matches.states)
         other.events = list(self.events)
         return other
 
@@ -200,16 +207,23 @@ class Match:
         return self._pending
 
     def _due(self) -> list[Pending]:
-        phase = self._row["phase"]
-        if phase == OVER:
+        if self._phase == OVER:
             return []
-        if phase == PLAY:
-            return [Pending(int(self.state["player"][0]), "play", legal(self.state)[0])]
+        if self._phase == PLAY:
+            return [Pending(int(self._views[1][0, PLAYER]), "play", self._legal())]
         due = self._matches.card_decisions()
         return [
-            Pending(int(seat), PHASES[phase], card_actions(options))
+            Pending(int(seat), self.phase, card_actions(options))
             for seat, options in zip(due.seats, due.options, strict=True)
         ]
+
+    def _legal(self) -> NDArray:
+        """Return the legal moves, [m] ACTION: `round.legal` for one state, without the cost of a batch."""
+        buffer = getattr(_LOCAL, "buffer", None)
+        if buffer is None:
+            buffer = _LOCAL.buffer = np.empty((RESERVE, 3), np.int64)
+        _, used = _legal_states(*self._views, False, 0, buffer, np.zeros(1, np.int64))
+        return buffer[:used].copy().view(ACTION)[:, 0]
 
     def apply(self, seat: int, choice: int | NDArray | np.void | str | Sequence[Any]) -> list[Event]:
         """Let `seat` act, and return what happened: the move, and all that follows until someone must act.
@@ -226,10 +240,10 @@ class Match:
         self._pending = None
         if due.stage == "play":
             action = due.actions[index]
-            ended = self._matches.play(due.actions[index : index + 1])
+            _play_all(*self._views, due.actions[index : index + 1].view(np.int64).reshape(1, 3))
             events: list[Event] = [Played(seat, action)]
-            if len(ended.rows):
-                events += self._ended(ended.states)
+            if self._views[1][0, PLAYER] > 3:
+                events += self._ended(self._matches.settle().states)
             return self._note(events)
         return self._note(self._give(seat, due, index))
 
@@ -264,11 +278,12 @@ class Match:
         one = np.flatnonzero(open_.seats == seat)
         fields = (getattr(open_, name)[one] for name in CardDecisions.__dataclass_fields__)
         card = np.flatnonzero(open_.options[one[0]])[index]
-        before = self._row["phase"]
+        before = self._phase
         self._matches.give(CardDecisions(*fields), np.array([card]))
-        if self._row["phase"] == before:
-            return []
         row = self._row
+        self._phase = int(row["phase"])
+        if self._phase == before:
+            return []
         slots = [s for s in range(2) if row["payer"][s] != NOBODY]
         if row["arrived"] == 1:
             slots.reverse()
@@ -286,13 +301,14 @@ class Match:
         """Return the events of a round's beginning."""
         self.tributes = self.returns = ()
         row = self._row
+        self._phase = int(row["phase"])
         hands = unpack(row["hand"])
         events: list[Event] = [Dealt(self.round, self.level, self.levels, self.owner, hands)]
         if row["anti"]:
             jokers = big_jokers(row["hand"])
             losers = [int(s) for s in row["order"][:1:-1] if jokers[s]]
             events.append(AntiTribute(tuple(losers)))
-        if row["phase"] == PLAY:
+        if self._phase == PLAY:
             events.append(Leads(int(row["leader"])))
         return events
 
@@ -308,7 +324,8 @@ class Match:
             _pair(row["drops"]),
             tuple((s, _cards(counts[s])) for s in range(4) if counts[s].any()),
         )
-        if row["phase"] == OVER:
+        self._phase = int(row["phase"])
+        if self.over:
             return [over, MatchOver(self.winner, self.round)]
         return [over, *self._begun()]
 
