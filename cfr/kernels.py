@@ -1,9 +1,12 @@
 """The kernels of CFR and best response on a `Layout`. They trust their callers.
 
-All arrays of a side are by position. `_sweep_down` turns one side's policy into its plan (the probability of
-each sequence), jumps over all that is never reached, and on the way pays the *other* side: adds the
-payoffs against that plan to the other's values and marks the bundles that received any. The sweeps up of
-the other side then visit the marked bundles alone, and leave their values zero for the next time.
+All arrays of a side are by position. A sweep down turns one side's policy into its plan (the probability of
+each sequence), never entering what is not reached, and then pays the *other* side: adds the payoffs
+against that plan to the other's values and marks the bundles that received any. A sweep up of the other
+side then visits the marked bundles alone, and leaves their values zero for the next time.
+
+Private kernels take borrowed arrays (see `simd`); side, boxes, work and state are the tuples that the
+`_borrow` functions return.
 """
 
 from __future__ import annotations
@@ -15,11 +18,10 @@ from cfr.layout import (
     ACTIONS,
     BASE,
     BOX_FIELDS,
-    END,
+    DOOR0,
     FIELDS,
     LANE0,
     MEMBERS,
-    PARENT,
     ROWS,
     UNIT0,
     WIDE,
@@ -69,8 +71,8 @@ def discount_table(n, alpha, beta):
 
 @njit(cache=True)
 def _borrow_side(side):
-    bundle, parent, unit_size = side
-    return borrow(bundle), len(bundle), borrow(parent), unit_size
+    bundle, above, child, parent, unit_size = side
+    return borrow(bundle), len(bundle), borrow(above), borrow(child), borrow(parent), unit_size
 
 
 @njit(cache=True)
@@ -81,8 +83,9 @@ def _borrow_boxes(boxes):
 
 @njit(cache=True)
 def _borrow_work(work):
-    plan, reach, value, marked = work
-    return borrow(plan), borrow(reach), borrow(value), borrow(marked)
+    plan, reach, value, marked, queue, units, doors = work
+    numbers = borrow(plan), borrow(reach), borrow(value), borrow(marked)
+    return *numbers, borrow(queue), borrow(units), borrow(doors)
 
 
 @njit(cache=True)
@@ -92,57 +95,33 @@ def _borrow_state(state):
 
 
 @njit(cache=True)
-def _pay(unit, boxes, plan, value, marked):
-    """Add the payoffs of a unit's boxes against `plan` to `value`."""
-    start, box, pool = boxes
-    for b in range(start[unit] * BOX_FIELDS, start[unit + 1] * BOX_FIELDS, BOX_FIELDS):
-        own, chunks, other, n, cell = box[b], box[b + 1], box[b + 2], box[b + 3], box[b + 4]
-        marked[box[b + 5]] = PAID
-        if chunks == 2:
-            sum_0, sum_1 = load(value, own), load(value, own + WIDTH)
-            for j in range(other, other + n):
-                prob = splat(plan[j])
-                sum_0 = fma(prob, load(pool, cell), sum_0)
-                sum_1 = fma(prob, load(pool, cell + WIDTH), sum_1)
-                cell += 2 * WIDTH
-            store(value, own, sum_0)
-            store(value, own + WIDTH, sum_1)
-        else:
-            for chunk in range(chunks):
-                at = cell + chunk * WIDTH
-                sum_0 = load(value, own + chunk * WIDTH)
-                for j in range(other, other + n):
-                    sum_0 = fma(splat(plan[j]), load(pool, at), sum_0)
-                    at += chunks * WIDTH
-                store(value, own + chunk * WIDTH, sum_0)
+def _realize(side, policy, work, weight, strategy_sum):
+    """Fill the plan of a policy where it is reached; add `weight` times it to `strategy_sum`.
 
-
-@njit(cache=True)
-def _sweep_down(side, boxes, policy, plan, reach, value, marked, weight, strategy_sum):
-    """Fill `plan` where it is reached, add `weight` times it to `strategy_sum`, and pay the other side.
-
-    All arrays are borrowed. boxes: of the payoffs to the other side. value, marked: the other side's.
-    reach: scratch for the lanes of the widest bundle.
+    Returns how many units are reached; `units` lists them.
     """
-    bundle, n, parent, unit_size = side
+    bundle, _, _, child, parent, unit_size = side
+    plan, reach, _, _, queue, units, doors = work
     plan[0] = 1.0
-    _pay(0, boxes, plan, value, marked)
+    units[0] = 0
+    n_units = 1
+    tail = 0
+    for b in range(child[0], child[1]):
+        queue[tail] = b
+        tail += 1
     weights = splat(weight)
-    b = 1
-    while b < n:
-        row = b * FIELDS
-        lane0, wide = bundle[row + LANE0], bundle[row + WIDE]
-        reached = False
+    head = 0
+    # What is reached changes all the time: the lists are filled without branches on it.
+    while head < tail:
+        row = queue[head] * FIELDS
+        head += 1
+        base, rows, wide = bundle[row + BASE], bundle[row + ROWS], bundle[row + WIDE]
+        lane0, unit, door = bundle[row + LANE0], bundle[row + UNIT0], bundle[row + DOOR0]
         for j in range(0, wide, WIDTH):
-            above = gather(plan, parent, lane0 + j)
-            reached |= any_nonzero(above)
-            store(reach, j, above)
-        if not reached:
-            b = bundle[row + END]
-            continue
-        at = bundle[row + BASE]
-        unit = bundle[row + UNIT0]
-        for _ in range(bundle[row + ROWS]):
+            store(reach, j, gather(plan, parent, lane0 + j))
+        n_doors = 0
+        for at in range(base, base + rows * wide, wide):
+            row_live = False
             for piece in range(0, wide, unit_size):
                 live = False
                 for j in range(piece, min(wide, piece + unit_size), WIDTH):
@@ -151,11 +130,75 @@ def _sweep_down(side, boxes, policy, plan, reach, value, marked, weight, strateg
                     store(plan, at + j, here)
                     if weight > 0:
                         store(strategy_sum, at + j, fma(weights, here, load(strategy_sum, at + j)))
-                if live:
-                    _pay(unit, boxes, plan, value, marked)
+                units[n_units] = unit
+                n_units += live
                 unit += 1
-            at += wide
-        b += 1
+                row_live |= live
+            doors[n_doors] = door
+            n_doors += row_live
+            door += 1
+        if bundle[row + MEMBERS] == 1:
+            n_doors = 0
+            door = bundle[row + DOOR0]
+            for at in range(base, base + bundle[row + ACTIONS]):
+                doors[n_doors] = door
+                n_doors += plan[at] != 0.0
+                door += 1
+        for k in range(n_doors):
+            for b in range(child[doors[k]], child[doors[k] + 1]):
+                queue[tail] = b
+                tail += 1
+    return n_units
+
+
+@njit(cache=True)
+def _pay(units, n_units, boxes, plan, value, marked):
+    """Add the payoffs of the listed units against `plan` to the other side's `value`."""
+    start, box, pool = boxes
+    for k in range(n_units):
+        unit = units[k]
+        for b in range(start[unit] * BOX_FIELDS, start[unit + 1] * BOX_FIELDS, BOX_FIELDS):
+            own, chunks, other, n, cell = box[b], box[b + 1], box[b + 2], box[b + 3], box[b + 4]
+            marked[box[b + 5]] |= PAID
+            if chunks == 2:
+                sum_0, sum_1 = load(value, own), load(value, own + WIDTH)
+                for j in range(other, other + n):
+                    prob = splat(plan[j])
+                    sum_0 = fma(prob, load(pool, cell), sum_0)
+                    sum_1 = fma(prob, load(pool, cell + WIDTH), sum_1)
+                    cell += 2 * WIDTH
+                store(value, own, sum_0)
+                store(value, own + WIDTH, sum_1)
+            else:
+                for chunk in range(chunks):
+                    at = cell + chunk * WIDTH
+                    sum_0 = load(value, own + chunk * WIDTH)
+                    for j in range(other, other + n):
+                        sum_0 = fma(splat(plan[j]), load(pool, at), sum_0)
+                        at += chunks * WIDTH
+                    store(value, own + chunk * WIDTH, sum_0)
+
+
+@njit(cache=True)
+def _sweep_down(side, boxes, policy, work, other_work, weight, strategy_sum):
+    """Realize a policy and pay the other side. boxes: of the payoffs to the other side."""
+    plan, _, _, _, _, units, _ = work
+    n_units = _realize(side, policy, work, weight, strategy_sum)
+    _pay(units, n_units, boxes, plan, other_work[2], other_work[3])
+
+
+@njit(cache=True)
+def _list_marked(side, marked, queue):
+    """List the marked bundles and all above them, children first; return how many there are."""
+    above = side[2]
+    n = 0
+    for b in range(side[1] - 1, 0, -1):
+        mark = marked[b]
+        queue[n] = b
+        n += mark != 0
+        marked[above[b]] |= mark & PAID
+    marked[0] = 0
+    return n
 
 
 @njit(cache=True)
@@ -176,20 +219,20 @@ def _learn(regret, prediction, policy, at, gain, rule):
 
 
 @njit(cache=True)
-def _sweep_up(t, variant, discounts, side, value, marked, state):
+def _sweep_up(t, variant, discounts, side, work, state):
     """Update regrets and policy of the marked bundles, bottom up, for iteration `t`.
 
     All arrays are borrowed. Bundles are stamped with the iteration in which they were last updated, and
     discounts since then made up for.
     """
-    bundle, n, parent, _ = side
+    bundle, _, _, _, parent, _ = side
+    _, _, value, marked, queue, _, _ = work
     regret, prediction, policy, _, stamp = state
     clip, predictive = variant[3] > 0, variant[4] > 0
     zero = splat(0.0)
     now = 4 * (t - 1)
-    for b in range(n - 1, 0, -1):
-        if marked[b] == 0:
-            continue
+    for k in range(_list_marked(side, marked, queue)):
+        b = queue[k]
         row = b * FIELDS
         # Skipping is exact: without counterfactual reach the instantaneous regrets are zero.
         positive_now, negative_now = discounts[now], discounts[now + 1]
@@ -201,11 +244,7 @@ def _sweep_up(t, variant, discounts, side, value, marked, state):
         rule = (positive_now, negative_now, discounts[now + 4], discounts[now + 5], clip, predictive)
         base, rows, wide = bundle[row + BASE], bundle[row + ROWS], bundle[row + WIDE]
         lane0, actions = bundle[row + LANE0], bundle[row + ACTIONS]
-        if marked[b] == PAID:
-            marked[bundle[row + PARENT]] = PAID
-            marked[b] = EXPECTANT if predictive else 0
-        else:
-            marked[b] = 0
+        marked[b] = EXPECTANT if predictive and marked[b] & PAID else 0
         uniform = splat(1.0 / actions)
         if bundle[row + MEMBERS] > 1:
             for j in range(0, wide, WIDTH):
@@ -238,22 +277,19 @@ def _sweep_up(t, variant, discounts, side, value, marked, state):
             for at in range(base, base + wide, WIDTH):
                 equal = keep_first(uniform, base + actions - at, zero)
                 store(policy, at, select_positive(mass, load(policy, at) * scale, equal))
-    marked[0] = 0
     value[0] = 0.0
 
 
 @njit(cache=True)
-def _sweep_best(side, value, marked):
+def _sweep_best(side, work):
     """Return the best-response value of the payoffs in `value`, bottom up over the marked bundles."""
-    bundle, n, parent, _ = side
+    bundle, _, _, _, parent, _ = side
+    _, _, value, marked, queue, _, _ = work
     zero = splat(0.0)
     lowest = splat(-np.inf)
-    for b in range(n - 1, 0, -1):
-        if marked[b] == 0:
-            continue
-        row = b * FIELDS
-        marked[b] = 0
-        marked[bundle[row + PARENT]] = PAID
+    for k in range(_list_marked(side, marked, queue)):
+        row = queue[k] * FIELDS
+        marked[queue[k]] = 0
         base, rows, wide, lane0 = (
             bundle[row + BASE],
             bundle[row + ROWS],
@@ -276,7 +312,6 @@ def _sweep_best(side, value, marked):
                 store(value, at, zero)
             value[parent[lane0]] += vmax(best)
     out = value[0]
-    marked[0] = 0
     value[0] = 0.0
     return out
 
@@ -284,7 +319,7 @@ def _sweep_best(side, value, marked):
 @njit(cache=True)
 def average(side, strategy_sum, policy, out):
     """Fill `out` with the average policy, and with `policy` where it was never reached."""
-    bundle, n, _, _ = _borrow_side(side)
+    bundle, n, _, _, _, _ = _borrow_side(side)
     sums, fallback, mean = borrow(strategy_sum), borrow(policy), borrow(out)
     for b in range(1, n):
         row = b * FIELDS
@@ -317,29 +352,25 @@ def iterate(t0, n, variant, discount, sides, boxes, states, works):
     side0, side1 = _borrow_side(sides[0]), _borrow_side(sides[1])
     boxes0, boxes1 = _borrow_boxes(boxes[0]), _borrow_boxes(boxes[1])
     state0, state1 = _borrow_state(states[0]), _borrow_state(states[1])
-    plan0, reach0, value0, marked0 = _borrow_work(works[0])
-    plan1, reach1, value1, marked1 = _borrow_work(works[1])
+    work0, work1 = _borrow_work(works[0]), _borrow_work(works[1])
     discounts = borrow(discount)
     alternating = variant[5] > 0
     for t in range(t0 + 1, t0 + n + 1):
         weight = float(t) ** variant[2]
-        _sweep_down(side1, boxes0, state1[2], plan1, reach1, value0, marked0, weight, state1[3])
+        _sweep_down(side1, boxes0, state1[2], work1, work0, weight, state1[3])
         if not alternating:
-            _sweep_down(side0, boxes1, state0[2], plan0, reach0, value1, marked1, weight, state0[3])
-        _sweep_up(t, variant, discounts, side0, value0, marked0, state0)
+            _sweep_down(side0, boxes1, state0[2], work0, work1, weight, state0[3])
+        _sweep_up(t, variant, discounts, side0, work0, state0)
         if alternating:
-            _sweep_down(side0, boxes1, state0[2], plan0, reach0, value1, marked1, weight, state0[3])
-        _sweep_up(t, variant, discounts, side1, value1, marked1, state1)
+            _sweep_down(side0, boxes1, state0[2], work0, work1, weight, state0[3])
+        _sweep_up(t, variant, discounts, side1, work1, state1)
 
 
 @njit(cache=True)
 def pay(side, boxes, policy, work, other_work):
     """Fill the other side's values with the payoffs against `policy`, and `work`'s plan."""
-    plan, reach, _, _ = _borrow_work(work)
-    _, _, value, marked = _borrow_work(other_work)
-    _sweep_down(
-        _borrow_side(side), _borrow_boxes(boxes), borrow(policy), plan, reach, value, marked, 0.0, plan
-    )
+    mine, theirs = _borrow_work(work), _borrow_work(other_work)
+    _sweep_down(_borrow_side(side), _borrow_boxes(boxes), borrow(policy), mine, theirs, 0.0, mine[0])
 
 
 @njit(cache=True)
@@ -354,6 +385,6 @@ def evaluate(sides, boxes, policies, works):
     expected = 0.0
     for p in range(len(plan)):
         expected += plan[p] * value[p]
-    best_0 = _sweep_best(_borrow_side(sides[0]), borrow(value), borrow(works[0][3]))
-    best_1 = _sweep_best(_borrow_side(sides[1]), borrow(works[1][2]), borrow(works[1][3]))
+    best_0 = _sweep_best(_borrow_side(sides[0]), _borrow_work(works[0]))
+    best_1 = _sweep_best(_borrow_side(sides[1]), _borrow_work(works[1]))
     return expected, best_0, best_1

@@ -3,8 +3,8 @@
 *Bundles.* Infosets that hang below the same action of one bundle, have equally many actions and share
 payoff columns (private cards under the same public play) form a bundle: action by action, its members
 stand side by side, as lanes. An infoset on its own is a bundle whose actions stand side by side. Bundles
-are in depth-first order, so all that is below one is a range that can be jumped over. Bundle 0 is the
-empty sequence.
+are in breadth-first order, those below one action of a bundle (its door) next to each other. Bundle 0 is
+the empty sequence.
 
 *Units.* A row of a bundle, cut into pieces of at most 16 positions. The payoff matrix is stored as the
 dense bounding box of each pair of units that meet, equal boxes only once: in Liar's Dice a few dozen
@@ -27,11 +27,10 @@ __all__ = [
     "ACTIONS",
     "BASE",
     "BOX_FIELDS",
-    "END",
+    "DOOR0",
     "FIELDS",
     "LANE0",
     "MEMBERS",
-    "PARENT",
     "ROWS",
     "UNIT0",
     "WIDE",
@@ -41,9 +40,9 @@ __all__ = [
     "make_layout",
 ]
 
-BASE, ROWS, WIDE, MEMBERS, ACTIONS, END, PARENT, LANE0, UNIT0 = range(9)
+BASE, ROWS, WIDE, MEMBERS, ACTIONS, LANE0, UNIT0, DOOR0 = range(8)
 """Columns of `SideLayout.bundle`."""
-FIELDS = 9
+FIELDS = 8
 BOX_FIELDS = 6
 
 UNIT_SIZE = 16
@@ -53,13 +52,15 @@ MAX_FILL = 4.0
 
 @dataclass(frozen=True, eq=False)
 class SideLayout:
-    """Where the sequences of one side lie: P positions, B bundles, L lanes, U units.
+    """Where the sequences of one side lie: P positions, B bundles, L lanes, U units, D doors.
 
     position: [S] int32, position of each sequence; the empty sequence is at 0.
-    bundle: [B, 9] int32. BASE: first position; ROWS, WIDE: its shape in positions, WIDE a multiple of 4;
-        MEMBERS: infosets in it; ACTIONS: their actions; END: the bundle after its subtree; PARENT: the
-        bundle above; LANE0: its first lane; UNIT0: its first unit. With one member ROWS is 1 and the
-        lanes are the actions, otherwise ROWS is ACTIONS and the lanes are the members.
+    bundle: [B, 8] int32. BASE: first position; ROWS, WIDE: its shape in positions, WIDE a multiple of 4;
+        MEMBERS: infosets in it; ACTIONS: their actions; LANE0, UNIT0, DOOR0: its first lane, unit, door.
+        With one member ROWS is 1 and the lanes are the actions, otherwise ROWS is ACTIONS and the lanes
+        are the members. Each action is a door.
+    above: [B] int32, the parent bundle.
+    child: [D + 1] int32; the bundles behind door d are `child[d]:child[d + 1]`.
     parent: [L] int32, position of the sequence before each lane; at padding 1, which is never reached.
     n_positions: P, padding included.
     unit_position: [U + 1] int32, first position of each unit. unit_bundle: [U] int32, its bundle.
@@ -68,6 +69,8 @@ class SideLayout:
 
     position: NDArray[np.int32]
     bundle: NDArray[np.int32]
+    above: NDArray[np.int32]
+    child: NDArray[np.int32]
     parent: NDArray[np.int32]
     n_positions: int
     unit_position: NDArray[np.int32]
@@ -76,8 +79,8 @@ class SideLayout:
 
     @property
     def arrays(self) -> tuple:
-        """Return what the kernels take: (bundle, parent, unit_size)."""
-        return self.bundle, self.parent, self.unit_size
+        """Return what the kernels take: (bundle, above, child, parent, unit_size)."""
+        return self.bundle, self.above, self.child, self.parent, self.unit_size
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +144,7 @@ def make_layout(
 
 @njit(cache=True)
 def _group(start, parent, entry_start, entry_column, n_columns, merge):
-    """Return the bundles, numbered breadth-first from 1: (bundle and lane of each infoset, parent bundles)."""
+    """Return (bundle, lane of each infoset; parent, members of each bundle; bundles behind each door)."""
     n = len(parent)
     n_sequences = start[n]
     owner = np.full(n_sequences, -1, np.int32)
@@ -187,11 +190,15 @@ def _group(start, parent, entry_start, entry_column, n_columns, merge):
     leader = np.arange(n).astype(np.int32)
     group = np.empty(n, np.int32)
     stamp_now = 0
+    child_bundle = np.zeros(n_sequences + 1, np.int32)
+    n_doors = 0
     b = 0
     while b < n_bundles:
         first = members[member_start[b]] if b > 0 else -1
         n_actions = start[first + 1] - start[first] if b > 0 else 1
         for a in range(n_actions):
+            child_bundle[n_doors] = n_bundles
+            n_doors += 1
             m = 0
             if b == 0:
                 for k in range(child_start[0], child_start[1]):
@@ -253,67 +260,52 @@ def _group(start, parent, entry_start, entry_column, n_columns, merge):
         if b == 0:
             member_start[1] = 0
         b += 1
-    return bundle_of, lane_of, above[:n_bundles], members, member_start[: n_bundles + 1]
+    child_bundle[n_doors] = n_bundles
+    above, member_start, child = above[:n_bundles], member_start[: n_bundles + 1], child_bundle[: n_doors + 1]
+    return bundle_of, lane_of, above, members, member_start, child
 
 
 @njit(cache=True)
 def _lay_out(start, parent, entry_start, entry_column, n_columns, merge, unit_size):
     """Return the fields of a SideLayout."""
     n = len(parent)
-    bundle_of, lane_of, above, members, member_start = _group(
+    bundle_of, lane_of, above, members, member_start, child = _group(
         start, parent, entry_start, entry_column, n_columns, merge
     )
     n_bundles = len(above)
-    size = np.ones(n_bundles, np.int32)
-    for b in range(n_bundles - 1, 0, -1):
-        size[above[b]] += size[b]
-    # Depth-first numbers; parents come before their children already.
-    number = np.zeros(n_bundles, np.int32)
-    free = np.ones(n_bundles, np.int32)
-    for b in range(1, n_bundles):
-        number[b] = free[above[b]]
-        free[above[b]] += size[b]
-        free[b] = number[b] + 1
-
-    bundle = np.zeros((n_bundles, 9), np.int32)
-    bundle[0, 5] = n_bundles
+    bundle = np.zeros((n_bundles, FIELDS), np.int32)
+    bundle[0, ACTIONS] = 1
+    base = WIDTH
+    lanes = 0
+    units = 1
+    doors = 1
     for b in range(1, n_bundles):
         m = member_start[b + 1] - member_start[b]
         first = members[member_start[b]]
         actions = start[first + 1] - start[first]
-        row = bundle[number[b]]
-        row[1] = actions if m > 1 else 1
-        row[2] = ((m if m > 1 else actions) + WIDTH - 1) // WIDTH * WIDTH
-        row[3] = m
-        row[4] = actions
-        row[5] = number[b] + size[b]
-        row[6] = number[above[b]]
-    base = WIDTH
-    lanes = 0
-    units = 1
-    for b in range(1, n_bundles):
+        wide = ((m if m > 1 else actions) + WIDTH - 1) // WIDTH * WIDTH
+        rows = actions if m > 1 else 1
         row = bundle[b]
-        row[0] = base
-        row[7] = lanes
-        row[8] = units
-        base += row[1] * row[2]
-        lanes += row[2]
-        units += row[1] * ((row[2] + unit_size - 1) // unit_size)
+        row[BASE], row[ROWS], row[WIDE], row[MEMBERS], row[ACTIONS] = base, rows, wide, m, actions
+        row[LANE0], row[UNIT0], row[DOOR0] = lanes, units, doors
+        base += rows * wide
+        lanes += wide
+        units += rows * ((wide + unit_size - 1) // unit_size)
+        doors += actions
 
     position = np.zeros(start[n], np.int32)
     lane_parent = np.ones(lanes, np.int32)
     for i in range(n):
-        row = bundle[number[bundle_of[i]]]
-        for a in range(row[4]):
-            if row[3] > 1:
-                position[start[i] + a] = row[0] + a * row[2] + lane_of[i]
-            else:
-                position[start[i] + a] = row[0] + a
-        above_position = position[parent[i]]
-        if row[3] > 1:
-            lane_parent[row[7] + lane_of[i]] = above_position
+        row = bundle[bundle_of[i]]
+        first = position[parent[i]]
+        if row[MEMBERS] > 1:
+            lane_parent[row[LANE0] + lane_of[i]] = first
+            for a in range(row[ACTIONS]):
+                position[start[i] + a] = row[BASE] + a * row[WIDE] + lane_of[i]
         else:
-            lane_parent[row[7] : row[7] + row[4]] = above_position
+            lane_parent[row[LANE0] : row[LANE0] + row[ACTIONS]] = first
+            for a in range(row[ACTIONS]):
+                position[start[i] + a] = row[BASE] + a
 
     unit_position = np.zeros(units + 1, np.int32)
     unit_bundle = np.zeros(units, np.int32)
@@ -321,13 +313,13 @@ def _lay_out(start, parent, entry_start, entry_column, n_columns, merge, unit_si
     u = 1
     for b in range(1, n_bundles):
         row = bundle[b]
-        for a in range(row[1]):
-            for piece in range(0, row[2], unit_size):
-                unit_position[u] = row[0] + a * row[2] + piece
+        for a in range(row[ROWS]):
+            for piece in range(0, row[WIDE], unit_size):
+                unit_position[u] = row[BASE] + a * row[WIDE] + piece
                 unit_bundle[u] = b
                 u += 1
     # Boxes may read and write a little beyond the last position.
-    return position, bundle, lane_parent, base + 16, unit_position, unit_bundle, unit_size
+    return position, bundle, above, child, lane_parent, base + 16, unit_position, unit_bundle, unit_size
 
 
 @njit(cache=True)

@@ -29,13 +29,16 @@ class Play:
         self._slots = tuple(plex.slot[1:] for plex in form.sides)
 
     def work(self) -> tuple[tuple, tuple]:
-        """Return fresh scratch for each side: (plan, reach, value, marked)."""
+        """Return fresh scratch for each side: (plan, reach, value, marked, queue, units, doors)."""
         a, b = (
             (
                 np.zeros(side.n_positions),
                 np.empty(int(side.bundle[:, kernels.WIDE].max())),
                 np.zeros(side.n_positions),
                 np.zeros(len(side.bundle), np.uint8),
+                np.empty(len(side.bundle) + 1, np.int32),
+                np.empty(len(side.unit_bundle) + 1, np.int32),
+                np.empty(int(side.bundle[:, kernels.ACTIONS].max()) + 1, np.int32),
             )
             for side in self.form.layout.sides
         )
