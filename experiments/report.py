@@ -231,7 +231,7 @@ def write_report(folders: Sequence[Path], output: Path) -> list[Path]:
     parts = [
         "# Results\n",
         "Exploitability is NashConv / 2 in payoffs, exact, of the policy in which both players were refined "
-        "and spliced; in brackets its ratio to the blueprint's, with a 95 % bootstrap interval over seeds where "
+        "and spliced; in brackets its ratio to the blueprint's, with a 95 % bootstrap interval over seeds if "
         "it is wider than 0.005. Methods, modes and fields are those of `gs2.presets`, `gs2.refine` and "
         "`gs2.config`. Time limits are per infoset; a search ends sooner when its subgame is solved.\n",
     ]
