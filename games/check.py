@@ -31,7 +31,7 @@ TEXTS_PER_LEVEL = 40
 class CheckReport:
     """What a check saw.
 
-    complete: whether every history of the game was visited.
+    complete: whether every history from the game's root on was visited.
     histories, terminals: how many were visited.
     infosets: per player, how many infosets were seen at which that player decides.
     """
@@ -64,24 +64,29 @@ class _Seen:
 
 
 def check_game(
-    game: Game, rng: np.random.Generator, *, max_width: int = 2000, max_depth: int = 10_000
+    game: Game,
+    rng: np.random.Generator,
+    *,
+    roots: NDArray | None = None,
+    max_width: int = 2000,
+    max_depth: int = 10_000,
 ) -> CheckReport:
     """Return what was checked; raise GameError that names the function and the rule if the game breaks one.
 
     rng: chooses the histories to follow and the orders in which batches are tried.
+    roots: [r] different histories at which nobody has acted yet, such as sampled deals, for a game whose root
+        cannot list them; by default the root.
     max_width: histories kept of each level; a level with more is thinned at random.
     max_depth: levels after which a game is taken never to end.
     """
     _check_description(game)
     seen = _Seen.nothing(game.num_players)
-    states = game.root()
-    _require(
-        game, isinstance(states, np.ndarray) and len(states) == 1, "root", "must return a batch of one state"
-    )
-    sequences = np.zeros((1, game.num_players), object)
-    sequences[:] = b""
+    states = game.root() if roots is None else roots
+    one = isinstance(states, np.ndarray) and len(states) == 1
+    _require(game, one or roots is not None, "root", "must return a batch of one state")
+    sequences = np.full((len(states), game.num_players), b"", object)
     histories = terminals = 0
-    complete = True
+    complete = roots is None
     for _ in range(max_depth):
         acting = _check_player(game, states)
         histories += len(states)
@@ -329,7 +334,9 @@ def _check_words(
 
 
 def _as_bytes(values: NDArray) -> NDArray[np.uint8]:
-    """Return rows of anything as rows of bytes, [n, bytes a row]."""
+    """Return rows of anything as rows of bytes, [n, bytes a row], padding left out."""
+    if values.dtype.names:
+        return np.concatenate([_as_bytes(values[name]) for name in values.dtype.names], axis=1)
     packed = np.ascontiguousarray(values)
     return (
         packed.view(np.uint8).reshape(len(packed), -1)
@@ -339,5 +346,9 @@ def _as_bytes(values: NDArray) -> NDArray[np.uint8]:
 
 
 def _same(ours: NDArray, others: NDArray) -> bool:
-    """Return whether two arrays of any dtype hold the same bytes."""
-    return ours.shape == others.shape and ours.dtype == others.dtype and ours.tobytes() == others.tobytes()
+    """Return whether two arrays of any dtype hold the same values, bit for bit; padding does not count."""
+    if ours.shape != others.shape or ours.dtype != others.dtype:
+        return False
+    if ours.dtype.names:
+        return all(_same(ours[name], others[name]) for name in ours.dtype.names)
+    return ours.tobytes() == others.tobytes()

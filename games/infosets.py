@@ -23,11 +23,10 @@ def normal_text(text: str) -> str:
     return " ".join(spaced.lower().split())
 
 
-def infoset_at(game: Game, state: np.ndarray, player: int) -> Infoset:
-    """Return what `player` knows at one history, a batch of one or a single row."""
-    batch = np.atleast_1d(state) if state.dtype.names else state
-    words = game.infoset_key(batch, player)[0]
-    return Infoset(player, tuple(int(word) for word in words), game.infoset_text(batch[0], player))
+def infoset_at(game: Game, states: np.ndarray, player: int) -> Infoset:
+    """Return what `player` knows at one history, given as a batch of one."""
+    words = game.infoset_key(states, player)[0]
+    return Infoset(player, tuple(int(word) for word in words), game.infoset_text(states[0], player))
 
 
 def decision_infosets(

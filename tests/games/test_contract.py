@@ -36,7 +36,7 @@ LARGE = (
     "liars_dice(dice=2,sides=6)",
     "liars_dice(dice=5,sides=6)",
     "goofspiel(cards=8,turns=4,points_order=descending)",
-    "goofspiel(cards=13,turns=13)",
+    "goofspiel(cards=10,turns=8)",
     *PRESETS,
 )
 
@@ -54,6 +54,15 @@ def test_large_games_keep_the_contract_at_random_histories(name: str) -> None:
     report = check_game(load_game(name), np.random.default_rng(1), max_width=120)
     assert not report.complete
     assert report.terminals > 0
+
+
+def test_a_game_can_be_checked_from_given_roots() -> None:
+    game = KuhnPoker()
+    root = game.root()
+    deals = game.step(root, np.zeros(3, np.int64), np.arange(3))
+    report = check_game(game, np.random.default_rng(0), roots=deals)
+    assert not report.complete
+    assert report.terminals == 30
 
 
 def test_every_registered_game_is_among_them() -> None:
