@@ -204,9 +204,8 @@ def _rows(cells: list[Cell], commit: str, workers: int, stop: Callable[[], bool]
         return
     waiting = iter(cells)
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        running = {
-            pool.submit(run_cell, cell, commit) for cell, _ in zip(waiting, range(workers), strict=False)
-        }
+        first = [cell for _, cell in zip(range(workers), waiting, strict=False)]
+        running = {pool.submit(run_cell, cell, commit) for cell in first}
         while running:
             finished, running = wait(running, return_when=FIRST_COMPLETED)
             for future in finished:

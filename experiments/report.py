@@ -216,7 +216,7 @@ def _panels(summaries: Sequence[Summary], path: Path, draw) -> None:
     for axis in list(axes.flat)[len(games) :]:
         axis.set_visible(False)
     figure.legend(
-        list(handles.values()), list(handles), loc="outside lower center", ncols=6, fontsize="small"
+        list(handles.values()), list(handles), loc="outside lower center", ncols=2 * columns, fontsize="small"
     )
     figure.savefig(path, dpi=130)
     pyplot.close(figure)
