@@ -12,7 +12,7 @@ from gs2.presets import preset
 
 __all__ = ["BLUEPRINTS", "GRIDS", "Cell", "Grid", "GridError", "grid"]
 
-BLUEPRINTS = ("cfr:10", "cfr:100", "cfr:1000", "noise:0.25", "dmc:20000")
+BLUEPRINTS = ("cfr:10", "cfr:100", "cfr:1000", "noise:0.25", "dmc:100000")
 """Blueprints of the experiment: plain CFR, a near-equilibrium with noise, and Monte-Carlo returns."""
 
 
@@ -90,7 +90,7 @@ class Grid:
                 for mode, blueprint, method, (limit, iterations) in itertools.product(
                     self.modes, self.blueprints, self.methods, limits or [(None, None)]
                 ):
-                    if seed == 0 or sample is not None or is_random(method):
+                    if seed == 0 or sample is not None or is_random(method) or blueprint.startswith("dmc"):
                         yield Cell(game, blueprint, method, mode, limit, iterations, sample, seed)
 
     def to_json(self) -> dict[str, Any]:

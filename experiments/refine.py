@@ -105,14 +105,15 @@ def _prepared(game: str) -> tuple[SearchContext, SequenceForm]:
 @lru_cache(maxsize=8)
 def _blueprint(game: str, spec: str, seed: int) -> NDArray[np.float64]:
     context, form = _prepared(game)
-    return policy_from_spec(spec, context.game, context.tree, form)
+    return policy_from_spec(spec, context.game, context.tree, form, seed=seed)
 
 
 def run_cell(cell: Cell, commit: str = "") -> Row:
     """Return the result of one cell; repeatable to the bit where iterations, not time, are the limit."""
     began = time.perf_counter()
     context, form = _prepared(cell.game)
-    policy = _blueprint(cell.game, cell.blueprint, cell.seed)
+    drawn = cell.blueprint.startswith("dmc")
+    policy = _blueprint(cell.game, cell.blueprint, cell.seed if drawn else 0)
     config = method_config(cell.method, cell.limit, cell.iterations)
     refined = policy.copy()
     searches = []

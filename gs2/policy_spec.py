@@ -13,12 +13,14 @@ from cfr.solver import solve
 from cfr.tree import FlatTree
 from cfr.variants import VARIANTS
 from games.game import Game
+from gs2.monte_carlo import monte_carlo_q, soft_policy
 
-__all__ = ["POLICY_SPEC_HELP", "PolicySpecError", "policy_from_spec"]
+__all__ = ["PolicySpecError", "policy_from_spec"]
 
-POLICY_SPEC_HELP = "uniform, VARIANT:ITERATIONS (such as cfr:100), noise:EPSILON, or a file of gs2 blueprint"
 NOISE_BASE_ITERATIONS = 2_000
 """DCFR iterations behind `noise`: exploitability below 1e-3 of the payoff range on all research games."""
+SOFTNESS = 0.02
+"""Temperature of `dmc`, as a share of the payoff range: near-best actions stay in play."""
 
 
 class PolicySpecError(ValueError):
@@ -26,21 +28,28 @@ class PolicySpecError(ValueError):
 
 
 def policy_from_spec(
-    spec: str, game: Game, tree: FlatTree, form: SequenceForm | None = None
+    spec: str, game: Game, tree: FlatTree, form: SequenceForm | None = None, *, seed: int = 0
 ) -> NDArray[np.float64]:
     """Return the strategy that `spec` names on the slots of the game's tree, [n_slots] float64.
 
     spec: `uniform`; `cfr:100`, the average policy of that many iterations of a CFR variant; `noise:0.25`,
-        a near-equilibrium mixed with 25 % of uniform play at every infoset; or a policy file.
+        a near-equilibrium mixed with 25 % of uniform play at every infoset; `dmc:20000`, a soft choice by
+        action values of that many games of Monte-Carlo self-play; or a policy file.
+    seed: of `dmc`.
     Raises PolicySpecError if it is none of these, PolicyError if the file is another game's.
     """
     word, colon, amount = spec.partition(":")
     word = word.strip().lower()
     if word == "uniform" and not colon:
         return uniform_policy(tree)
-    if colon and word in VARIANTS:
+    if colon and (word in VARIANTS or word == "dmc"):
         if not amount.strip().isdigit() or int(amount) < 1:
-            raise PolicySpecError(f"{word}: iterations must be an integer of at least 1; got {amount!r}")
+            what = "games" if word == "dmc" else "iterations"
+            raise PolicySpecError(f"{word}: {what} must be an integer of at least 1; got {amount!r}")
+        if word == "dmc":
+            low, high = game.payoff_range
+            q = monte_carlo_q(tree, int(amount), np.random.default_rng(seed))
+            return soft_policy(tree, q, SOFTNESS * (high - low))
         return solve(form or sequence_form(tree), variant=word, iterations=int(amount)).policy
     if colon and word == "noise":
         try:
@@ -54,6 +63,6 @@ def policy_from_spec(
     if Path(spec).is_file():
         return load_policy(spec, game.name).on(tree)
     raise PolicySpecError(
-        f"blueprint must be uniform, noise:EPSILON, VARIANT:ITERATIONS with one of {', '.join(VARIANTS)}, "
-        f"or a file; got {spec!r}, and there is no such file"
+        "blueprint must be uniform, noise:EPSILON, dmc:GAMES, VARIANT:ITERATIONS with one of "
+        f"{', '.join(VARIANTS)}, or a file; got {spec!r}, and there is no such file"
     )
