@@ -100,7 +100,8 @@ class Match:
     log: keep all events in `events` (else only the count).
 
     state: [1] STATE, the round in play. Before play, `hands` has the cards.
-    events: what happened so far, `Event`s. transfers: tribute and return cards of this round, in order.
+    events: what happened so far. tributes, returns: cards exchanged before this round.
+    start: how the match was set up, besides seed and rules: levels, owner, number of deals given, first.
     """
 
     def __init__(
@@ -117,6 +118,12 @@ class Match:
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 1 << 64:
             raise GameError(f"guandan: a seed is an integer in [0, 2^64); got {seed!r}")
         self.seed = int(seed)
+        self.start = {
+            "levels": [RANKS[as_level(level)] for level in levels],
+            "owner": owner,
+            "given": 0 if deals is None else len(deals),
+            "first": first,
+        }
         self._matches = Matches(
             np.array([seed], np.uint64),
             rules=rules,
