@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,14 +11,13 @@ from games.infosets import find_infoset, infoset_at, normal_text, unknown_infose
 __all__ = ["TwoPlayerGame"]
 
 
-class TwoPlayerGame:
+class TwoPlayerGame(Game):
     """Defaults for the parts of `Game` that are the same in every small two-player game.
 
     A subclass gives `name`, `payoff_range` and the batched functions. It may give `history_in` as well,
     which spares `parse_infoset` a search over the whole tree.
     """
 
-    name: str
     num_players: int = 2
     teams: tuple[int, ...] = (0, 1)
     key_width: int = 1
@@ -34,42 +31,40 @@ class TwoPlayerGame:
 
         Raises GameError with near matches if there is none.
         """
-        game = cast(Game, self)
         history = self.history_in(normal_text(text))
         if history is NotImplemented:
-            return find_infoset(game, text)
+            return find_infoset(self, text)
         if history is not None:
             player = int(normal_text(text)[1])
-            infoset = infoset_at(game, history, player)
+            infoset = infoset_at(self, history, player)
             if normal_text(infoset.text) == normal_text(text):
                 return infoset
-        raise unknown_infoset(game, text)
+        raise unknown_infoset(self, text)
 
     def history_in(self, text: str) -> NDArray | None:
         """Return one history (a batch of one) of the infoset that the normalised text names, if it does.
 
         Whatever comes back is written out and compared with the text again, so a reader may be lenient.
+        NotImplemented, the default, says that this game has no reader.
         """
         return NotImplemented
 
     def played(self, states: NDArray, words: list[str]) -> NDArray | None:
         """Return the history after the actions whose texts are `words`, or None if one is not legal."""
-        game = cast(Game, self)
         for word in words:
-            actions = game.actions(states).values
-            texts = [normal_text(game.action_text(states[0], action)) for action in actions]
+            actions = self.actions(states).values
+            texts = [normal_text(self.action_text(states[0], action)) for action in actions]
             if normal_text(word) not in texts:
                 return None
             chosen = texts.index(normal_text(word))
-            states = game.step(states, np.zeros(1, np.int64), actions[chosen : chosen + 1])
+            states = self.step(states, np.zeros(1, np.int64), actions[chosen : chosen + 1])
         return states
 
     def forced(self, states: NDArray, *outcomes: int) -> NDArray:
         """Return the history after these actions or chance outcomes, each checked to be legal."""
-        game = cast(Game, self)
         for outcome in outcomes:
-            actions = game.actions(states).values
+            actions = self.actions(states).values
             if outcome not in actions:
                 raise GameError(f"{self.name}: an action must be legal here, one of {actions}; got {outcome}")
-            states = game.step(states, np.zeros(1, np.int64), np.array([outcome], actions.dtype))
+            states = self.step(states, np.zeros(1, np.int64), np.array([outcome], actions.dtype))
         return states

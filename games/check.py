@@ -122,7 +122,13 @@ def _require(game: Game, holds: bool, function: str, rule: str, received: object
 
 def _check_description(game: Game) -> None:
     contract = [*Game.__annotations__, *(name for name in vars(Game) if not name.startswith("_"))]
-    missing = [name for name in contract if not hasattr(game, name)]
+    inherited = vars(Game)  # a subclass of Game that leaves a function out has the empty one
+    missing = [
+        name
+        for name in contract
+        if not hasattr(game, name)
+        or (name in inherited and getattr(type(game), name, None) is inherited[name])
+    ]
     if missing:
         kind = type(game).__name__
         raise GameError(

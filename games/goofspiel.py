@@ -82,6 +82,7 @@ class Goofspiel(TwoPlayerGame):
     ) -> None:
         given = (cards, turns, points_order, returns)
         values = {p.name: p.check("goofspiel", v) for p, v in zip(self.parameters, given, strict=True)}
+        cards, turns, points_order, returns = values.values()
         self.name = canonical_name("goofspiel", self.parameters, values)
         if turns > cards:
             raise GameError(f"goofspiel: turns must be at most cards, {cards}; got {turns}")

@@ -134,11 +134,11 @@ class LeducPoker(TwoPlayerGame):
     ) -> None:
         given = (ranks, suits, raise_sizes, raise_caps, suit_isomorphism)
         values = {p.name: p.check("leduc_poker", v) for p, v in zip(self.parameters, given, strict=True)}
+        ranks, suits, self.raise_sizes, self.raise_caps, suit_isomorphism = values.values()
         self.name = canonical_name("leduc_poker", self.parameters, values)
         if ranks * suits < 3:
             raise GameError(f"leduc_poker: ranks times suits must be at least 3; got {ranks} times {suits}")
         self.ranks, self.suits, self.suit_isomorphism = ranks, suits, suit_isomorphism
-        self.raise_sizes, self.raise_caps = values["raise_sizes"], values["raise_caps"]
 
         tree = PublicTree(self.raise_sizes, self.raise_caps)
         child = np.array(tree.child)

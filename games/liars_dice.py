@@ -57,6 +57,7 @@ class LiarsDice(TwoPlayerGame):
     ) -> None:
         given = (dice, sides, wild, bidding)
         values = {p.name: p.check("liars_dice", v) for p, v in zip(self.parameters, given, strict=True)}
+        dice, sides, wild, bidding = values.values()
         self.name = canonical_name("liars_dice", self.parameters, values)
         self.dice, self.sides, self.wild, self.bidding = dice, sides, wild, bidding
         self.num_bids = 2 * dice * sides

@@ -8,7 +8,17 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from games import CHANCE, PRESETS, TERMINAL, GameError, Ragged, check_game, game_specs, load_game
+from games import (
+    CHANCE,
+    PRESETS,
+    TERMINAL,
+    GameError,
+    Ragged,
+    TwoPlayerGame,
+    check_game,
+    game_specs,
+    load_game,
+)
 from games.kuhn_poker import BETTING, LINES, KuhnPoker
 
 SMALL = (
@@ -176,3 +186,15 @@ def test_check_game_catches_a_game_that_never_ends() -> None:
 def test_check_game_names_a_missing_function() -> None:
     with pytest.raises(GameError, match="it lacks name, num_players"):
         check_game(object(), np.random.default_rng(0))  # type: ignore[arg-type]
+
+
+def test_check_game_names_a_function_left_out_of_a_subclass() -> None:
+    class Unfinished(TwoPlayerGame):
+        name = "unfinished"
+        payoff_range = (0.0, 0.0)
+
+        def root(self):
+            return np.zeros(1, np.int64)
+
+    with pytest.raises(GameError, match="it lacks player, actions, chance_probs, step, returns"):
+        check_game(Unfinished(), np.random.default_rng(0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 
 import numpy as np
@@ -85,6 +86,14 @@ def test_without_openspiel_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "pyspiel", None)
     with pytest.raises(GameError, match=r"gs2\[openspiel\]"):
         load_game("openspiel:leduc_poker")
+
+
+def test_a_game_can_be_sent_to_workers() -> None:
+    game = load_game("openspiel:leduc_poker")
+    sent = pickle.loads(pickle.dumps(game))
+    assert sent.name == game.name
+    assert sizes(sent) == sizes(game)
+    assert sent.action_text(sent.root()[0], np.int64(0)) == game.action_text(game.root()[0], np.int64(0))
 
 
 def test_unknown_infosets_come_with_near_matches() -> None:
