@@ -22,7 +22,7 @@ from torch.nn import functional as F
 from blueprint.config import NetworkConfig, TrainConfig
 from blueprint.features import encode_actions, encode_hidden, encode_states
 from blueprint.network import OUTCOMES, Critic, QNetwork
-from blueprint.selfplay import Decisions, Record, choose_soft, join
+from blueprint.selfplay import Decisions, Record, Scratch, choose_soft, join
 
 __all__ = ["Learner", "NetworkChooser", "Samples", "lambda_returns"]
 
@@ -90,15 +90,17 @@ class NetworkChooser:
         self.network.load_state_dict(network.state_dict())
         self.temperature, self.epsilon = temperature, epsilon
         self.rng, self.device, self.dtype = rng, device, dtype
+        self.scratch = Scratch()
 
     def values(self, decisions: Decisions) -> NDArray[np.float32]:
         """Return the advantage of each action, [m] float32."""
+        x, a = decisions.encode(self.scratch)
         with torch.inference_mode():
-            h = self.network.states(tensor(decisions.state_features, self.device, self.dtype))
+            h = self.network.states(tensor(x, self.device, self.dtype))
             rows = np.repeat(np.arange(len(decisions.rows)), np.diff(decisions.offsets))
             out = self.network.advantages(
                 h,
-                tensor(decisions.action_features, self.device, self.dtype),
+                tensor(a, self.device, self.dtype),
                 torch.from_numpy(rows).to(self.device),
             )
         return out.float().cpu().numpy()

@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from blueprint.hands import BITS5, _lanes, _naturals, _rank_byte
 from games.guandan.cards import (
     ACTION,
     BOMB,
@@ -30,7 +31,7 @@ from games.guandan.cards import (
     TWO_TRIPS,
 )
 from games.guandan.combos import ORDER
-from games.guandan.packed import BITS5, COUNT, RANK_AT, _split, _suit_lanes
+from games.guandan.packed import COUNT, RANK_AT
 from games.guandan.state import (
     BEAT,
     CAP,
@@ -143,16 +144,6 @@ A_SINGLES, A_PAIRS, A_TRIPS, A_BOMBS = _A["singles"], _A["pairs"], _A["trips"], 
 A_STRAIGHTS, A_FLUSHES, A_HIGHER = _A["straights"], _A["flushes"], _A["higher"]
 DECK_LO = 0x00AAAAAAAAAAAAAA
 DECK_HI = 0x000AAAAAAAAAAAAA
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _rank_byte(lo, hi, r):
-    """The byte of copies by suit of rank code r (jokers included)."""
-    if r < 7:
-        return lo >> 8 * r & 255
-    if r < 13:
-        return hi >> 8 * (r - 7) & 255
-    return hi >> 48 & 3 if r == 13 else hi >> 50 & 3
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -326,7 +317,7 @@ def _encode_action(lo, hi, left, level, unseen_lo, unseen_hi, head, a_lo, a_hi, 
     lo -= a_lo
     hi -= a_hi
     left -= size
-    wild = _split(lo, hi, level, ranks)
+    wild = _naturals(lo, hi, level, ranks)
     singles, pairs, trips, bombs = 0, 0, 0, 0
     for r in range(13):
         byte = ranks[r]
@@ -353,7 +344,7 @@ def _encode_action(lo, hi, left, level, unseen_lo, unseen_hi, head, a_lo, a_hi, 
     _thermometer(row, A_TRIPS, trips, 5)
     _thermometer(row, A_BOMBS, bombs, 4)
     if left >= 5:
-        lanes = _suit_lanes(ranks)
+        lanes = _lanes(ranks)
         every = (lanes | lanes >> 16 | lanes >> 32 | lanes >> 48) & 0x3FFF
         _thermometer(row, A_STRAIGHTS, _windows(every), 4)
         flushes = 0

@@ -1,13 +1,13 @@
 """Self-play in lockstep: many rounds advance together, and every decision with a choice is recorded.
 
-One step lists the legal moves of all running rounds, encodes those with a choice, asks the chooser for one
-action each, records and plays. Python runs a few calls a step; everything per round happens in kernels that
+One step lists the legal moves of all running rounds, asks the choosers for one action each where there is a
+choice, records and plays. Python runs a few calls a step; everything per round happens in kernels that
 release the GIL, so that two threads with half of the rounds each keep two cores busy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,17 +25,16 @@ from games.guandan.moves import RESERVE
 from games.guandan.playout import _legal_states
 from games.guandan.state import PLAYER, STATE, _play, views
 
-__all__ = ["Decisions", "Record", "Scratch", "choose_soft", "play_rounds"]
+__all__ = ["Chooser", "Decisions", "Record", "Scratch", "choose_soft", "join", "play_rounds"]
 
 
 @dataclass(frozen=True)
 class Decisions:
-    """The decisions of one step that have a choice, encoded.
+    """The decisions of one step that have a choice.
 
     states: [all] STATE, every running or finished round of the batch.
     rows: [n] int64, rounds in which somebody has a choice. seats: [n] int64, who.
     offsets: [n + 1] int64, and actions [m] ACTION: legal moves of decision j are offsets[j]:offsets[j + 1].
-    state_features: [n, STATE_WIDTH] uint8; action_features: [m, ACTION_WIDTH] uint8.
     """
 
     states: NDArray
@@ -43,8 +42,28 @@ class Decisions:
     seats: NDArray[np.int64]
     offsets: NDArray[np.int64]
     actions: NDArray
-    state_features: NDArray[np.uint8]
-    action_features: NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        """Return the number of decisions."""
+        return len(self.rows)
+
+    def encode(self, scratch: Scratch) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        """Return features of the states and of the actions, in buffers that the next call overwrites."""
+        x, a = scratch.features(len(self.rows), len(self.actions))
+        words, bytes_ = views(self.states)
+        _encode_states(words, bytes_, self.rows, self.seats, x)
+        moves = self.actions.view(np.int64).reshape(-1, 3)
+        _encode_actions(words, bytes_, self.rows, self.seats, self.offsets, moves, a)
+        return x, a
+
+    def where(self, mask: NDArray[np.bool_]) -> Decisions:
+        """Return the decisions at which `mask` [n] holds."""
+        counts = np.diff(self.offsets)
+        offsets = np.zeros(int(mask.sum()) + 1, np.int64)
+        np.cumsum(counts[mask], out=offsets[1:])
+        return Decisions(
+            self.states, self.rows[mask], self.seats[mask], offsets, self.actions[np.repeat(mask, counts)]
+        )
 
 
 @dataclass(frozen=True)
@@ -97,7 +116,7 @@ def _list_moves(words, bytes_, begin, out, counts):
 
 
 @njit(cache=True, nogil=True)
-def _play_forced(words, bytes_, moves, counts, rows, seats, offsets, chosen):
+def _play_forced(words, bytes_, moves, counts, rows, seats, offsets):
     """Play the only move where there is one; compact the others' moves to the front of `moves`.
 
     Returns (decisions with a choice, their moves, forced moves played).
@@ -125,15 +144,16 @@ def _play_forced(words, bytes_, moves, counts, rows, seats, offsets, chosen):
 
 
 @njit(cache=True, nogil=True)
-def _play_chosen(words, bytes_, rows, offsets, moves, choice, log_words, log_actions, log_round, at, base):
-    """Record and play the chosen move of each decision."""
+def _play_chosen(words, bytes_, rows, offsets, moves, choice, record, log_words, log_actions, log_round):
+    """Play the chosen move of each decision, with a record of it."""
     for j in range(len(rows)):
         i, k = rows[j], offsets[j] + choice[j]
-        for w in range(words.shape[1]):
-            log_words[at + j, w] = words[i, w]
-        for w in range(3):
-            log_actions[at + j, w] = moves[k, w]
-        log_round[at + j] = base + i
+        if record:
+            for w in range(words.shape[1]):
+                log_words[j, w] = words[i, w]
+            for w in range(3):
+                log_actions[j, w] = moves[k, w]
+            log_round[j] = i
         _play(words, bytes_, i, moves[k, 0] & 0xFFFFFF, moves[k, 1], moves[k, 2])
 
 
@@ -178,15 +198,17 @@ def choose_soft(
 
 
 Chooser = Callable[[Decisions], NDArray[np.int64]]
+"""Answers decisions with one action each, as an index within its row."""
 
 
-def play_rounds(states: NDArray, choose: Chooser, scratch: Scratch | None = None, record: bool = True) -> Record:
-    """Return the record of playing every round to its end, with one chooser for all seats.
+def play_rounds(
+    states: NDArray, choosers: Sequence[Chooser], scratch: Scratch, *, record: bool = True
+) -> Record:
+    """Return the record of playing every round to its end.
 
-    states: [n] STATE, played in place. choose: from Decisions to the index of one action within each row.
+    states: [n] STATE, played in place. choosers: one for all seats, or one per side (0: seats 0 and 2).
     record: False leaves `states` and `actions` of the record empty.
     """
-    scratch = Scratch() if scratch is None else scratch
     n = len(states)
     words, bytes_ = views(states)
     logs: list[tuple[NDArray, NDArray, NDArray]] = []
@@ -198,22 +220,28 @@ def play_rounds(states: NDArray, choose: Chooser, scratch: Scratch | None = None
         moves, m = _moves(words, bytes_, counts, scratch)
         if m == 0:
             break
-        k, m, forced = _play_forced(words, bytes_, moves, counts, rows, seats, offsets, offsets)
+        k, m, forced = _play_forced(words, bytes_, moves, counts, rows, seats, offsets)
         steps += k + forced
         if k == 0:
             continue
-        r, s, o = rows[:k], seats[:k], offsets[: k + 1]
-        x, a = scratch.features(k, m)
-        _encode_states(words, bytes_, r, s, x)
-        _encode_actions(words, bytes_, r, s, o, moves, a)
-        choice = choose(Decisions(states, r, s, o, moves[:m].view(ACTION)[:, 0], x, a))
-        size = k if record else 0
-        log = (np.empty(size, STATE), np.empty((size, 3), np.int64), np.empty(size, np.int64))
-        if record:
-            _play_chosen(words, bytes_, r, o, moves, choice, views(log[0])[0], log[1], log[2], 0, 0)
-            logs.append(log)
+        decisions = Decisions(
+            states, rows[:k], seats[:k], offsets[: k + 1], moves[:m].view(ACTION)[:, 0]
+        )
+        if len(choosers) == 1:
+            choice = choosers[0](decisions)
         else:
-            _play_picked(words, bytes_, r, o, moves, choice)
+            choice = np.empty(k, np.int64)
+            for side in (0, 1):
+                mask = decisions.seats & 1 == side
+                if mask.any():
+                    choice[mask] = choosers[side](decisions.where(mask))
+        size = k if record else 1
+        log = (np.empty(size, STATE), np.empty((size, 3), np.int64), np.empty(size, np.int64))
+        _play_chosen(
+            words, bytes_, decisions.rows, decisions.offsets, moves, choice, record, views(log[0])[0], *log[1:]
+        )
+        if record:
+            logs.append(log)
     if not logs:
         logs.append((np.empty(0, STATE), np.empty((0, 3), np.int64), np.empty(0, np.int64)))
     return Record(
@@ -223,13 +251,6 @@ def play_rounds(states: NDArray, choose: Chooser, scratch: Scratch | None = None
         states,
         steps,
     )
-
-
-@njit(cache=True, nogil=True)
-def _play_picked(words, bytes_, rows, offsets, moves, choice):
-    for j in range(len(rows)):
-        i, k = rows[j], offsets[j] + choice[j]
-        _play(words, bytes_, i, moves[k, 0] & 0xFFFFFF, moves[k, 1], moves[k, 2])
 
 
 def _moves(words, bytes_, counts: NDArray, scratch: Scratch) -> tuple[NDArray, int]:

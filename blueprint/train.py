@@ -69,7 +69,7 @@ class Trainer:
         choosers = [self._chooser(rng) for rng in rngs]
 
         def play(k: int) -> Record:
-            return play_rounds(np.ascontiguousarray(parts[k]), choosers[k], self.scratch[k])
+            return play_rounds(np.ascontiguousarray(parts[k]), [choosers[k]], self.scratch[k])
 
         if self.threads == 1:
             learned = self._learn()

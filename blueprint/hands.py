@@ -1,0 +1,58 @@
+"""Packed hands taken apart inside kernels (see `games.guandan.cards` for the packing)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from games.guandan.packed import COUNT
+
+__all__ = ["BITS5"]
+
+BITS5 = np.array([bin(i).count("1") for i in range(32)], np.int64)
+"""[32] int64, number of set bits."""
+SUITS_OF = np.array(
+    [sum(1 << 16 * s for s in range(4) if byte >> 2 * s & 3) for byte in range(256)], np.int64
+)
+"""[256] int64, bit 16 * suit for each suit that a rank's byte holds."""
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _rank_byte(lo, hi, r):
+    """The byte of copies by suit of rank code r (jokers included)."""
+    if r < 7:
+        return lo >> 8 * r & 255
+    if r < 13:
+        return hi >> 8 * (r - 7) & 255
+    return hi >> 48 & 3 if r == 13 else hi >> 50 & 3
+
+
+@njit(cache=True, nogil=True)
+def _naturals(lo, hi, level, ranks):
+    """Write the bytes of the natural cards of each rank code into `ranks` [15]; return the wild cards."""
+    for r in range(15):
+        ranks[r] = _rank_byte(lo, hi, r)
+    wild = ranks[level] & 3
+    ranks[level] -= wild
+    return wild
+
+
+@njit(cache=True, nogil=True)
+def _counts(lo, hi, level, counts):
+    """Write the number of natural cards of each rank code into `counts` [15]; return the wild cards."""
+    wild = _naturals(lo, hi, level, counts)
+    for r in range(15):
+        counts[r] = COUNT[counts[r]]
+    return wild
+
+
+@njit(cache=True, nogil=True)
+def _lanes(ranks):
+    """Four lanes of 16 bits, one a suit: bit p says that the card at sequence place p is held.
+
+    Place 0 is the low ace, 1..13 are 2..A.
+    """
+    lanes = SUITS_OF[ranks[12]]
+    for r in range(13):
+        lanes |= SUITS_OF[ranks[r]] << r + 1
+    return lanes
