@@ -35,15 +35,21 @@ from games.guandan.cards import (
 )
 from games.guandan.combos import _CLASS, BOMB_CLASS, ORDER, _strength
 from games.guandan.packed import (
+    AT_LEVEL,
     BITS5,
-    COUNT,
+    HELD,
     RANK_AT,
     RANK_HI,
     RANK_LO,
-    _flush_windows,
+    RUNS,
+    SEQUENCE,
+    SUIT_LANES,
+    TAKE,
+    VALUE,
+    VALUED,
+    WILD,
+    WINDOWS,
     _head,
-    _split,
-    _suit_lanes,
 )
 
 
@@ -66,118 +72,118 @@ WINDOW_VALUE = np.array([0, 0, 0, 1, 6, 36], np.int64)
 
 
 @njit(cache=True)
-def _suit_values(ranks, wild, value):
-    """Write what each card is worth to straight flushes into `value` [4 suits, 14 places].
-
-    Returns False, and writes nothing, if no straight flush can be made.
-    """
-    lanes = _suit_lanes(ranks)
-    windows = _flush_windows(lanes, wild)
-    if windows == 0:
-        return False
-    value[:] = 0
+def _suit_values(hand):
+    """Write what each card is worth to straight flushes at VALUE + 16 * suit + place, once a hand."""
+    if hand[VALUED]:
+        return
+    hand[VALUED] = 1
+    lanes, windows = hand[SUIT_LANES], hand[WINDOWS]
     for suit in range(4):
+        base = VALUE + 16 * suit
+        for place in range(14):
+            hand[base + place] = 0
+        if windows >> 16 * suit & 0x3FF == 0:
+            continue
         for start in range(10):
             if windows >> 16 * suit + start & 1:
                 worth = WINDOW_VALUE[BITS5[lanes >> 16 * suit + start & 31]]
                 for j in range(5):
-                    value[suit, start + j] += worth
-        value[suit, 13] += value[suit, 0]
-        value[suit, 0] = value[suit, 13]
-    return True
+                    hand[base + start + j] += worth
+        hand[base + 13] += hand[base]
+        hand[base] = hand[base + 13]
 
 
 @njit(cache=True)
-def _prepare(ranks, wild, value, take):
-    """Write the cheapest k cards of each rank, as bytes, into `take` [15, 9]."""
-    alive = _suit_values(ranks, wild, value)
-    for r in range(15):
-        byte = ranks[r]
-        for k in range(COUNT[byte] + 1):
-            take[r, k] = SPARE_FIRST[byte, k]
-        if not alive or r > 12 or COUNT[byte] < 2:
-            continue
-        # spares are free; then repeatedly the least valuable suit that is left
-        k = 0
-        rest = byte
+def _order_rank(r, hand):
+    """Write the k least needed natural cards of rank r, as a byte, at TAKE + 9 * r + k for every k."""
+    _suit_values(hand)
+    base = TAKE + 9 * r
+    hand[base] = 0
+    # spares are free; then repeatedly the least valuable suit that is left
+    byte = rest = hand[r]
+    n = 0
+    for s in range(4):
+        if byte >> 2 * s & 2:
+            rest -= 1 << 2 * s
+            n += 1
+            hand[base + n] = SPARE_FIRST[byte, n]
+    while rest:
+        best, least = 0, 1 << 30
         for s in range(4):
-            if byte >> 2 * s & 2:
-                k += 1
-                rest -= 1 << 2 * s
-        taken = byte - rest
-        while rest:
-            best, least = 0, 1 << 30
-            for s in range(4):
-                if rest >> 2 * s & 1 and value[s, r + 1] < least:
-                    best, least = s, value[s, r + 1]
-            rest -= 1 << 2 * best
-            taken += 1 << 2 * best
-            k += 1
-            take[r, k] = taken
+            if rest >> 2 * s & 1 and hand[VALUE + 16 * s + r + 1] < least:
+                best, least = s, hand[VALUE + 16 * s + r + 1]
+        rest -= 1 << 2 * best
+        n += 1
+        hand[base + n] = byte - rest
 
 
 @njit(cache=True)
-def _emit(kind, r, size, wilds, take, level, out, m):
-    """One group of `size` cards of rank r, `wilds` of them wild."""
-    byte = take[r, size - wilds]
-    out[m, 0] = _head(kind, r, size)
-    out[m, 1] = byte * RANK_LO[r] + wilds * RANK_LO[level]
-    out[m, 2] = byte * RANK_HI[r] + wilds * RANK_HI[level]
-    return m + 1
+def _cheapest(r, k, hand):
+    """Return the k least needed natural cards of rank r, as a byte."""
+    if hand[WINDOWS] == 0 or r > 12:
+        return SPARE_FIRST[hand[r], k]
+    if hand[TAKE + 9 * r] < 0:
+        _order_rank(r, hand)
+    return hand[TAKE + 9 * r + k]
 
 
 @njit(cache=True)
-def _groups(kind, size, ranks, wild, level, floor, out, m, take):
+def _groups(kind, size, hand, floor, out, m):
+    level = hand[AT_LEVEL]
     for place in range(floor + 1, 15 if size <= 2 else 13):
         r = RANK_AT[level, place]
-        held = COUNT[ranks[r]]
-        if held >= size:
-            m = _emit(kind, r, size, 0, take, level, out, m)
-        elif size - held <= wild and (held > 0 or r == level) and r < 13:
-            m = _emit(kind, r, size, size - held, take, level, out, m)
-    return m
-
-
-@njit(cache=True)
-def _full_houses(ranks, wild, level, floor, out, m, take):
-    for place in range(floor + 1, 13):
-        r = RANK_AT[level, place]
-        held = COUNT[ranks[r]]
-        spent = max(0, 3 - held)
-        if spent > wild or held == 0:
-            continue
-        lo = take[r, 3 - spent] * RANK_LO[r]
-        hi = take[r, 3 - spent] * RANK_HI[r]
-        for pair_place in range(15):
-            p = RANK_AT[level, pair_place]
-            held = COUNT[ranks[p]]
-            more = max(0, 2 - held)
-            if p == r or spent + more > wild or (more > 0 and (p > 12 or (held == 0 and p != level))):
-                continue
-            byte = take[p, 2 - more]
-            out[m, 0] = _head(THREE_WITH_TWO, r, 5)
-            out[m, 1] = lo + byte * RANK_LO[p] + (spent + more) * RANK_LO[level]
-            out[m, 2] = hi + byte * RANK_HI[p] + (spent + more) * RANK_HI[level]
+        lack = size - hand[HELD + r]
+        if lack <= 0 or (lack <= hand[WILD] and (lack < size or r == level) and r < 13):
+            lack = max(0, lack)
+            byte = _cheapest(r, size - lack, hand)
+            out[m, 0] = _head(kind, r, size)
+            out[m, 1] = byte * RANK_LO[r] + lack * RANK_LO[level]
+            out[m, 2] = byte * RANK_HI[r] + lack * RANK_HI[level]
             m += 1
     return m
 
 
 @njit(cache=True)
-def _sequences(kind, slots, group, ranks, wild, level, first, out, m, take):
+def _full_houses(hand, floor, out, m):
+    level = hand[AT_LEVEL]
+    for place in range(floor + 1, 13):
+        r = RANK_AT[level, place]
+        lack = max(0, 3 - hand[HELD + r])
+        if lack > hand[WILD] or hand[HELD + r] == 0:
+            continue
+        three = _cheapest(r, 3 - lack, hand)
+        for pair_place in range(15):
+            p = RANK_AT[level, pair_place]
+            more = max(0, 2 - hand[HELD + p])
+            if p == r or lack + more > hand[WILD] or (more > 0 and (p > 12 or (more == 2 and p != level))):
+                continue
+            two = _cheapest(p, 2 - more, hand)
+            out[m, 0] = _head(THREE_WITH_TWO, r, 5)
+            out[m, 1] = three * RANK_LO[r] + two * RANK_LO[p] + (lack + more) * RANK_LO[level]
+            out[m, 2] = three * RANK_HI[r] + two * RANK_HI[p] + (lack + more) * RANK_HI[level]
+            m += 1
+    return m
+
+
+@njit(cache=True)
+def _sequences(kind, slots, group, hand, first, out, m):
     """Tubes and plates."""
+    level = hand[AT_LEVEL]
     for start in range(first, 15 - slots):
         lack = lo = hi = 0
         for j in range(slots):
-            r = (start + 12 + j) % 13
-            used = min(group, COUNT[ranks[r]])
-            lack += group - used
-            lo += take[r, used] * RANK_LO[r]
-            hi += take[r, used] * RANK_HI[r]
-        if lack <= wild:
-            out[m, 0] = _head(kind, (start + 12) % 13, slots * group)
-            out[m, 1] = lo + lack * RANK_LO[level]
-            out[m, 2] = hi + lack * RANK_HI[level]
-            m += 1
+            lack += max(0, group - hand[HELD + SEQUENCE[start + j]])
+        if lack > hand[WILD]:
+            continue
+        for j in range(slots):
+            r = SEQUENCE[start + j]
+            byte = _cheapest(r, min(group, hand[HELD + r]), hand)
+            lo += byte * RANK_LO[r]
+            hi += byte * RANK_HI[r]
+        out[m, 0] = _head(kind, SEQUENCE[start], slots * group)
+        out[m, 1] = lo + lack * RANK_LO[level]
+        out[m, 2] = hi + lack * RANK_HI[level]
+        m += 1
     return m
 
 
@@ -188,49 +194,61 @@ def _cost(byte, suit, worth):
 
 
 @njit(cache=True)
-def _straights(ranks, wild, level, first, out, m, take, value):
+def _other_suit(start, suits, hand):
+    """Return what to add to (lo, hi) of a straight all of whose cards are `suits`; (0, 0) if nothing will do.
+
+    Another suit where it costs least, else a wild card for the most needed card.
+    """
+    suit = 0
+    while suits >> 2 * suit != 1:
+        suit += 1
+    best_lo = best_hi = 0
+    least = 1 << 30
+    for j in range(5):
+        r = SEQUENCE[start + j]
+        byte = hand[r]
+        own = _cost(byte, suit, hand[VALUE + 16 * suit + start + j])
+        for s in range(4):
+            if s != suit and byte >> 2 * s & 3:
+                change = _cost(byte, s, hand[VALUE + 16 * s + start + j]) - own
+                if change < least:
+                    least = change
+                    best_lo = ((1 << 2 * s) - suits) * RANK_LO[r]
+                    best_hi = ((1 << 2 * s) - suits) * RANK_HI[r]
+    if least == 1 << 30 and hand[WILD] > 0:
+        for j in range(5):
+            r = SEQUENCE[start + j]
+            own = _cost(hand[r], suit, hand[VALUE + 16 * suit + start + j])
+            if -own < least:
+                least = -own
+                best_lo = RANK_LO[hand[AT_LEVEL]] - suits * RANK_LO[r]
+                best_hi = RANK_HI[hand[AT_LEVEL]] - suits * RANK_HI[r]
+    return best_lo, best_hi
+
+
+@njit(cache=True)
+def _straights(hand, first, out, m):
+    level = hand[AT_LEVEL]
     for start in range(first, 10):
+        if hand[RUNS] >> start & 1 == 0:
+            continue
         lack = lo = hi = suits = 0
         for j in range(5):
-            r = (start + 12 + j) % 13
-            if ranks[r] == 0:
+            r = SEQUENCE[start + j]
+            if hand[r] == 0:
                 lack += 1
             else:
-                suits |= take[r, 1]
-                lo += take[r, 1] * RANK_LO[r]
-                hi += take[r, 1] * RANK_HI[r]
-        if lack > wild:
-            continue
+                byte = _cheapest(r, 1, hand)
+                suits |= byte
+                lo += byte * RANK_LO[r]
+                hi += byte * RANK_HI[r]
         if lack == 0 and suits & (suits - 1) == 0:
-            # five cards of one suit: change the slot where another suit, or else a wild card, costs least
-            suit = 0
-            while suits >> 2 * suit != 1:
-                suit += 1
-            least = 1 << 30
-            best_lo = best_hi = 0
-            for j in range(5):
-                r = (start + 12 + j) % 13
-                own = _cost(ranks[r], suit, value[suit, start + j])
-                for s in range(4):
-                    if s != suit and ranks[r] >> 2 * s & 3:
-                        change = _cost(ranks[r], s, value[s, start + j]) - own
-                        if change < least:
-                            least = change
-                            best_lo = ((1 << 2 * s) - suits) * RANK_LO[r]
-                            best_hi = ((1 << 2 * s) - suits) * RANK_HI[r]
-            if least == 1 << 30:
-                if wild == 0:
-                    continue
-                for j in range(5):
-                    r = (start + 12 + j) % 13
-                    own = _cost(ranks[r], suit, value[suit, start + j])
-                    if -own < least:
-                        least = -own
-                        best_lo = RANK_LO[level] - suits * RANK_LO[r]
-                        best_hi = RANK_HI[level] - suits * RANK_HI[r]
-            lo += best_lo
-            hi += best_hi
-        out[m, 0] = _head(STRAIGHT, (start + 12) % 13, 5)
+            more_lo, more_hi = _other_suit(start, suits, hand)
+            if more_lo == 0 and more_hi == 0:
+                continue
+            lo += more_lo
+            hi += more_hi
+        out[m, 0] = _head(STRAIGHT, SEQUENCE[start], 5)
         out[m, 1] = lo + lack * RANK_LO[level]
         out[m, 2] = hi + lack * RANK_HI[level]
         m += 1
@@ -238,25 +256,24 @@ def _straights(ranks, wild, level, first, out, m, take, value):
 
 
 @njit(cache=True)
-def _straight_flushes(ranks, wild, level, first, out, m, value):
-    lanes = _suit_lanes(ranks)
-    windows = _flush_windows(lanes, wild)
+def _straight_flushes(hand, first, out, m):
+    windows, lanes, level = hand[WINDOWS], hand[SUIT_LANES], hand[AT_LEVEL]
     if windows == 0:
         return m
+    _suit_values(hand)
     for start in range(first, 10):
         best, least = -1, 1 << 30
         for suit in range(4):
             if windows >> 16 * suit + start & 1 == 0:
                 continue
-            held = lanes >> 16 * suit + start & 31
-            lack = 5 - BITS5[held]
-            cost = lack << 20
+            cards = lanes >> 16 * suit + start & 31
+            cost = (5 - BITS5[cards]) << 20
             for j in range(5):
-                if held >> j & 1:
-                    byte = ranks[(start + 12 + j) % 13]
-                    cost += _cost(byte, suit, value[suit, start + j])
-                    if COUNT[byte] >= 4:
-                        cost += 216 if COUNT[byte] == 4 else 36
+                if cards >> j & 1:
+                    r = SEQUENCE[start + j]
+                    cost += _cost(hand[r], suit, hand[VALUE + 16 * suit + start + j])
+                    if hand[HELD + r] >= 4:
+                        cost += 216 if hand[HELD + r] == 4 else 36
             if cost < least:
                 best, least = suit, cost
         if best < 0:
@@ -266,10 +283,10 @@ def _straight_flushes(ranks, wild, level, first, out, m, value):
         hi = lack * RANK_HI[level]
         for j in range(5):
             if lanes >> 16 * best + start + j & 1:
-                r = (start + 12 + j) % 13
+                r = SEQUENCE[start + j]
                 lo += RANK_LO[r] << 2 * best
                 hi += RANK_HI[r] << 2 * best
-        out[m, 0] = _head(STRAIGHT_FLUSH, (start + 12) % 13, 5)
+        out[m, 0] = _head(STRAIGHT_FLUSH, SEQUENCE[start], 5)
         out[m, 1] = lo
         out[m, 2] = hi
         m += 1
@@ -277,20 +294,21 @@ def _straight_flushes(ranks, wild, level, first, out, m, value):
 
 
 @njit(cache=True)
-def _bombs(ranks, wild, level, above, out, m, take, value):
+def _bombs(hand, above, out, m):
     """Bombs of every kind whose strength is greater than `above`."""
+    wild = hand[WILD]
     top, place = above >> 8, above & 255
     flush = _CLASS[STRAIGHT_FLUSH, 5]
     most = 0
     for r in range(13):
-        most = max(most, COUNT[ranks[r]])
+        most = max(most, hand[HELD + r])
     for size in range(4, max(5, most + wild) + 1):
         rating = _CLASS[BOMB, size]
         if top <= rating and size <= most + wild:
-            m = _groups(BOMB, size, ranks, wild, level, place if top == rating else -1, out, m, take)
+            m = _groups(BOMB, size, hand, place if top == rating else -1, out, m)
         if size == 5 and top <= flush:
-            m = _straight_flushes(ranks, wild, level, place + 1 if top == flush else 0, out, m, value)
-    if ranks[13] == 2 and ranks[14] == 2 and top < _CLASS[FOUR_KINGS, 4]:
+            m = _straight_flushes(hand, place + 1 if top == flush else 0, out, m)
+    if hand[13] == 2 and hand[14] == 2 and top < _CLASS[FOUR_KINGS, 4]:
         out[m, 0] = _head(FOUR_KINGS, 13, 4)
         out[m, 1] = 0
         out[m, 2] = 2 * (RANK_HI[13] + RANK_HI[14])
@@ -299,35 +317,38 @@ def _bombs(ranks, wild, level, above, out, m, take, value):
 
 
 @njit(cache=True)
-def _canonical_moves(lo, hi, level, beat, out, m, ranks, value, take):
+def _canonical_moves(hand, beat, out, m):
     """Write the canonical moves of a hand to `out` from row m; return the row after the last.
 
-    As `_full_moves`, with scratch value [4, 14] and take [15, 9], int64.
+    As `_full_moves`; the rest of `hand` is scratch.
     """
-    wild = _split(lo, hi, level, ranks)
+    level = hand[AT_LEVEL]
     kind, rank, size = beat & 255, beat >> 8 & 255, beat >> 16 & 255
     lead = kind == PASS
     above = _strength(kind, rank, size, level)
     place = -1 if lead else ORDER[level, rank]
     first = 0 if lead else (rank + 1) % 13 + 1
+    if hand[WINDOWS]:
+        hand[VALUED] = 0
+        for r in range(13):
+            hand[TAKE + 9 * r] = -1
     if not lead:
         out[m, 0] = _head(PASS, 0, 0)
         out[m, 1] = 0
         out[m, 2] = 0
         m += 1
-    _prepare(ranks, wild, value, take)
     if lead or kind == SINGLE:
-        m = _groups(SINGLE, 1, ranks, wild, level, place, out, m, take)
+        m = _groups(SINGLE, 1, hand, place, out, m)
     if lead or kind == PAIR:
-        m = _groups(PAIR, 2, ranks, wild, level, place, out, m, take)
+        m = _groups(PAIR, 2, hand, place, out, m)
     if lead or kind == TRIPS:
-        m = _groups(TRIPS, 3, ranks, wild, level, place, out, m, take)
+        m = _groups(TRIPS, 3, hand, place, out, m)
     if lead or kind == THREE_PAIR:
-        m = _sequences(THREE_PAIR, 3, 2, ranks, wild, level, first, out, m, take)
+        m = _sequences(THREE_PAIR, 3, 2, hand, first, out, m)
     if lead or kind == THREE_WITH_TWO:
-        m = _full_houses(ranks, wild, level, place, out, m, take)
+        m = _full_houses(hand, place, out, m)
     if lead or kind == TWO_TRIPS:
-        m = _sequences(TWO_TRIPS, 2, 3, ranks, wild, level, first, out, m, take)
+        m = _sequences(TWO_TRIPS, 2, 3, hand, first, out, m)
     if lead or kind == STRAIGHT:
-        m = _straights(ranks, wild, level, first, out, m, take, value)
-    return _bombs(ranks, wild, level, above if above >> 8 >= BOMB_CLASS else 0, out, m, take, value)
+        m = _straights(hand, first, out, m)
+    return _bombs(hand, above if above >> 8 >= BOMB_CLASS else 0, out, m)

@@ -24,18 +24,21 @@ from games.guandan.cards import (
 )
 from games.guandan.combos import _CLASS, BOMB_CLASS, ORDER, _strength
 from games.guandan.packed import (
+    AT_LEVEL,
     BITS5,
     CARDS,
-    COUNT,
+    HELD,
     RANK_AT,
     RANK_HI,
     RANK_LO,
+    RUNS,
+    SEQUENCE,
     SUBSET_START,
     SUBSETS,
-    _flush_windows,
+    SUIT_LANES,
+    WILD,
+    WINDOWS,
     _head,
-    _split,
-    _suit_lanes,
 )
 
 HALF = 4096
@@ -43,15 +46,16 @@ HALF = 4096
 
 
 @njit(cache=True)
-def _groups(kind, size, ranks, wild, level, floor, out, m):
+def _groups(kind, size, hand, floor, out, m):
     """Singles, pairs, trips and bombs of one size above place `floor` of the level-aware order."""
+    wild, level = hand[WILD], hand[AT_LEVEL]
     wild_lo, wild_hi = RANK_LO[level], RANK_HI[level]
     for place in range(floor + 1, 15 if size <= 2 else 13):
         r = RANK_AT[level, place]
-        byte = ranks[r]
+        byte = hand[r]
         most = min(wild, size) if r == level else min(wild, size - 1)
         for i in range(most + 1 if r < 13 else 1):
-            if COUNT[byte] < size - i:
+            if hand[HELD + r] < size - i:
                 continue
             for j in range(SUBSET_START[byte, size - i], SUBSET_START[byte, size - i + 1]):
                 out[m, 0] = _head(kind, r, size)
@@ -62,15 +66,15 @@ def _groups(kind, size, ranks, wild, level, floor, out, m):
 
 
 @njit(cache=True)
-def _full_houses(ranks, wild, level, floor, out, m, pairs):
+def _full_houses(hand, floor, out, m, pairs):
+    wild, level = hand[WILD], hand[AT_LEVEL]
     wild_lo, wild_hi = RANK_LO[level], RANK_HI[level]
     # pairs of any rank by number of wild cards: rows (rank, lo, hi); two wild cards are a pair of the level
-    ends = [0, 0, 0]
-    n = 0
+    n = none = one = 0
     for i in range(wild + 1):
         for r in range(15 if i == 0 else 13 if i == 1 else 0):
-            byte = ranks[r]
-            if COUNT[byte] >= 2 - i:
+            byte = hand[r]
+            if hand[HELD + r] >= 2 - i:
                 for j in range(SUBSET_START[byte, 2 - i], SUBSET_START[byte, 3 - i]):
                     pairs[n, 0] = r
                     pairs[n, 1] = SUBSETS[j] * RANK_LO[r] + i * wild_lo
@@ -81,17 +85,20 @@ def _full_houses(ranks, wild, level, floor, out, m, pairs):
             pairs[n, 1] = 2 * wild_lo
             pairs[n, 2] = 2 * wild_hi
             n += 1
-        ends[i] = n
+        if i == 0:
+            none = n
+        elif i == 1:
+            one = n
     for place in range(floor + 1, 13):
         r = RANK_AT[level, place]
-        byte = ranks[r]
+        byte = hand[r]
         for i in range(wild + 1):
-            if COUNT[byte] < 3 - i:
+            if hand[HELD + r] < 3 - i:
                 continue
             for j in range(SUBSET_START[byte, 3 - i], SUBSET_START[byte, 4 - i]):
                 lo = SUBSETS[j] * RANK_LO[r] + i * wild_lo
                 hi = SUBSETS[j] * RANK_HI[r] + i * wild_hi
-                for p in range(ends[wild - i]):
+                for p in range(n if wild - i == 2 else one if wild - i == 1 else none):
                     if pairs[p, 0] != r:
                         out[m, 0] = _head(THREE_WITH_TWO, r, 5)
                         out[m, 1] = lo + pairs[p, 1]
@@ -101,27 +108,30 @@ def _full_houses(ranks, wild, level, floor, out, m, pairs):
 
 
 @njit(cache=True)
-def _sequences(kind, slots, group, ranks, wild, level, first, out, m, work):
+def _sequences(kind, slots, group, hand, first, out, m, work):
     """Straights, tubes and plates whose lowest place is `first` or above, built up slot by slot.
 
     A partial move is (lo, hi) in `work`; bits 52..59 of its hi collect the suits, bits 60, 61 the wild cards.
     """
+    wild, level = hand[WILD], hand[AT_LEVEL]
     wild_lo = RANK_LO[level]
     wild_hi = RANK_HI[level] + (1 << 60)
     for start in range(first, 15 - slots):
+        if group == 1 and hand[RUNS] >> start & 1 == 0:
+            continue
         lack = 0
         for j in range(slots):
-            lack += max(0, group - COUNT[ranks[(start + 12 + j) % 13]])
+            lack += max(0, group - hand[HELD + SEQUENCE[start + j]])
         if lack > wild:
             continue
-        head = _head(kind, (start + 12) % 13, slots * group)
+        head = _head(kind, SEQUENCE[start], slots * group)
         work[0, 0] = 0
         work[0, 1] = 0
         source, n = 0, 1
         for j in range(slots):
-            r = (start + 12 + j) % 13
-            byte = ranks[r]
-            least = max(0, group - COUNT[byte])
+            r = SEQUENCE[start + j]
+            byte = hand[r]
+            least = max(0, group - hand[HELD + r])
             lack -= least
             target = HALF - source
             made = 0
@@ -150,29 +160,28 @@ def _sequences(kind, slots, group, ranks, wild, level, first, out, m, work):
 
 
 @njit(cache=True)
-def _straight_flushes(ranks, wild, level, first, out, m):
-    wild_lo, wild_hi = RANK_LO[level], RANK_HI[level]
-    lanes = _suit_lanes(ranks)
-    windows = _flush_windows(lanes, wild)
+def _straight_flushes(hand, first, out, m):
+    wild, lanes, windows = hand[WILD], hand[SUIT_LANES], hand[WINDOWS]
+    wild_lo, wild_hi = RANK_LO[hand[AT_LEVEL]], RANK_HI[hand[AT_LEVEL]]
     if windows == 0:
         return m
     for start in range(first, 10):
         for suit in range(4):
             if windows >> 16 * suit + start & 1 == 0:
                 continue
-            held = lanes >> 16 * suit + start & 31
+            have = lanes >> 16 * suit + start & 31
             # every choice of natural cards to keep; the wild cards fill the other slots
-            for keep in range(held, 0, -1):
-                if keep & held != keep or BITS5[keep] < 5 - wild:
+            for keep in range(have, 0, -1):
+                if keep & have != keep or BITS5[keep] < 5 - wild:
                     continue
                 lo = (5 - BITS5[keep]) * wild_lo
                 hi = (5 - BITS5[keep]) * wild_hi
                 for j in range(5):
                     if keep >> j & 1:
-                        r = (start + 12 + j) % 13
+                        r = SEQUENCE[start + j]
                         lo += RANK_LO[r] << 2 * suit
                         hi += RANK_HI[r] << 2 * suit
-                out[m, 0] = _head(STRAIGHT_FLUSH, (start + 12) % 13, 5)
+                out[m, 0] = _head(STRAIGHT_FLUSH, SEQUENCE[start], 5)
                 out[m, 1] = lo
                 out[m, 2] = hi
                 m += 1
@@ -180,20 +189,21 @@ def _straight_flushes(ranks, wild, level, first, out, m):
 
 
 @njit(cache=True)
-def _bombs(ranks, wild, level, above, out, m):
+def _bombs(hand, above, out, m):
     """Bombs of every kind whose strength is greater than `above`."""
+    wild = hand[WILD]
     top, place = above >> 8, above & 255
     most = 0
     for r in range(13):
-        most = max(most, COUNT[ranks[r]])
+        most = max(most, hand[HELD + r])
     flush = _CLASS[STRAIGHT_FLUSH, 5]
     for size in range(4, max(5, most + wild) + 1):
         rating = _CLASS[BOMB, size]
         if top <= rating and size <= most + wild:
-            m = _groups(BOMB, size, ranks, wild, level, place if top == rating else -1, out, m)
+            m = _groups(BOMB, size, hand, place if top == rating else -1, out, m)
         if size == 5 and top <= flush:
-            m = _straight_flushes(ranks, wild, level, place + 1 if top == flush else 0, out, m)
-    if ranks[13] == 2 and ranks[14] == 2 and top < _CLASS[FOUR_KINGS, 4]:
+            m = _straight_flushes(hand, place + 1 if top == flush else 0, out, m)
+    if hand[13] == 2 and hand[14] == 2 and top < _CLASS[FOUR_KINGS, 4]:
         out[m, 0] = _head(FOUR_KINGS, 13, 4)
         out[m, 1] = 0
         out[m, 2] = 2 * (RANK_HI[13] + RANK_HI[14])
@@ -202,13 +212,14 @@ def _bombs(ranks, wild, level, above, out, m):
 
 
 @njit(cache=True)
-def _full_moves(lo, hi, level, beat, out, m, ranks, pairs, work):
+def _full_moves(hand, beat, out, m, pairs, work):
     """Write the legal moves of a hand to `out` from row m; return the row after the last.
 
-    lo, hi: the hand. beat: first word of the action to beat, 0 when leading.
-    out: [.., 3] int64, ACTION as words. ranks [16], pairs [256, 3], work [2 * HALF, 2]: int64 scratch.
+    hand: as `_open` leaves it. beat: first word of the action to beat, 0 when leading.
+    out: [.., 3] int64, ACTION as words.
+    pairs [256, 3], work [2 * HALF, 2]: int64 scratch.
     """
-    wild = _split(lo, hi, level, ranks)
+    level = hand[AT_LEVEL]
     kind, rank, size = beat & 255, beat >> 8 & 255, beat >> 16 & 255
     lead = kind == PASS
     above = _strength(kind, rank, size, level)
@@ -220,17 +231,17 @@ def _full_moves(lo, hi, level, beat, out, m, ranks, pairs, work):
         out[m, 2] = 0
         m += 1
     if lead or kind == SINGLE:
-        m = _groups(SINGLE, 1, ranks, wild, level, place, out, m)
+        m = _groups(SINGLE, 1, hand, place, out, m)
     if lead or kind == PAIR:
-        m = _groups(PAIR, 2, ranks, wild, level, place, out, m)
+        m = _groups(PAIR, 2, hand, place, out, m)
     if lead or kind == TRIPS:
-        m = _groups(TRIPS, 3, ranks, wild, level, place, out, m)
+        m = _groups(TRIPS, 3, hand, place, out, m)
     if lead or kind == THREE_PAIR:
-        m = _sequences(THREE_PAIR, 3, 2, ranks, wild, level, first, out, m, work)
+        m = _sequences(THREE_PAIR, 3, 2, hand, first, out, m, work)
     if lead or kind == THREE_WITH_TWO:
-        m = _full_houses(ranks, wild, level, place, out, m, pairs)
+        m = _full_houses(hand, place, out, m, pairs)
     if lead or kind == TWO_TRIPS:
-        m = _sequences(TWO_TRIPS, 2, 3, ranks, wild, level, first, out, m, work)
+        m = _sequences(TWO_TRIPS, 2, 3, hand, first, out, m, work)
     if lead or kind == STRAIGHT:
-        m = _sequences(STRAIGHT, 5, 1, ranks, wild, level, first, out, m, work)
-    return _bombs(ranks, wild, level, above if above >> 8 >= BOMB_CLASS else 0, out, m)
+        m = _sequences(STRAIGHT, 5, 1, hand, first, out, m, work)
+    return _bombs(hand, above if above >> 8 >= BOMB_CLASS else 0, out, m)

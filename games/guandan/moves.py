@@ -17,6 +17,7 @@ from games.game import GameError
 from games.guandan.canonical import _canonical_moves
 from games.guandan.cards import ACTION, FOUR_KINGS, HAND_SIZE, NO_ACTION, NUM_RANKS, unpack
 from games.guandan.full import HALF, _full_moves
+from games.guandan.packed import OPEN_HAND, _open
 from games.ragged import Ragged
 
 __all__ = ["legal_moves"]
@@ -30,21 +31,20 @@ houses 390 * 195, straights 10 * 2944, plates 13 * 30 ** 2 and few others, each 
 def _scratch():
     """Working memory of `_list`: small enough to make once a call."""
     return (
-        np.empty(16, np.int64),
+        np.empty(OPEN_HAND, np.int64),
         np.empty((256, 3), np.int64),
         np.empty((2 * HALF, 2), np.int64),
-        np.empty((4, 14), np.int64),
-        np.empty((15, 9), np.int64),
     )
 
 
 @njit(cache=True)
 def _list(canonical, lo, hi, level, beat, out, m, scratch):
     """Write the moves of one hand to `out` from row m; return the row after the last."""
-    ranks, pairs, work, value, take = scratch
+    hand, pairs, work = scratch
+    _open(lo, hi, level, hand)
     if canonical:
-        return _canonical_moves(lo, hi, level, beat, out, m, ranks, value, take)
-    return _full_moves(lo, hi, level, beat, out, m, ranks, pairs, work)
+        return _canonical_moves(hand, beat, out, m)
+    return _full_moves(hand, beat, out, m, pairs, work)
 
 
 @njit(cache=True)

@@ -49,6 +49,8 @@ SUBSETS[SUBSET_START[byte, k]:SUBSET_START[byte, k + 1]]: bytes of its sub-multi
 _ORDERS = np.stack([level_order(level) for level in range(NUM_RANKS)])
 RANK_AT = np.argsort(_ORDERS, axis=1).astype(np.int64)
 """[13 levels, 15 places] int64: the rank code at each place of the level-aware order."""
+SEQUENCE = np.array([12, *range(13)], np.int64)
+"""[14] int64: the rank at each place of a sequence, the low ace first."""
 STARTS = 0x03FF_03FF_03FF_03FF
 """Places 0..9 of four suit lanes."""
 BITS5 = np.array([bin(i).count("1") for i in range(32)], np.int64)
@@ -89,7 +91,7 @@ def _suit_lanes(ranks):
 
 @njit(cache=True)
 def _flush_windows(lanes, wild):
-    """Return the places of each lane where a straight flush can start, wild cards filling its gaps."""
+    """Return the places of each lane where five in a row are held, or enough of them with the wild cards."""
     a, b, c, d, e = lanes, lanes >> 1, lanes >> 2, lanes >> 3, lanes >> 4
     # bitwise adders: held = ones + 2 twos + 4 fours at every place at once
     carry = a & b | c & (a ^ b)
@@ -105,3 +107,32 @@ def _flush_windows(lanes, wild):
     else:
         enough = fours | ones & twos
     return enough & STARTS
+
+
+HELD, WILD, AT_LEVEL, SUIT_LANES, WINDOWS, RUNS = 16, 32, 33, 34, 35, 36
+"""Places of a hand taken apart (see `_open`); 0..14 are the ranks' bytes."""
+VALUED, VALUE, TAKE = 37, 40, 104
+"""Places where `canonical` notes what cards are worth: one flag, [4, 16] and [13, 9]."""
+OPEN_HAND = TAKE + 13 * 9
+"""Length of a hand taken apart."""
+
+
+@njit(cache=True)
+def _open(lo, hi, level, hand):
+    """Take a hand apart for the kernels that list its moves: fill `hand` [OPEN_HAND].
+
+    r: byte of the natural cards of rank r; HELD + r: their number. WILD: number of wild cards.
+    AT_LEVEL: rank code of the level. SUIT_LANES, WINDOWS: see `_suit_lanes`, `_flush_windows`.
+    RUNS: bit p is set if a straight of any suits can start at place p.
+    """
+    hand[WILD] = _split(lo, hi, level, hand)
+    hand[AT_LEVEL] = level
+    lanes = LANES[hand[12]]
+    for r in range(13):
+        hand[HELD + r] = COUNT[hand[r]]
+        lanes |= LANES[hand[r]] << r + 1
+    hand[HELD + 13] = hand[13]
+    hand[HELD + 14] = hand[14]
+    hand[SUIT_LANES] = lanes
+    hand[WINDOWS] = _flush_windows(lanes, hand[WILD])
+    hand[RUNS] = _flush_windows((lanes | lanes >> 16 | lanes >> 32 | lanes >> 48) & 0x3FFF, hand[WILD])
