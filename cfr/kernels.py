@@ -84,8 +84,8 @@ def _borrow_boxes(boxes):
 @njit(cache=True)
 def _borrow_work(work):
     plan, reach, value, marked, queue, units, doors = work
-    numbers = borrow(plan), borrow(reach), borrow(value), borrow(marked)
-    return *numbers, borrow(queue), borrow(units), borrow(doors)
+    marks = borrow(marked), borrow(marked.view(np.uint64))
+    return borrow(plan), borrow(reach), borrow(value), *marks, borrow(queue), borrow(units), borrow(doors)
 
 
 @njit(cache=True)
@@ -101,7 +101,7 @@ def _realize(side, policy, work, weight, strategy_sum):
     Returns how many units are reached; `units` lists them.
     """
     bundle, _, _, child, parent, unit_size = side
-    plan, reach, _, _, queue, units, doors = work
+    plan, reach, _, _, _, queue, units, doors = work
     plan[0] = 1.0
     units[0] = 0
     n_units = 1
@@ -117,19 +117,25 @@ def _realize(side, policy, work, weight, strategy_sum):
         head += 1
         base, rows, wide = bundle[row + BASE], bundle[row + ROWS], bundle[row + WIDE]
         lane0, unit, door = bundle[row + LANE0], bundle[row + UNIT0], bundle[row + DOOR0]
-        for j in range(0, wide, WIDTH):
+        j = 0
+        while j < wide:
             store(reach, j, gather(plan, parent, lane0 + j))
+            j += WIDTH
         n_doors = 0
-        for at in range(base, base + rows * wide, wide):
+        at = base
+        for _ in range(rows):
             row_live = False
-            for piece in range(0, wide, unit_size):
+            j = 0
+            while j < wide:
                 live = False
-                for j in range(piece, min(wide, piece + unit_size), WIDTH):
+                stop = min(wide, j + unit_size)
+                while j < stop:
                     here = load(reach, j) * load(policy, at + j)
                     live |= any_nonzero(here)
                     store(plan, at + j, here)
                     if weight > 0:
                         store(strategy_sum, at + j, fma(weights, here, load(strategy_sum, at + j)))
+                    j += WIDTH
                 units[n_units] = unit
                 n_units += live
                 unit += 1
@@ -137,6 +143,7 @@ def _realize(side, policy, work, weight, strategy_sum):
             doors[n_doors] = door
             n_doors += row_live
             door += 1
+            at += wide
         if bundle[row + MEMBERS] == 1:
             n_doors = 0
             door = bundle[row + DOOR0]
@@ -157,7 +164,8 @@ def _pay(units, n_units, boxes, plan, value, marked):
     start, box, pool = boxes
     for k in range(n_units):
         unit = units[k]
-        for b in range(start[unit] * BOX_FIELDS, start[unit + 1] * BOX_FIELDS, BOX_FIELDS):
+        for index in range(start[unit], start[unit + 1]):
+            b = index * BOX_FIELDS
             own, chunks, other, n, cell = box[b], box[b + 1], box[b + 2], box[b + 3], box[b + 4]
             marked[box[b + 5]] |= PAID
             if chunks == 2:
@@ -182,22 +190,28 @@ def _pay(units, n_units, boxes, plan, value, marked):
 @njit(cache=True)
 def _sweep_down(side, boxes, policy, work, other_work, weight, strategy_sum):
     """Realize a policy and pay the other side. boxes: of the payoffs to the other side."""
-    plan, _, _, _, _, units, _ = work
+    plan, units = work[0], work[6]
     n_units = _realize(side, policy, work, weight, strategy_sum)
     _pay(units, n_units, boxes, plan, other_work[2], other_work[3])
 
 
 @njit(cache=True)
-def _list_marked(side, marked, queue):
-    """List the marked bundles and all above them, children first; return how many there are."""
-    above = side[2]
+def _list_marked(side, work):
+    """List the marked bundles and all above them in `queue`, children first; return how many there are."""
+    last, above = side[1] - 1, side[2]
+    _, _, _, marked, eights, queue, _, _ = work
     n = 0
-    for b in range(side[1] - 1, 0, -1):
-        mark = marked[b]
-        queue[n] = b
-        n += mark != 0
-        marked[above[b]] |= mark & PAID
-    marked[0] = 0
+    for eight in range(last >> 3, -1, -1):
+        if eights[eight] == 0:
+            continue
+        for b in range(min(8 * eight + 7, last), 8 * eight - 1, -1):
+            mark = marked[b]
+            queue[n] = b
+            n += mark != 0
+            marked[above[b]] |= mark & PAID
+    if marked[0]:
+        n -= 1
+        marked[0] = 0
     return n
 
 
@@ -226,12 +240,12 @@ def _sweep_up(t, variant, discounts, side, work, state):
     discounts since then made up for.
     """
     bundle, _, _, _, parent, _ = side
-    _, _, value, marked, queue, _, _ = work
+    _, _, value, marked, _, queue, _, _ = work
     regret, prediction, policy, _, stamp = state
     clip, predictive = variant[3] > 0, variant[4] > 0
     zero = splat(0.0)
     now = 4 * (t - 1)
-    for k in range(_list_marked(side, marked, queue)):
+    for k in range(_list_marked(side, work)):
         b = queue[k]
         row = b * FIELDS
         # Skipping is exact: without counterfactual reach the instantaneous regrets are zero.
@@ -247,36 +261,50 @@ def _sweep_up(t, variant, discounts, side, work, state):
         marked[b] = EXPECTANT if predictive and marked[b] & PAID else 0
         uniform = splat(1.0 / actions)
         if bundle[row + MEMBERS] > 1:
-            for j in range(0, wide, WIDTH):
+            j = 0
+            while j < wide:
                 expected = zero
-                for at in range(base + j, base + j + rows * wide, wide):
+                at = base + j
+                for _ in range(rows):
                     expected = fma(load(policy, at), load(value, at), expected)
+                    at += wide
                 mass = zero
-                for at in range(base + j, base + j + rows * wide, wide):
+                at = base + j
+                for _ in range(rows):
                     gain = load(value, at) - expected
                     store(value, at, zero)
                     mass = mass + _learn(regret, prediction, policy, at, gain, rule)
+                    at += wide
                 scale = splat(1.0) / mass
-                for at in range(base + j, base + j + rows * wide, wide):
+                at = base + j
+                for _ in range(rows):
                     store(policy, at, select_positive(mass, load(policy, at) * scale, uniform))
+                    at += wide
                 for k in range(WIDTH):
                     value[parent[lane0 + j + k]] += extract(expected, k)
+                j += WIDTH
         else:
             sums = zero
-            for at in range(base, base + wide, WIDTH):
-                sums = fma(load(policy, at), load(value, at), sums)
+            j = 0
+            while j < wide:
+                sums = fma(load(policy, base + j), load(value, base + j), sums)
+                j += WIDTH
             expected = splat(total(sums))
             value[parent[lane0]] += extract(expected, 0)
             mass = zero
-            for at in range(base, base + wide, WIDTH):
-                gain = keep_first(load(value, at) - expected, base + actions - at, zero)
-                store(value, at, zero)
-                mass = mass + _learn(regret, prediction, policy, at, gain, rule)
+            j = 0
+            while j < wide:
+                gain = keep_first(load(value, base + j) - expected, actions - j, zero)
+                store(value, base + j, zero)
+                mass = mass + _learn(regret, prediction, policy, base + j, gain, rule)
+                j += WIDTH
             mass = splat(total(mass))
             scale = splat(1.0) / mass
-            for at in range(base, base + wide, WIDTH):
-                equal = keep_first(uniform, base + actions - at, zero)
-                store(policy, at, select_positive(mass, load(policy, at) * scale, equal))
+            j = 0
+            while j < wide:
+                equal = keep_first(uniform, actions - j, zero)
+                store(policy, base + j, select_positive(mass, load(policy, base + j) * scale, equal))
+                j += WIDTH
     value[0] = 0.0
 
 
@@ -284,10 +312,10 @@ def _sweep_up(t, variant, discounts, side, work, state):
 def _sweep_best(side, work):
     """Return the best-response value of the payoffs in `value`, bottom up over the marked bundles."""
     bundle, _, _, _, parent, _ = side
-    _, _, value, marked, queue, _, _ = work
+    _, _, value, marked, _, queue, _, _ = work
     zero = splat(0.0)
     lowest = splat(-np.inf)
-    for k in range(_list_marked(side, marked, queue)):
+    for k in range(_list_marked(side, work)):
         row = queue[k] * FIELDS
         marked[queue[k]] = 0
         base, rows, wide, lane0 = (

@@ -35,7 +35,7 @@ class Play:
                 np.zeros(side.n_positions),
                 np.empty(int(side.bundle[:, kernels.WIDE].max())),
                 np.zeros(side.n_positions),
-                np.zeros(len(side.bundle), np.uint8),
+                np.zeros((len(side.bundle) + 7) // 8 * 8, np.uint8),
                 np.empty(len(side.bundle) + 1, np.int32),
                 np.empty(len(side.unit_bundle) + 1, np.int32),
                 np.empty(int(side.bundle[:, kernels.ACTIONS].max()) + 1, np.int32),

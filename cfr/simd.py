@@ -30,7 +30,6 @@ __all__ = [
     "load",
     "maximum",
     "positive",
-    "prefetch",
     "select_positive",
     "splat",
     "store",
@@ -182,21 +181,6 @@ def store(typing, array, index, vector):
         return context.get_dummy_value()
 
     return types.void(array, types.intp, float64x4), codegen
-
-
-@intrinsic
-def prefetch(typing, borrowed, index):
-    """Ask for the cache line of borrowed[index], to be read and written soon."""
-
-    def codegen(context, builder, signature, args):
-        byte = ir.IntType(8).as_pointer()
-        address = builder.bitcast(builder.gep(args[0], [args[1]]), byte)
-        kind = ir.FunctionType(ir.VoidType(), [byte, _INT, _INT, _INT])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch")
-        builder.call(function, [address, *(ir.Constant(_INT, k) for k in (1, 3, 1))])
-        return context.get_dummy_value()
-
-    return types.void(borrowed, types.intp), codegen
 
 
 @intrinsic
