@@ -129,6 +129,10 @@ class Dialect(abc.ABC):
         return _notify("episodeOver", order=list(order), curRank=RANKS[level], restCards=left)
 
     @abc.abstractmethod
+    def error(self, message: str, kind: str = "ERROR") -> bytes:
+        """Return what a client is told when its message of type `kind` was refused, or decided for it."""
+
+    @abc.abstractmethod
     def game_over(self, count: GameCount) -> list[bytes]:
         """Return the messages at the end of a game; the last game's include the session's result."""
 

@@ -45,9 +45,8 @@ def checked(index: Any, observation: Observation) -> int:
     except (TypeError, ValueError):
         chosen = -1
     if isinstance(index, bool) or not 0 <= chosen < len(observation.moves):
-        raise AgentError(
-            f"an agent returns an index into observation.actions, 0..{len(observation.moves) - 1}; got {index!r}"
-        )
+        last = len(observation.moves) - 1
+        raise AgentError(f"an agent returns an index into observation.actions, 0..{last}; got {index!r}")
     return chosen
 
 

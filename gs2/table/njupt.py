@@ -8,14 +8,9 @@ from gs2.table.dialect import NULL, Dialect, GameCount, RoundView, Trick, notify
 from gs2.table.encode import MoveList
 from gs2.table.seat import Transfer
 
-__all__ = ["Njupt", "error"]
+__all__ = ["Njupt"]
 
 NOTHING = b"[null,null,null]"
-
-
-def error(message: str) -> bytes:
-    """Return what is sent for a message that was refused."""
-    return msgspec.json.encode({"type": "error", "msg": message})
 
 
 class Njupt(Dialect):
@@ -84,6 +79,10 @@ class Njupt(Dialect):
             b'{"type":"notify","stage":"play","curPos":%d,"curAction":%b,"greaterPos":%d,"greaterAction":%b}'
             % (seat, move, greatest_seat, greatest)
         )
+
+    def error(self, message: str, kind: str = "ERROR") -> bytes:
+        """Return what is sent for a message that was refused."""
+        return msgspec.json.encode({"type": "error", "msg": message})
 
     def game_over(self, count: GameCount) -> list[bytes]:
         """Return gameOver, and after the last game gameResult with each seat's games won and drawn."""

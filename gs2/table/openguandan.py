@@ -11,17 +11,12 @@ from gs2.table.dialect import NULL, Dialect, GameCount, RoundView, Trick, notify
 from gs2.table.encode import PASS_JSON, MoveList
 from gs2.table.seat import Transfer
 
-__all__ = ["OpenGuanDan", "error", "reply"]
+__all__ = ["OpenGuanDan", "reply"]
 
 
 def reply(kind: str, **data: Any) -> bytes:
     """Return the answer to a command that succeeded."""
     return msgspec.json.encode({"type": kind, "code": 200, "data": data})
-
-
-def error(kind: str, message: str) -> bytes:
-    """Return the answer to a message that was refused."""
-    return msgspec.json.encode({"type": kind, "code": -1, "data": {"msg": message}})
 
 
 class OpenGuanDan(Dialect):
@@ -99,6 +94,10 @@ class OpenGuanDan(Dialect):
             b'{"type":"notify","stage":"play","curPos":%d,"curAction":%b,"greaterPos":%d,"greaterAction":%b}'
             % (seat, move, greatest_seat, greatest or PASS_JSON)
         )
+
+    def error(self, message: str, kind: str = "ERROR") -> bytes:
+        """Return the answer to a message that was refused."""
+        return msgspec.json.encode({"type": kind, "code": -1, "data": {"msg": message}})
 
     def game_over(self, count: GameCount) -> list[bytes]:
         """Return gameOver, and after the last game gameResult (before it, if `official`).

@@ -9,26 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from games.game import TERMINAL
-from games.guandan.cards import ACTION, CARD_NAMES, NUM_CARDS, SINGLE, hand_text, make_actions, unpack
-from games.guandan.matches import BACK, PLAY, TRIBUTE, CardDecisions, Matches
-from games.guandan.round import advance, legal
+from games.guandan.cards import ACTION, CARD_NAMES, NO_ACTION, pack
+from games.guandan.events import AntiTribute, Dealt, Event, MatchOver, Played, Returned, RoundOver, Tribute
+from games.guandan.match import Match, Pending
 from games.guandan.rules import Rules, as_rules
-from games.guandan.state import NOBODY, PLAYER, STATE, views
-from games.guandan.tribute import CARD_RANK
+from games.guandan.state import NOBODY, STATE
 from gs2.table.dialect import GameCount, RoundView
 from gs2.table.seat import AgentError, Observation, Transfer
 
 __all__ = ["Listener", "RoundResult", "Session"]
-
-_CARD_MOVES = make_actions([SINGLE] * NUM_CARDS, CARD_RANK, np.eye(NUM_CARDS, dtype=np.uint8))
-"""[54] ACTION: each card as a Single, the form of a tribute or return card."""
-_NO_MOVES = np.zeros(0, ACTION)
 
 
 @dataclass(frozen=True)
@@ -51,8 +45,11 @@ class RoundResult:
 class Listener(Protocol):
     """Who is told what happens. Calls come in the order of play, from within `begin` and `choose`."""
 
-    def game_begun(self, number: int, seed: int) -> None:
+    def game_begun(self, number: int, match: Match) -> None:
         """Game `number` (from 1) begins."""
+
+    def happened(self, events: list[Event]) -> None:
+        """The match's own account, for its record; the calls that follow tell the same."""
 
     def round_begun(self) -> None:
         """Cards are dealt: `hand` and `view` answer for every seat."""
@@ -60,8 +57,8 @@ class Listener(Protocol):
     def anti_tribute(self, seats: Sequence[int]) -> None:
         """These seats hold both big jokers; nobody pays."""
 
-    def chosen(self, seat: int, stage: str, index: int, move: NDArray) -> None:
-        """A seat has answered: entry `index` of its choices, [1] ACTION. Cards are secret until `exchanged`."""
+    def chosen(self, seat: int, due: Pending, index: int) -> None:
+        """A seat has answered with entry `index` of what was due. Cards are secret until `exchanged`."""
 
     def exchanged(self, stage: str, transfers: Sequence[Transfer]) -> None:
         """All tributes are paid ("tribute"), or all cards returned ("back")."""
@@ -79,8 +76,11 @@ class Listener(Protocol):
 class Session:
     """Games one after the other between the same four seats.
 
-    stage: "tribute", "back", "play", or "over". pending: seats that are to act.
+    match: the game in play. pending: what is to be decided now, by seat; empty before and after the session.
+    played: games finished. decisions: taken so far, passes included.
     """
+
+    match: Match
 
     def __init__(
         self,
@@ -89,27 +89,23 @@ class Session:
         games: int = 1,
         rules: Rules | str | dict[str, object] = "ruling",
         seed: int = 0,
-        deals: NDArray | None = None,
-        first: int | None = None,
+        **first_game: Any,
     ) -> None:
-        """Games follow from `seed`; `deals` [k, 4, 54] and `first` fix the first game's deals and lead."""
+        """Every game follows from `seed`. first_game: further arguments of the first game's Match."""
         self.listener = listener
         self.games = games
         self.rules = as_rules(rules)
-        self.seeds = np.random.default_rng(seed)
         self.played = 0
         self.wins = [0, 0]
         self.draws = 0
-        self.stage = "over"
-        self.pending: set[int] = set()
         self.decisions = 0
-        self._first_game = {"deals": None if deals is None else deals[None], "first": first}
-        self._moves: NDArray = _NO_MOVES
-        self._cards: CardDecisions | None = None
-        self._rounds_before = 0
+        self.pending: dict[int, Pending] = {}
+        self._seeds = np.random.default_rng(seed)
+        self._first_game = first_game
         self._forget_round()
 
     def _forget_round(self) -> None:
+        self.level = 0
         self.actors: list[int] = []
         self.record: list[NDArray] = []
         self.tributes: tuple[Transfer, ...] = ()
@@ -119,65 +115,48 @@ class Session:
         """Begin the first game."""
         self._new_game(**self._first_game)
 
-    def _new_game(self, deals: NDArray | None = None, first: int | None = None) -> None:
-        seed = int(self.seeds.integers(0, 2**63))
-        self.match = Matches([seed], rules=self.rules, deals=deals, first=first)
-        self.listener.game_begun(self.played + 1, seed)
-        self._new_round()
-
-    def _new_round(self) -> None:
-        self._forget_round()
-        self._bytes = views(self.match.states)[1]
-        self.listener.round_begun()
-        table = self.match.table[0]
-        if table["anti"]:
-            held = unpack(self.match.states["known"][0])[:, NUM_CARDS - 1]
-            self.listener.anti_tribute([int(s) for s in np.flatnonzero(held)])
-        self._next()
+    def _new_game(self, **options: Any) -> None:
+        self.match = Match(int(self._seeds.integers(0, 2**63)), rules=self.rules, **options)
+        self.listener.game_begun(self.played + 1, self.match)
+        self._tell(self.match.events)
+        self._ask()
 
     # --- what can be asked of the position ---
 
+    @property
+    def stage(self) -> str:
+        """What is to be decided: "tribute", "back" or "play"; "over" when nothing is."""
+        return next((due.stage for due in self.pending.values()), "over")
+
     def hand(self, seat: int) -> tuple[int, int]:
         """Return a seat's packed cards as (lo, hi)."""
-        hands = self.match.states["hand"] if self.stage == "play" else self.match.table["hand"]
-        lo, hi = hands[0, seat].tolist()
+        match = self.match
+        cards = match.state["hand"][0, seat] if match.phase == "play" else pack(match.hands[seat])
+        lo, hi = cards.tolist()
         return lo, hi
 
     def view(self) -> RoundView:
         """Return levels and card counts."""
-        table = self.match.table
-        if self.match.phase[0] == PLAY:
-            rest = self.match.states["left"][0].tolist()
+        match = self.match
+        if match.phase == "play":
+            rest = match.state["left"][0].tolist()
         else:
-            rest = unpack(table["hand"][0]).sum(1, dtype=np.int64).tolist()
-        first, second = table["levels"][0].tolist()
-        owner = int(table["owner"][0])
-        level = first if owner in (0, NOBODY) else second
-        return RoundView(level, (first, second), rest)
+            rest = match.hands.sum(1, dtype=np.int64).tolist()
+        return RoundView(self.level, match.levels, rest)
 
     def choices(self, seat: int) -> NDArray:
-        """Return what a pending seat may choose from, [m] ACTION; cards as Singles."""
-        if self.stage == "play":
-            return self._moves
-        return _CARD_MOVES[self._options(seat)]
-
-    def _options(self, seat: int) -> NDArray[np.int64]:
-        cards = self._cards
-        assert cards is not None
-        return np.flatnonzero(cards.options[self._row(seat)])
-
-    def _row(self, seat: int) -> int:
-        assert self._cards is not None
-        return int(np.flatnonzero(self._cards.seats == seat)[0])
+        """Return what a pending seat may choose from, [m] ACTION; tribute and return cards as Singles."""
+        return self.pending[seat].actions
 
     def paid_to(self, seat: int) -> Transfer | None:
         """Return the tribute that a seat received in this round, or None."""
         return next((t for t in self.tributes if t[1] == seat), None)
 
     def observe(self, seat: int) -> Observation:
-        """Return what a seat knows, for it to choose."""
-        if self.stage == "play":
-            state = self.match.states.copy()
+        """Return what a pending seat knows, for it to choose."""
+        due = self.pending[seat]
+        if due.stage == "play":
+            state = self.match.state.copy()
             own = state["hand"][0, seat].copy()
             state["hand"] = 0
             state["hand"][0, seat] = own
@@ -185,24 +164,22 @@ class Session:
             state = self._dealt(seat)
         return Observation(
             seat=seat,
-            stage=self.stage,
+            stage=due.stage,
             state=state,
-            moves=self.choices(seat),
+            moves=due.actions,
             actors=np.array(self.actors, np.uint8),
-            record=np.concatenate(self.record) if self.record else _NO_MOVES,
+            record=np.array(self.record, ACTION),
             tributes=self.tributes,
             returns=self.returns,
         )
 
     def _dealt(self, seat: int) -> NDArray:
         """Return the round before play as one seat knows it."""
-        from games.guandan.cards import NO_ACTION
-
         state = np.zeros(1, STATE)
         view = self.view()
         state["level"], state["levels"] = view.level, view.levels
-        state["owner"] = self.match.table["owner"]
-        state["hand"][0, seat] = self.match.table["hand"][0, seat]
+        state["owner"] = NOBODY if self.match.owner is None else self.match.owner
+        state["hand"][0, seat] = self.hand(seat)
         state["left"] = view.rest
         state["leader"] = state["order"] = NOBODY
         state["player"] = state["first"] = seat
@@ -217,115 +194,75 @@ class Session:
 
         Raises AgentError, and changes nothing, if the seat is not to act or the index is not one of a choice.
         """
-        if seat not in self.pending:
+        due = self.pending.get(seat)
+        if due is None:
             who = ", ".join(map(str, sorted(self.pending))) or "nobody"
             raise AgentError(f"seat {seat} is not to act now; {who} is")
-        choices = self.choices(seat)
-        if not 0 <= index < len(choices):
-            raise AgentError(f"a choice is an index 0..{len(choices) - 1} into actionList; got {index}")
-        move = choices[index : index + 1]
+        if not 0 <= index < len(due.actions):
+            raise AgentError(f"a choice is an index 0..{len(due.actions) - 1} into actionList; got {index}")
+        del self.pending[seat]
+        events = self.match.apply(seat, index)
         self.decisions += 1
-        self.listener.chosen(seat, self.stage, index, move)
-        if self.stage == "play":
-            self._play(seat, move)
-        else:
-            self._give(seat, int(self._options(seat)[index]))
+        self.listener.chosen(seat, due, index)
+        self._tell(events)
+        if not self.pending:
+            self._ask()
 
-    def _play(self, seat: int, move: NDArray) -> None:
-        self.actors.append(seat)
-        self.record.append(move)
-        advance(self.match.states, move)
-        if self._bytes[0, PLAYER] > 3:
-            self._settle()
-        else:
-            self._ask_play()
-
-    def _give(self, seat: int, card: int) -> None:
-        cards = self._cards
-        assert cards is not None
-        one = np.array([self._row(seat)])
-        decision = CardDecisions(
-            *(getattr(cards, name)[one] for name in ("rows", "seats", "slots", "back", "levels", "hands", "options"))
-        )
-        self.pending.discard(seat)
-        self.match.give(decision, [card])
+    def _ask(self) -> None:
+        """Ask whoever is to act, or begin the next game."""
+        self.pending = {due.seat: due for due in self.match.pending()}
         if self.pending:
-            return
-        table = self.match.table[0]
-        names = ("receiver", "payer", "back") if self.stage == "back" else ("payer", "receiver", "paid")
-        transfers = tuple(
-            (int(a), int(b), CARD_NAMES[c])
-            for a, b, c in zip(*(table[name].tolist() for name in names), strict=True)
-            if a != NOBODY
-        )
-        if self.stage == "back":
-            self.returns = transfers
-        else:
-            self.tributes = transfers
-        self.listener.exchanged(self.stage, transfers)
-        self._next()
+            self.listener.asked(list(self.pending))
+        elif self.played < self.games:
+            self._new_game()
 
-    def _next(self) -> None:
-        """Ask whoever is to act."""
-        phase = int(self.match.phase[0])
-        if phase == PLAY:
-            self.stage = "play"
-            self._ask_play()
-            return
-        self.stage = {TRIBUTE: "tribute", BACK: "back"}[phase]
-        self._cards = self.match.card_decisions()
-        seats = [int(s) for s in self._cards.seats]
-        self.pending = set(seats)
-        self.listener.asked(seats)
+    def _tell(self, events: list[Event]) -> None:
+        self.listener.happened(events)
+        for event in events:
+            if isinstance(event, Played):
+                self.actors.append(event.seat)
+                self.record.append(event.action)
+            elif isinstance(event, Dealt):
+                self._forget_round()
+                self.level = event.level
+                self.listener.round_begun()
+            elif isinstance(event, AntiTribute):
+                self.listener.anti_tribute(event.seats)
+            elif isinstance(event, Tribute | Returned):
+                transfers = tuple((a, b, CARD_NAMES[card]) for a, b, card in event.transfers)
+                if isinstance(event, Tribute):
+                    self.tributes = transfers
+                else:
+                    self.returns = transfers
+                self.listener.exchanged("tribute" if isinstance(event, Tribute) else "back", transfers)
+            elif isinstance(event, RoundOver):
+                order = event.order
+                result = RoundResult(
+                    order=order,
+                    level=self.level,
+                    left=[(seat, [CARD_NAMES[card] for card in cards]) for seat, cards in event.rest],
+                    winner=order[0] & 1,
+                    gain=4 - order.index((order[0] + 2) % 4),
+                    decisions=len(self.actors),
+                )
+                self.listener.round_over(result)
+            elif isinstance(event, MatchOver):
+                self._game_over(event)
 
-    def _ask_play(self) -> None:
-        seat = int(self._bytes[0, PLAYER])
-        self._moves = legal(self.match.states).values
-        self.pending = {seat}
-        self.listener.asked((seat,))
-
-    def _settle(self) -> None:
-        """Score the round that has ended; go on with the next, or the next game."""
-        self.pending = set()
-        ended = self.match.settle()
-        state = ended.states[0]
-        assert state["player"] == TERMINAL
-        order = tuple(int(s) for s in state["order"])
-        level = int(state["level"])
-        hands = unpack(state["hand"])
-        partner = order.index((order[0] + 2) % 4)
-        self.listener.round_over(
-            RoundResult(
-                order=order,
-                level=level,
-                left=[(s, hand_text(hands[s], level).split()) for s in range(4) if state["left"][s]],
-                winner=order[0] & 1,
-                gain=4 - partner,
-                decisions=int(state["plays"]),
-            )
-        )
-        if not ended.over[0]:
-            self._new_round()
-            return
+    def _game_over(self, event: MatchOver) -> None:
         self.played += 1
-        winner = None if ended.winner[0] == NOBODY else int(ended.winner[0])
-        if winner is None:
+        if event.winner is None:
             self.draws += 1
         else:
-            self.wins[winner] += 1
-        table = self.match.table[0]
-        first, second = table["levels"].tolist()
-        count = GameCount(
-            played=self.played,
-            wanted=self.games,
-            winner=winner,
-            levels=(first, second),
-            rounds=int(table["round"]),
-            wins=(self.wins[0], self.wins[1]),
-            draws=self.draws,
+            self.wins[event.winner] += 1
+        self.listener.game_over(
+            GameCount(
+                played=self.played,
+                wanted=self.games,
+                winner=event.winner,
+                levels=self.match.levels,
+                rounds=event.rounds,
+                wins=(self.wins[0], self.wins[1]),
+                draws=self.draws,
+            )
         )
-        if self.played >= self.games:
-            self.stage = "over"
-        self.listener.game_over(count)
-        if self.played < self.games:
-            self._new_game()

@@ -17,12 +17,8 @@ from numpy.typing import NDArray
 from games.game import GameError
 from games.guandan.cards import (
     ACTION,
-    CARD_NAMES,
-    FOUR_KINGS,
     HAND_SIZE,
     NO_ACTION,
-    RANKS,
-    TYPE_NAMES,
     as_level,
     pack,
     parse_cards,
@@ -31,51 +27,12 @@ from games.guandan.position import parse_position
 from games.guandan.round import advance
 from games.guandan.state import NOBODY, STATE
 from gs2.table import messages as m
+from gs2.table.decode import read_move, read_moves
 from gs2.table.seat import Observation, Transfer
 
-__all__ = ["Tracker", "read_moves"]
+__all__ = ["Tracker"]
 
 logger = logging.getLogger("gs2.table")
-
-_KINDS = {name: kind for kind, name in enumerate(TYPE_NAMES)}
-_RANKS = {name: code for code, name in enumerate(RANKS)}
-_WORDS = {name: 1 << 2 * c if c < 28 else 1 << (2 * (c - 28) + 64) for c, name in enumerate(CARD_NAMES)}
-_MASK = (1 << 64) - 1
-
-
-def _read_move(move: Any) -> tuple[int, int, int] | None:
-    """Return a wire move as the three words of an ACTION; None if it is not one."""
-    kind_name, rank_name, cards = move
-    if kind_name == "PASS":
-        return 0, 0, 0
-    if kind_name in ("tribute", "back"):
-        kind_name, rank_name = "Single", "B" if cards == ["SB"] else cards[0][-1]
-    kind = _KINDS.get(kind_name)
-    if kind_name == "Bomb" and rank_name == "JOKER":
-        kind = FOUR_KINGS
-    rank = 13 if kind == FOUR_KINGS else _RANKS.get(rank_name)
-    if kind is None or rank is None:
-        return None
-    try:
-        total = sum([_WORDS[card] for card in cards])
-    except (KeyError, TypeError):
-        return None
-    return kind | rank << 8 | len(cards) << 16, total & _MASK, total >> 64
-
-
-def read_moves(listed: list[Any]) -> tuple[NDArray, list[int]]:
-    """Return the moves of a wire list that we can read, [m] ACTION, and the index of each in the list.
-
-    A server's list may hold what no rule knows; such entries are left out rather than fatal.
-    """
-    rows, places = [], []
-    for index, move in enumerate(listed):
-        words = _read_move(move) if len(move) == 3 and move[2] else None
-        if words is not None:
-            rows.append(words)
-            places.append(index)
-    table = np.array(rows, np.uint64).reshape(-1, 3)
-    return np.ascontiguousarray(table).view(ACTION)[:, 0], places
 
 
 class Tracker:
@@ -184,7 +141,7 @@ class Tracker:
         state = self._round
         row = state[0]
         for seat, move in self.plays[self._replayed :]:
-            words = _read_move(move)
+            words = read_move(move)
             if words is None or row["player"] != seat:
                 return False
             action = np.array([words], np.uint64).view(ACTION)[:, 0]
@@ -218,7 +175,7 @@ class Tracker:
         row["leader"] = row["order"] = NOBODY
         row["cap"] = 14
         row["trick"]["type"] = row["last"]["type"] = NO_ACTION
-        greatest = None if act.greaterAction is None else _read_move(act.greaterAction)
+        greatest = None if act.greaterAction is None else read_move(act.greaterAction)
         if act.greaterPos >= 0 and greatest is not None:
             beat = np.array([greatest], np.uint64).view(ACTION)[0, 0]
             row["leader"], row["beat"] = act.greaterPos, beat

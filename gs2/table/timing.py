@@ -1,0 +1,62 @@
+"""How long things take, in a few hundred bytes: counts by logarithmic buckets."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+__all__ = ["Timing"]
+
+_PER_OCTAVE = 8
+
+
+class Timing:
+    """Durations noted one by one. Quantiles are exact to one bucket, a factor of 2 ** (1 / 8)."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.total = 0.0
+        self.longest = 0.0
+        self._buckets: dict[int, int] = {}
+
+    def add(self, seconds: float) -> None:
+        """Note one duration."""
+        self.count += 1
+        self.total += seconds
+        if seconds > self.longest:
+            self.longest = seconds
+        bucket = int(_PER_OCTAVE * math.log2(seconds * 1e7 + 1.0))
+        self._buckets[bucket] = self._buckets.get(bucket, 0) + 1
+
+    def merge(self, other: Timing) -> None:
+        """Add another's durations."""
+        self.count += other.count
+        self.total += other.total
+        self.longest = max(self.longest, other.longest)
+        for bucket, count in other._buckets.items():
+            self._buckets[bucket] = self._buckets.get(bucket, 0) + count
+
+    @property
+    def mean(self) -> float:
+        """Mean duration in seconds; 0 if none was noted."""
+        return self.total / self.count if self.count else 0.0
+
+    def quantile(self, share: float) -> float:
+        """Return the duration in seconds that `share` of all do not exceed (the upper edge of its bucket)."""
+        wanted = share * self.count
+        seen = 0
+        for bucket in sorted(self._buckets):
+            seen += self._buckets[bucket]
+            if seen >= wanted:
+                return min((2.0 ** ((bucket + 1) / _PER_OCTAVE) - 1.0) * 1e-7, self.longest)
+        return self.longest
+
+    def summary(self) -> dict[str, Any]:
+        """Return count, and mean, median, p99 and longest in milliseconds."""
+        return {
+            "count": self.count,
+            "mean_ms": round(1e3 * self.mean, 3),
+            "p50_ms": round(1e3 * self.quantile(0.5), 3),
+            "p99_ms": round(1e3 * self.quantile(0.99), 3),
+            "max_ms": round(1e3 * self.longest, 3),
+        }
