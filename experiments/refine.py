@@ -26,7 +26,7 @@ from gs2.config import SearchConfig
 from gs2.context import SearchContext
 from gs2.policy_spec import policy_from_spec
 from gs2.presets import preset
-from gs2.refine import refine_policy
+from gs2.refine import RefineStats, refine_policy
 
 __all__ = ["Row", "method_config", "read_rows", "run_cell", "run_grid"]
 
@@ -116,7 +116,7 @@ def run_cell(cell: Cell, commit: str = "") -> Row:
     policy = _blueprint(cell.game, cell.blueprint, cell.seed if drawn else 0)
     config = method_config(cell.method, cell.limit, cell.iterations)
     refined = policy.copy()
-    searches = []
+    searches: list[RefineStats] = []
     skipped = 0
     for player in (0, 1):
         infosets = np.flatnonzero(context.tree.infoset_player == player)
@@ -211,9 +211,9 @@ def _rows(cells: list[Cell], commit: str, workers: int, stop: Callable[[], bool]
             finished, running = wait(running, return_when=FIRST_COMPLETED)
             for future in finished:
                 yield future.result()
-                cell = None if stop() else next(waiting, None)
-                if cell is not None:
-                    running.add(pool.submit(run_cell, cell, commit))
+                following = None if stop() else next(waiting, None)
+                if following is not None:
+                    running.add(pool.submit(run_cell, following, commit))
 
 
 def read_rows(path: Path) -> list[Row]:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -202,7 +203,7 @@ def _panels(summaries: Sequence[Summary], path: Path, draw) -> None:
     figure, axes = pyplot.subplots(
         lines, columns, figsize=(4.6 * columns, 3.6 * lines), squeeze=False, layout="constrained"
     )
-    handles: dict[str, object] = {}
+    handles: dict[str, Any] = {}
     for axis, game in zip(axes.flat, games, strict=False):
         rows = [row for row in summaries if row.game == game]
         before = float(np.mean([row.blueprint_exploitability for row in rows]))

@@ -42,7 +42,7 @@ class OpenSpielGame(TwoPlayerGame):
     def __init__(self, text: str, *, max_states: int = MAX_STATES) -> None:
         self._game = _load(text)
         self.name = f"openspiel:{self._game}"
-        tree = _expand(self._game, self.name, max_states)
+        tree = _expanded(self._game, self.name, max_states)
         self._player = np.array(tree.player, np.int8)
         self._parent = np.array(tree.parent)
         self._parent_action = np.array(tree.parent_action)
@@ -185,6 +185,19 @@ def _load(text: str) -> Any:
     if not game.get_type().provides_information_state_string:
         raise GameError(f"openspiel:{text}: a game must provide information state strings; this one does not")
     return game
+
+
+def _expanded(game, name: str, max_states: int):
+    """Return the tree of `_expand`; an error inside OpenSpiel becomes a GameError that says whose it is."""
+    import pyspiel
+
+    try:
+        return _expand(game, name, max_states)
+    except pyspiel.SpielError as error:
+        raise GameError(
+            f"{name}: OpenSpiel must be able to play it to the end; it failed with: "
+            f"{' '.join(str(error).split())}; choose other parameters"
+        ) from None
 
 
 def _expand(game: Any, name: str, max_states: int) -> _Tree:

@@ -75,6 +75,7 @@ def blueprint(
             policy = tabular_policy(game.name, tree, solver.average_policy(), note)
             save_policy(output, policy, solver.state_dict())
 
+    save()  # before the work: an unwritable place is better known now
     began = time.perf_counter()
     stopped = _advance(solver, last, target, seconds, save)
     save()

@@ -150,14 +150,14 @@ def render(result: SearchResult, best: tuple[float, float], limit: int | None) -
         f"[bold]Histories[/bold]: {len(result.histories)} considered, {generated} generated, {kept} kept"
     )
     histories = table("history", "reach", "opponent's", "alternative", "kept")
-    for row in sorted(result.histories, key=lambda row: (not row.generated, not row.kept))[:limit]:
-        how = "generated" if row.generated else "completes" if row.kept else ""
+    for told in sorted(result.histories, key=lambda told: (not told.generated, not told.kept))[:limit]:
+        how = "generated" if told.generated else "completes" if told.kept else ""
         histories.add_row(
-            row.history,
-            f"{row.reach:.4f}",
-            f"{row.opponent_reach:.4f}",
-            f"{row.alternative:+.4f}",
-            how + (", frozen" if row.frozen else ""),
+            told.history,
+            f"{told.reach:.4f}",
+            f"{told.opponent_reach:.4f}",
+            f"{told.alternative:+.4f}",
+            how + (", frozen" if told.frozen else ""),
         )
     out.print(histories)
     _print_rest(len(result.histories), limit)

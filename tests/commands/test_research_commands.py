@@ -1,0 +1,161 @@
+"""The commands of the research games, as a person types them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gs2.cli import main
+
+
+def gs2(*words: str) -> Result:
+    return CliRunner().invoke(main, list(words))
+
+
+def one_line_refusal(result: Result) -> str:
+    """Return the error of a refused command: exit code 2, one line, no traceback."""
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    lines = result.stderr.strip().splitlines()
+    assert len(lines) == 1, result.stderr
+    return lines[0]
+
+
+def test_games_lists_every_research_game_with_its_size() -> None:
+    result = gs2("games", "--json")
+    presets = json.loads(result.stdout)["presets"]
+    assert presets["liars_dice_7"]["histories"] == 1_605_591
+    assert "goofspiel_12_ascending_3" in gs2("games").stdout
+
+
+def test_a_game_is_counted_by_growing_it() -> None:
+    row = json.loads(gs2("games", "leduc_poker", "--json").stdout)
+    assert (row["histories"], row["terminals"]) == (9457, 5520)
+    assert row["infosets"] == [468, 468]
+
+
+def test_infosets_are_read_back_as_they_are_written() -> None:
+    from games.registry import load_game
+
+    texts = gs2("infosets", "leduc_poker", "--player", "1", "--grep", "holds K", "--limit", "7").stdout.split(
+        "\n"
+    )[:-1]
+    assert len(texts) == 7
+    game = load_game("leduc_poker")
+    for text in texts:
+        assert game.parse_infoset(text).text == text
+
+
+def test_solve_without_options_explains_itself_on_leduc() -> None:
+    result = gs2("solve")
+    assert result.exit_code == 0, result.output
+    for words in ("leduc_poker", "blueprint", "refined", "Histories", "Subgame", "Whole game"):
+        assert words in result.stdout
+
+
+@pytest.mark.parametrize("method", ["unsafe", "resolve", "maxmargin", "1-klss", "gs2-r", "gs2-d", "gs2+"])
+@pytest.mark.parametrize(
+    "game", ["kuhn_poker", "liars_dice(sides=3)", "goofspiel(cards=3,turns=2,points_order=descending)"]
+)
+def test_solve_works_on_every_game_by_every_method(game: str, method: str) -> None:
+    result = gs2("solve", game, "--method", method, "--blueprint", "cfr:20", "--iterations", "50", "--json")
+    assert result.exit_code == 0, result.output
+    rows = json.loads(result.stdout)["actions"]
+    assert sum(row["refined"] for row in rows) == pytest.approx(1)
+
+
+def test_the_same_seed_gives_the_same_answer() -> None:
+    words = ("solve", "--method", "gs2-r", "-k", "2", "--seed", "5", "--json")
+    first, second = (json.loads(gs2(*words).stdout) for _ in range(2))
+    assert first["actions"] == second["actions"]
+    assert [h["generated"] for h in first["histories"]] == [h["generated"] for h in second["histories"]]
+
+
+def test_a_blueprint_goes_on_where_its_file_stopped(tmp_path: Path) -> None:
+    whole, parts = str(tmp_path / "whole.npz"), str(tmp_path / "parts.npz")
+    one = json.loads(gs2("blueprint", "leduc_poker", "--iterations", "200", "-o", whole, "--json").stdout)
+    gs2("blueprint", "leduc_poker", "--iterations", "70", "-o", parts)
+    two = json.loads(gs2("blueprint", "leduc_poker", "--iterations", "200", "-o", parts, "--json").stdout)
+    assert two["iterations"] == 200
+    assert two["exploitability"] == one["exploitability"]
+    measured = json.loads(gs2("exploitability", "leduc_poker", parts, "--json").stdout)
+    assert measured["exploitability"] == pytest.approx(one["exploitability"], abs=1e-12)
+
+
+def test_an_interrupted_blueprint_leaves_a_file_that_resumes(tmp_path: Path) -> None:
+    file = tmp_path / "dice.npz"
+    words = [sys.executable, "-m", "gs2.cli", "blueprint", "leduc_poker", "--seconds", "300", "-o", str(file)]
+    child = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
+    while not file.exists():  # it is written first when the run begins
+        assert child.poll() is None, child.communicate()
+        time.sleep(0.05)
+    time.sleep(0.5)
+    child.send_signal(signal.SIGINT)
+    out, _ = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert "interruption" in out
+    words = ["blueprint", "leduc_poker", "--target", "10", "-o", str(file), "--json"]
+    result = json.loads(gs2(*words).stdout)
+    assert result["stopped"] == "target"
+    assert result["iterations"] > 20
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("games", "leduc_pokr"), "did you mean leduc_poker"),
+        (("games", "liars_dice(sides=0)"), "sides must be an integer in"),
+        (("games", "liars_dice(colour=3)"), "no parameter is called"),
+        (("solve", "--infoset", "P1 holds Xs | raise"), "did you mean"),
+        (("solve", "-k", "0"), "k must be an integer of at least 1; got 0"),
+        (("solve", "--method", "gs3"), "no preset is called"),
+        (("solve", "--blueprint", "nothing.npz"), "no such file"),
+        (("solve", "--blueprint", "cfr:0"), "at least 1"),
+        (("solve", "--gadget", "armour"), "gadget must be one of"),
+        (("exploitability", "leduc_poker", "noise:2"), "in [0, 1]"),
+        (("blueprint", "leduc_poker", "--variant", "foo"), "variant must be one of"),
+        (("blueprint", "leduc_poker", "-o", "no/such/folder/x.npz"), "folder must exist"),
+        (("infosets", "leduc_poker", "--player", "2"), "player must be in"),
+        (("infosets", "leduc_poker", "--grep", "("), "regular expression"),
+        (("knowledge", "kuhn_poker", "--infoset", "P0 holds Z"), "did you mean"),
+        (("experiment", "refine", "--preset", "nothing"), "preset must be one of"),
+    ],
+)
+def test_bad_input_is_one_line_with_the_rule_and_exit_code_2(words: tuple[str, ...], says: str) -> None:
+    assert says in one_line_refusal(gs2(*words))
+
+
+def test_a_policy_of_another_game_is_refused(tmp_path: Path) -> None:
+    file = str(tmp_path / "kuhn.npz")
+    gs2("blueprint", "kuhn_poker", "--iterations", "10", "-o", file)
+    says = one_line_refusal(gs2("exploitability", "leduc_poker", file))
+    assert "kuhn_poker" in says and "leduc_poker" in says
+    assert "kuhn_poker" in one_line_refusal(gs2("solve", "--blueprint", file))
+
+
+def test_a_damaged_policy_file_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "kuhn.npz"
+    gs2("blueprint", "kuhn_poker", "--iterations", "10", "-o", str(file))
+    file.write_bytes(file.read_bytes()[:-200])
+    assert "saved by gs2" in one_line_refusal(gs2("exploitability", "kuhn_poker", str(file)))
+
+
+def test_an_imperfect_recall_game_is_refused() -> None:
+    pytest.importorskip("pyspiel")
+    inner = "goofspiel(imp_info=False,num_cards=4,num_turns=4,players=2,points_order=random)"
+    says = one_line_refusal(gs2("solve", f"openspiel:turn_based_simultaneous_game(game={inner})"))
+    assert "recall" in says
+
+
+def test_an_unknown_command_is_answered_with_near_ones() -> None:
+    result = gs2("sovle")
+    assert result.exit_code == 2
+    assert "solve" in result.stderr

@@ -1,0 +1,72 @@
+"""The refinement experiment: every cell once, resumable, reported."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from experiments.grid import Cell, Grid, GridError
+from experiments.refine import ROWS, method_config, read_rows, run_cell, run_grid
+from experiments.report import summarise, write_report
+
+GRID = Grid(
+    "test", games=("kuhn_poker",), methods=("maxmargin", "gs2-r:k=1", "gs2-d:k=1"), iterations=(20,), seeds=3
+)
+
+
+def test_a_grid_holds_each_cell_once_and_random_methods_with_every_seed() -> None:
+    cells = list(GRID.cells())
+    assert len({cell.key for cell in cells}) == len(cells) == 5
+    assert sum(cell.method == "gs2-r:k=1" for cell in cells) == 3
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_run_has_a_row_for_every_cell(tmp_path: Path, workers: int) -> None:
+    run_grid(GRID, tmp_path, workers=workers)
+    rows = read_rows(tmp_path / ROWS)
+    assert len(rows) == 5
+    assert {(row.method, row.seed) for row in rows} == {(cell.method, cell.seed) for cell in GRID.cells()}
+
+
+def test_a_run_cut_short_goes_on_and_comes_to_the_same(tmp_path: Path) -> None:
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    run_grid(GRID, whole)
+    asked = iter([False, False, True])
+    run_grid(GRID, cut, stop=lambda: next(asked))
+    rows = cut / ROWS
+    assert len(read_rows(rows)) == 2
+    rows.write_bytes(rows.read_bytes() + b"kuhn_poker,cfr:100,gs2")  # killed while writing
+    run_grid(GRID, cut)
+
+    def results(folder: Path) -> list[tuple]:
+        return [(row.method, row.seed, row.exploitability) for row in read_rows(folder / ROWS)]
+
+    assert results(cut) == results(whole)
+
+
+def test_a_folder_of_another_grid_is_refused(tmp_path: Path) -> None:
+    run_grid(GRID, tmp_path, stop=lambda: True)
+    with pytest.raises(GridError, match="choose a new folder"):
+        run_grid(replace(GRID, seeds=2), tmp_path)
+
+
+def test_only_sampled_infosets_are_searched() -> None:
+    row = run_cell(Cell("kuhn_poker", "cfr:10", "maxmargin", "independent", None, 20, 2, 0))
+    assert row.searches + row.skipped == 4
+
+
+def test_methods_carry_changed_fields() -> None:
+    config = method_config("gs2-d:k=7,entry_floor=0.05,order=none", iterations=9)
+    assert (config.k, config.entry_floor, config.order, config.iterations) == (7, 0.05, None, 9)
+
+
+def test_the_report_shows_every_method(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    run_grid(GRID, tmp_path / "run")
+    files = write_report([tmp_path / "run"], tmp_path / "R.md")
+    text = files[0].read_text()
+    assert all(method in text for method in GRID.methods)
+    assert all(file.stat().st_size > 0 for file in files)
+    assert len(summarise(read_rows(tmp_path / "run" / ROWS))) == 3
