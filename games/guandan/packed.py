@@ -64,32 +64,6 @@ def _head(kind, rank, size):
 
 
 @njit(cache=True)
-def _split(lo, hi, level, ranks):
-    """Write the bytes of each rank's natural cards into `ranks` [15]; return the number of wild cards."""
-    for r in range(7):
-        ranks[r] = lo >> 8 * r & 255
-        if r < 6:
-            ranks[r + 7] = hi >> 8 * r & 255
-    ranks[13] = hi >> 48 & 3
-    ranks[14] = hi >> 50 & 3
-    wild = ranks[level] & 3
-    ranks[level] -= wild
-    return wild
-
-
-@njit(cache=True)
-def _suit_lanes(ranks):
-    """Return four lanes of 16 bits, one a suit: bit p is set if the suit's card is held at sequence place p.
-
-    Place 0 is the low ace, 1..13 are 2..A.
-    """
-    lanes = LANES[ranks[12]]
-    for r in range(13):
-        lanes |= LANES[ranks[r]] << r + 1
-    return lanes
-
-
-@njit(cache=True)
 def _flush_windows(lanes, wild):
     """Return the places of each lane where five in a row are held, or enough of them with the wild cards."""
     a, b, c, d, e = lanes, lanes >> 1, lanes >> 2, lanes >> 3, lanes >> 4
@@ -122,10 +96,19 @@ def _open(lo, hi, level, hand):
     """Take a hand apart for the kernels that list its moves: fill `hand` [OPEN_HAND].
 
     r: byte of the natural cards of rank r; HELD + r: their number. WILD: number of wild cards.
-    AT_LEVEL: rank code of the level. SUIT_LANES, WINDOWS: see `_suit_lanes`, `_flush_windows`.
+    AT_LEVEL: rank code of the level.
+    SUIT_LANES: four lanes of 16 bits, one a suit: bit p is set if the suit's natural card is held at place
+        p of a sequence; place 0 is the low ace, 1..13 are 2..A. WINDOWS: `_flush_windows` of them.
     RUNS: bit p is set if a straight of any suits can start at place p.
     """
-    hand[WILD] = _split(lo, hi, level, hand)
+    for r in range(7):
+        hand[r] = lo >> 8 * r & 255
+    for r in range(6):
+        hand[r + 7] = hi >> 8 * r & 255
+    hand[13] = hi >> 48 & 3
+    hand[14] = hi >> 50 & 3
+    hand[WILD] = hand[level] & 3
+    hand[level] -= hand[WILD]
     hand[AT_LEVEL] = level
     lanes = LANES[hand[12]]
     for r in range(13):

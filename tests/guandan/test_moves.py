@@ -16,7 +16,6 @@ from games.guandan.cards import (
     SINGLE,
     STRAIGHT,
     STRAIGHT_FLUSH,
-    THREE_WITH_TWO,
     TYPE_NAMES,
     as_level,
     pack,
@@ -28,6 +27,7 @@ from games.guandan.moves import legal_moves
 from games.guandan.notation import parse_action
 from tests.guandan.positions import action_ids, cards_of, move_id, names, random_hand
 from tests.reference import guandan_moves as reference
+from tests.reference.guandan_canonical import least_costs
 
 
 def random_beat(rng: np.random.Generator, level: int) -> np.ndarray:
@@ -68,33 +68,31 @@ def test_moves_equal_the_reference_enumerator_on_a_hundred_thousand_positions() 
     compare_with_reference(100_000, seed=2)
 
 
-def effect(action: np.ndarray, level: int) -> tuple[int, ...]:
-    """Return what a canonical list tells apart: type, rank, size of a bomb, rank of a full house's pair."""
-    kind, rank = int(action["type"]), int(action["rank"])
-    if kind == BOMB:
-        return kind, rank, int(action["size"])
-    if kind == THREE_WITH_TWO:
-        counts = cards_of(action)
-        counts[4 * level] = 0
-        counts[4 * rank : 4 * rank + 4] = 0
-        pair = np.flatnonzero(counts)
-        return kind, rank, level if len(pair) == 0 else int(pair[0] // 4 if pair[0] < 52 else pair[0] - 39)
-    return kind, rank
-
-
-def test_canonical_moves_are_one_legal_move_of_each_effect_with_fewest_wild_cards() -> None:
-    for counts, level, beat in random_positions(1500, seed=3):
+def compare_canonical_with_reference(n: int, seed: int) -> None:
+    for counts, level, beat in random_positions(n, seed):
+        hand, name = names(counts), RANKS[level]
         full = legal_moves(pack(counts), level, beat)[0]
         canonical = legal_moves(pack(counts), level, beat, canonical=True)[0]
-        ids = action_ids(full)
-        assert set(action_ids(canonical)) <= set(ids)
-        fewest: dict[tuple[int, ...], int] = {}
-        for action in full:
-            key = effect(action, level)
-            fewest[key] = min(fewest.get(key, 9), int(cards_of(action)[4 * level]))
-        spent = [(effect(action, level), int(cards_of(action)[4 * level])) for action in canonical]
-        assert len(spent) == len({key for key, _ in spent})
-        assert dict(spent) == fewest
+        assert set(action_ids(canonical)) <= set(action_ids(full))
+        least = least_costs([as_move(action) for action in full], hand, name)
+        assert len(canonical) == len(least), (hand, name)
+        assert least_costs([as_move(action) for action in canonical], hand, name) == least, (hand, name)
+
+
+def test_canonical_moves_are_one_legal_move_of_each_effect_and_cost_least() -> None:
+    compare_canonical_with_reference(500, seed=3)
+
+
+@pytest.mark.long
+def test_canonical_moves_cost_least_on_ten_thousand_positions() -> None:
+    compare_canonical_with_reference(10_000, seed=8)
+
+
+def as_move(action: np.ndarray) -> reference.Move:
+    """Return an action as the reference's (type name, rank name, sorted card names)."""
+    cards = tuple(sorted(names(cards_of(action))))
+    kind = int(action["type"])
+    return (TYPE_NAMES[kind], RANKS[action["rank"]] if kind else "PASS", cards)
 
 
 def straight_flushes_left(counts: np.ndarray, level: int) -> int:
