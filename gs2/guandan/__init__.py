@@ -1,0 +1,1 @@
+"""The GuanDan agent: a blueprint refined, decision by decision, by search."""

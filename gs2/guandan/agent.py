@@ -1,0 +1,231 @@
+"""The GS2 agent: at each decision the blueprint's opinion, then search as far as time allows.
+
+Whatever fails on the way (no consistent deal, an evaluator that raises, no time left), the agent plays what it
+has by then, at worst the blueprint's move or the first legal one, and says so in the decision.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.protocol import Blueprint
+from games.game import TERMINAL, GameError
+from games.guandan.cards import ACTION
+from games.guandan.round import legal
+from gs2.guandan.config import GuanDanConfig
+from gs2.guandan.endgame import solve_endgame
+from gs2.guandan.evaluator import BlueprintEvaluator, Evaluator
+from gs2.guandan.presets import preset
+from gs2.guandan.rollout import Rollouts
+from gs2.guandan.sampling import Worlds, sample_worlds
+from gs2.guandan.search import Comparison, candidate_moves, compare
+
+__all__ = ["Decision", "Gs2Agent"]
+
+RESERVE = 0.06
+"""Share of the deadline kept for finishing the work under way."""
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """One decision and how it came about.
+
+    state: [1] STATE, hidden hands included as given (search does not look at them). seat: who decides.
+    actions: [m] ACTION, canonical moves. q: [m], the blueprint's score of each in levels, nan if it failed.
+    choice: index of the move played. blueprint: index of the blueprint's move.
+    stage: what decided: "forced", "blueprint", "clear", "endgame", "rollout", "subgame".
+    candidates: [k] indices of the moves compared; comparison: of them, None if there was none.
+    worlds: the deals it used. value: of the endgame solved exactly, in levels to the seat's team.
+    notes: what was cut short or went wrong, one sentence each. seconds: wall-clock time of each stage.
+    """
+
+    state: NDArray
+    seat: int
+    actions: NDArray
+    q: NDArray[np.float64]
+    choice: int
+    blueprint: int
+    stage: str
+    candidates: NDArray[np.int64]
+    comparison: Comparison | None = None
+    worlds: Worlds | None = None
+    value: float | None = None
+    notes: tuple[str, ...] = ()
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def action(self) -> NDArray:
+        """The move played, [1] ACTION."""
+        return self.actions[self.choice : self.choice + 1]
+
+    @property
+    def changed(self) -> bool:
+        """Whether search played another move than the blueprint's."""
+        return self.choice != self.blueprint
+
+
+class _Progress:
+    """What is known so far while a decision is being made."""
+
+    def __init__(self, state: NDArray, actions: NDArray) -> None:
+        self.began = self.last = time.perf_counter()
+        self.state = state
+        self.actions = actions
+        self.q = np.full(len(actions), np.nan)
+        self.choice = self.blueprint = 0
+        self.stage = "forced"
+        self.candidates = np.zeros(0, np.int64)
+        self.comparison: Comparison | None = None
+        self.worlds: Worlds | None = None
+        self.value: float | None = None
+        self.notes: list[str] = []
+        self.seconds: dict[str, float] = {}
+
+    def lap(self, stage: str) -> None:
+        now = time.perf_counter()
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self.last
+        self.last = now
+
+    def decision(self) -> Decision:
+        return Decision(
+            self.state,
+            int(self.state["player"][0]),
+            self.actions,
+            self.q,
+            self.choice,
+            self.blueprint,
+            self.stage,
+            self.candidates,
+            self.comparison,
+            self.worlds,
+            self.value,
+            tuple(self.notes),
+            self.seconds,
+        )
+
+
+class Gs2Agent:
+    """Plays GuanDan by a blueprint and search; one instance serves any number of rounds and seats.
+
+    blueprint: an `Evaluator`, or any `Blueprint`. config: a configuration or a preset's name.
+    watch: called with every decision made.
+    """
+
+    def __init__(
+        self,
+        blueprint: Evaluator | Blueprint,
+        config: GuanDanConfig | str = "standard",
+        rng: np.random.Generator | None = None,
+        *,
+        watch: Callable[[Decision], None] | None = None,
+    ) -> None:
+        self.config = preset(config) if isinstance(config, str) else config
+        self.evaluator = blueprint if isinstance(blueprint, Evaluator) else BlueprintEvaluator(blueprint)
+        self.rng = np.random.default_rng() if rng is None else rng
+        self.rollouts = Rollouts(self.evaluator)
+        self.watch = watch
+        self.name = f"gs2-{self.config.name}"
+
+    def __call__(self, decisions: object) -> NDArray[np.int64]:
+        """Return one action per decision as an index within its row, [n] int64 (see `blueprint.selfplay`)."""
+        rows, offsets = decisions.rows, decisions.offsets  # type: ignore[attr-defined]
+        states, moves = decisions.states, decisions.actions  # type: ignore[attr-defined]
+        out = np.empty(len(rows), np.int64)
+        for j, row in enumerate(rows):
+            listed = moves[offsets[j] : offsets[j + 1]]
+            out[j] = self.decide(states[row : row + 1], listed).choice
+        return out
+
+    def act(self, state: NDArray) -> NDArray:
+        """Return the move to play at one state, [1] ACTION."""
+        return self.decide(state).action
+
+    def decide(self, state: NDArray, actions: NDArray | None = None) -> Decision:
+        """Return the decision at one state; its player looks at nothing that its seat cannot see.
+
+        state: [1] STATE, unfinished; hidden hands are ignored. actions: [m] ACTION to choose from, by default
+            the canonical moves.
+        Raises GameError if the round is over.
+        """
+        began = time.perf_counter()
+        state = np.array(state, copy=True, ndmin=1)
+        if state["player"][0] == TERMINAL:
+            raise GameError("guandan: the round is over, nobody can act; start a new one")
+        if actions is None:
+            actions = legal(state, canonical=True).values
+        progress = _Progress(state, np.array(actions, ACTION))
+        progress.began = began
+        if len(progress.actions) > 1:
+            try:
+                self._think(progress, began + self.config.deadline * (1 - RESERVE))
+            except Exception as error:
+                progress.notes.append(
+                    f"{_FALLBACK[progress.stage]}: {type(error).__name__}: {str(error)[:200]}"
+                )
+        decision = progress.decision()
+        if self.watch is not None:
+            self.watch(decision)
+        return decision
+
+    def _think(self, progress: _Progress, deadline: float) -> None:
+        """Improve the choice in `progress` stage by stage until it is settled or time is up."""
+        state, actions, config = progress.state, progress.actions, self.config
+        seat = int(state["player"][0])
+        progress.stage = "first"
+        # until the blueprint has spoken: pass if allowed, else the first move listed
+        one = np.zeros(1, np.int64)
+        q = self.evaluator.q(state, one, np.array([seat]), np.array([0, len(actions)]), actions)
+        progress.q = np.asarray(q, np.float64)
+        if not np.isfinite(progress.q).all():
+            raise ValueError("the blueprint's action values must be finite")
+        progress.choice = progress.blueprint = int(np.argmax(progress.q))
+        progress.stage = "blueprint"
+        progress.lap("blueprint")
+        if config.method == "none":
+            return
+        if config.endgame and np.count_nonzero(state["left"][0]) == 2:
+            solved = solve_endgame(state, seat, actions, config.endgame, deadline)
+            progress.lap("endgame")
+            if solved is not None:
+                values = solved
+                best = np.flatnonzero(values == values.max())
+                progress.choice = int(best[np.argmax(progress.q[best])])
+                progress.stage, progress.value = "endgame", float(values.max())
+                return
+            progress.notes.append("the endgame was too large to solve: rollouts decide")
+        progress.candidates = candidate_moves(progress.q, actions["type"], config)
+        if len(progress.candidates) == 1:
+            progress.stage = "clear"
+            return
+        if time.perf_counter() >= deadline:
+            progress.notes.append("the time was up before search began: the blueprint's move is played")
+            return
+        worlds = sample_worlds(state, seat, config.worlds, self.rng)
+        progress.worlds = worlds
+        progress.lap("sampling")
+        chosen = progress.candidates
+        comparison = compare(
+            state, actions[chosen], progress.q[chosen], worlds, self.rollouts, config, deadline
+        )
+        progress.comparison = comparison
+        progress.lap("rollouts")
+        if comparison.rollouts == 0:
+            progress.notes.append("the time was up before search began: the blueprint's move is played")
+            return
+        if comparison.stopped == "deadline":
+            progress.notes.append(
+                f"the time was up after {len(comparison.payoffs)} of {len(worlds)} deals"
+            )
+        progress.choice = int(chosen[comparison.best])
+        progress.stage = "rollout"
+
+
+_FALLBACK = {
+    "first": "the blueprint failed, the first legal move is played",
+    "blueprint": "search failed, the blueprint's move is played",
+}

@@ -1,0 +1,133 @@
+"""How the GuanDan agent searches: one frozen configuration; every method is a choice of fields."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from gs2.config import ConfigError
+
+__all__ = ["GuanDanConfig"]
+
+METHODS = ("none", "rollout", "subgame")
+LEAVES = ("value", "rollout")
+BELIEFS = ("uniform", "reach")
+GENERATORS = ("diverse", "random", "clusters")
+GADGETS = ("auto", "unsafe", "resolve", "maxmargin")
+
+
+@dataclass(frozen=True)
+class GuanDanConfig:
+    """What a decision goes through.
+
+    name: the preset it started from.
+    method: "none" plays the blueprint; "rollout" compares the best candidate moves in common sampled deals;
+        "subgame" is generative subgame solving as published (GS2, appendix C).
+    deadline: seconds for one decision, honoured within 10 %; the blueprint's move is the fallback.
+    candidates: most moves compared. gap: levels behind the blueprint's best move beyond which a move is not
+        looked at. per_type: most moves of each type (GS2: 2), the pass always kept; None for no such limit.
+    worlds: most deals sampled for a decision. wave: deals in the first comparison; each later one doubles.
+    depth: decisions with a choice that a rollout takes before the evaluator values it; None to the end.
+    confidence: standard deviations behind the leader at which a candidate is given up.
+    trust: standard deviation in levels of the blueprint's error in comparing two moves: how far the rollouts'
+        noisy means may move a decision away from it (our measurement). 0 never moves.
+    beliefs: deals sampled "uniform"-ly, or weighted by the blueprint's soft "reach" of what was played.
+    temperature: of that soft policy, in levels. memory: weight in [0, 1] of older plays against newer ones.
+    endgame: positions that the exact solver may visit when two seats are left; 0 turns it off.
+    threads: rollouts run at once.
+    k, sample, generator, gadget, entry_floor, iterations, subgame_depth, crowd_depth, actions_per_type, leaf,
+    nested: of the method "subgame": histories kept (10) of those sampled (1000), diverse, clusters or random;
+        gadget "auto" is resolve against two opponents and maxmargin against one; probability of a forced
+        entry; CFR iterations; depth limit (10) and the one when the opponents hold more than 27 cards (8);
+        moves per type (2); leaves by greedy "rollout" or the evaluator's "value"; particles kept.
+    anchor: weight in (0, 1] of the solved policy against the blueprint's soft one.
+    """
+
+    name: str = "standard"
+    method: str = "rollout"
+    deadline: float = 0.5
+    candidates: int = 6
+    gap: float = 0.6
+    per_type: int | None = None
+    worlds: int = 128
+    wave: int = 16
+    depth: int | None = 16
+    confidence: float = 2.0
+    trust: float = 0.25
+    beliefs: str = "uniform"
+    temperature: float = 0.1
+    memory: float = 1.0
+    endgame: int = 200_000
+    threads: int = 1
+    k: int = 10
+    sample: int = 1000
+    generator: str = "diverse"
+    gadget: str = "auto"
+    entry_floor: float = 0.0
+    iterations: int = 200
+    subgame_depth: int = 10
+    crowd_depth: int = 8
+    actions_per_type: int = 2
+    leaf: str = "rollout"
+    nested: bool = True
+    anchor: float = 1.0
+
+    def __post_init__(self) -> None:
+        for field, choices in (
+            ("method", METHODS),
+            ("beliefs", BELIEFS),
+            ("leaf", LEAVES),
+            ("generator", GENERATORS),
+            ("gadget", GADGETS),
+        ):
+            value = getattr(self, field)
+            if value not in choices:
+                raise ConfigError(f"{field} must be one of {', '.join(choices)}; got {value!r}")
+        for field, low in (
+            ("candidates", 1),
+            ("per_type", 1),
+            ("worlds", 1),
+            ("wave", 1),
+            ("depth", 0),
+            ("endgame", 0),
+            ("threads", 1),
+            ("k", 1),
+            ("sample", 1),
+            ("iterations", 1),
+            ("subgame_depth", 1),
+            ("crowd_depth", 1),
+            ("actions_per_type", 1),
+        ):
+            value = getattr(self, field)
+            if value is None and field in ("per_type", "depth"):
+                continue
+            if not isinstance(value, int) or isinstance(value, bool) or value < low:
+                raise ConfigError(f"{field} must be an integer of at least {low}; got {value!r}")
+        for field, lowest, highest in (
+            ("deadline", 0.0, 3600.0),
+            ("gap", 0.0, 100.0),
+            ("confidence", 0.0, 100.0),
+            ("trust", 0.0, 100.0),
+            ("temperature", 1e-6, 100.0),
+            ("memory", 0.0, 1.0),
+            ("entry_floor", 0.0, 0.999),
+            ("anchor", 1e-6, 1.0),
+        ):
+            value = getattr(self, field)
+            if not isinstance(value, int | float) or not lowest <= value <= highest:
+                raise ConfigError(f"{field} must lie in [{lowest}, {highest}]; got {value!r}")
+
+    def replace(self, **changes: Any) -> GuanDanConfig:
+        """Return the configuration with some fields changed.
+
+        Raises ConfigError for a field that does not exist or a value out of range.
+        """
+        unknown = set(changes) - set(self.__dataclass_fields__)
+        if unknown:
+            known = ", ".join(self.__dataclass_fields__)
+            raise ConfigError(f"configuration has no field {', '.join(sorted(unknown))}; fields: {known}")
+        return replace(self, **changes)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as a plain dictionary."""
+        return asdict(self)

@@ -1,0 +1,30 @@
+"""Named configurations of the GuanDan agent."""
+
+from __future__ import annotations
+
+from gs2.config import ConfigError
+from gs2.guandan.config import GuanDanConfig
+
+__all__ = ["PRESETS", "preset"]
+
+PRESETS: dict[str, GuanDanConfig] = {
+    "fast": GuanDanConfig(
+        name="fast", deadline=0.05, candidates=3, gap=0.25, worlds=32, wave=8, depth=8, endgame=20_000
+    ),
+    "standard": GuanDanConfig(name="standard"),
+    "deep": GuanDanConfig(
+        name="deep", deadline=3.0, candidates=10, gap=1.0, worlds=512, depth=None, endgame=2_000_000
+    ),
+    "paper": GuanDanConfig(name="paper", method="subgame", deadline=3.0),
+    "blueprint": GuanDanConfig(name="blueprint", method="none"),
+}
+
+
+def preset(name: str) -> GuanDanConfig:
+    """Return the configuration called `name`.
+
+    Raises ConfigError that lists the names if there is none.
+    """
+    if name not in PRESETS:
+        raise ConfigError(f"GuanDan preset must be one of {', '.join(PRESETS)}; got {name!r}")
+    return PRESETS[name]
