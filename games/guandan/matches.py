@@ -287,8 +287,11 @@ class Matches:
 
     def card_decisions(self) -> CardDecisions:
         """Return every tribute and return card that is still to be chosen."""
-        phase = self.table["phase"]
-        waits = np.flatnonzero((phase == TRIBUTE) | (phase == BACK))
+        waits = np.flatnonzero(self.table["phase"] < PLAY)
+        if len(waits) == 0:
+            none = np.zeros(0, np.uint8)
+            hands, options = np.zeros((0, 2), np.uint64), np.zeros((0, NUM_CARDS), bool)
+            return CardDecisions(waits, none, none, none > 0, none, hands, options)
         table = self.table[waits]
         back = table["phase"] == BACK
         given = np.where(back[:, None], table["back"], table["paid"])
