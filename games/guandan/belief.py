@@ -28,7 +28,7 @@ def _give(words, i, seat, card, copies):
         words[i, HAND + 2 * seat + 1] += copies << 2 * (card - 28)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _determinise(words, bytes_, seats, seeds):
     """Redeal the hands that each row's seat cannot see, in place; return a row with no such deal, or -1."""
     free = np.empty(5, np.int64)

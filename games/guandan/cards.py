@@ -96,14 +96,8 @@ TYPE_NAMES = (
 NO_ACTION = 255
 """Type of a slot that holds no action at all (no history yet), as opposed to a PASS."""
 
-ACTION = np.dtype(
-    {
-        "names": ["type", "rank", "size", "lo", "hi"],
-        "formats": ["u1", "u1", "u1", "<u8", "<u8"],
-        "offsets": [0, 1, 2, 8, 16],
-        "itemsize": 24,
-    }
-)
+# an aligned dtype: numpy would pack any other, dropping the gap, whenever it concatenates arrays
+ACTION = np.dtype([("type", "u1"), ("rank", "u1"), ("size", "u1"), ("lo", "<u8"), ("hi", "<u8")], align=True)
 """One action: (type, rank, multiset of cards) is its identity.
 
 type: PASS..FOUR_KINGS.
@@ -111,7 +105,7 @@ rank: 0..12 for 2..A, 13 SB, 14 HR. A sequence has the rank of its lowest card, 
     house has that of its trips; the joker bomb has 13; PASS has 0.
 size: number of cards.
 lo, hi: the packed cards.
-The five bytes between are zero: an array of actions is also a [m, 3] array of uint64.
+24 bytes, five of them a gap after `size`: an array of actions is also a [m, 3] array of uint64.
 """
 
 _SHIFT = np.concatenate([2 * np.arange(28), 2 * np.arange(26)]).astype(np.uint64)

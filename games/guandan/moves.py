@@ -47,7 +47,7 @@ def _list(canonical, lo, hi, level, beat, out, m, scratch):
     return _full_moves(hand, beat, out, m, pairs, work)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _legal(hands, levels, beats, canonical, begin, out, counts):
     """List the hands from `begin` on until `out` is too full for one more; return (next hand, rows used)."""
     scratch = _scratch()

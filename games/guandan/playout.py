@@ -12,7 +12,7 @@ from games.guandan.state import BEAT, HAND, LEVEL, PLAYER, _play, _random_below,
 __all__ = ["random_playouts"]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _legal_states(words, bytes_, canonical, begin, out, counts):
     """List the moves from state `begin` on until `out` is too full; return (next state, rows used)."""
     scratch = _scratch()
@@ -31,7 +31,7 @@ def _legal_states(words, bytes_, canonical, begin, out, counts):
     return len(words), m
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _random_playouts(words, bytes_, seeds, canonical, out, decisions):
     """Play every state to the end of its round in place, each with its own random stream."""
     scratch = _scratch()

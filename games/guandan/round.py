@@ -43,7 +43,7 @@ from games.ragged import Ragged
 __all__ = ["GuanDan", "advance", "deal", "from_hands", "initial_hands", "legal"]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _keys(words, player, out):
     """Fold the player's initial hand into each public hash."""
     for i in range(len(words)):
@@ -289,7 +289,7 @@ class GuanDan:
 
     def action_text(self, state: NDArray, action: NDArray) -> str:
         """Return one action as type, rank and cards: `["Pair","6",["S6","D6"]]`."""
-        return action_text(np.asarray(action), int(np.asarray(state)["level"]))
+        return action_text(_row(action), int(_row(state)["level"]))
 
     def state_text(self, state: NDArray) -> str:
         """Return one state with all hands, as a line of JSON (see `position`)."""

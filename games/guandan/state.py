@@ -40,7 +40,8 @@ STATE = np.dtype(
         ("cap", "u1", (4,)),
         ("tricks", "u1"),
         ("padding", "u1", (2,)),
-    ]
+    ],
+    align=True,
 )
 """One round in progress (456 bytes).
 
@@ -116,7 +117,7 @@ def _fold(words, i, x):
     )
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _deal(seeds, words):
     """Shuffle the 108 cards with each seed and deal 27 to each seat."""
     deck = np.empty(108, np.int64)
@@ -218,7 +219,7 @@ def _play(words, bytes_, i, head, lo, hi):
     bytes_[i, PLAYER] = q
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _play_all(words, bytes_, actions):
     for i in range(len(words)):
         if bytes_[i, PLAYER] < 4:
@@ -251,7 +252,7 @@ def _card_count(word):
     return n
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _first_unplayable(words, bytes_, actions):
     """Return the first row that is finished, or whose action is none or not in hand, or -1."""
     for i in range(len(words)):

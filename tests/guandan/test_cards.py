@@ -50,6 +50,7 @@ def test_an_action_array_is_also_words() -> None:
     counts = parse_cards("S6 D6")
     action = make_actions([2], [4], counts[None])
     words = action.view(np.uint64).reshape(-1, 3)
+    assert np.concatenate([action, action]).dtype == ACTION and np.stack([action, action]).dtype == ACTION
     assert ACTION.itemsize == 24 and words.shape == (1, 3)
     assert words[0, 0] == 2 | 4 << 8 | 2 << 16 and words[0, 1] == pack(counts)[0]
 
