@@ -70,10 +70,9 @@ WILD_FLAGS = (
 )
 """Names of the twelve wild-card flags, all zero without a wild card.
 
-wild: one is held. The others: one wild card and the other cards of the hand make the combination, where
-    of each rank its different suits count, not the copies (so bomb_6 and bomb_7 stay zero), and the other
-    cards alone need not. Sequences: four of five places of one suit (straight flush) or of any (straight), A
-    high or low; five of six cards of a tube or plate; two ranks with two suits each for a full house.
+wild: one is held. The others: the hand's plain cards (no wild cards, no jokers) lack at most one card of the
+    combination, where of each rank its different suits count, not the copies; so bomb_6 and bomb_7 stay zero.
+    The names are the paper's list of combinations ("excluding Singles and Joker Bombs"), the order is ours.
 """
 
 _UNSEEN, _LAST, _PARTNER = SLICES["unseen"].start, SLICES["last_action"].start, SLICES["partner_action"].start
@@ -114,10 +113,12 @@ def _write_flags(hand, level, row, at):
     for size in range(2, 8):
         if most + 1 >= size:
             row[at + 9 - size] = 1
-    pairs = 0
+    ones = pairs = 0
     for p in range(1, 14):
+        ones += number[p] >= 1
         pairs += number[p] >= 2
-    row[at + 11] = pairs >= 2
+    if pairs >= 2 or (most >= 3 and ones >= 2):
+        row[at + 11] = 1
     for first in range(10):
         held = 0
         for s in range(4):
