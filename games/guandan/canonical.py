@@ -23,7 +23,6 @@ from numba import njit
 from games.guandan.cards import (
     BOMB,
     FOUR_KINGS,
-    PAIR,
     PASS,
     SINGLE,
     STRAIGHT,
@@ -31,9 +30,9 @@ from games.guandan.cards import (
     THREE_PAIR,
     THREE_WITH_TWO,
     TRIPS,
-    TWO_TRIPS,
 )
 from games.guandan.combos import _CLASS, BOMB_CLASS, ORDER, _strength
+from games.guandan.full import SLOTS
 from games.guandan.packed import (
     AT_LEVEL,
     BITS5,
@@ -337,18 +336,17 @@ def _canonical_moves(hand, beat, out, m):
         out[m, 1] = 0
         out[m, 2] = 0
         m += 1
-    if lead or kind == SINGLE:
-        m = _groups(SINGLE, 1, hand, place, out, m)
-    if lead or kind == PAIR:
-        m = _groups(PAIR, 2, hand, place, out, m)
-    if lead or kind == TRIPS:
-        m = _groups(TRIPS, 3, hand, place, out, m)
-    if lead or kind == THREE_PAIR:
-        m = _sequences(THREE_PAIR, 3, 2, hand, first, out, m)
-    if lead or kind == THREE_WITH_TWO:
-        m = _full_houses(hand, place, out, m)
-    if lead or kind == TWO_TRIPS:
-        m = _sequences(TWO_TRIPS, 2, 3, hand, first, out, m)
-    if lead or kind == STRAIGHT:
-        m = _straights(hand, first, out, m)
+    # one call of each kind of listing: compiling takes long enough
+    for k in range(SINGLE, STRAIGHT_FLUSH):
+        if not lead and kind != k:
+            continue
+        if k <= TRIPS:
+            m = _groups(k, k, hand, place, out, m)
+        elif k == THREE_WITH_TWO:
+            m = _full_houses(hand, place, out, m)
+        elif k == STRAIGHT:
+            m = _straights(hand, first, out, m)
+        else:
+            group = 2 if k == THREE_PAIR else 3
+            m = _sequences(k, SLOTS[group], group, hand, first, out, m)
     return _bombs(hand, above if above >> 8 >= BOMB_CLASS else 0, out, m)

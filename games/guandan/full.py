@@ -12,10 +12,8 @@ from numba import njit
 from games.guandan.cards import (
     BOMB,
     FOUR_KINGS,
-    PAIR,
     PASS,
     SINGLE,
-    STRAIGHT,
     STRAIGHT_FLUSH,
     THREE_PAIR,
     THREE_WITH_TWO,
@@ -41,6 +39,8 @@ from games.guandan.packed import (
     _head,
 )
 
+SLOTS = (0, 5, 3, 2)
+"""Groups in a sequence of groups of 1, 2 and 3 cards."""
 HALF = 4096
 """Rows of each half of the scratch array; one start of a tube makes at most 15 ** 3 partial moves."""
 
@@ -230,18 +230,15 @@ def _full_moves(hand, beat, out, m, pairs, work):
         out[m, 1] = 0
         out[m, 2] = 0
         m += 1
-    if lead or kind == SINGLE:
-        m = _groups(SINGLE, 1, hand, place, out, m)
-    if lead or kind == PAIR:
-        m = _groups(PAIR, 2, hand, place, out, m)
-    if lead or kind == TRIPS:
-        m = _groups(TRIPS, 3, hand, place, out, m)
-    if lead or kind == THREE_PAIR:
-        m = _sequences(THREE_PAIR, 3, 2, hand, first, out, m, work)
-    if lead or kind == THREE_WITH_TWO:
-        m = _full_houses(hand, place, out, m, pairs)
-    if lead or kind == TWO_TRIPS:
-        m = _sequences(TWO_TRIPS, 2, 3, hand, first, out, m, work)
-    if lead or kind == STRAIGHT:
-        m = _sequences(STRAIGHT, 5, 1, hand, first, out, m, work)
+    # one call of each kind of listing: compiling takes long enough
+    for k in range(SINGLE, STRAIGHT_FLUSH):
+        if not lead and kind != k:
+            continue
+        if k <= TRIPS:
+            m = _groups(k, k, hand, place, out, m)
+        elif k == THREE_WITH_TWO:
+            m = _full_houses(hand, place, out, m, pairs)
+        else:
+            group = 2 if k == THREE_PAIR else 3 if k == TWO_TRIPS else 1
+            m = _sequences(k, SLOTS[group], group, hand, first, out, m, work)
     return _bombs(hand, above if above >> 8 >= BOMB_CLASS else 0, out, m)
