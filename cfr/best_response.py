@@ -1,7 +1,8 @@
-"""Exact values of a policy: expectation, best response, NashConv, exploitability, counterfactual values.
+"""How good a policy is, exactly: expected value, best response, NashConv, exploitability.
 
-Two-player questions go through the sequence form; pass one in to save building it again. Policies are
-[n_slots] float64 on the tree's slots. Values of a forest are sums over its weighted roots.
+Where one seat of each team decides, the sequence form answers; pass one in to save building it again.
+Trees with more deciding seats are answered on the tree, each seat deviating alone. Policies are [n_slots]
+float64 on the tree's slots. Values of a forest are sums over its weighted roots.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from cfr.play import Play
-from cfr.sequence_form import SequenceForm, sequence_form
+from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form
 from cfr.tree import FlatTree
+from cfr.values import best_response_value, check_policy, counterfactual_values, root_values
 
 __all__ = [
     "BestResponse",
@@ -40,28 +42,31 @@ class BestResponse:
     policy: NDArray[np.float64]
 
 
-def _form(game_form: FlatTree | SequenceForm) -> SequenceForm:
-    return game_form if isinstance(game_form, SequenceForm) else sequence_form(game_form)
+def _form(game_form: FlatTree | SequenceForm) -> SequenceForm | None:
+    """Return the sequence form, or None for a tree that has none."""
+    if isinstance(game_form, SequenceForm):
+        return game_form
+    return sequence_form(game_form) if is_two_sided(game_form) else None
 
 
-def _checked(policy: NDArray, n_slots: int) -> NDArray[np.float64]:
-    policy = np.asarray(policy, np.float64)
-    if policy.shape != (n_slots,):
-        raise ValueError(
-            f"policy must have one probability per slot, {n_slots}; got shape {policy.shape}; "
-            "is it another game's?"
-        )
-    return policy
-
-
-def _evaluate(game_form: FlatTree | SequenceForm, policy: NDArray) -> tuple[float, float, float]:
+def _evaluate(
+    game_form: FlatTree | SequenceForm, policy: NDArray
+) -> tuple[float, tuple[float, ...], tuple[float, ...]]:
+    """Return (value to team 0, values of the deciding seats, their best-response values)."""
     form = _form(game_form)
-    play = Play(form)
-    return play.evaluate(*play.from_slots(_checked(policy, form.n_slots)))
+    if form is not None:
+        play = Play(form)
+        value, *best = play.evaluate(*play.from_slots(check_policy(form, policy)))
+        return value, (value, -value), (best[0], best[1])
+    assert isinstance(game_form, FlatTree)
+    values = root_values(game_form, check_policy(game_form, policy))
+    seats = np.unique(game_form.infoset_player).tolist()
+    best = [best_response_value(game_form, policy, seat) for seat in seats]
+    return float(values[game_form.teams.index(0)]), tuple(values[seats].tolist()), tuple(best)
 
 
 def expected_value(game_form: FlatTree | SequenceForm, policy: NDArray[np.float64]) -> float:
-    """Return the expected payoff to side 0 when both follow `policy`.
+    """Return the expected payoff to team 0 (side 0) when everyone follows `policy`.
 
     policy: [n_slots] float64. Raises ValueError for a policy of another size, InvalidTree as `sequence_form`.
     """
@@ -71,12 +76,15 @@ def expected_value(game_form: FlatTree | SequenceForm, policy: NDArray[np.float6
 def best_response(
     game_form: FlatTree | SequenceForm, policy: NDArray[np.float64], player: int
 ) -> BestResponse:
-    """Return a pure best response of `player` when the other follows `policy`.
+    """Return a pure best response of `player` when the others follow `policy`.
 
     policy: [n_slots] float64. Raises ValueError for a policy of another size or a seat that does not decide.
     """
     form = _form(game_form)
-    policy = _checked(policy, form.n_slots)
+    if form is None:
+        assert isinstance(game_form, FlatTree)
+        return _tree_best_response(game_form, policy, player)
+    policy = check_policy(form, policy)
     side = form.side_of(player)
     plex = form.sides[side]
     value = Play(form).payoffs(policy, side)[form.layout.sides[side].position]
@@ -87,16 +95,28 @@ def best_response(
     return BestResponse(player, float(value[0]), answer)
 
 
+def _tree_best_response(tree: FlatTree, policy: NDArray[np.float64], player: int) -> BestResponse:
+    value = best_response_value(tree, policy, player)
+    slots = counterfactual_values(tree, policy, player, best_response=True).slot
+    answer = check_policy(tree, policy).copy()
+    for infoset in np.flatnonzero(tree.infoset_player == player):
+        first, last = tree.infoset_offset[infoset : infoset + 2]
+        answer[first:last] = 0.0
+        answer[first + int(np.argmax(slots[first:last]))] = 1.0
+    return BestResponse(player, value, answer)
+
+
 def best_response_values(
     game_form: FlatTree | SequenceForm, policy: NDArray[np.float64]
-) -> tuple[float, float]:
-    """Return what side 0 and side 1 get when each best-responds to the other's part of `policy`."""
-    return _evaluate(game_form, policy)[1:]
+) -> tuple[float, ...]:
+    """Return what each deciding seat (side 0 and side 1) gets by best-responding alone to `policy`."""
+    return _evaluate(game_form, policy)[2]
 
 
 def nash_conv(game_form: FlatTree | SequenceForm, policy: NDArray[np.float64]) -> float:
-    """Return the sum of what both players could gain by best-responding to `policy`, in payoffs."""
-    return sum(best_response_values(game_form, policy))
+    """Return the sum of what each deciding seat could gain by best-responding alone, in payoffs."""
+    _, values, best = _evaluate(game_form, policy)
+    return sum(best) - sum(values)
 
 
 def exploitability(game_form: FlatTree | SequenceForm, policy: NDArray[np.float64]) -> float:

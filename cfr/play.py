@@ -10,7 +10,8 @@ from cfr.sequence_form import SequenceForm
 
 __all__ = ["Play"]
 
-Pair = tuple[NDArray, NDArray]
+Pair = tuple[NDArray, ...]
+"""One array for each side."""
 
 
 class Play:

@@ -18,7 +18,14 @@ from cfr.layout import Layout, make_layout
 from cfr.tree import FlatTree, InvalidTree
 from games.game import Game
 
-__all__ = ["ImperfectRecall", "SequenceForm", "Treeplex", "sequence_form"]
+__all__ = [
+    "ImperfectRecall",
+    "SequenceForm",
+    "Treeplex",
+    "deciding_seats",
+    "is_two_sided",
+    "sequence_form",
+]
 
 ZERO_SUM_TOLERANCE = 1e-9
 """Largest sum of the two sides' payoffs at a leaf, as a share of the largest payoff."""
@@ -111,6 +118,12 @@ class SequenceForm:
 def deciding_seats(tree: FlatTree) -> list[int]:
     """Return the seats that have infosets in the tree, rising."""
     return np.flatnonzero(np.bincount(tree.infoset_player, minlength=tree.n_players)).tolist()
+
+
+def is_two_sided(tree: FlatTree) -> bool:
+    """Return whether at most one seat of each team decides, so that the tree has a sequence form."""
+    teams = [tree.teams[seat] for seat in deciding_seats(tree)]
+    return len(teams) == len(set(teams))
 
 
 def sequence_form(tree: FlatTree, game: Game | None = None) -> SequenceForm:

@@ -13,6 +13,7 @@ must keep the array alive: only functions that hold it as an argument do.
 from __future__ import annotations
 
 import operator
+from typing import Any
 
 from llvmlite import ir
 from numba import types
@@ -38,6 +39,13 @@ __all__ = [
 ]
 
 WIDTH = 4
+
+
+def _intrinsic(function: Any) -> Any:
+    """Return `numba.extending.intrinsic(function)`, without the types of its compile-time signature."""
+    return intrinsic(function)
+
+
 _DOUBLE = ir.DoubleType()
 _VECTOR = ir.VectorType(_DOUBLE, WIDTH)
 _INT = ir.IntType(32)
@@ -76,7 +84,7 @@ class _BorrowedModel(models.PrimitiveModel):
         super().__init__(dmm, fe_type, dmm.lookup(fe_type.dtype).get_data_type().as_pointer())
 
 
-@intrinsic
+@_intrinsic
 def borrow(typing, array):
     """Return the address of a contiguous array's first element."""
     if not (isinstance(array, types.Array) and array.layout == "C"):
@@ -162,7 +170,7 @@ for _operator, _emit in (
         return getattr(builder, emit)(*args)
 
 
-@intrinsic
+@_intrinsic
 def load(typing, array, index):
     """Return array[index:index + 4]; the array is borrowed."""
 
@@ -172,7 +180,7 @@ def load(typing, array, index):
     return float64x4(array, types.intp), codegen
 
 
-@intrinsic
+@_intrinsic
 def store(typing, array, index, vector):
     """Write the vector to array[index:index + 4]."""
 
@@ -183,7 +191,7 @@ def store(typing, array, index, vector):
     return types.void(array, types.intp, float64x4), codegen
 
 
-@intrinsic
+@_intrinsic
 def splat(typing, value):
     """Return a vector of four equal numbers."""
 
@@ -193,7 +201,7 @@ def splat(typing, value):
     return float64x4(types.float64), codegen
 
 
-@intrinsic
+@_intrinsic
 def fma(typing, a, b, c):
     """Return a * b + c, fused where the machine can."""
 
@@ -203,7 +211,7 @@ def fma(typing, a, b, c):
     return float64x4(float64x4, float64x4, float64x4), codegen
 
 
-@intrinsic
+@_intrinsic
 def maximum(typing, a, b):
     """Return the larger of each pair."""
 
@@ -213,7 +221,7 @@ def maximum(typing, a, b):
     return float64x4(float64x4, float64x4), codegen
 
 
-@intrinsic
+@_intrinsic
 def positive(typing, a):
     """Return the positive parts."""
 
@@ -223,7 +231,7 @@ def positive(typing, a):
     return float64x4(float64x4), codegen
 
 
-@intrinsic
+@_intrinsic
 def select_positive(typing, condition, yes, no):
     """Return `yes` where the condition is above 0, else `no`."""
 
@@ -233,7 +241,7 @@ def select_positive(typing, condition, yes, no):
     return float64x4(float64x4, float64x4, float64x4), codegen
 
 
-@intrinsic
+@_intrinsic
 def keep_first(typing, a, n, other):
     """Return the vector with all but its first n entries replaced by those of `other`."""
 
@@ -250,7 +258,7 @@ def keep_first(typing, a, n, other):
     return float64x4(float64x4, types.intp, float64x4), codegen
 
 
-@intrinsic
+@_intrinsic
 def gather(typing, array, indices, first):
     """Return array[indices[first:first + 4]]; both borrowed, indices int32."""
 
@@ -267,7 +275,7 @@ def gather(typing, array, indices, first):
     return float64x4(array, indices, types.intp), codegen
 
 
-@intrinsic
+@_intrinsic
 def any_nonzero(typing, a):
     """Return whether any entry differs from 0."""
 
@@ -283,7 +291,7 @@ def _pairwise(builder, vector, join):
     return join(join(parts[0], parts[2]), join(parts[1], parts[3]))
 
 
-@intrinsic
+@_intrinsic
 def total(typing, a):
     """Return the sum of the entries."""
 
@@ -293,7 +301,7 @@ def total(typing, a):
     return types.float64(float64x4), codegen
 
 
-@intrinsic
+@_intrinsic
 def vmax(typing, a):
     """Return the largest entry."""
 
@@ -306,7 +314,7 @@ def vmax(typing, a):
     return types.float64(float64x4), codegen
 
 
-@intrinsic
+@_intrinsic
 def extract(typing, a, k):
     """Return entry k."""
 

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from cfr import kernels
 from cfr.play import Play
-from cfr.sequence_form import SequenceForm, sequence_form
+from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form
 from cfr.tree import FlatTree
+from cfr.tree_cfr import TreeSolver
 from cfr.variants import DEFAULT_VARIANT, Variant, variant
 
 __all__ = ["Progress", "Solution", "Solver", "SolverError", "solve"]
@@ -43,8 +44,8 @@ class Solution:
 
     policy: [n_slots] float64, the average policy on the tree's slots.
     current: [n_slots] float64, the policy of the last iteration.
-    value: expected payoff to side 0 (team 0) of the average policy, summed over weighted roots.
-    best_response: payoffs of side 0 and side 1 that best-respond to the average policy.
+    value: expected payoff to team 0 (side 0) of the average policy, summed over weighted roots.
+    best_response: what each deciding seat (side 0 and side 1) gets by best-responding alone to it.
     exploitability: NashConv / 2 of the average policy, in payoffs.
     iteration: iterations done.
     seconds: wall-clock time of this run.
@@ -55,7 +56,7 @@ class Solution:
     policy: NDArray[np.float64]
     current: NDArray[np.float64]
     value: float
-    best_response: tuple[float, float]
+    best_response: tuple[float, ...]
     exploitability: float
     iteration: int
     seconds: float
@@ -167,9 +168,10 @@ class Solver:
         by_infoset = {"stamp": self._stamp, "marked": tuple(work[3] for work in self._work)}
         for names, n in ((by_slot, self.form.n_slots), (by_infoset, self.form.n_infosets)):
             for name in names:
-                if np.shape(state.get(name)) != (n,):
+                shape = np.shape(state.get(name, ()))
+                if shape != (n,):
                     raise SolverError(
-                        f"resume: {name} must have {n} entries; got shape {np.shape(state.get(name))}; "
+                        f"resume: {name} must have {n} entries; got shape {shape}; "
                         "is this another game's file?"
                     )
         for name, arrays in by_slot.items():
@@ -190,7 +192,9 @@ def solve(
     check_every: int | None = None,
     resume: dict | None = None,
 ) -> Solution:
-    """Return the average policy of CFR on a two-player tree, run until the first limit is met.
+    """Return the average policy of CFR, run until the first limit is met.
+
+    On the sequence form where one seat of each team decides, otherwise on the tree itself.
 
     iterations: how many to run in this call. target: stop once the average policy's exploitability is at
     most this, in payoffs. deadline: an instant of `time.perf_counter()`. At least one must be given.
@@ -208,7 +212,11 @@ def solve(
     if check_every is not None and check_every < 1:
         raise SolverError(f"solve: check_every must be at least 1; got {check_every}")
     began = time.perf_counter()
-    solver = Solver(game_form, variant)
+    solver: Solver | TreeSolver
+    if isinstance(game_form, FlatTree) and not is_two_sided(game_form):
+        solver = TreeSolver(game_form, variant)
+    else:
+        solver = Solver(game_form, variant)
     if resume is not None:
         solver.load_state_dict(resume)
     last = inf if iterations is None else solver.iteration + iterations
@@ -237,7 +245,7 @@ def solve(
         current=solver.current_policy(),
         value=value,
         best_response=best,
-        exploitability=sum(best) / 2,
+        exploitability=solver.exploitability() if isinstance(solver, TreeSolver) else sum(best) / 2,
         iteration=solver.iteration,
         seconds=time.perf_counter() - began,
         variant=solver.variant,

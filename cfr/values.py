@@ -6,6 +6,7 @@ Policies are [n_slots] float64 on the tree's slots.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numba import njit
@@ -16,12 +17,14 @@ from cfr.tree import FlatTree
 __all__ = [
     "CounterfactualValues",
     "Reach",
+    "best_response_value",
     "cfbr_values",
     "check_policy",
     "counterfactual_values",
     "infoset_parent_slot",
     "node_values",
     "reach",
+    "root_values",
 ]
 
 
@@ -70,7 +73,12 @@ class CounterfactualValues:
         return out
 
 
-def check_policy(tree: FlatTree, policy: NDArray) -> NDArray[np.float64]:
+class _HasSlots(Protocol):
+    @property
+    def n_slots(self) -> int: ...
+
+
+def check_policy(tree: _HasSlots, policy: NDArray) -> NDArray[np.float64]:
     """Return the policy as float64. Raises ValueError unless it has one number per slot of the tree."""
     policy = np.ascontiguousarray(policy, np.float64)
     if policy.shape != (tree.n_slots,):
@@ -121,10 +129,22 @@ def node_values(tree: FlatTree, policy: NDArray[np.float64]) -> NDArray[np.float
     return out
 
 
-def infoset_parent_slot(tree: FlatTree, player: int) -> NDArray[np.int64]:
-    """Return the player's own slot before each infoset, [I] int64; -1 if none, or if it is another's."""
+def root_values(tree: FlatTree, policy: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return each player's expected payoff, summed over weighted roots, [players] float64."""
+    roots = slice(0, tree.n_roots)
+    return tree.chance_prob[roots] @ node_values(tree, policy)[roots]
+
+
+def _own_slots(tree: FlatTree, player: int) -> NDArray[np.int64]:
+    """Return the player's last own slot before each node, [N] int64; -1 if none."""
     own = np.empty(tree.n_nodes, np.int64)
     _own_slot(tree.parent, tree.first_child, tree.player, tree.infoset, tree.infoset_offset, player, own)
+    return own
+
+
+def infoset_parent_slot(tree: FlatTree, player: int) -> NDArray[np.int64]:
+    """Return the player's own slot before each infoset, [I] int64; -1 if none, or if it is another's."""
+    own = _own_slots(tree, player)
     parent = np.full(tree.n_infosets, -1, np.int64)
     mine = np.flatnonzero(tree.player == player)
     parent[tree.infoset[mine]] = own[mine]
@@ -144,8 +164,7 @@ def counterfactual_values(
     if not 0 <= player < tree.n_players:
         raise ValueError(f"player must be in [0, {tree.n_players}); got {player}")
     others = reach(tree, policy).without(player)
-    own = np.empty(tree.n_nodes, np.int64)
-    _own_slot(tree.parent, tree.first_child, tree.player, tree.infoset, tree.infoset_offset, player, own)
+    own = _own_slots(tree, player)
     ends = own[tree.terminal]
     decided = ends >= 0
     slot = np.bincount(
@@ -156,7 +175,7 @@ def counterfactual_values(
     mine = np.flatnonzero(tree.player == player)
     parent = np.full(tree.n_infosets, -1, np.int64)
     parent[tree.infoset[mine]] = own[mine]
-    infoset_reach = np.bincount(tree.infoset[mine], others[mine], minlength=tree.n_infosets)
+    infoset_reach = np.bincount(tree.infoset[mine], others[mine], tree.n_infosets).astype(np.float64)
     infoset = np.zeros(tree.n_infosets)
     _fold(tree.infoset_offset, tree.infoset_player, parent, policy, player, best_response, slot, infoset)
     foreign = tree.infoset_player != player
@@ -164,6 +183,19 @@ def counterfactual_values(
     infoset_reach[foreign] = np.nan
     slot[np.repeat(foreign, np.diff(tree.infoset_offset))] = np.nan
     return CounterfactualValues(player, infoset, slot, infoset_reach)
+
+
+def best_response_value(tree: FlatTree, policy: NDArray[np.float64], player: int) -> float:
+    """Return what a seat gets by best-responding alone to the others' part of `policy`, over all roots.
+
+    For any number of players; a seat that never decides gets its expected payoff.
+    Raises ValueError as `counterfactual_values`.
+    """
+    values = counterfactual_values(tree, policy, player, best_response=True)
+    first = (tree.infoset_player == player) & (infoset_parent_slot(tree, player) < 0)
+    ends = _own_slots(tree, player)[tree.terminal] < 0
+    undecided = reach(tree, policy).without(player)[tree.terminal] * tree.returns[:, player]
+    return float(values.infoset[first].sum() + undecided[ends].sum())
 
 
 def cfbr_values(

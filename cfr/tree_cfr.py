@@ -1,0 +1,222 @@
+"""CFR on the tree itself, for any number of deciding seats; the same variants as on the sequence form.
+
+A terminal counts for a seat with the product of *all the others'* reaches and chance's. With two teams of
+several seats each, or general-sum payoffs, CFR need not converge to an equilibrium; each seat's regret
+still vanishes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from cfr.kernels import discount_table
+from cfr.tree import FlatTree
+from cfr.values import best_response_value, infoset_parent_slot, root_values
+from cfr.variants import DEFAULT_VARIANT, Variant, variant
+
+__all__ = ["TreeSolver"]
+
+
+class TreeSolver:
+    """CFR on a tree with any number of deciding seats, resumable exactly.
+
+    iteration: iterations done so far. seats: the seats that decide, in the order of their updates.
+    """
+
+    def __init__(self, tree: FlatTree, variant_name: str | Variant = DEFAULT_VARIANT) -> None:
+        self.tree = tree
+        self.variant = variant(variant_name)
+        self.iteration = 0
+        self.seats = tuple(int(seat) for seat in np.unique(tree.infoset_player))
+        self._parent_slot = np.full(tree.n_infosets, -1, np.int64)
+        for seat in self.seats:
+            mine = tree.infoset_player == seat
+            self._parent_slot[mine] = infoset_parent_slot(tree, seat)[mine]
+        sizes = np.diff(tree.infoset_offset)
+        self._regret, self._prediction, self._sum = (np.zeros(tree.n_slots) for _ in range(3))
+        self._policy = np.repeat(1.0 / sizes, sizes)
+        returns = np.zeros((tree.n_nodes, tree.n_players))
+        returns[tree.terminal] = tree.returns
+        self._returns = np.ascontiguousarray(returns.T)
+
+    def run(self, n: int) -> None:
+        """Run `n` more iterations. Raises ValueError for a negative number."""
+        if n < 0:
+            raise ValueError(f"iterations must be at least 0; got {n}")
+        tree, row = self.tree, self.variant
+        exponents = float(row.alpha), float(row.beta)
+        _iterate(
+            self.iteration,
+            n,
+            (float(row.gamma), row.clip, row.predictive, row.alternating),
+            discount_table(self.iteration + n, *exponents),
+            np.array(self.seats, np.int64),
+            (tree.parent, tree.first_child, tree.player, tree.infoset, tree.chance_prob),
+            tree.infoset_player,
+            tree.infoset_offset,
+            self._parent_slot,
+            self._returns,
+            (self._regret, self._prediction, self._policy, self._sum),
+        )
+        self.iteration += n
+
+    def current_policy(self) -> NDArray[np.float64]:
+        """Return the policy that the next iteration starts from, [n_slots] float64."""
+        return self._policy.copy()
+
+    def average_policy(self) -> NDArray[np.float64]:
+        """Return the average policy, [n_slots] float64; where it never plays, the current policy."""
+        offset = self.tree.infoset_offset
+        if len(offset) == 1:
+            return self._policy.copy()
+        mass = np.repeat(np.add.reduceat(self._sum, offset[:-1]), np.diff(offset))
+        return np.divide(self._sum, mass, out=self._policy.copy(), where=mass > 0)
+
+    def evaluate(self) -> tuple[float, tuple[float, ...]]:
+        """Return (value to team 0 of the average policy, what each deciding seat gets by best-responding)."""
+        policy = self.average_policy()
+        best = tuple(best_response_value(self.tree, policy, seat) for seat in self.seats)
+        return float(root_values(self.tree, policy)[self.tree.teams.index(0)]), best
+
+    def exploitability(self) -> float:
+        """Return NashConv / 2 of the average policy, in payoffs; each seat deviates alone."""
+        values = root_values(self.tree, self.average_policy())[list(self.seats)]
+        return float(sum(self.evaluate()[1]) - values.sum()) / 2
+
+    def state_dict(self) -> dict:
+        """Return everything a later `load_state_dict` needs to continue exactly; arrays are copies."""
+        return {
+            "format": 1,
+            "variant": asdict(self.variant),
+            "iteration": self.iteration,
+            "regret": self._regret.copy(),
+            "prediction": self._prediction.copy(),
+            "policy": self._policy.copy(),
+            "strategy_sum": self._sum.copy(),
+        }
+
+    def load_state_dict(self, state: dict) -> None:
+        """Continue from what `state_dict` returned.
+
+        Raises ValueError if it belongs to another tree or variant.
+        """
+        if state.get("format") != 1 or Variant(**state["variant"]) != self.variant:
+            raise ValueError(
+                f"resume: the state must be of variant {self.variant.name} with the same parameters; "
+                f"got {state.get('variant')}; solve afresh"
+            )
+        names = ("regret", "prediction", "policy", "strategy_sum")
+        for name, array in zip(names, (self._regret, self._prediction, self._policy, self._sum), strict=True):
+            if np.shape(state[name]) != array.shape:
+                raise ValueError(
+                    f"resume: {name} must have one entry per slot, {len(array)}; "
+                    f"got shape {np.shape(state[name])}; is this another game's file?"
+                )
+            array[:] = state[name]
+        self.iteration = int(state["iteration"])
+
+
+@njit(cache=True)
+def _iterate(
+    t0,
+    n,
+    rule,
+    discounts,
+    seats,
+    nodes,
+    infoset_player,
+    infoset_offset,
+    parent_slot,
+    returns,
+    state,
+):
+    """Run iterations t0 + 1 … t0 + n."""
+    gamma, _, _, alternating = rule
+    _, _, policy, strategy_sum = state
+    plan = np.empty(len(policy))
+    reach = np.empty(len(nodes[0]))
+    value = np.empty(len(nodes[0]))
+    gain = np.zeros(len(policy))
+    for t in range(t0 + 1, t0 + n + 1):
+        weight = float(t) ** gamma
+        if not alternating:
+            _accumulate(weight, infoset_offset, parent_slot, policy, plan, strategy_sum)
+        for k in range(len(seats)):
+            _instantaneous(seats[k], nodes, infoset_offset, policy, returns[seats[k]], reach, value, gain)
+            if alternating:
+                _learn(t, rule, discounts, seats[k], infoset_player, infoset_offset, gain, state)
+                if k == 0:
+                    # As on the sequence form: averages hold what the others' regrets were measured against.
+                    _accumulate(weight, infoset_offset, parent_slot, policy, plan, strategy_sum)
+        if not alternating:
+            for seat in seats:
+                _learn(t, rule, discounts, seat, infoset_player, infoset_offset, gain, state)
+
+
+@njit(cache=True)
+def _instantaneous(seat, nodes, infoset_offset, policy, returns, reach, value, gain):
+    """Fill `gain`, at the seat's slots, with its instantaneous counterfactual regrets."""
+    parent, first_child, player, infoset, chance_prob = nodes
+    n = len(parent)
+    for node in range(n):
+        up = parent[node]
+        reach[node] = chance_prob[node]
+        value[node] = returns[node]
+        if up >= 0:
+            reach[node] *= reach[up]
+            if player[up] >= 0 and player[up] != seat:
+                reach[node] *= policy[infoset_offset[infoset[up]] + node - first_child[up]]
+        if player[node] == seat:
+            gain[infoset_offset[infoset[node]] : infoset_offset[infoset[node] + 1]] = 0.0
+    for node in range(n - 1, -1, -1):
+        up = parent[node]
+        if up < 0:
+            continue
+        if player[up] < 0:
+            value[up] += chance_prob[node] * value[node]
+        else:
+            slot = infoset_offset[infoset[up]] + node - first_child[up]
+            value[up] += policy[slot] * value[node]
+    for node in range(n):
+        up = parent[node]
+        if up >= 0 and player[up] == seat:
+            slot = infoset_offset[infoset[up]] + node - first_child[up]
+            gain[slot] += reach[up] * (value[node] - value[up])
+
+
+@njit(cache=True)
+def _learn(t, rule, discounts, seat, infoset_player, infoset_offset, gain, state):
+    """Add the seat's instantaneous regrets and match its policy to them."""
+    _, clip, predictive, _ = rule
+    regret, prediction, policy, _ = state
+    for i in range(len(infoset_player)):
+        if infoset_player[i] != seat:
+            continue
+        first, last = infoset_offset[i], infoset_offset[i + 1]
+        mass = 0.0
+        for s in range(first, last):
+            total = regret[s] * discounts[t - 1, 0 if regret[s] > 0 else 1] + gain[s]
+            if clip:
+                total = max(total, 0.0)
+            regret[s] = total
+            if predictive:
+                prediction[s] = gain[s]
+                total = total * discounts[t, 0 if total > 0 else 1] + gain[s]
+            policy[s] = max(total, 0.0)
+            mass += policy[s]
+        for s in range(first, last):
+            policy[s] = policy[s] / mass if mass > 0 else 1.0 / (last - first)
+
+
+@njit(cache=True)
+def _accumulate(weight, infoset_offset, parent_slot, policy, plan, strategy_sum):
+    """Add `weight` times everyone's plan to `strategy_sum`."""
+    for i in range(len(parent_slot)):
+        reach = plan[parent_slot[i]] if parent_slot[i] >= 0 else 1.0
+        for s in range(infoset_offset[i], infoset_offset[i + 1]):
+            plan[s] = reach * policy[s]
+            strategy_sum[s] += weight * plan[s]
