@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from games.guandan.cards import ACTION, CARD_NAMES, FOUR_KINGS, RANKS, SINGLE, TYPE_NAMES
 
-__all__ = ["find_move", "read_move", "read_moves"]
+__all__ = ["action_words", "find_move", "read_move", "read_moves"]
 
 _KINDS = {name: kind for kind, name in enumerate(TYPE_NAMES)}
 _RANKS = {name: code for code, name in enumerate(RANKS)}
@@ -56,17 +57,28 @@ def read_moves(listed: list[Any]) -> tuple[NDArray, list[int]]:
     return np.ascontiguousarray(table).view(ACTION)[:, 0], places
 
 
+def action_words(actions: NDArray) -> NDArray[np.int64]:
+    """Return actions [m] as their three words each, [3 m] int64, sharing memory if they are contiguous.
+
+    The bytes between the fields may be anything in an array that NumPy has indexed.
+    """
+    # frombuffer skips the checks that make `view` slow on a structured dtype
+    return np.frombuffer(np.ascontiguousarray(actions), np.int64)
+
+
+@njit(cache=True)
+def _find(words, head, lo, hi):
+    """Return the place of a move among [3 m] words, -1 if it is not there."""
+    for j in range(0, len(words), 3):
+        if words[j] & 0xFFFFFF == head and words[j + 1] == lo and words[j + 2] == hi:
+            return j // 3
+    return -1
+
+
 def find_move(move: Any, choices: NDArray) -> int | None:
     """Return the index of a wire move among `choices`, [m] ACTION; None if it is not there."""
     words = read_move(move)
     if words is None:
         return None
-    table = choices.view(np.uint64).reshape(-1, 3)
-    # an array that NumPy has indexed may carry anything between its fields
-    same = (
-        (table[:, 0] & np.uint64(0xFFFFFF) == words[0])
-        & (table[:, 1] == words[1])
-        & (table[:, 2] == words[2])
-    )
-    found = int(same.argmax())
-    return found if same[found] else None
+    found = _find(action_words(choices), *words)
+    return found if found >= 0 else None

@@ -28,6 +28,7 @@ from games.guandan.cards import (
     TYPE_NAMES,
     level_order,
 )
+from gs2.table.decode import action_words
 
 __all__ = ["DIALECTS", "MoveList", "encode_hand", "encode_moves"]
 
@@ -92,18 +93,20 @@ def _pair_rank(lo, hi, trips, level):
 
 
 @njit(cache=True)
-def _put_moves(moves, level, heads, head_sizes, cards, slots, suits, out, offsets):
-    """Write each move followed by a comma; offsets[j] is where move j starts."""
+def _put_moves(words, level, heads, head_sizes, cards, slots, suits, out, offsets):
+    """Write each move followed by a comma, offsets[j] where move j starts; return whether all are moves."""
     at = 0
     wild = 4 * level
-    for j in range(len(moves)):
+    for j in range(len(words) // 3):
         offsets[j] = at
-        kind, rank, size = moves[j, 0] & 255, moves[j, 0] >> 8 & 255, moves[j, 0] >> 16 & 255
-        lo, hi = moves[j, 1], moves[j, 2]
+        head, lo, hi = words[3 * j], words[3 * j + 1], words[3 * j + 2]
+        kind, rank, size = head & 255, head >> 8 & 255, head >> 16 & 255
         row = 16 * kind + rank
         for k in range(head_sizes[row]):
             out[at + k] = heads[row, k]
         at += head_sizes[row]
+        if kind > FOUR_KINGS:
+            return False
         if kind != PASS:
             wilds = _held(lo, hi, wild)
             groups, each = slots[kind, 0], slots[kind, 1]
@@ -133,7 +136,8 @@ def _put_moves(moves, level, heads, head_sizes, cards, slots, suits, out, offset
             at += 1
         out[at] = 44
         at += 1
-    offsets[len(moves)] = at
+    offsets[len(words) // 3] = at
+    return True
 
 
 @dataclass(frozen=True)
@@ -183,36 +187,47 @@ def encode_moves(moves: NDArray, level: int, *, dialect: str = "openguandan") ->
     """
     if dialect not in _HEADS:
         raise GameError(f"guandan: a dialect is one of {', '.join(DIALECTS)}; got {dialect!r}")
-    if moves.dtype != ACTION or (len(moves) and moves["type"].max() > FOUR_KINGS):
-        raise GameError("guandan: moves must be actions without empty slots; take them from legal()")
-    words = np.ascontiguousarray(moves).view(np.int64).reshape(-1, 3)
-    out = _Scratch.room(len(words))
-    offsets = np.empty(len(words) + 1, np.int64)
-    _put_moves(words, level, *_HEADS[dialect], _CARDS, _SLOTS, _SUITS_IN_PRINT, out, offsets)
+    if moves.dtype != ACTION:
+        raise GameError(f"guandan: moves must be of dtype ACTION; got {moves.dtype}")
+    words = action_words(moves)
+    out = _Scratch.room(len(moves))
+    offsets = np.empty(len(moves) + 1, np.int64)
+    if not _put_moves(words, level, *_HEADS[dialect], _CARDS, _SLOTS, _SUITS_IN_PRINT, out, offsets):
+        raise GameError("guandan: there is no action in one of these slots; take moves from legal()")
     return MoveList(out[: offsets[-1]].tobytes(), offsets)
 
 
-def _hand_orders() -> list[list[int]]:
-    """Return, for each level, the card indices from weakest to strongest, then S, H, C, D."""
+def _hand_orders() -> NDArray[np.int64]:
+    """Return the card indices from weakest to strongest, then S, H, C, D: by level, last without one."""
     orders = []
-    for level in range(13):
+    for level in [*range(13), 12]:
         place = level_order(level)
         ranks = sorted(range(13), key=lambda rank: int(place[rank]))
         orders.append([4 * rank + suit for rank in ranks for suit in (1, 0, 2, 3)] + [52, 53])
-    return orders
+    return np.array(orders)
 
 
 _HAND_ORDERS = _hand_orders()
-_PLAIN_ORDER = [4 * rank + suit for rank in range(13) for suit in (1, 0, 2, 3)] + [52, 53]
-_CARD_TEXT = [f'"{name}",'.encode() for name in CARD_NAMES]
+_HAND = np.empty(5 * NUM_CARDS * 2 + 2, np.uint8)
+
+
+@njit(cache=True)
+def _put_hand(lo, hi, order, cards, out):
+    out[0] = 91
+    at = 1
+    for card in order:
+        for _ in range(_held(lo, hi, card)):
+            at = _put_card(out, at, card, cards)
+    at = max(at, 2)
+    out[at - 1] = 93
+    return at
 
 
 def encode_hand(lo: int, hi: int, level: int, *, dialect: str = "openguandan") -> bytes:
-    """Return a packed hand as a JSON array of card names.
+    """Return a packed hand as a JSON array of card names. Not thread-safe.
 
     "njupt" lists by level-aware rank, then S, H, C, D; "openguandan" by plain rank.
     """
-    bits = int(lo) | int(hi) << 56
-    order = _HAND_ORDERS[level] if dialect == "njupt" else _PLAIN_ORDER
-    text = b"".join([_CARD_TEXT[c] * (bits >> 2 * c & 3) for c in order if bits >> 2 * c & 3])
-    return b"[" + text[:-1] + b"]"
+    order = _HAND_ORDERS[level if dialect == "njupt" else 13]
+    size = _put_hand(lo, hi, order, _CARDS, _HAND)
+    return _HAND[:size].tobytes()

@@ -30,6 +30,8 @@ __all__ = ["Room", "RoomConfig", "Seat", "TableError"]
 
 logger = logging.getLogger("gs2.table")
 
+_CARD_OF = {(1 << 2 * c, 0) if c < 28 else (0, 1 << 2 * (c - 28)): name for c, name in enumerate(CARD_NAMES)}
+
 
 class TableError(ValueError):
     """A client asked for what it cannot have; the message is for it to read."""
@@ -483,8 +485,8 @@ class Room:
 
 def encode_card(stage: str, action: np.void) -> bytes:
     """Return the JSON of a tribute or return card."""
-    card = next(c for c in range(54) if (int(action["lo"]) | int(action["hi"]) << 56) >> 2 * c & 3)
-    return b'["%b","%b",["%b"]]' % (stage.encode(), stage.encode(), CARD_NAMES[card].encode())
+    name = _CARD_OF[int(action["lo"]), int(action["hi"])]
+    return f'["{stage}","{stage}",["{name}"]]'.encode()
 
 
 def default_choice(due: Pending) -> int:

@@ -231,11 +231,10 @@ class TableServer:
             ticks += 1
             silence = self.config.limits.silence
             if silence and ticks % max(int(silence / 3 / 0.05), 1) == 0:
-                heard = asyncio.get_running_loop().time()
                 for connection in list(self._connections):
-                    if heard - connection.last_heard > silence:
+                    if now - connection.last_heard > silence:
                         connection.abort()
-                    elif heard - connection.last_heard > silence / 3:
+                    elif now - connection.last_heard > silence / 3:
                         connection.ping()
 
     # --- sending ---

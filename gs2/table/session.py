@@ -106,6 +106,7 @@ class Session:
 
     def _forget_round(self) -> None:
         self.level = 0
+        self.levels = (0, 0)
         self.actors: list[int] = []
         self.record: list[NDArray] = []
         self.tributes: tuple[Transfer, ...] = ()
@@ -119,6 +120,8 @@ class Session:
         self.match = Match(int(self._seeds.integers(0, 2**63)), rules=self.rules, **options)
         self.listener.game_begun(self.played + 1, self.match)
         self._tell(self.match.events)
+        # what happened is told and recorded; kept, it would fill the memory of a server with many tables
+        self.match.events.clear()
         self._ask()
 
     # --- what can be asked of the position ---
@@ -142,7 +145,7 @@ class Session:
             rest = match.state["left"][0].tolist()
         else:
             rest = match.hands.sum(1, dtype=np.int64).tolist()
-        return RoundView(self.level, match.levels, rest)
+        return RoundView(self.level, self.levels, rest)
 
     def choices(self, seat: int) -> NDArray:
         """Return what a pending seat may choose from, [m] ACTION; tribute and return cards as Singles."""
@@ -202,6 +205,7 @@ class Session:
             raise AgentError(f"a choice is an index 0..{len(due.actions) - 1} into actionList; got {index}")
         del self.pending[seat]
         events = self.match.apply(seat, index)
+        self.match.events.clear()
         self.decisions += 1
         self.listener.chosen(seat, due, index)
         self._tell(events)
@@ -224,7 +228,7 @@ class Session:
                 self.record.append(event.action)
             elif isinstance(event, Dealt):
                 self._forget_round()
-                self.level = event.level
+                self.level, self.levels = event.level, event.levels
                 self.listener.round_begun()
             elif isinstance(event, AntiTribute):
                 self.listener.anti_tribute(event.seats)
