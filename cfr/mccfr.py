@@ -1,0 +1,292 @@
+"""Monte-Carlo CFR on a tree, for any number of deciding seats: external and outcome sampling.
+
+One iteration is one traversal for each deciding seat. External sampling tries every action of the seat
+that learns and samples everyone else's; outcome sampling follows a single history and weighs it by its
+probability. Both match regrets; averages weigh all iterations alike.
+Source: Lanctot, Waugh, Zinkevich and Bowling 2009.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from cfr.best_response import exploitability
+from cfr.tree import FlatTree
+from games.game import CHANCE, TERMINAL
+
+__all__ = ["SAMPLING", "MonteCarloError", "MonteCarloSolver"]
+
+SAMPLING = ("external", "outcome")
+
+
+class MonteCarloError(ValueError):
+    """Bad input to Monte-Carlo CFR: the rule, the value received and the next step."""
+
+
+class MonteCarloSolver:
+    """Monte-Carlo CFR, resumable exactly.
+
+    tree: roots with weights of at least 0; they are sampled in proportion, and values scaled by the total.
+    rng: seeds the kernel's own generator, once.
+    sampling: "external" or "outcome".
+    exploration: outcome sampling plays uniformly with this probability at the learner's nodes.
+    iteration: iterations done so far. seats: the seats that decide.
+    Raises MonteCarloError for options out of range.
+    """
+
+    def __init__(
+        self,
+        tree: FlatTree,
+        rng: np.random.Generator,
+        *,
+        sampling: str = "external",
+        exploration: float = 0.6,
+    ) -> None:
+        if sampling not in SAMPLING:
+            raise MonteCarloError(f"sampling must be one of {', '.join(SAMPLING)}; got {sampling!r}")
+        if not 0 < exploration <= 1:
+            raise MonteCarloError(f"exploration must be in (0, 1]; got {exploration}")
+        weights = tree.chance_prob[: tree.n_roots]
+        if not (np.all(weights >= 0) and weights.sum() > 0):
+            raise MonteCarloError("roots must have weights of at least 0 that are not all 0")
+        self.tree = tree
+        self.sampling = sampling
+        self.exploration = float(exploration)
+        self.iteration = 0
+        self.seats = tuple(int(seat) for seat in np.unique(tree.infoset_player))
+        self._random = rng.integers(0, 2**64, 1, np.uint64)
+        self._regret, self._sum = np.zeros(tree.n_slots), np.zeros(tree.n_slots)
+        returns = np.zeros((tree.n_nodes, tree.n_players))
+        returns[tree.terminal] = tree.returns
+        self._returns = np.ascontiguousarray(returns.T)
+
+    def run(self, n: int) -> None:
+        """Run `n` more iterations. Raises MonteCarloError for a negative number."""
+        if n < 0:
+            raise MonteCarloError(f"iterations must be at least 0; got {n}")
+        tree = self.tree
+        nodes = (tree.first_child, tree.n_children, tree.player, tree.infoset, tree.chance_prob)
+        tables = (tree.infoset_offset, self._regret, self._sum)
+        rest = (
+            nodes,
+            tables,
+            self._returns,
+            self._random,
+            int(tree.n_children.max()),
+            len(tree.level_offsets),
+        )
+        seats = np.array(self.seats, np.int64)
+        if self.sampling == "external":
+            _run_external(n, seats, tree.n_roots, *rest)
+        else:
+            _run_outcome(n, seats, tree.n_roots, *rest, self.exploration)
+        self.iteration += n
+
+    def current_policy(self) -> NDArray[np.float64]:
+        """Return the policy that matches the regrets, [n_slots] float64."""
+        return self._normalised(np.maximum(self._regret, 0.0))
+
+    def average_policy(self) -> NDArray[np.float64]:
+        """Return the average policy, [n_slots] float64; uniform where it was never sampled."""
+        return self._normalised(self._sum)
+
+    def exploitability(self) -> float:
+        """Return NashConv / 2 of the average policy, in payoffs, exactly."""
+        return exploitability(self.tree, self.average_policy())
+
+    def _normalised(self, mass: NDArray[np.float64]) -> NDArray[np.float64]:
+        offset = self.tree.infoset_offset
+        sizes = np.diff(offset)
+        out = np.repeat(1.0 / sizes, sizes)
+        if len(sizes):
+            total = np.repeat(np.add.reduceat(mass, offset[:-1]), sizes)
+            np.divide(mass, total, out=out, where=total > 0)
+        return out
+
+    def state_dict(self) -> dict:
+        """Return everything a later `load_state_dict` needs to continue exactly; arrays are copies."""
+        return {
+            "format": 1,
+            "sampling": self.sampling,
+            "exploration": self.exploration,
+            "iteration": self.iteration,
+            "regret": self._regret.copy(),
+            "strategy_sum": self._sum.copy(),
+            "random": self._random.copy(),
+        }
+
+    def load_state_dict(self, state: dict) -> None:
+        """Continue from what `state_dict` returned.
+
+        Raises MonteCarloError if it belongs to another tree or other options.
+        """
+        mine = (1, self.sampling, self.exploration)
+        theirs = tuple(state.get(name) for name in ("format", "sampling", "exploration"))
+        if mine != theirs:
+            raise MonteCarloError(
+                f"resume: format, sampling and exploration must be {mine}; got {theirs}; solve afresh"
+            )
+        for name, array in (
+            ("regret", self._regret),
+            ("strategy_sum", self._sum),
+            ("random", self._random),
+        ):
+            if np.shape(state[name]) != array.shape:
+                raise MonteCarloError(
+                    f"resume: {name} must have {len(array)} entries; got shape {np.shape(state[name])}; "
+                    "is this another game's file?"
+                )
+            array[:] = state[name]
+        self.iteration = int(state["iteration"])
+
+
+@njit(cache=True)
+def _uniform(random):
+    """Return the next number in [0, 1). Source: splitmix64, Steele, Lea and Flood 2014."""
+    random[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = random[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return float((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * 2.0**-53
+
+
+@njit(cache=True)
+def _pick_node(first, n, weight, total, random):
+    """Return one of the nodes `first` … `first + n - 1`, in proportion to `weight`, which sums to `total`."""
+    left = _uniform(random) * total
+    last = first
+    for node in range(first, first + n):
+        if weight[node] > 0:
+            last = node
+            left -= weight[node]
+            if left < 0:
+                break
+    return last
+
+
+@njit(cache=True)
+def _match(infoset, tables, policy, at):
+    """Write the infoset's current policy to `policy[at:]`; return its first slot and number of actions."""
+    offset, regret, _ = tables
+    first = offset[infoset]
+    n = offset[infoset + 1] - first
+    mass = 0.0
+    for k in range(n):
+        mass += max(regret[first + k], 0.0)
+    for k in range(n):
+        policy[at + k] = max(regret[first + k], 0.0) / mass if mass > 0 else 1.0 / n
+    return first, n
+
+
+@njit(cache=True)
+def _pick_action(policy, at, n, random):
+    left = _uniform(random)
+    last = 0
+    for k in range(n):
+        if policy[at + k] > 0:
+            last = k
+            left -= policy[at + k]
+            if left < 0:
+                break
+    return last
+
+
+@njit(cache=True)
+def _external(node, seat, averaged, nodes, tables, returns, random, stack, at):
+    """Return the sampled value of a node to `seat`, learning on the way.
+
+    The policies of the nodes above lie in `stack[:at]`. The seat `averaged` adds to its average policy.
+    """
+    first_child, n_children, player, infoset, chance_prob = nodes
+    while player[node] == CHANCE:
+        total = 0.0
+        for child in range(first_child[node], first_child[node] + n_children[node]):
+            total += chance_prob[child]
+        node = _pick_node(first_child[node], n_children[node], chance_prob, total, random)
+    if player[node] == TERMINAL:
+        return returns[node]
+    first, n = _match(infoset[node], tables, stack, at)
+    if player[node] != seat:
+        if player[node] == averaged:
+            for k in range(n):
+                tables[2][first + k] += stack[at + k]
+        child = first_child[node] + _pick_action(stack, at, n, random)
+        return _external(child, seat, averaged, nodes, tables, returns, random, stack, at)
+    mean = 0.0
+    values = at + n
+    for k in range(n):
+        below = _external(
+            first_child[node] + k, seat, averaged, nodes, tables, returns, random, stack, at + 2 * n
+        )
+        stack[values + k] = below
+        mean += stack[at + k] * below
+    for k in range(n):
+        tables[1][first + k] += stack[values + k] - mean
+    return mean
+
+
+@njit(cache=True)
+def _run_external(n, seats, n_roots, nodes, tables, returns, random, most, depth):
+    chance_prob = nodes[4]
+    total = chance_prob[:n_roots].sum()
+    # Along any history: a policy and a value for each action of the nodes passed.
+    stack = np.empty(2 * most * depth)
+    for _ in range(n):
+        for k in range(len(seats)):
+            root = _pick_node(0, n_roots, chance_prob, total, random)
+            averaged = seats[(k + 1) % len(seats)]
+            seat = seats[k]
+            _external(root, seat, averaged, nodes, tables, returns[seat], random, stack, 0)
+
+
+@njit(cache=True)
+def _run_outcome(n, seats, n_roots, nodes, tables, returns, random, most, depth, exploration):
+    first_child, n_children, player, infoset, chance_prob = nodes
+    _, regret, strategy_sum = tables
+    total = chance_prob[:n_roots].sum()
+    policy = np.empty(most)
+    # For each own decision on the way: its first slot, actions, choice, and the choice's probability.
+    decision = np.empty((depth, 3), np.int64)
+    chosen = np.empty(depth)
+    for _ in range(n):
+        for seat in seats:
+            node = _pick_node(0, n_roots, chance_prob, total, random)
+            # Own reach by policy and by sampling, and the others' (chance's), who are sampled as they play.
+            mine, sampled, others = 1.0, 1.0, 1.0
+            decisions = 0
+            while player[node] != TERMINAL:
+                if player[node] == CHANCE:
+                    mass = 0.0
+                    for child in range(first_child[node], first_child[node] + n_children[node]):
+                        mass += chance_prob[child]
+                    node = _pick_node(first_child[node], n_children[node], chance_prob, mass, random)
+                    others *= chance_prob[node] / mass
+                    continue
+                first, m = _match(infoset[node], tables, policy, 0)
+                if player[node] != seat:
+                    choice = _pick_action(policy, 0, m, random)
+                    others *= policy[choice]
+                    node = first_child[node] + choice
+                    continue
+                if _uniform(random) < exploration:
+                    choice = int(_uniform(random) * m)
+                else:
+                    choice = _pick_action(policy, 0, m, random)
+                for k in range(m):
+                    strategy_sum[first + k] += mine / (sampled * others) * policy[k]
+                decision[decisions, 0], decision[decisions, 1], decision[decisions, 2] = first, m, choice
+                chosen[decisions] = policy[choice]
+                mine *= policy[choice]
+                sampled *= exploration / m + (1.0 - exploration) * policy[choice]
+                decisions += 1
+                node = first_child[node] + choice
+            # The others' reach cancels against their sampling; what is left is weighed by the own one.
+            value = total * returns[seat, node] / sampled
+            for d in range(decisions - 1, -1, -1):
+                first, m, choice = decision[d, 0], decision[d, 1], decision[d, 2]
+                regret[first + choice] += value
+                value *= chosen[d]
+                for k in range(m):
+                    regret[first + k] -= value
