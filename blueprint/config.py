@@ -48,7 +48,9 @@ class TrainConfig:
     learning_rate: of Adam; it falls as 1 / sqrt(1 + decisions / halving).
     halving: decisions after which the learning rate has fallen by sqrt(2).
     epsilon: probability of a uniformly random legal action (DanZero: 0.01).
-    temperature: of the soft choice among actions by advantage, in levels (SDMC); 0 is greedy.
+    temperature: of the soft choice among actions by advantage, in levels (SDMC); 0 is greedy. It falls as
+        1 / sqrt(1 + decisions / cooling).
+    cooling: decisions after which the temperature has fallen by sqrt(2).
     trace: lambda of the return from the critic's values; 1 is plain Monte Carlo.
     critic: whether returns are measured against the critic's value of the full state (a control variate).
     guide: decisions during which rule-based agents share the play (SDMC); 0 turns guidance off.
@@ -64,6 +66,7 @@ class TrainConfig:
     halving: float = 5e7
     epsilon: float = 0.01
     temperature: float = 0.06
+    cooling: float = 3e6
     trace: float = 0.95
     critic: bool = True
     guide: float = 0.0
@@ -80,6 +83,7 @@ class TrainConfig:
             "halving": (1, 1e15),
             "epsilon": (0, 1),
             "temperature": (0, 10),
+            "cooling": (1, 1e15),
             "trace": (0, 1),
             "guide": (0, 1e15),
             "tribute": (0, 1),

@@ -135,7 +135,7 @@ class Learner:
         signs = 1 - 2 * (seats & 1)
         outcome = np.asarray(OUTCOMES[0] - signs * payoff[record.round], np.int64)
         if self.critic is None:
-            values = np.zeros(len(seats))
+            values = np.zeros(len(seats), np.float32)
         else:
             values = self.critic_values(record.states, seats)
         trace = self.config.trace if self.critic is not None else 1.0
@@ -206,9 +206,7 @@ class Learner:
         }
 
 
-def batches(
-    replay: list[Samples], size: int, number: int, rng: np.random.Generator
-) -> Iterator[Samples]:
+def batches(replay: list[Samples], size: int, number: int, rng: np.random.Generator) -> Iterator[Samples]:
     """Yield `number` batches of `size` decisions drawn without repeats until all were seen."""
     ends = np.cumsum([len(s) for s in replay])
     total = int(ends[-1])

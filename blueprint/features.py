@@ -148,8 +148,9 @@ DECK_HI = 0x000AAAAAAAAAAAAA
 
 @njit(cache=True, nogil=True, inline="always")
 def _thermometer(row, start, value, width):
-    for k in range(min(value, width)):
-        row[start + k] = 1
+    for k in range(width):
+        if k < value:
+            row[start + k] = 1
 
 
 @njit(cache=True, nogil=True)
@@ -165,7 +166,7 @@ def _card_planes(row, start, lo, hi):
 @njit(cache=True, nogil=True, inline="always")
 def _place(kind, rank, level):
     """Place of an action within its type: lowest first."""
-    if kind == STRAIGHT or kind == STRAIGHT_FLUSH or kind == THREE_PAIR or kind == TWO_TRIPS:
+    if kind in (STRAIGHT, STRAIGHT_FLUSH, THREE_PAIR, TWO_TRIPS):
         return (rank + 1) % 13
     return ORDER[level, rank]
 
@@ -268,7 +269,7 @@ def _encode_hidden(words, bytes_, i, p, row):
 def _higher(kind, place, level, unseen_lo, unseen_hi):
     """Number of higher combinations (by place) of the type within the unseen cards, wild cards left aside."""
     found = 0
-    if kind == SINGLE or kind == PAIR or kind == TRIPS or kind == THREE_WITH_TWO or kind == BOMB:
+    if kind in (SINGLE, PAIR, TRIPS, THREE_WITH_TWO, BOMB):
         need = 1 if kind == SINGLE else 2 if kind == PAIR else 4 if kind == BOMB else 3
         for q in range(place + 1, 15):
             if COUNT[_rank_byte(unseen_lo, unseen_hi, RANK_AT[level, q])] >= need:
@@ -297,7 +298,7 @@ def _encode_action(lo, hi, left, level, unseen_lo, unseen_hi, head, a_lo, a_hi, 
     place = 0
     if kind != PASS:
         place = _place(kind, rank, level)
-        if kind == STRAIGHT or kind == STRAIGHT_FLUSH or kind == THREE_PAIR or kind == TWO_TRIPS:
+        if kind in (STRAIGHT, STRAIGHT_FLUSH, THREE_PAIR, TWO_TRIPS):
             row[A_LOW + place] = 1
         else:
             row[A_PLACE + place] = 1
@@ -397,7 +398,7 @@ def _encode_all_hidden(words, bytes_, rows, seats, out):
 
 
 def encode_hidden(states: NDArray, seats: NDArray) -> NDArray[np.uint8]:
-    """Return the other seats' hands as the critic sees them, [n, HIDDEN_WIDTH] uint8 (see `encode_states`)."""
+    """Return the other seats' hands as the critic sees them, [n, HIDDEN_WIDTH] uint8."""
     states = np.ascontiguousarray(states)
     rows = np.arange(len(states), dtype=np.int64)
     out = np.empty((len(rows), HIDDEN_WIDTH), np.uint8)

@@ -1,13 +1,13 @@
 """Minimum Combination Search: the fewest moves that play out a hand, and the cheapest way to split it.
 
-A dynamic programme walks the ranks in sequence order (low ace, 2..A). Its state is what is under way: straights
-by when they began, tubes, plates, wild cards spent, and the balance of full houses (trips that still want a
-pair, or pairs promised to one). The rest of each rank goes out as one group or as parts of full houses.
+A dynamic programme walks the ranks in sequence order (low ace, 2..A). Its state is what is under way:
+straights by when they began, tubes, plates, wild cards spent, and the balance of full houses (trips that
+still want a pair, or pairs promised to one). The rest of each rank goes out as one group or in full houses.
 Suits do not matter: five natural cards of one suit go out as one move under either name.
 
-With unit costs the result is exact (three equal straights are never needed: two plates and trips hold the same
-cards, likewise three equal tubes are three bombs and two equal plates are two bombs). With other costs the
-search is over the same splits. Source of the idea: Luo & Tan 2024 (ODMC), for DouDizhu and Big2.
+With unit costs the result is exact (three equal straights are never needed: two plates and trips hold the
+same cards, likewise three equal tubes are three bombs and two equal plates are two bombs). With other costs
+the search is over the same splits. Source of the idea: Luo & Tan 2024 (ODMC), for DouDizhu and Big2.
 """
 
 from __future__ import annotations
@@ -85,10 +85,10 @@ def _push(key, cost, parent, move, keys, costs, parents, moves, end, begin, slot
 def _search(naturals, wild, level, table, bombs, keys, costs, parents, moves, slots, groups):
     """Return (cost, number of groups) of the cheapest split; groups: [.., 3] (type, rank, cards).
 
-    naturals: [15] natural cards by rank code. A key packs, from the low bits: straights begun 1, 2, 3, 4 places
-    ago (2 bits each), tubes begun 1, 2 places ago (2 each), plates (2), wild cards spent (2), full-house
-    balance + 16 (6), aces spent low (4). A move packs straights, tubes, plates begun (2 each), wild cards (2),
-    trips for full houses (3), pairs for full houses (3), one group of the rest (1).
+    naturals: [15] natural cards by rank code. A key packs, from the low bits: straights begun 1, 2, 3, 4
+    places ago (2 bits each), tubes begun 1, 2 places ago (2 each), plates (2), wild cards spent (2),
+    full-house balance + 16 (6), aces spent low (4). A move packs straights, tubes, plates begun (2 each),
+    wild cards (2), trips for full houses (3), pairs for full houses (3), one group of the rest (1).
     """
     slots[:] = -1
     stage = np.empty(16, np.int64)
@@ -103,9 +103,7 @@ def _search(naturals, wild, level, table, bombs, keys, costs, parents, moves, sl
                     used = need - y
                     if used < 0 or used > aces:
                         continue
-                    cost = (
-                        ns * table[STRAIGHT, 12] + nt * table[THREE_PAIR, 12] + np_ * table[TWO_TRIPS, 12]
-                    )
+                    cost = ns * table[STRAIGHT, 12] + nt * table[THREE_PAIR, 12] + np_ * table[TWO_TRIPS, 12]
                     key = ns | nt << 8 | np_ << 12 | y << 14 | 16 << 16 | used << 22
                     move = ns | nt << 2 | np_ << 4 | y << 6
                     end = _push(key, cost, -1, move, keys, costs, parents, moves, end, 0, slots)
@@ -217,7 +215,7 @@ def _search(naturals, wild, level, table, bombs, keys, costs, parents, moves, sl
         balance = (key >> 16 & 63) - 16
         for option in range(5):
             # 0 apart; 1, 2 the small, the big pair into a full house; 3 both; 4 the joker bomb
-            if option & 1 and option < 4 and small < 2 or option & 2 and big < 2 or option == 4 and small + big < 4:
+            if (option & 1 and small < 2) or (option & 2 and big < 2) or (option == 4 and small + big < 4):
                 continue
             if balance != (0, 1, 1, 2, 0)[option]:
                 continue
@@ -293,9 +291,7 @@ def _trace(naturals, at, choice, keys, parents, moves, groups):
 def _split_hand(lo, hi, level, table, bombs, work, slots, naturals, groups):
     """Return (cost, groups) of a packed hand; work: [4, STATES] int64, slots: [TABLE] int64."""
     wild = _counts(lo, hi, level, naturals)
-    return _search(
-        naturals, wild, level, table, bombs, work[0], work[1], work[2], work[3], slots, groups
-    )
+    return _search(naturals, wild, level, table, bombs, work[0], work[1], work[2], work[3], slots, groups)
 
 
 @njit(cache=True, nogil=True)
@@ -327,13 +323,13 @@ def _checked(hands: ArrayLike, levels: ArrayLike) -> tuple[NDArray[np.int64], ND
         raise ValueError(f"min_combinations: hands are packed, [n, 2] uint64; got shape {hands.shape}")
     levels = np.ascontiguousarray(np.broadcast_to(np.asarray(levels, np.int64), len(hands)))
     if levels.size and not 0 <= levels.min() <= levels.max() < NUM_RANKS:
-        raise ValueError(f"min_combinations: a level is a rank code 0..12; got {levels.min()}..{levels.max()}")
+        raise ValueError(
+            f"min_combinations: a level is a rank code 0..12; got {levels.min()}..{levels.max()}"
+        )
     return hands.view(np.int64), levels
 
 
-def min_combinations(
-    hands: ArrayLike, levels: ArrayLike, costs: Costs = UNIT_COSTS
-) -> NDArray[np.float64]:
+def min_combinations(hands: ArrayLike, levels: ArrayLike, costs: Costs = UNIT_COSTS) -> NDArray[np.float64]:
     """Return the least cost of playing each hand out, [n] float64, in moves (whole with unit costs).
 
     hands: [n, 2] uint64, packed. levels: rank code 0..12, one for all or [n].

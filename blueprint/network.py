@@ -1,8 +1,8 @@
 """The Q-network in torch: a state tower run once per decision, a head run once per action.
 
-Q(I, a) = V(I) + A(I, a). V comes from the tower as probabilities of the seven outcomes of a round; A comes from
-a small residual head over the action's features and the tower's output. The critic sees all four hands and is
-used in training alone.
+Q(I, a) = V(I) + A(I, a). V comes from the tower as probabilities of the seven outcomes of a round; A comes
+from a small residual head over the action's features and the tower's output. The critic sees all four hands
+and is used in training alone.
 """
 
 from __future__ import annotations
@@ -53,6 +53,8 @@ class Tower(nn.Module):
 class QNetwork(nn.Module):
     """V(I) and A(I, a)."""
 
+    scale: Tensor
+
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()
         self.config = config
@@ -62,7 +64,9 @@ class QNetwork(nn.Module):
         self.value = nn.Linear(128, len(OUTCOMES))
         self.context = nn.Linear(config.state, config.action)
         self.action = nn.Linear(ACTION_WIDTH, config.action)
-        self.head = nn.ModuleList(nn.Linear(config.action, config.action) for _ in range(config.action_blocks))
+        self.head = nn.ModuleList(
+            nn.Linear(config.action, config.action) for _ in range(config.action_blocks)
+        )
         self.advantage = nn.Linear(config.action, 1)
         with torch.no_grad():
             self.action.weight.mul_(2.0)
@@ -90,6 +94,8 @@ class QNetwork(nn.Module):
 
 class Critic(nn.Module):
     """Logits of the outcomes from all four hands."""
+
+    scale: Tensor
 
     def __init__(self, width: int) -> None:
         super().__init__()

@@ -47,7 +47,7 @@ def _greedy(bytes_, rows, offsets, moves, choice):
 
 
 class GreedyAgent:
-    """Plays the smallest move it can: weakest place first, more cards among equals, bombs last; never passes."""
+    """Plays the smallest move it can: weakest first, more cards among equals, bombs last; never passes."""
 
     name = "greedy"
 

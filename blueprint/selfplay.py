@@ -224,9 +224,7 @@ def play_rounds(
         steps += k + forced
         if k == 0:
             continue
-        decisions = Decisions(
-            states, rows[:k], seats[:k], offsets[: k + 1], moves[:m].view(ACTION)[:, 0]
-        )
+        decisions = Decisions(states, rows[:k], seats[:k], offsets[: k + 1], moves[:m].view(ACTION)[:, 0])
         if len(choosers) == 1:
             choice = choosers[0](decisions)
         else:
@@ -238,7 +236,15 @@ def play_rounds(
         size = k if record else 1
         log = (np.empty(size, STATE), np.empty((size, 3), np.int64), np.empty(size, np.int64))
         _play_chosen(
-            words, bytes_, decisions.rows, decisions.offsets, moves, choice, record, views(log[0])[0], *log[1:]
+            words,
+            bytes_,
+            decisions.rows,
+            decisions.offsets,
+            moves,
+            choice,
+            record,
+            views(log[0])[0],
+            *log[1:],
         )
         if record:
             logs.append(log)

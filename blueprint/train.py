@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
+import signal
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,19 +18,13 @@ from numpy.typing import NDArray
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from blueprint.config import NetworkConfig, TrainConfig, from_dict, to_dict
+from blueprint.deals import deal_rounds
 from blueprint.dmc import Learner, NetworkChooser, Samples, batches
 from blueprint.features import FEATURE_HASH
 from blueprint.selfplay import Record, Scratch, join, play_rounds
-from games.guandan.round import GuanDan, deal
-from games.guandan.state import NOBODY
+from games.guandan.round import GuanDan
 
 __all__ = ["Trainer", "train"]
-
-
-def deal_rounds(n: int, rng: np.random.Generator) -> NDArray:
-    """Return n rounds dealt for training, [n] STATE: every level, either side's or a first round."""
-    owner = rng.choice(np.array([0, 1, NOBODY], np.uint8), n, p=[0.45, 0.45, 0.1])
-    return deal(n, rng, level=rng.integers(0, 13, n), owner=owner)
 
 
 class Trainer:
@@ -64,12 +61,13 @@ class Trainer:
         """
         begin = time.perf_counter()
         players = max(1, self.threads - 1)
-        parts = np.array_split(deal_rounds(self.config.rounds, self.rng), players)
+        states = deal_rounds(self.config.rounds, self.rng, tribute=self.config.tribute)
+        parts = np.array_split(states, players)
         rngs = self.rng.spawn(players)
         choosers = [self._chooser(rng) for rng in rngs]
 
         def play(k: int) -> Record:
-            return play_rounds(np.ascontiguousarray(parts[k]), [choosers[k]], self.scratch[k])
+            return play_rounds(parts[k].copy(), [choosers[k]], self.scratch[k])
 
         if self.threads == 1:
             learned = self._learn()
@@ -106,9 +104,8 @@ class Trainer:
 
     def _chooser(self, rng: np.random.Generator) -> NetworkChooser:
         learner, config = self.learner, self.config
-        return NetworkChooser(
-            learner.network, config.temperature, config.epsilon, rng, self.device, learner.dtype
-        )
+        temperature = config.temperature / math.sqrt(1 + self.decisions / config.cooling)
+        return NetworkChooser(learner.network, temperature, config.epsilon, rng, self.device, learner.dtype)
 
     def _learn(self) -> dict[str, float]:
         """Learn from the pending record and the replay; return mean losses and the seconds it took."""
@@ -192,14 +189,13 @@ class Trainer:
         return trainer
 
 
-def _load_module(
-    module: torch.nn.Module, tensors: dict[str, NDArray], prefix: str, path: str | Path
-) -> None:
+def _load_module(module: torch.nn.Module, tensors: dict[str, NDArray], prefix: str, path: str | Path) -> None:
     own = module.state_dict()
     found = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
     if own.keys() != found.keys():
         raise CheckpointError(
-            f"checkpoint: {path} must hold {prefix}{sorted(own.keys() ^ found.keys())[0]} and no other tensors"
+            f"checkpoint: {path} must hold the tensors of its network; "
+            f"{prefix}{sorted(own.keys() ^ found.keys())[0]} is missing or unknown"
         )
     for name, value in own.items():
         if tuple(value.shape) != found[name].shape:
@@ -225,10 +221,12 @@ def train(
 ) -> Trainer:
     """Return the trainer after `minutes` of training; the run lives in `directory` and can be continued.
 
-    directory: gets `last.safetensors` every `checkpoint_minutes`, a numbered copy every `keep_every` minutes of
-        training, and `curve.jsonl`, one line per generation.
+    directory: gets `last.safetensors` every `checkpoint_minutes`, a numbered copy every `keep_every` minutes
+        of training, and `curve.jsonl`, one line per generation.
     resume: continue from `last.safetensors` if there is one; `config`, if given, replaces the saved one.
     progress: called with each generation's row.
+    SIGTERM ends the run after the generation under way, with a checkpoint; kill -9 loses what came after the
+    last checkpoint.
     """
     directory = Path(directory)
     last = directory / "last.safetensors"
@@ -239,6 +237,9 @@ def train(
     directory.mkdir(parents=True, exist_ok=True)
     begin = saved = time.monotonic()
     longest = 0.0
+    stop: list[int] = []
+    main_thread = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, lambda number, frame: stop.append(number)) if main_thread else None
     while True:
         started = time.monotonic()
         row = trainer.run_generation()
@@ -248,7 +249,7 @@ def train(
             progress(row)
         now = time.monotonic()
         longest = max(longest, now - started)
-        done = now - begin + longest > 60 * minutes
+        done = bool(stop) or now - begin + longest > 60 * minutes
         if done or now - saved > 60 * checkpoint_minutes:
             trainer.save(last)
             saved = now
@@ -257,6 +258,8 @@ def train(
             if stamp and not kept.exists():
                 trainer.save(kept)
         if done:
+            if main_thread:
+                signal.signal(signal.SIGTERM, before)
             return trainer
 
 

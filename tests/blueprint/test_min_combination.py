@@ -1,0 +1,66 @@
+"""Minimum combination search against exhaustion and on hands with a known answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from blueprint.min_combination import cheapest_split, min_combinations
+from games.guandan.cards import BOMB, NUM_CARDS, STRAIGHT, THREE_WITH_TWO, TWO_TRIPS, pack, parse_cards
+from tests.reference.min_combination import fewest_moves
+
+
+def random_hand(rng: np.random.Generator, level: int, pool: str) -> np.ndarray:
+    if pool == "any":
+        cards = np.arange(NUM_CARDS)
+    elif pool == "window":
+        start = 4 * rng.integers(0, 9)
+        cards = np.union1d(np.arange(start, start + 20), 4 * level)
+    else:
+        ranks = rng.choice(13, 3, replace=False)
+        cards = np.union1d((4 * ranks[:, None] + np.arange(4)).ravel(), [4 * level, 52, 53])
+    deck = np.repeat(cards, 2)
+    counts = np.zeros(NUM_CARDS, np.uint8)
+    np.add.at(counts, rng.permutation(deck)[: rng.integers(1, 12)], 1)
+    return counts
+
+
+@pytest.mark.parametrize("pool", ["any", "window", "few ranks"])
+def test_search_agrees_with_exhaustion_on_small_hands(pool: str) -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(120):
+        level = int(rng.integers(13))
+        packed = pack(random_hand(rng, level, pool))
+        expected = fewest_moves(int(packed[0]), int(packed[1]), level, {})
+        cost, groups = cheapest_split(packed, level)
+        assert min_combinations(packed, level)[0] == expected
+        assert cost == len(groups) == expected
+
+
+@pytest.mark.parametrize(
+    ("cards", "kinds"),
+    [
+        ("S3 H3 D3 S4 C4", [(THREE_WITH_TWO, 1)]),
+        ("S3 H3 D3 S4 C4 H4", [(TWO_TRIPS, 1)]),
+        ("SA H3 D4 S5 H2", [(STRAIGHT, 12)]),
+        ("ST HT DT CT", [(BOMB, 8)]),
+    ],
+)
+def test_known_hands_split_into_the_expected_groups(cards: str, kinds: list[tuple[int, int]]) -> None:
+    _, groups = cheapest_split(pack(parse_cards(cards)), 11)
+    assert [(kind, rank) for kind, rank, _ in groups] == kinds
+
+
+def test_a_split_uses_every_card_once() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(50):
+        level = int(rng.integers(13))
+        counts = np.zeros(NUM_CARDS, np.uint8)
+        np.add.at(counts, rng.permutation(np.repeat(np.arange(NUM_CARDS), 2))[:27], 1)
+        _, groups = cheapest_split(pack(counts), level)
+        assert sum(size for _, _, size in groups) == 27
+
+
+def test_a_level_out_of_range_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"0\.\.12"):
+        min_combinations(np.zeros((1, 2), np.uint64), 13)

@@ -1,0 +1,90 @@
+"""Training runs, resumes from its checkpoint, and refuses files that are not one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
+from blueprint.config import ConfigError, NetworkConfig, TrainConfig
+from blueprint.dmc import lambda_returns
+from blueprint.train import Trainer, train
+
+SMALL = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
+FAST = TrainConfig(rounds=4, batch=64, seed=3)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("run")
+    train(directory, network=SMALL, config=FAST, minutes=0.001)
+    return directory
+
+
+def test_a_run_resumes_where_its_checkpoint_was_written(run: Path) -> None:
+    first = Trainer.load(run / "last.safetensors")
+    second = train(run, minutes=0.001)
+    assert second.generation == first.generation + 1
+    assert second.decisions > first.decisions
+    assert len((run / "curve.jsonl").read_text().splitlines()) == second.generation
+
+
+def test_a_checkpoint_restores_parameters_moments_and_the_random_stream(tmp_path: Path) -> None:
+    trainer = Trainer(SMALL, FAST)
+    for _ in range(3):
+        trainer.run_generation()
+    trainer.save(tmp_path / "a.safetensors")
+    again = Trainer.load(tmp_path / "a.safetensors")
+    assert again.rng.random() == trainer.rng.random()
+    for name, value in trainer.learner.network.state_dict().items():
+        assert np.array_equal(value.numpy(), again.learner.network.state_dict()[name].numpy())
+    one, two = trainer.learner.optimiser.state_dict(), again.learner.optimiser.state_dict()
+    assert one["state"].keys() == two["state"].keys()
+    for index, moments in one["state"].items():
+        for name, value in moments.items():
+            assert np.array_equal(value.numpy(), two["state"][index][name].numpy())
+
+
+def test_one_seed_replays_one_run() -> None:
+    rows = []
+    for _ in range(2):
+        trainer = Trainer(SMALL, FAST)
+        rows.append([trainer.run_generation().get("advantage") for _ in range(3)])
+    assert rows[0] == rows[1]
+
+
+def test_a_damaged_checkpoint_is_refused(run: Path, tmp_path: Path) -> None:
+    whole = (run / "last.safetensors").read_bytes()
+    (tmp_path / "cut.safetensors").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(CheckpointError, match="damaged"):
+        read_checkpoint(tmp_path / "cut.safetensors")
+
+
+def test_a_foreign_checkpoint_is_refused(tmp_path: Path) -> None:
+    from safetensors.numpy import save_file
+
+    save_file({"x": np.zeros(3)}, tmp_path / "other.safetensors")
+    with pytest.raises(CheckpointError, match="format"):
+        Trainer.load(tmp_path / "other.safetensors")
+    write_checkpoint(tmp_path / "old.safetensors", {}, {"features": "0000"})
+    with pytest.raises(CheckpointError, match="features"):
+        Trainer.load(tmp_path / "old.safetensors")
+
+
+def test_a_bad_configuration_names_field_and_value() -> None:
+    with pytest.raises(ConfigError, match=r"epsilon must be in \[0, 1\]; got 2"):
+        TrainConfig(epsilon=2)
+
+
+def test_lambda_returns_are_monte_carlo_at_one_and_one_step_at_zero() -> None:
+    rounds = np.array([0, 1, 0, 0, 1])
+    seats = np.array([0, 1, 1, 2, 3])
+    values = np.array([0.5, 0.25, -1.0, 2.0, -0.5])
+    payoff = np.array([3.0, -2.0])
+    full = lambda_returns(rounds, seats, values, payoff, 1.0)
+    assert np.allclose(full, [3 - 0.5, 2 - 0.25, -3 + 1.0, 3 - 2.0, 2 + 0.5])
+    step = lambda_returns(rounds, seats, values, payoff, 0.0)
+    # the next value of the round, seen from the deciding side
+    assert np.allclose(step, [1.0 - 0.5, -0.5 - 0.25, -2.0 + 1.0, 3 - 2.0, 2 + 0.5])

@@ -1,0 +1,24 @@
+"""Minimum combination by trying every legal move: slow and obvious."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from games.guandan.moves import legal_moves
+
+
+def fewest_moves(lo: int, hi: int, level: int, memo: dict[tuple[int, int], int]) -> int:
+    """Return the fewest moves that play out a packed hand, by exhaustion.
+
+    The order of moves does not matter, so each step may insist on using the lowest card held.
+    """
+    if (lo, hi) == (0, 0):
+        return 0
+    if (lo, hi) not in memo:
+        moves = legal_moves(np.array([[lo, hi]], np.uint64), level).values
+        word, name = (lo, "lo") if lo else (hi, "hi")
+        card = ((word & -word).bit_length() - 1) // 2
+        moves = moves[(moves[name] >> np.uint64(2 * card) & np.uint64(3)) > 0]
+        cards = np.unique(np.stack([moves["lo"], moves["hi"]], 1), axis=0)
+        memo[lo, hi] = 1 + min(fewest_moves(lo - int(a), hi - int(b), level, memo) for a, b in cards)
+    return memo[lo, hi]
