@@ -36,7 +36,7 @@ def write_checkpoint(path: str | Path, tensors: dict[str, NDArray], description:
     description = {"format": FORMAT, **description}
     text = json.dumps(description)
     temporary = path.with_name(path.name + ".part")
-    save_file({k: np.ascontiguousarray(v) for k, v in tensors.items()}, temporary, {"gs2": text})
+    save_file({k: np.asarray(v, order="C") for k, v in tensors.items()}, temporary, {"gs2": text})
     with open(temporary, "rb+") as file:
         os.fsync(file.fileno())
     os.replace(temporary, path)

@@ -226,8 +226,8 @@ def _encode_state(words, bytes_, i, p, row):
                         row[S_KNOWN + 15 * (j - 1) + r] += known - gone
             row[S_CAP + 15 * (j - 1) + min(bytes_[i, CAP + seat], 14)] = 1
         place = 3
-        for k in range(min(np.int64(bytes_[i, FINISHED]), 3)):
-            if bytes_[i, ORDER_OUT + k] == seat:
+        for k in range(3):
+            if k < bytes_[i, FINISHED] and bytes_[i, ORDER_OUT + k] == seat:
                 place = k
         row[S_OUT + 4 * j + place] = 1
     head = words[i, BEAT]

@@ -6,8 +6,8 @@ in what a group costs and in how a choice is scored.
 
 Sources: minimum combination after Luo & Tan 2024; personalities after tables 5 and 6 of the paper on
 personality-guided deep Monte Carlo for GuanDan (2025). Where the latter is silent we rule: when following,
-only groups of the split that beat the table are candidates; bombs need a value of at least zero; ties go to the
-weakest; a player whose partner leads the trick passes unless it goes out.
+only groups of the split that beat the table are candidates; bombs need a value of at least zero; ties go to
+the weakest; a player whose partner leads the trick passes unless it goes out.
 """
 
 from __future__ import annotations
