@@ -108,7 +108,7 @@ def test_bad_actions_and_options_are_refused() -> None:
     for action in (None, -1, len(env.moves())):
         with pytest.raises(GameError, match=r"an action is an index 0\.\."):
             env.step(action)
-    assert env.render() == before and before.startswith("level 2, play\nseat_0: ")
+    assert env.render() == before and str(before).startswith("level 2, play\nseat_0: ")
     for options in (
         {"episode": "hand"},
         {"moves": "all"},
@@ -124,10 +124,8 @@ def test_bad_actions_and_options_are_refused() -> None:
 
 def test_a_canonical_list_always_fits() -> None:
     """The bound on canonical moves is a sum over effects; no random hand comes near it."""
-    from games.guandan.round import deal
-
     longest = max(
         legal(deal(2000, np.random.default_rng(1), level=level), canonical=True).counts.max()
         for level in (0, 8)
     )
-    assert longest < CANONICAL_MOVES
+    assert 100 < longest < CANONICAL_MOVES
