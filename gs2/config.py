@@ -10,14 +10,15 @@ from cfr.variants import VARIANTS, UnknownVariant
 
 __all__ = ["ConfigError", "SearchConfig"]
 
-GADGET_NAMES = ("unsafe", "resolve", "maxmargin", "reach-maxmargin")
+GADGET_NAMES = ("unsafe", "resolve", "maxmargin", "reach-maxmargin", "path")
 GENERATOR_NAMES = ("all", "random", "diverse", "clusters")
 ALTERNATIVE_NAMES = ("best-response", "profile", "value")
 LEAF_NAMES = ("exact", "value", "rollout", "continuations")
+ENTRY_PRIORS = ("uniform", "reach", "mixed")
 SOLVERS = ("cfr", "lp", "mirror-descent")
 FREEZE = ("outside", "none")
 SCOPES = ("infoset", "subtree", "block")
-CERTIFICATES = ("none", "margin", "anchored")
+CERTIFICATES = ("none", "margin", "anchored", "path")
 
 
 class ConfigError(ValueError):
@@ -38,6 +39,8 @@ class SearchConfig:
         follow the current strategy (1-KLSS; GS2); "none": they are solved too (KLUSS).
     gadget: unsafe, resolve, maxmargin, reach-maxmargin.
     entry_floor: probability in [0, 1) with which the opponent is forced to enter the gadget.
+    entry_prior: how forced entries are dealt: "uniform" over opponent infosets; "reach": as chance and the
+        searching player lead there; "mixed": half uniform, half as both players lead there (Obscuro).
     alternative: alternative values by best-response (exact), profile or value (`Blueprint.value`).
     solver: cfr, lp (exact, by linear programming), or mirror-descent (one step, without a subgame).
     variant: a row of `cfr.variants.VARIANTS`. gamma: its averaging exponent, None for the row's own.
@@ -68,6 +71,7 @@ class SearchConfig:
     freeze: str = "outside"
     gadget: str = "maxmargin"
     entry_floor: float = 0.0
+    entry_prior: str = "uniform"
     alternative: str = "best-response"
     solver: str = "cfr"
     variant: str = "pcfr+"
@@ -93,6 +97,7 @@ class SearchConfig:
         self._one_of("gadget", GADGET_NAMES)
         self._one_of("alternative", ALTERNATIVE_NAMES)
         self._one_of("solver", SOLVERS)
+        self._one_of("entry_prior", ENTRY_PRIORS)
         self._one_of("leaf", LEAF_NAMES)
         self._one_of("certificate", CERTIFICATES)
         self._one_of("scope", SCOPES)
@@ -110,11 +115,6 @@ class SearchConfig:
         self._within("magnet", lambda x: x >= 0, "at least 0")
         if self.target is not None:
             self._within("target", lambda x: x > 0, "positive, in payoffs")
-        if self.scope == "block" and self.order is not None and self.certificate != "none":
-            raise ConfigError(
-                "certificate: a whole block is certified only on a common-knowledge closure; "
-                f"got order {self.order}; use the scope infoset or subtree"
-            )
         if self.gamma is not None:
             self._within("gamma", lambda x: x >= 0, "at least 0")
         if self.time_limit is not None:

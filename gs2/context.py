@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
@@ -53,6 +54,7 @@ class SearchContext:
         self.cutter = TreeCutter(self.tree)
         self._graphs: dict[int, KnowledgeGraph] = {}
         self._parents: dict[int, NDArray[np.int64]] = {}
+        self._own_slots: dict[int, NDArray[np.int64]] = {}
 
     def graph(self, player: int) -> KnowledgeGraph:
         """Return who can tell which histories apart where `player` acts; made on first use."""
@@ -100,6 +102,19 @@ class SearchContext:
             self._parents[player] = infoset_parent_slot(self.tree, player)
         return self._parents[player]
 
+    def own_slot(self, player: int) -> NDArray[np.int64]:
+        """Return the last slot that the player chose above each node, [N] int64; -1 if there is none."""
+        if player not in self._own_slots:
+            tree = self.tree
+            child = tree.child_slot()
+            last = np.full(tree.n_nodes, -1, np.int64)
+            for start, end in pairwise(tree.level_offsets[1:]):
+                above = tree.parent[start:end]
+                own = tree.player[above] == player
+                last[start:end] = np.where(own, child[start:end], last[above])
+            self._own_slots[player] = last
+        return self._own_slots[player]
+
     @cached_property
     def slot_infoset(self) -> NDArray[np.int64]:
         """Infoset of each slot, [slots] int64."""
@@ -133,6 +148,19 @@ def policy_of(blueprint: Blueprint, game: Game, tree: FlatTree) -> NDArray[np.fl
     return out
 
 
+@dataclass(eq=False)
+class OpponentValues:
+    """Counterfactual best-response values of one seat, weighted by the others' reach.
+
+    infoset, reach: [I] float64, nan at the infosets of others. slot: [slots] float64. root: of the game.
+    """
+
+    infoset: NDArray[np.float64]
+    slot: NDArray[np.float64]
+    reach: NDArray[np.float64]
+    root: float
+
+
 class Profile:
     """A strategy for both players on the full tree, changed piece by piece, and what follows from it.
 
@@ -151,6 +179,7 @@ class Profile:
         self._values: NDArray[np.float64] | None = None
         self._best: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
         self._gifts: dict[int, NDArray[np.float64]] = {}
+        self._opponent: dict[int, OpponentValues] = {}
 
     def update(
         self, slots: NDArray[np.int64], probs: NDArray[np.float64], *, reach_kept: bool = False
@@ -158,12 +187,13 @@ class Profile:
         """Change the probabilities of some slots; what was derived is derived again when asked for.
 
         reach_kept: keep the reach as it is, for a caller that will only ask for it at or above the changed
-            infosets, where it does not change.
+            infosets, where it does not change. `opponent_values` are kept too: see `adjust`.
         """
         self.policy[slots] = probs
         self._values = None
         if not reach_kept:
             self._reach = None
+            self._opponent = {}
         self._best, self._gifts = {}, {}
 
     @property
@@ -183,6 +213,55 @@ class Profile:
     def exact_leaf(self, nodes: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return the payoffs expected at nodes of the tree under this strategy, [n, P] float64."""
         return self.values[nodes]
+
+    def opponent_values(self, seat: int) -> OpponentValues:
+        """Return the counterfactual best-response values of `seat` against the others' strategy."""
+        if seat not in self._opponent:
+            best = counterfactual_values(self.tree, self.policy, seat, best_response=True)
+            nodes, others = best_response_node_values(self.tree, self.policy, seat)
+            roots = self.tree.n_roots
+            root = float(nodes[:roots] @ others[:roots])
+            self._opponent[seat] = OpponentValues(best.infoset, best.slot, best.reach, root)
+        return self._opponent[seat]
+
+    def adjust(
+        self,
+        context: SearchContext,
+        seat: int,
+        slots: NDArray[np.int64],
+        gains: NDArray[np.float64],
+    ) -> None:
+        """Take note that what follows some slots of `seat` became worth more, weighted by the others' reach.
+
+        slots: [n] int64, -1 for the start of the game. gains: [n] float64. Values above are brought up to
+        date, values below are not.
+        """
+        if seat not in self._opponent:
+            return
+        best = self._opponent[seat]
+        parents = context.parent_slot(seat)
+        waiting: dict[int, float] = {}
+        for slot, gain in zip(slots.tolist(), gains.tolist(), strict=True):
+            waiting[slot] = waiting.get(slot, 0.0) + gain
+        # Infosets are numbered ancestors first, so the highest slot has nothing waiting below it.
+        while waiting:
+            slot = max(waiting)
+            gain = waiting.pop(slot)
+            if gain == 0.0:
+                continue
+            if slot < 0:
+                best.root += gain
+                continue
+            best.slot[slot] += gain
+            infoset = int(context.slot_infoset[slot])
+            # Other slots of the same infoset may wait too; take them together.
+            start, end = self.tree.infoset_offset[infoset : infoset + 2]
+            for other in range(start, end):
+                best.slot[other] += waiting.pop(other, 0.0)
+            now = float(best.slot[start:end].max())
+            above = int(parents[infoset])
+            waiting[above] = waiting.get(above, 0.0) + now - best.infoset[infoset]
+            best.infoset[infoset] = now
 
     def gifts(self, seat: int) -> NDArray[np.float64]:
         """Return what `seat` has given away on the way to each node by not best-responding, [N] float64.

@@ -24,10 +24,11 @@ from numpy.typing import NDArray
 
 from cfr.tree import FlatTree
 from games.game import CHANCE, TERMINAL
+from gs2.path import OpponentPath
 
 __all__ = ["GADGETS", "Entry", "Gadget", "GadgetError", "build_gadget", "check_gadget"]
 
-GADGETS = ("unsafe", "resolve", "maxmargin", "reach-maxmargin")
+GADGETS = ("unsafe", "resolve", "maxmargin", "reach-maxmargin", "path")
 LIVE = 1e-300
 """Weights up to this count as zero: what is less cannot be normalised."""
 
@@ -46,6 +47,7 @@ class Entry:
     reach: [r] float64 >= 0, probability that chance and everyone but the opponents lead to the root.
     opponent_reach: [r] float64, the opponents' own part of that.
     gift: [q, r] float64 >= 0, what the opponent gave away on its way, in payoffs; equal within a group.
+    path: the opponent's way to the roots, which the gadget `path` needs.
     prior: [r] float64 >= 0, how forced entries are dealt, or None for as reached, uniform over infosets.
     """
 
@@ -56,6 +58,7 @@ class Entry:
     opponent_reach: NDArray[np.float64]
     gift: NDArray[np.float64] | None = None
     prior: NDArray[np.float64] | None = None
+    path: OpponentPath | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +118,10 @@ def build_gadget(
         forest, root_of, origin = _doubled(forest, root_of, entry.seats)
     if kind == "resolve":
         gadget = _graft(_resolve_top(forest, entry, r, floor), forest)
+    elif kind == "path":
+        if entry.path is None:
+            raise GadgetError("gadget: path needs the opponent's way to the roots; pass Entry(path=)")
+        gadget = _graft(_path_top(forest, entry, entry.path, floor), forest)
     else:
         if len(entry.seats) != 1:
             raise GadgetError(
@@ -260,6 +267,86 @@ def _maxmargin_top(forest: FlatTree, entry: Entry, r: int, floor: float) -> _Top
     forced = prior / np.where(share > 0, share, 1.0)[group]
     forced = np.where(share[group] > 0, forced, within)
     top.roots(np.concatenate([group, group + g]).astype(np.int64), np.concatenate([within, forced]))
+    return top
+
+
+def _path_top(forest: FlatTree, entry: Entry, path: OpponentPath, floor: float) -> _Top:
+    """Return the opponent's decisions above the roots, level by level.
+
+    A sequence is a chance node, a decision a node of the opponent's. Entries wait in single-child chance
+    nodes until all have come, so that the roots stand on one level.
+    """
+    seat = entry.seats[0]
+    top = _Top(forest)
+    group = entry.group[0]
+    g = len(path.entry)
+    within = entry.reach / path.entry_mass[group]
+    mass = path.sequence_mass()
+    nothing = (np.zeros(0, np.int64), np.zeros(0))
+
+    def children(kind: str, what: int) -> list[tuple[str, int | float, float]]:
+        """Return (kind, index or payoff, probability) of what follows a node of the level before."""
+        if kind == "sequence":
+            scale = mass[what]
+            found = [("decision", int(i), path.mass[i] / scale) for i in np.flatnonzero(path.above == what)]
+            found += [("entry", int(j), path.entry_mass[j] / scale) for j in np.flatnonzero(path.entry == what)]
+            if path.rest_mass[what] > 0:
+                found.append(("out", float(path.rest[what]), path.rest_mass[what] / scale))
+            return found
+        if kind == "decision":
+            found = [("sequence", int(q), 1.0) for q in np.flatnonzero(path.owner == what)]
+            if not np.isnan(path.out[what]):
+                found.append(("out", float(path.out[what]), 1.0))
+            return found
+        if kind == "floor":
+            return [("sequence", 0, 1.0 - floor), ("force", 0, floor)]
+        if kind == "force":
+            return [("forced", j, float(share[j])) for j in range(g)]
+        return [(kind, what, 1.0)]
+
+    share, forced = nothing
+    if floor:
+        # Payoffs above stand for the whole game; force entry as often as chance leads to the subgame.
+        floor *= min(1.0, float(path.entry_mass.sum()))
+        prior = _prior(entry)
+        share = np.bincount(group, prior, minlength=g)
+        forced = np.where(share[group] > 0, prior / np.where(share > 0, share, 1.0)[group], within)
+    level: list[tuple[str, int | float]] = [("floor" if floor else "sequence", 0)]
+    while any(kind not in ("entry", "forced", "out") for kind, _ in level):
+        nxt: list[tuple[str, int | float]] = []
+        parent: list[int] = []
+        prob: list[float] = []
+        for at, (kind, what) in enumerate(level):
+            if kind == "out":
+                continue
+            found = children(kind, int(what))
+            if kind == "decision":
+                top.infoset_size.append(len(found))
+            nxt += [(child, index) for child, index, _ in found]
+            parent += [at] * len(found)
+            prob += [share for _, _, share in found]
+        player = np.full(len(nxt), CHANCE, np.int8)
+        infoset = np.full(len(nxt), -1, np.int32)
+        for at, (kind, _) in enumerate(nxt):
+            if kind == "decision":
+                player[at] = seat
+                infoset[at] = len(top.infoset_player)
+                top.infoset_player.append(seat)
+            elif kind == "out":
+                player[at] = TERMINAL
+        payoffs = np.array([what for kind, what in nxt if kind == "out"], np.float64)
+        top.level(
+            np.array(parent), np.array(prob), player, infoset, _team_returns(forest, seat, payoffs)
+        )
+        level = nxt
+    waiting = [(kind, what) for kind, what in level if kind != "out"]
+    if waiting != [("entry", j) for j in range(g)] + [("forced", j) for j in range(g)][: g if floor else 0]:
+        raise GadgetError("gadget: for `path`, number the opponent's infosets in the order of its path")
+    place = np.array([at for at, (kind, _) in enumerate(level) if kind != "out"])
+    if floor:
+        top.roots(np.concatenate([place[group], place[g + group]]), np.concatenate([within, forced]))
+    else:
+        top.roots(place[group], within)
     return top
 
 

@@ -5,7 +5,7 @@ Stage 1 and 2 of a search, on a game that can be enumerated.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from gs2.context import Profile, SearchContext
 from gs2.gadget import LIVE
 from gs2.generation import generator
 
-__all__ = ["Considered", "choose_histories", "consider_histories"]
+__all__ = ["Considered", "choose_histories", "consider_histories", "weigh_histories"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +25,7 @@ class Considered:
 
     They stand opponent infoset by opponent infoset; g of these.
 
+    infoset: where the player stands.
     nodes: [b] int32, nodes of the full tree.
     own_infoset: [b] int32, the searching player's infoset at each.
     in_set: [b] bool, True in the knowledge set, False where only an opponent infoset connects.
@@ -39,6 +40,7 @@ class Considered:
 
     player: int
     opponent: int
+    infoset: int
     nodes: NDArray[np.int32]
     own_infoset: NDArray[np.int32]
     in_set: NDArray[np.bool_]
@@ -69,13 +71,38 @@ def consider_histories(
         every = graph.neighbours(top)
     if config.order != 1 or len(np.unique(graph.level[every])) > 1:
         every = graph.antichain(every, tree)
+    found = weigh_histories(context, profile, top, every, infoset, player)
+    return replace(
+        found,
+        alternative=_alternatives(
+            context, profile, found.nodes, found.reach, found.group, found.opponent, config
+        ),
+    )
+
+
+def weigh_histories(
+    context: SearchContext,
+    profile: Profile,
+    top: NDArray[np.int64],
+    every: NDArray[np.int64],
+    infoset: int,
+    player: int,
+) -> Considered:
+    """Return histories opponent infoset by opponent infoset, with reaches; alternative values are left nan.
+
+    top: positions in the player's knowledge graph, rising: the knowledge set. every: positions of these and
+        of all others in the opponent infosets they touch, none below another.
+    infoset: where the player stands, to see whether its strategy ever leads there.
+    """
+    graph = context.graph(player)
+    opponent = 1 - player
     every = every[np.argsort(graph.group[opponent, every], kind="stable")]
     nodes = graph.nodes[every]
     group = graph.group[opponent, every]
     known = profile.reach
     chance, mine = known.chance[nodes], known.players[nodes, player]
     reach = chance * mine
-    own = tree.infoset[nodes]
+    own = context.tree.infoset[nodes]
     unreached = not np.any(reach[own == infoset] > LIVE)
     if unreached:
         reach = chance
@@ -88,13 +115,14 @@ def consider_histories(
     return Considered(
         player=player,
         opponent=opponent,
+        infoset=infoset,
         nodes=nodes,
         own_infoset=own,
         in_set=np.isin(every, top, assume_unique=True),
         group=group,
         reach=reach,
         opponent_reach=known.players[nodes, opponent],
-        alternative=_alternatives(context, profile, nodes, reach, group, opponent, config),
+        alternative=np.full(int(group.max()) + 1, np.nan),
         dropped=dropped,
         unreached=unreached,
     )

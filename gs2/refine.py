@@ -174,7 +174,7 @@ def _search_all(
             continue
         rng = np.random.default_rng([job.seed, job.player, number])
         found = refine_infoset(context, profile, number, config, rng)
-        if config.scope == "block":
+        if config.scope == "block" and config.order is None and config.generator == "all":
             own = np.unique(found.considered.own_infoset[found.kept])
             solved[own] = True
         slots.append(found.slots)
@@ -182,9 +182,26 @@ def _search_all(
         stats.append(_stats(found))
         if job.mode == "sequential":
             profile.update(found.slots, found.probs, reach_kept=True)
+            _take_note(context, profile, found)
     if not slots:
         return np.zeros(0, np.int64), np.zeros(0), stats
     return np.concatenate(slots), np.concatenate(probs), stats
+
+
+def _take_note(context: SearchContext, profile: Profile, found: Refinement) -> None:
+    """Tell the profile what a search changed for the opponent, where that is known."""
+    if found.certified is None:
+        return
+    considered = found.certified.considered
+    before, after = found.certified.before, found.certified.after
+    if np.isnan(after).all():
+        before, after = considered.alternative, found.solved
+    known = np.isfinite(after)
+    mass = np.bincount(considered.group, considered.reach)
+    first = np.searchsorted(considered.group, np.arange(len(mass)))
+    slot = context.own_slot(considered.opponent)[considered.nodes[first]]
+    gain = mass * (after - before)
+    profile.adjust(context, considered.opponent, slot[known], gain[known])
 
 
 def _stats(found: Refinement) -> RefineStats:

@@ -13,6 +13,9 @@ functions of the realization plan), so the weights that certify form an interval
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -20,12 +23,15 @@ from numpy.typing import NDArray
 from gs2.alternative import best_response_node_values, group_values
 from gs2.config import SearchConfig
 from gs2.context import Profile, SearchContext
-from gs2.histories import Considered
+from gs2.histories import Considered, weigh_histories
+from gs2.path import OpponentPath, opponent_path
 
 __all__ = ["certify", "mix_plans", "splice_slots"]
 
 ROUNDING = 1e-12
 """Gain of the opponent, as a share of the payoff range, that counts as none."""
+TIE_BREAK = 0.02
+"""Weight of the opponent's values summed as reached, beside its value of the whole game."""
 WEIGHTS_TRIED = 7
 """Bisections of the weight, and then golden sections of the certified interval."""
 
@@ -95,6 +101,39 @@ def _mix(starts, parents, old, new, weight, out):
             out[s] = (a * old[s] + b * new[s]) / (a + b) if a + b > 0 else new[s]
 
 
+@dataclass(frozen=True, eq=False)
+class Certified:
+    """What came through.
+
+    weight: of the refined strategy; 0 means that the old one stands, because no mixture tried is certified.
+    slots: [s] int64, those that `config.scope` replaces. probs: [s] float64, their policy.
+    considered: all histories of every opponent infoset that can notice the change. before, after: [g]
+    float64, what these are worth to the opponent, in payoffs; nan without a certificate.
+    """
+
+    weight: float
+    slots: NDArray[np.int64]
+    probs: NDArray[np.float64]
+    considered: Considered
+    before: NDArray[np.float64]
+    after: NDArray[np.float64]
+
+
+def cover(
+    context: SearchContext, profile: Profile, considered: Considered, slots: NDArray[np.int64]
+) -> Considered:
+    """Return all histories of every opponent infoset that can notice a change at some slots.
+
+    slots: [s] int64, slots of the searching player at and below the histories considered.
+    """
+    graph = context.graph(considered.player)
+    changed = np.unique(context.slot_infoset[slots])
+    own = np.intersect1d(changed, considered.own_infoset)
+    top = np.sort(graph.members[considered.player].take(graph.infoset_group[own]).values)
+    every = graph.antichain(graph.neighbours(top, (considered.opponent,)), context.tree)
+    return weigh_histories(context, profile, top, every, considered.infoset, considered.player)
+
+
 def certify(
     context: SearchContext,
     profile: Profile,
@@ -103,8 +142,8 @@ def certify(
     slots: NDArray[np.int64],
     probs: NDArray[np.float64],
     config: SearchConfig,
-) -> tuple[float, NDArray[np.int64], NDArray[np.float64]]:
-    """Return (weight of the refined strategy, slots, their policy) after anchoring and certification.
+) -> Certified:
+    """Return the refined strategy after anchoring and certification.
 
     Of the slots only those that `config.scope` replaces come back. Weight 0 means that the old strategy
     stands, because none of the mixtures tried is certified.
@@ -112,15 +151,15 @@ def certify(
     inside = splice_slots(context, considered.player, infoset, slots, config.scope)
     slots, new = slots[inside], probs[inside]
     old = profile.policy[slots]
+    unknown = np.full(len(considered.alternative), np.nan)
     if config.certificate == "none":
         if config.anchor == 1:
-            return 1.0, slots, new
-        return (
-            config.anchor,
-            slots,
-            mix_plans(context, considered.player, slots, old, new, config.anchor),
-        )
+            return Certified(1.0, slots, new, considered, unknown, unknown)
+        mixed = mix_plans(context, considered.player, slots, old, new, config.anchor)
+        return Certified(config.anchor, slots, mixed, considered, unknown, unknown)
 
+    if config.scope == "block":
+        considered = cover(context, profile, considered, slots)
     cut = context.cutter.cut(considered.nodes, considered.reach)
     at = np.full(context.tree.n_slots, -1, np.int64)
     at[cut.slot_origin] = np.arange(len(cut.slot_origin))
@@ -128,62 +167,95 @@ def certify(
     base = profile.policy[cut.slot_origin]
     mass = np.bincount(considered.group, considered.reach)
     low, high = context.game.payoff_range
+    path: OpponentPath | None = None
 
-    def opponent_values(weight: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def attempt(weight: float) -> Attempt:
         mixed = mix_plans(context, considered.player, slots, old, new, weight)
         policy = base.copy()
         policy[at[slots[present]]] = mixed[present]
         values, _ = best_response_node_values(cut.tree, policy, considered.opponent)
         rooted = group_values(values[: len(considered.nodes)], considered.reach, considered.group)
-        return rooted, mixed
+        return Attempt(weight, mixed, rooted, float(mass @ rooted), path.root_value(rooted) if path else 0.0)
 
-    before, _ = opponent_values(0.0)
-    allowed = before + ROUNDING * (high - low)
+    before = attempt(0.0)
+    slack = ROUNDING * (high - low)
+    if config.certificate == "path":
+        path = opponent_path(
+            context,
+            profile,
+            considered.opponent,
+            considered.nodes,
+            considered.group,
+            considered.reach,
+            before.values,
+        )
+        before = attempt(0.0)
 
-    def gain(weight: float) -> tuple[bool, float, NDArray[np.float64]]:
-        after, mixed = opponent_values(weight)
-        return bool(np.all(after <= allowed)), float(mass @ (before - after)), mixed
+    def sound(tried: Attempt) -> bool:
+        if path is not None:
+            return tried.root <= before.root + slack
+        return bool(np.all(tried.values <= before.values + slack))
 
-    top = config.anchor
-    good, worth, mixed = gain(top)
-    best = (worth, top, mixed) if good else (0.0, 0.0, old)
+    def cost(tried: Attempt) -> float:
+        return tried.root + TIE_BREAK * tried.total
+
+    best = before
+    top = attempt(config.anchor)
     if config.certificate == "margin":
-        return best[1], slots, best[2]
-    if not good:
-        low_w, high_w = 0.0, top
+        best = top if sound(top) else before
+    else:
+        best = _best_weight(attempt, sound, cost, before, top)
+    return Certified(best.weight, slots, best.mixed, considered, before.values, best.values)
+
+
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    """One mixture: its weight, its policy [s], the opponent's values [g], their weighted sum, the root's."""
+
+    weight: float
+    mixed: NDArray[np.float64]
+    values: NDArray[np.float64]
+    total: float
+    root: float
+
+
+def _best_weight(
+    attempt: Callable[[float], Attempt],
+    sound: Callable[[Attempt], bool],
+    cost: Callable[[Attempt], float],
+    before: Attempt,
+    top: Attempt,
+) -> Attempt:
+    """Return the cheapest sound mixture up to the weight of `top`; `before` if none is better.
+
+    Costs are convex in the weight and the sound weights an interval from 0, so golden sections within the
+    largest sound weight find it.
+    """
+    best = before
+    if not sound(top):
+        low, high = before, top
         for _ in range(WEIGHTS_TRIED):
-            middle = (low_w + high_w) / 2
-            good, worth, mixed = gain(middle)
-            if good:
-                low_w = middle
-                if worth > best[0]:
-                    best = (worth, middle, mixed)
+            middle = attempt((low.weight + high.weight) / 2)
+            if sound(middle):
+                low = middle
             else:
-                high_w = middle
-        top = low_w
-    if top > 0:
-        best = _golden(gain, top, best)
-    return best[1], slots, best[2]
-
-
-def _golden(gain, top: float, best: tuple[float, float, NDArray]) -> tuple[float, float, NDArray]:
-    """Return the best certified weight in [0, top] by golden-section search of the concave gain."""
+                high = middle
+        top = low
+    if cost(top) < cost(best):
+        best = top
+    if top.weight == 0:
+        return best
     ratio = (5**0.5 - 1) / 2
-    a, b = 0.0, top
-    c, d = b - ratio * (b - a), a + ratio * (b - a)
-    tried = {}
-    for weight in (c, d):
-        tried[weight] = gain(weight)
+    a, b = 0.0, top.weight
+    left, right = attempt(b - ratio * (b - a)), attempt(a + ratio * (b - a))
     for _ in range(WEIGHTS_TRIED):
-        if tried[c][1] >= tried[d][1]:
-            b, d = d, c
-            c = b - ratio * (b - a)
-            tried.setdefault(c, gain(c))
+        for tried in (left, right):
+            if sound(tried) and cost(tried) < cost(best):
+                best = tried
+        if cost(left) <= cost(right):
+            b, right = right.weight, left
+            left = attempt(b - ratio * (b - a))
         else:
-            a, c = c, d
-            d = a + ratio * (b - a)
-            tried.setdefault(d, gain(d))
-    for weight, (good, worth, mixed) in tried.items():
-        if good and worth > best[0]:
-            best = (worth, weight, mixed)
+            a, left = left.weight, right
+            right = attempt(a + ratio * (b - a))
     return best

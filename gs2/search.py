@@ -24,8 +24,9 @@ from gs2.context import Profile, SearchContext, policy_of
 from gs2.gadget import LIVE, Entry, build_gadget
 from gs2.histories import Considered, choose_histories, consider_histories
 from gs2.mirror_descent import mirror_descent_step
+from gs2.path import opponent_path
 from gs2.result import MAX_LISTED, ActionRow, HistoryRow, InfosetRow, SearchResult
-from gs2.safety import certify
+from gs2.safety import Certified, certify
 from gs2.subgame import Subgame
 
 __all__ = ["Refinement", "refine_infoset", "solve_infoset"]
@@ -41,6 +42,7 @@ class Refinement:
         [kept] bool.
     solved: [g] float64, value to the opponent of its infosets against `probs`, as the subgame sees it; nan
         outside the subgame.
+    certified: what the certificate found; None if nothing was solved.
     gap: exploitability of the solution within the gadget, in payoffs.
     anchor: weight of the refined strategy at the infoset; 0 if the certificate kept the old one.
     """
@@ -53,6 +55,7 @@ class Refinement:
     kept: NDArray[np.int64]
     frozen: NDArray[np.bool_]
     solved: NDArray[np.float64]
+    certified: Certified | None
     nodes: int
     decisions: int
     infosets: int
@@ -112,6 +115,7 @@ def refine_infoset(
         notes.append("the time was up before the subgame could be built: the strategy is left as it was")
         return _unchanged(context, profile, infoset, considered, generated, kept, frozen, notes, clock)
 
+    kept, frozen, entry = _entry(context, profile, considered, kept, frozen, config, notes)
     subgame = _subgame(context, profile, considered, kept, frozen, config)
     if len(subgame.truncated):
         notes.append(
@@ -122,7 +126,7 @@ def refine_infoset(
         config.gadget,
         subgame.tree,
         subgame.root_of,
-        _entry(context, profile, considered, kept, config, notes),
+        entry,
         floor=config.entry_floor if config.gadget != "unsafe" else 0.0,
     )
     clock.lap("gadget")
@@ -138,26 +142,27 @@ def refine_infoset(
     mine = np.repeat(subgame.tree.infoset_player == considered.player, np.diff(subgame.tree.infoset_offset))
     solved = _solved_values(subgame, considered, kept, policy)
     slots, probs = subgame.slot_origin[mine], policy[mine]
-    anchor, slots, probs = certify(context, profile, infoset, considered, slots, probs, config)
-    if anchor == 0:
+    certified = certify(context, profile, infoset, considered, slots, probs, config)
+    if certified.weight == 0:
         notes.append("no mixture with the old strategy could be certified: the strategy is left as it was")
     clock.lap("safety")
     return Refinement(
         infoset=infoset,
-        slots=slots,
-        probs=probs,
+        slots=certified.slots,
+        probs=certified.probs,
         considered=considered,
         generated=generated,
         kept=kept,
         frozen=frozen,
         solved=solved,
+        certified=certified,
         nodes=gadget.tree.n_nodes,
         decisions=int(np.count_nonzero(gadget.tree.player >= 0)),
         infosets=gadget.tree.n_infosets,
         iterations=solution.iteration,
         gap=solution.exploitability,
         cut_off=tuple(notes),
-        anchor=anchor,
+        anchor=certified.weight,
         seconds=clock.laps,
     )
 
@@ -215,11 +220,29 @@ def _entry(
     profile: Profile,
     considered: Considered,
     kept: NDArray[np.int64],
+    frozen: NDArray[np.bool_],
     config: SearchConfig,
     notes: list[str],
-) -> Entry:
-    """Return how the opponent comes to the histories kept."""
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], Entry]:
+    """Return the histories kept and frozen in the order the gadget needs, and how the opponent enters."""
     group, alternative = considered.take(kept)
+    path = None
+    if config.gadget == "path":
+        values = considered.alternative[np.unique(considered.group[kept])]
+        path = opponent_path(
+            context,
+            profile,
+            considered.opponent,
+            considered.nodes[kept],
+            group,
+            considered.reach[kept],
+            values,
+        )
+        order = path.entry_order()
+        path = path.reordered(order)
+        group = np.argsort(order).astype(np.int32)[group]
+        rows = np.argsort(group, kind="stable")
+        kept, frozen, group, alternative = kept[rows], frozen[rows], group[rows], alternative[rows]
     reach, theirs = considered.reach[kept], considered.opponent_reach[kept]
     if config.gadget == "unsafe" and not np.sum(reach * theirs) > LIVE:
         notes.append("the opponent's strategy never leads here: its histories are weighed alike")
@@ -227,7 +250,31 @@ def _entry(
     gift = None
     if config.gadget == "reach-maxmargin":
         gift = profile.gifts(considered.opponent)[considered.nodes[kept]][None]
-    return Entry((considered.opponent,), group[None], alternative[None], reach, theirs, gift)
+    entry = Entry(
+        (considered.opponent,),
+        group[None],
+        alternative[None],
+        reach,
+        theirs,
+        gift,
+        _entry_prior(config.entry_prior, group, reach, theirs),
+        path,
+    )
+    return kept, frozen, entry
+
+
+def _entry_prior(
+    kind: str, group: NDArray[np.int32], reach: NDArray[np.float64], theirs: NDArray[np.float64]
+) -> NDArray[np.float64] | None:
+    """Return how forced entries are dealt, [r]; None for uniform over opponent infosets."""
+    if kind == "uniform":
+        return None
+    if kind == "reach":
+        return reach
+    both = reach * theirs
+    mass = np.bincount(group, reach)[group]
+    uniform = reach / mass / (int(group[-1]) + 1)
+    return uniform / 2 + both / both.sum() / 2 if both.sum() > LIVE else uniform
 
 
 def _solved_values(
@@ -267,6 +314,7 @@ def _unchanged(
         kept=kept,
         frozen=frozen,
         solved=np.full(len(considered.alternative), np.nan),
+        certified=None,
         nodes=0,
         decisions=0,
         infosets=0,
