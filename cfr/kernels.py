@@ -28,6 +28,7 @@ from cfr.layout import (
 )
 from cfr.simd import (
     WIDTH,
+    above,
     any_nonzero,
     borrow,
     extract,
@@ -218,7 +219,7 @@ def _list_marked(side, work):
 @njit(cache=True)
 def _learn(regret, prediction, policy, at, gain, rule):
     """Add instantaneous regrets `gain` at `at`; return what the next policy is in proportion to."""
-    positive_now, negative_now, positive_next, negative_next, clip, predictive = rule
+    positive_now, negative_now, positive_next, negative_next, clip, predictive, noise = rule
     old = load(regret, at)
     new = fma(old, select_positive(old, splat(positive_now), splat(negative_now)), gain)
     if clip:
@@ -227,7 +228,7 @@ def _learn(regret, prediction, policy, at, gain, rule):
     if predictive:
         store(prediction, at, gain)
         new = fma(new, select_positive(new, splat(positive_next), splat(negative_next)), gain)
-    new = positive(new)
+    new = above(new, splat(noise))
     store(policy, at, new)
     return new
 
@@ -242,7 +243,7 @@ def _sweep_up(t, variant, discounts, side, work, state):
     bundle, _, _, _, parent, _ = side
     _, _, value, marked, _, queue, _, _ = work
     regret, prediction, policy, _, stamp = state
-    clip, predictive = variant[3] > 0, variant[4] > 0
+    clip, predictive, noise = variant[3] > 0, variant[4] > 0, variant[6]
     zero = splat(0.0)
     now = 4 * (t - 1)
     for k in range(_list_marked(side, work)):
@@ -255,7 +256,7 @@ def _sweep_up(t, variant, discounts, side, work, state):
             positive_now = np.exp(discounts[now + 2] - discounts[since + 2])
             negative_now = np.exp(discounts[now + 3] - discounts[since + 3])
         stamp[b] = t
-        rule = (positive_now, negative_now, discounts[now + 4], discounts[now + 5], clip, predictive)
+        rule = (positive_now, negative_now, discounts[now + 4], discounts[now + 5], clip, predictive, noise)
         base, rows, wide = bundle[row + BASE], bundle[row + ROWS], bundle[row + WIDE]
         lane0, actions = bundle[row + LANE0], bundle[row + ACTIONS]
         marked[b] = EXPECTANT if predictive and marked[b] & PAID else 0

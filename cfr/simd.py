@@ -22,6 +22,7 @@ from numba.extending import intrinsic, lower_builtin, models, register_model, ty
 
 __all__ = [
     "WIDTH",
+    "above",
     "any_nonzero",
     "borrow",
     "extract",
@@ -229,6 +230,16 @@ def positive(typing, a):
         return builder.select(builder.fcmp_ordered(">", args[0], _ZERO), args[0], _ZERO)
 
     return float64x4(float64x4), codegen
+
+
+@_intrinsic
+def above(typing, a, threshold):
+    """Return the entries that are larger than the threshold's, 0 instead of the others."""
+
+    def codegen(context, builder, signature, args):
+        return builder.select(builder.fcmp_ordered(">", *args), args[0], _ZERO)
+
+    return float64x4(float64x4, float64x4), codegen
 
 
 @_intrinsic

@@ -15,7 +15,7 @@ from cfr.play import Play
 from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form
 from cfr.tree import FlatTree
 from cfr.tree_cfr import TreeSolver
-from cfr.variants import DEFAULT_VARIANT, Variant, variant
+from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, Variant, variant
 
 __all__ = ["Progress", "Solution", "Solver", "SolverError", "solve"]
 
@@ -68,6 +68,8 @@ class Solver:
     """CFR on a sequence form, resumable exactly.
 
     iteration: iterations done so far.
+    noise: regrets of at most this, in payoffs, are matched as if they were 0, so that rounding does not
+        break ties.
     """
 
     def __init__(self, game_form: FlatTree | SequenceForm, variant_name: str | Variant = DEFAULT_VARIANT):
@@ -76,7 +78,8 @@ class Solver:
         self.variant = variant(variant_name)
         self.iteration = 0
         v = self.variant
-        row = (v.alpha, v.beta, v.gamma, v.clip, v.predictive, v.alternating)
+        self.noise = REGRET_NOISE * form.payoff_scale * form.total_weight
+        row = (v.alpha, v.beta, v.gamma, v.clip, v.predictive, v.alternating, self.noise)
         self._variant = tuple(float(number) for number in row)
         self._discounts = kernels.discount_table(0, *self._variant[:2])
         self._play = Play(form)
@@ -123,6 +126,23 @@ class Solver:
         kernels.average(self._play.sides[0], self._sum[0], self._policy[0], a)
         kernels.average(self._play.sides[1], self._sum[1], self._policy[1], b)
         return a, b
+
+    def regrets(self) -> NDArray[np.float64]:
+        """Return the cumulative regrets after the last iteration, [n_slots] float64, in payoffs.
+
+        Kernels leave infosets without counterfactual reach alone; their discounts are caught up here.
+        """
+        table = self._discounts
+        out = []
+        for side, regret, stamp in zip(self._play.form.layout.sides, self._regret, self._stamp, strict=True):
+            since = np.maximum(stamp, 1)
+            now = max(self.iteration, 1)
+            factors = np.exp(table[now - 1, 2:] - table[np.minimum(since - 1, now - 1), 2:])
+            rows = side.bundle[:, kernels.ROWS] * side.bundle[:, kernels.WIDE]
+            factor = np.ones((side.n_positions, 2))
+            factor[kernels.WIDTH : kernels.WIDTH + rows.sum()] = np.repeat(factors, rows, axis=0)
+            out.append(regret * np.where(regret > 0, factor[:, 0], factor[:, 1]))
+        return self._play.to_slots(tuple(out))
 
     def evaluate(self) -> tuple[float, tuple[float, float]]:
         """Return (value to side 0 of the average policy, both sides' best-response values against it)."""

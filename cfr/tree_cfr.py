@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cfr.kernels import discount_table
 from cfr.tree import FlatTree
 from cfr.values import best_response_value, infoset_parent_slot, root_values
-from cfr.variants import DEFAULT_VARIANT, Variant, variant
+from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, Variant, variant
 
 __all__ = ["TreeSolver"]
 
@@ -25,6 +25,7 @@ class TreeSolver:
     """CFR on a tree with any number of deciding seats, resumable exactly.
 
     iteration: iterations done so far. seats: the seats that decide, in the order of their updates.
+    noise: regrets of at most this, in payoffs, are matched as if they were 0.
     """
 
     def __init__(self, tree: FlatTree, variant_name: str | Variant = DEFAULT_VARIANT) -> None:
@@ -41,6 +42,8 @@ class TreeSolver:
         self._policy = np.repeat(1.0 / sizes, sizes)
         returns = np.zeros((tree.n_nodes, tree.n_players))
         returns[tree.terminal] = tree.returns
+        scale = float(np.abs(tree.returns).max(initial=0.0))
+        self.noise = REGRET_NOISE * scale * float(tree.chance_prob[: tree.n_roots].sum())
         self._returns = np.ascontiguousarray(returns.T)
 
     def run(self, n: int) -> None:
@@ -52,7 +55,7 @@ class TreeSolver:
         _iterate(
             self.iteration,
             n,
-            (float(row.gamma), row.clip, row.predictive, row.alternating),
+            (float(row.gamma), row.clip, row.predictive, row.alternating, self.noise),
             discount_table(self.iteration + n, *exponents),
             np.array(self.seats, np.int64),
             (tree.parent, tree.first_child, tree.player, tree.infoset, tree.chance_prob),
@@ -135,7 +138,7 @@ def _iterate(
     state,
 ):
     """Run iterations t0 + 1 … t0 + n."""
-    gamma, _, _, alternating = rule
+    gamma, _, _, alternating, _ = rule
     _, _, policy, strategy_sum = state
     plan = np.empty(len(policy))
     reach = np.empty(len(nodes[0]))
@@ -191,7 +194,7 @@ def _instantaneous(seat, nodes, infoset_offset, policy, returns, reach, value, g
 @njit(cache=True)
 def _learn(t, rule, discounts, seat, infoset_player, infoset_offset, gain, state):
     """Add the seat's instantaneous regrets and match its policy to them."""
-    _, clip, predictive, _ = rule
+    _, clip, predictive, _, noise = rule
     regret, prediction, policy, _ = state
     for i in range(len(infoset_player)):
         if infoset_player[i] != seat:
@@ -206,7 +209,7 @@ def _learn(t, rule, discounts, seat, infoset_player, infoset_offset, gain, state
             if predictive:
                 prediction[s] = gain[s]
                 total = total * discounts[t, 0 if total > 0 else 1] + gain[s]
-            policy[s] = max(total, 0.0)
+            policy[s] = total if total > noise else 0.0
             mass += policy[s]
         for s in range(first, last):
             policy[s] = policy[s] / mass if mass > 0 else 1.0 / (last - first)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import inf
 
-__all__ = ["DEFAULT_VARIANT", "VARIANTS", "UnknownVariant", "Variant", "variant"]
+__all__ = ["DEFAULT_VARIANT", "REGRET_NOISE", "VARIANTS", "UnknownVariant", "Variant", "variant"]
 
 
 class UnknownVariant(ValueError):
@@ -66,6 +66,10 @@ VARIANTS: dict[str, Variant] = {
     )
 }
 """The table; any field can be changed with `variant(name, field=value)`."""
+
+REGRET_NOISE = 1e-12
+"""Regrets up to this share of the payoff scale count as 0 when they are matched: actions that are equally
+good must not be told apart by rounding."""
 
 DEFAULT_VARIANT = "dcfr+"
 """Fewest iterations to exploitability 1e-4 over the research games taken together (`gs2 bench cfr`): level
