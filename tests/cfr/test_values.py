@@ -1,0 +1,218 @@
+"""Values on the tree and best responses, beside sums over single histories and published numbers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cfr.best_response import (
+    best_response,
+    best_response_values,
+    expected_value,
+    exploitability,
+    nash_conv,
+)
+from cfr.lp import solve_lp
+from cfr.policy import uniform_policy
+from cfr.sequence_form import sequence_form
+from cfr.values import (
+    best_response_value,
+    cfbr_values,
+    counterfactual_values,
+    infoset_parent_slot,
+    node_values,
+    reach,
+    root_values,
+)
+from tests.cfr.trees import SMALL, random_policy, random_tree, tree_of
+from tests.reference.cfr import reach_of_terminals
+
+EFG = json.loads((Path(__file__).parent.parent / "data" / "efg.json").read_text())["games"]
+EXACT = 1e-12
+ORACLE = 1e-9
+
+
+def oracle_games(*prefixes: str) -> list[tuple[str, str]]:
+    """Return (our game string, name in efg.json) of the games whose names start so."""
+    games = []
+    for name in EFG:
+        if not name.startswith(prefixes):
+            continue
+        words = name.split("_")
+        if name == "leduc_poker":
+            games.append((name, name))
+        elif name.startswith("liars_dice"):
+            rule = ",bidding_rule=reset-quantity" if name.endswith("quantity") else ""
+            games.append((f"liars_dice(sides={words[2]}{rule})", name))
+        else:
+            returns = ",returns_type=win_loss" if name.endswith("win_loss") else ""
+            games.append((f"goofspiel(cards={words[1]},turns=3,points_order={words[2]}{returns})", name))
+    assert games
+    return games
+
+
+@pytest.mark.parametrize(("game", "name"), oracle_games(""))
+def test_uniform_exploitability_is_the_published_one(game: str, name: str) -> None:
+    tree = tree_of(game)
+    form = sequence_form(tree)
+    policy = uniform_policy(tree)
+    assert nash_conv(form, policy) == pytest.approx(EFG[name]["uniform_nash_conv"], abs=ORACLE)
+    assert exploitability(form, policy) == pytest.approx(EFG[name]["uniform_exploitability"], abs=ORACLE)
+    assert form.n_leaves == EFG[name]["terminals"]
+    assert form.n_entries == EFG[name]["nonzero_leaves"]
+    assert [plex.n_sequences for plex in form.sides] == EFG[name]["sequences"]
+    assert [plex.n_infosets for plex in form.sides] == EFG[name]["infosets"]
+    tree_of.cache_clear()
+
+
+@pytest.mark.parametrize("game", SMALL)
+@pytest.mark.parametrize("seed", range(3))
+def test_expected_value_is_a_sum_over_histories(game: str, seed: int) -> None:
+    tree = tree_of(game)
+    policy = random_policy(tree, seed, zeros=0.3)
+    probs = reach_of_terminals(tree, policy)
+    assert sum(probs.values()) == pytest.approx(1.0, abs=EXACT)
+    value = sum(probs[z] * row[0] for z, row in zip(tree.terminal.tolist(), tree.returns, strict=True))
+    assert expected_value(tree, policy) == pytest.approx(value, abs=EXACT)
+    assert root_values(tree, policy) == pytest.approx([value, -value], abs=EXACT)
+    total = reach(tree, policy).total[tree.terminal]
+    np.testing.assert_allclose(total, [probs[z] for z in tree.terminal.tolist()], atol=EXACT)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_best_responses_on_the_form_and_on_the_tree_agree(seed: int) -> None:
+    tree = random_tree(seed, levels=7)
+    policy = random_policy(tree, seed, zeros=0.3)
+    for player, value in enumerate(best_response_values(tree, policy)):
+        answer = best_response(tree, policy, player)
+        assert answer.value == pytest.approx(value, abs=EXACT)
+        assert best_response_value(tree, policy, player) == pytest.approx(value, abs=EXACT)
+        assert root_values(tree, answer.policy)[player] == pytest.approx(value, abs=EXACT)
+        mine = np.repeat(tree.infoset_player == player, np.diff(tree.infoset_offset))
+        np.testing.assert_array_equal(answer.policy[~mine], policy[~mine])
+        assert set(np.unique(answer.policy[mine])) <= {0.0, 1.0}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_sampled_policy_beats_the_best_response(seed: int) -> None:
+    tree = tree_of("kuhn")
+    policy = random_policy(tree, seed)
+    for player in (0, 1):
+        best = best_response(tree, policy, player).value
+        mine = np.repeat(tree.infoset_player == player, np.diff(tree.infoset_offset))
+        for other in range(200):
+            rival = np.where(mine, random_policy(tree, 1000 + other, zeros=0.5), policy)
+            assert root_values(tree, rival)[player] <= best + EXACT
+
+
+def test_a_seat_of_a_team_responds_alone() -> None:
+    tree = random_tree(3, teams=(0, 1, 1), levels=7)
+    policy = random_policy(tree, 0)
+    values = root_values(tree, policy)
+    best = best_response_values(tree, policy)
+    assert len(best) == 3
+    for seat in range(3):
+        answer = best_response(tree, policy, seat)
+        assert answer.value == pytest.approx(best[seat], abs=EXACT)
+        assert answer.value >= values[seat] - EXACT
+        assert root_values(tree, answer.policy)[seat] == pytest.approx(answer.value, abs=EXACT)
+    assert nash_conv(tree, policy) == pytest.approx(sum(best) - values.sum(), abs=EXACT)
+    assert expected_value(tree, policy) == pytest.approx(values[0], abs=EXACT)
+
+
+@pytest.mark.parametrize("game", SMALL)
+def test_counterfactual_values_are_reach_times_node_values(game: str) -> None:
+    tree = tree_of(game)
+    policy = random_policy(tree, 5)
+    values = node_values(tree, policy)
+    for player in (0, 1):
+        others = reach(tree, policy).without(player)
+        answer = counterfactual_values(tree, policy, player)
+        for infoset in np.flatnonzero(tree.infoset_player == player)[::7]:
+            nodes = np.flatnonzero(tree.infoset == infoset)
+            weighted = (others[nodes] * values[nodes, player]).sum()
+            assert answer.infoset[infoset] == pytest.approx(weighted, abs=EXACT)
+            assert answer.reach[infoset] == pytest.approx(others[nodes].sum(), abs=EXACT)
+            slot = int(tree.infoset_offset[infoset])
+            for a in range(int(tree.n_children[nodes[0]])):
+                children = tree.first_child[nodes] + a
+                weighted = (others[nodes] * values[children, player]).sum()
+                assert answer.slot[slot + a] == pytest.approx(weighted, abs=EXACT)
+        assert np.isnan(answer.infoset[tree.infoset_player != player]).all()
+
+
+@pytest.mark.parametrize("game", SMALL)
+def test_counterfactual_best_responses_are_best_from_every_infoset_on(game: str) -> None:
+    tree = tree_of(game)
+    policy = random_policy(tree, 6)
+    for player in (0, 1):
+        values = cfbr_values(tree, policy, player)
+        normal = cfbr_values(tree, policy, player, normalised=True)
+        answer = best_response(tree, policy, player)
+        attained = counterfactual_values(tree, answer.policy, player)
+        mine = tree.infoset_player == player
+        np.testing.assert_allclose(attained.infoset[mine], values[mine], atol=EXACT)
+        np.testing.assert_allclose(normal[mine] * attained.reach[mine], values[mine], atol=EXACT)
+        first = mine & (infoset_parent_slot(tree, player) < 0)
+        assert values[first].sum() == pytest.approx(answer.value, abs=EXACT)
+
+
+def test_infosets_out_of_reach_have_no_normalised_value() -> None:
+    tree = tree_of("kuhn")
+    policy = uniform_policy(tree)
+    # Player 0 always passes, so player 1 never faces a bet.
+    for infoset in np.flatnonzero(tree.infoset_player == 0):
+        policy[tree.infoset_offset[infoset] : tree.infoset_offset[infoset + 1]] = (1.0, 0.0)
+    answer = counterfactual_values(tree, policy, 1)
+    unreached = (tree.infoset_player == 1) & (answer.reach == 0)
+    assert unreached.sum() == 3
+    assert np.isnan(answer.normalised[unreached]).all()
+    assert (answer.infoset[unreached] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("game", "name"), oracle_games("leduc", "liars_dice_5", "liars_dice_6", "goofspiel_5")
+)
+def test_lp_values_are_the_published_ones(game: str, name: str) -> None:
+    form = sequence_form(tree_of(game))
+    solution = solve_lp(form)
+    assert solution.value == pytest.approx(EFG[name]["value_player0"], abs=1e-6)
+    assert solution.exploitability == pytest.approx(0.0, abs=1e-6)
+    assert exploitability(form, solution.policy) == pytest.approx(solution.exploitability, abs=EXACT)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("game", "name"), oracle_games("liars_dice_7", "goofspiel_10", "goofspiel_12"))
+def test_lp_values_of_the_largest_games_are_the_published_ones(game: str, name: str) -> None:
+    form = sequence_form(tree_of(game))
+    solution = solve_lp(form, method="highs-ds" if "dice" in game else "highs-ipm")
+    if "value_player0" in EFG[name]:
+        assert solution.value == pytest.approx(EFG[name]["value_player0"], abs=1e-6)
+    assert solution.exploitability == pytest.approx(0.0, abs=1e-6)
+    tree_of.cache_clear()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_lp_solves_random_forests(seed: int) -> None:
+    tree = random_tree(seed, levels=7)
+    solution = solve_lp(tree)
+    assert nash_conv(tree, solution.policy) == pytest.approx(0.0, abs=1e-8)
+    assert expected_value(tree, solution.policy) == pytest.approx(solution.value, abs=1e-8)
+    sums = np.add.reduceat(solution.policy, tree.infoset_offset[:-1])
+    np.testing.assert_allclose(sums, 1.0, atol=EXACT)
+
+
+def test_policies_of_another_size_are_refused() -> None:
+    tree = tree_of("kuhn")
+    for ask in (exploitability, expected_value, node_values, reach):
+        with pytest.raises(ValueError, match=r"one probability per slot, 24; got shape \(23,\)"):
+            ask(tree, np.ones(23))
+    with pytest.raises(ValueError, match="must be one of the deciding seats"):
+        best_response(tree, uniform_policy(tree), 2)
+    with pytest.raises(ValueError, match=r"player must be in \[0, 2\); got 2"):
+        cfbr_values(tree, uniform_policy(tree), 2)
+    with pytest.raises(ValueError, match="method must be one of highs-ds, highs-ipm; got 'simplex'"):
+        solve_lp(tree, method="simplex")
