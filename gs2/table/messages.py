@@ -245,7 +245,7 @@ class GameResult(Struct):
     victory: int | UnsetType = UNSET
     victoryRank: list[Rank] | UnsetType = UNSET
     victoryNum: list[int] | int | UnsetType = UNSET
-    draws: list[int] | UnsetType = UNSET
+    draws: list[int] | int | UnsetType = UNSET
 
 
 ServerMessage = (

@@ -106,14 +106,16 @@ class Room:
         fallback: Host | None = None,
         record: Path | None = None,
         finished: Callable[[Room], None],
+        **first_game: Any,
     ) -> None:
+        """first_game: further arguments of the first game's `Match`, such as deals."""
         self.number = number
         self.dialect = dialect
         self.config = config
         self.fallback = fallback
         self.directory = record
         self.seats = [Seat(index) for index in range(4)]
-        self.session = Session(self, games=games, rules=config.rules, seed=seed)
+        self.session = Session(self, games=games, rules=config.rules, seed=seed, **first_game)
         self.result: SessionResult | None = None
         self.state = "waiting"
         self._finished = finished

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,13 @@ from gs2.table.dialect import Dialect
 from gs2.table.hosts import Host
 from gs2.table.njupt import Njupt
 from gs2.table.openguandan import OpenGuanDan, reply
+from gs2.table.recording import SessionResult
 from gs2.table.room import Room, RoomConfig, Seat, TableError
 from gs2.table.seat import AgentError
 from gs2.table.timing import Timing
 from gs2.table.wire import Connection, WireLimits, text_frame
 
-__all__ = ["DEFAULT_PORTS", "ServerConfig", "TableServer", "place_agents"]
+__all__ = ["DEFAULT_PORTS", "ServerConfig", "TableServer", "agent_names", "place_agents"]
 
 logger = logging.getLogger("gs2.table")
 
@@ -101,6 +102,11 @@ def place_agents(agents: Sequence[str], client: int) -> dict[int, str]:
     return placed
 
 
+def agent_names(agents: Sequence[str]) -> list[str]:
+    """Return the names in `NAME` and `SEAT:NAME`, each once."""
+    return list(dict.fromkeys(_seat_and_name(agent)[1] for agent in agents))
+
+
 class TableServer:
     """Serves tables until stopped.
 
@@ -109,19 +115,20 @@ class TableServer:
             await server.finished.wait()
 
     hosts: where the agents named in the configuration, and "fallback" if given, think; closed at the end.
-    rooms: open tables by number. results: of the sessions that ended, the last 1000.
+    rooms: open tables by number. results: of the sessions that ended, the last 1000; each is also passed to
+    `on_result`.
     handling: seconds of work for each message of a client, from its arrival to all answers written.
     """
 
     def __init__(self, config: ServerConfig, hosts: Mapping[str, Host] | None = None) -> None:
         self.config = config
         self.hosts = dict(hosts or {})
-        for agent in config.agents:
-            _, name = _seat_and_name(agent)
+        for name in agent_names(config.agents):
             if name not in self.hosts:
                 raise TableError(f"agent {name!r} has no host; pass hosts={{{name!r}: …}}")
         self.rooms: dict[int, Room] = {}
-        self.results: list[Any] = []
+        self.results: list[SessionResult] = []
+        self.on_result: Callable[[SessionResult], None] = lambda result: None
         self.sessions = 0
         self.handling = Timing()
         self.finished = asyncio.Event()
@@ -338,6 +345,7 @@ class TableServer:
         if room.result is not None:
             self.sessions += 1
             self.results = [*self.results[-999:], room.result]
+            self.on_result(room.result)
             if self.config.dialect == "njupt":
                 for seat in room.seats:
                     if seat.connection is not None:

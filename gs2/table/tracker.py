@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from games.game import GameError
 from games.guandan.cards import (
     ACTION,
+    CARD_NAMES,
     HAND_SIZE,
     NO_ACTION,
     as_level,
@@ -26,6 +27,7 @@ from games.guandan.cards import (
 from games.guandan.position import parse_position
 from games.guandan.round import advance
 from games.guandan.state import NOBODY, STATE
+from games.guandan.tribute import card_place
 from gs2.table import messages as m
 from gs2.table.decode import read_move, read_moves
 from gs2.table.seat import Observation, Transfer
@@ -36,18 +38,23 @@ logger = logging.getLogger("gs2.table")
 
 
 class Tracker:
-    """What a seat has been told since the round began. `note` everything, then `observe` a request."""
+    """What a seat has been told since the round began. `note` everything, then `observe` a request.
+
+    followed: whether the last request for a move was what the messages before it lead to. If not, a message
+    was missed, and the observation holds only what the request itself says.
+    """
 
     def __init__(self) -> None:
         self.seat = 0
         self.winners: int | None = None
-        self._begin([])
+        self.followed = True
+        self._begin()
 
-    def _begin(self, hand: list[str]) -> None:
-        self.hand = Counter(hand)
+    def _begin(self) -> None:
         self.plays: list[tuple[int, list[Any]]] = []
         self.tributes: tuple[Transfer, ...] = ()
         self.returns: tuple[Transfer, ...] = ()
+        self.refused: list[int] = []
         self._round: NDArray | None = None
         self._replayed = 0
 
@@ -55,27 +62,20 @@ class Tracker:
         """Take in a notification; requests and replies change nothing."""
         if isinstance(message, m.Beginning):
             self.seat = message.myPos
-            self._begin(message.handCards)
+            self._begin()
         elif isinstance(message, m.PlayNotice):
             self.plays.append((message.curPos, list(message.curAction)))
         elif isinstance(message, m.Back):
             self.returns = tuple(message.result)
-            self._exchange(self.returns)
         elif isinstance(message, m.TributeNotice):
             self.tributes = tuple(message.result)
-            self._exchange(self.tributes)
+        elif isinstance(message, m.AntiTribute):
+            self.refused = message.antiPos
         elif isinstance(message, m.EpisodeOver):
             self.winners = message.order[0] & 1 if message.order else None
-            self._begin([])
+            self._begin()
         elif isinstance(message, m.GameOver):
             self.winners = None
-
-    def _exchange(self, transfers: tuple[Transfer, ...]) -> None:
-        for payer, receiver, card in transfers:
-            if payer == self.seat:
-                self.hand[card] -= 1
-            if receiver == self.seat:
-                self.hand[card] += 1
 
     def observe(self, act: m.Act) -> tuple[Observation, list[int]]:
         """Return the request as an observation, and the index in `actionList` of each of its choices.
@@ -102,29 +102,42 @@ class Tracker:
 
     def _state(self, act: m.Act) -> NDArray:
         """Return the round as this seat knows it, [1] STATE, hidden hands empty."""
-        if act.stage == "play":
-            try:
-                if self._replay(act):
-                    assert self._round is not None
-                    return self._round.copy()
-            except GameError as error:
-                logger.debug("seat %d: the round cannot be replayed: %s", self.seat, error)
-            self._round = None
+        if act.stage != "play":
+            return self._as_told(act)
+        try:
+            self.followed = self._replay(act)
+        except GameError as error:
+            logger.debug("seat %d: the round cannot be replayed: %s", self.seat, error)
+            self.followed = False
+        if self.followed:
+            assert self._round is not None
+            return self._round.copy()
+        self._round = None
         return self._as_told(act)
 
     def _fields(self, act: m.Act) -> dict[str, Any]:
         """Return what a position says of the round itself."""
         levels = [act.selfRank, act.oppoRank]
-        known: list[Counter[str]] = [Counter() for _ in range(4)]
-        for payer, receiver, card in (*self.tributes, *self.returns):
-            known[receiver][card] += 1
-            known[payer][card] = max(known[payer][card] - 1, 0)
+        level = as_level(act.curRank)
+        known: list[list[str]] = [[] for _ in range(4)]
+        cap = [14] * 4
+        back = {(b, a): card for a, b, card in self.returns}
+        for payer, receiver, card in self.tributes:
+            if back.get((payer, receiver)) != card:
+                known[receiver].append(card)
+            # the payer's other cards are no higher, and no big joker: two would have spared it the tribute
+            cap[payer] = min(int(card_place(CARD_NAMES.index(card), level)), 13)
+        for (payer, _), card in back.items():
+            known[payer].append(card)
+        for seat in self.refused:
+            known[seat] += ["HR"] * (2 // len(self.refused))
         return {
             "seat": self.seat,
             "level": act.curRank,
             "levels": levels if self.seat % 2 == 0 else levels[::-1],
             "owner": self.winners,
-            "known": [" ".join(cards.elements()) for cards in known],
+            "known": [" ".join(cards) for cards in known],
+            "cap": cap,
         }
 
     def _replay(self, act: m.Act) -> bool:

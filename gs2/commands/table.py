@@ -1,0 +1,295 @@
+"""`gs2 serve` and `gs2 play`: tables for anybody's clients, and our agents at anybody's tables."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gs2.commands.common import print_json, stderr, stdout
+
+if TYPE_CHECKING:
+    from gs2.table.client import ClientResult
+    from gs2.table.hosts import Host
+    from gs2.table.recording import SessionResult
+    from gs2.table.server import ServerConfig
+
+__all__ = ["play", "serve"]
+
+DIALECTS = click.Choice(["openguandan", "njupt"])
+
+
+def _need_extra() -> None:
+    """Say what to install, where the packages of the wire are not there."""
+    try:
+        import msgspec
+        import websockets
+    except ImportError as error:
+        raise click.UsageError(
+            f"{error.name} is not installed; pip install 'gs2[table]' brings what tables need"
+        ) from None
+    del msgspec, websockets
+
+
+def _log(verbose: int) -> None:
+    level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=level)
+
+
+@click.command()
+@click.option("--dialect", type=DIALECTS, default="openguandan", show_default=True, help="Of the messages.")
+@click.option(
+    "--official", is_flag=True, help="Speak as the official OpenGuanDan server does, quirks included."
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), help="Port; 0: a free one.  [default: 8181 or 23456]")
+@click.option(
+    "--games", type=click.IntRange(min=1), default=1, show_default=True, help="Games a table (njupt)."
+)
+@click.option(
+    "--agents",
+    default="",
+    metavar="NAME,…",
+    help="Who fills the seats that clients leave; SEAT:NAME fixes one.",
+)
+@click.option("--rules", help="Rules: ruling, openguandan, njupt or paper.  [default: by dialect]")
+@click.option(
+    "--record", type=click.Path(file_okay=False, path_type=Path), help="Folder for records, results."
+)
+@click.option(
+    "--decision", type=float, default=60.0, show_default=True, help="Seconds for a decision; 0: any."
+)
+@click.option(
+    "--fallback", metavar="NAME", help="Agent that decides for the silent and the lost.  [default: pass]"
+)
+@click.option("--reconnect", type=float, default=30.0, show_default=True, help="Seconds a lost seat is kept.")
+@click.option(
+    "--delay", type=float, default=0.0, show_default=True, help="Seconds from the last seat to the deal."
+)
+@click.option("--rooms", type=click.IntRange(min=1), default=4096, show_default=True, help="Tables at once.")
+@click.option(
+    "--sessions", type=click.IntRange(min=1), help="End after so many.  [default: serve until stopped]"
+)
+@click.option(
+    "--grace", type=float, default=10.0, show_default=True, help="Seconds to finish games when stopped."
+)
+@click.option(
+    "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes an agent."
+)
+@click.option("--seed", type=int, help="Seed of all deals.  [default: fresh]")
+@click.option("--token", envvar="GS2_TABLE_TOKEN", help="What clients must show; needed beyond this machine.")
+@click.option("--json", "as_json", is_flag=True, help="Print each session's result as a line of JSON.")
+@click.option("-v", "--verbose", count=True, help="Log more.")
+def serve(
+    dialect: str,
+    official: bool,
+    host: str,
+    port: int | None,
+    games: int,
+    agents: str,
+    rules: str | None,
+    record: Path | None,
+    decision: float,
+    fallback: str | None,
+    reconnect: float,
+    delay: float,
+    rooms: int,
+    sessions: int | None,
+    grace: float,
+    workers: int,
+    seed: int | None,
+    token: str | None,
+    as_json: bool,
+    verbose: int,
+) -> None:
+    """Serve GuanDan tables to clients of the OpenGuanDan or the NJUPT platform.
+
+    Clients connect to ws://HOST:PORT and open rooms (openguandan), or to ws://HOST:PORT/game/NAME, four of
+    them a table (njupt). With --agents up to three seats of each table are ours: one name takes the seat
+    before the client's, two take the opponents' seats.
+    """
+    _need_extra()
+    _log(verbose)
+    from games.guandan.rules import as_rules
+    from gs2.table.room import RoomConfig
+    from gs2.table.server import ServerConfig
+
+    preset = rules or ("njupt" if dialect == "njupt" else "openguandan" if official else "ruling")
+    config = ServerConfig(
+        dialect=dialect,
+        official=official,
+        host=host,
+        port=port,
+        games=games,
+        agents=tuple(name.strip() for name in agents.split(",") if name.strip()),
+        rooms=rooms,
+        token=token,
+        record=record,
+        seed=seed,
+        room=RoomConfig(rules=as_rules(preset), decision=decision, reconnect=reconnect, delay=delay),
+    )
+    asyncio.run(_serve(config, fallback, workers, sessions, grace, as_json))
+
+
+async def _serve(
+    config: ServerConfig,
+    fallback: str | None,
+    workers: int,
+    sessions: int | None,
+    grace: float,
+    as_json: bool,
+) -> None:
+    from gs2.table.agents import host_for, start_hosts
+    from gs2.table.server import TableServer, agent_names
+
+    hosts = {name: host_for(name, workers=workers) for name in agent_names(config.agents)}
+    if fallback is not None:
+        hosts["fallback"] = hosts.get(fallback) or host_for(fallback, workers=workers)
+    server = TableServer(config, hosts)
+    server.on_result = lambda result: (
+        print_json_line(result.summary()) if as_json else click.echo(result.text())
+    )
+    try:
+        await start_hosts(hosts.values())
+        await server.start()
+    except OSError as error:
+        await server.stop(0.0)
+        raise click.ClickException(f"cannot listen on {config.host}: {error.strerror or error}") from None
+    except BaseException:
+        await server.stop(0.0)
+        raise
+    # the loaded program never becomes garbage: without it a full collection takes milliseconds, not tenths
+    gc.collect()
+    gc.freeze()
+    stderr().print(f"listening on {server.url} ({config.dialect}); Ctrl-C ends")
+    await server.run(sessions=sessions, grace=grace)
+    if not as_json and server.sessions:
+        handled = server.handling
+        stderr().print(
+            f"{server.sessions} sessions, {handled.count:,} messages handled in "
+            f"{1e3 * handled.mean:.3f} ms each (p99 {1e3 * handled.quantile(0.99):.3f} ms)"
+        )
+
+
+@click.command()
+@click.option("--server", "url", required=True, metavar="URL", help="ws://HOST:PORT of the server.")
+@click.option("--dialect", type=DIALECTS, default="openguandan", show_default=True, help="Of the server.")
+@click.option(
+    "--agent", "agents", multiple=True, metavar="NAME", help="Who plays; up to four.  [default: gs2]"
+)
+@click.option("--games", type=click.IntRange(min=1), default=1, show_default=True, help="Games to play.")
+@click.option("--seat", "seats", type=click.IntRange(0, 3), multiple=True, help="Seat of each agent.")
+@click.option("--room", type=int, help="Room to join.  [default: open one (openguandan)]")
+@click.option("--user", metavar="NAME", help="userId, or name in the path.  [default: the agent's name]")
+@click.option("--token", envvar="GS2_TABLE_TOKEN", help="Token of a gs2 server.")
+@click.option(
+    "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes an agent."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
+@click.option("-v", "--verbose", count=True, help="Log more.")
+def play(
+    url: str,
+    dialect: str,
+    agents: tuple[str, ...],
+    games: int,
+    seats: tuple[int, ...],
+    room: int | None,
+    user: str | None,
+    token: str | None,
+    workers: int,
+    as_json: bool,
+    verbose: int,
+) -> None:
+    """Send our agents to a GuanDan server, ours or another's, in either dialect.
+
+    Each --agent takes one seat: a name (gs2, blueprint, a rule agent, human), a checkpoint, or a class of your
+    own as MODULE:CLASS or FILE.py:CLASS.
+    """
+    _need_extra()
+    _log(verbose)
+    agents = agents or ("gs2",)
+    if len(agents) > 4:
+        raise click.UsageError(f"a table has four seats; got {len(agents)} agents")
+    if seats and len(seats) != len(agents):
+        raise click.UsageError(
+            f"give one --seat for each --agent or none; got {len(seats)} for {len(agents)}"
+        )
+    results = asyncio.run(_play(url, dialect, agents, games, seats, room, user, token, workers))
+    if as_json:
+        print_json([result.summary() for result in results])
+        return
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in (
+        "seat",
+        "agent",
+        "rounds",
+        "won by 3",
+        "2",
+        "1",
+        "lost by 1",
+        "2",
+        "3",
+        "decisions",
+        "mean ms",
+        "p99",
+    ):
+        table.add_column(heading, justify="left" if heading == "agent" else "right")
+    for result in results:
+        shares = [str(result.shares[gain]) for gain in (3, 2, 1, -1, -2, -3)]
+        times = (f"{1e3 * result.timing.mean:.2f}", f"{1e3 * result.timing.quantile(0.99):.1f}")
+        cells = (str(result.seat), result.user, str(result.rounds), *shares, f"{result.decisions:,}", *times)
+        table.add_row(*cells)
+    stdout().print(table)
+    for result in results[:1]:
+        if result.result is not None:
+            stdout().print(f"result: {result.result}")
+
+
+async def _play(
+    url: str,
+    dialect: str,
+    agents: tuple[str, ...],
+    games: int,
+    seats: tuple[int, ...],
+    room: int | None,
+    user: str | None,
+    token: str | None,
+    workers: int,
+) -> list[ClientResult]:
+    from gs2.table.agents import host_for, start_hosts
+    from gs2.table.client import ClientConfig, TableClient
+
+    hosts: dict[str, Host] = {name: host_for(name, workers=workers) for name in dict.fromkeys(agents)}
+    tasks: list[asyncio.Task[ClientResult]] = []
+    try:
+        await start_hosts(hosts.values())
+        for place, name in enumerate(agents):
+            base = user or name.rpartition("/")[2]
+            config = ClientConfig(
+                url,
+                dialect,
+                user=base if len(agents) == 1 else f"{base}-{place}",
+                games=games,
+                room=room,
+                seat=seats[place] if seats else None,
+                token=token,
+            )
+            client = TableClient(config, hosts[name])
+            tasks.append(asyncio.get_running_loop().create_task(client.run()))
+            if dialect == "openguandan":
+                room = await asyncio.wait_for(client.seated, 30)
+                if place == 0 and len(agents) < 4:
+                    stderr().print(f"in room {room}")
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        for host in hosts.values():
+            host.close()

@@ -1,0 +1,313 @@
+"""A seat at anybody's table: our agents as clients of a server in either dialect.
+
+Servers differ in what they send and in what they get wrong. Whatever arrives, the client goes on: what it
+cannot read it leaves out, what is repeated it answers again, a connection that breaks it opens anew, and a
+server that has fallen silent is asked whether it is still there, which wakes the official one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+from msgspec import UNSET
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
+
+from gs2.table import messages as m
+from gs2.table.hosts import Host
+from gs2.table.seat import AgentError
+from gs2.table.timing import Timing
+from gs2.table.tracker import Tracker
+
+__all__ = ["ClientConfig", "ClientError", "ClientResult", "TableClient"]
+
+logger = logging.getLogger("gs2.table")
+
+FRAME = 16 * 1024 * 1024
+"""Bytes of a message from a server; a lead with two wild cards has over 300,000."""
+PASS = ["PASS", "PASS", "PASS"]
+_COMMANDS = {"play": "PLAY", "tribute": "TRIBUTE", "back": "PAYTRIBUTE"}
+
+
+class ClientError(ValueError):
+    """A server that cannot be reached, or does not give us a seat."""
+
+
+@dataclass(frozen=True)
+class ClientConfig:
+    """One seat at a server.
+
+    url: `ws://HOST:PORT`; for njupt the path `/game/NAME` is added if there is none.
+    user: userId, or the name in the path. games: to play. room: to join; None to create one (openguandan).
+    seat: wanted; None for the first free. token: of a gs2 server.
+    reconnect: tries to come back after a lost connection. silence: seconds without a word from the server,
+    after which it is asked for one (openguandan). linger: seconds to wait for last words after the result.
+    """
+
+    url: str
+    dialect: str = "openguandan"
+    user: str = "gs2"
+    games: int = 1
+    room: int | None = None
+    seat: int | None = None
+    token: str | None = None
+    reconnect: int = 5
+    silence: float = 5.0
+    linger: float = 1.0
+
+    def address(self) -> str:
+        """Return the URL to connect to."""
+        url = self.url.rstrip("/")
+        if self.dialect == "njupt" and "/game/" not in url:
+            url = f"{url}/game/{quote(self.user, safe='')}"
+        return url if self.token is None else f"{url}?token={quote(self.token, safe='')}"
+
+
+@dataclass
+class ClientResult:
+    """What a seat lived through.
+
+    games: that ended. rounds: that ended; shares: those won by 3, 2, 1 levels (positive) or lost (negative).
+    decisions: answered. timing: of the agent. refused: answers that the server refused. unread: messages that
+    could not be read. reconnects: connections opened again. result: the server's gameResult, if it sent one.
+    """
+
+    user: str
+    seat: int = -1
+    room: int | None = None
+    games: int = 0
+    rounds: int = 0
+    shares: dict[int, int] = field(default_factory=lambda: dict.fromkeys((3, 2, 1, -1, -2, -3), 0))
+    decisions: int = 0
+    fallbacks: int = 0
+    refused: int = 0
+    unread: int = 0
+    reconnects: int = 0
+    timing: Timing = field(default_factory=Timing)
+    result: dict[str, Any] | None = None
+
+    def summary(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        data = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "timing"}
+        return {**data, "timing": self.timing.summary()}
+
+
+class TableClient:
+    """Plays one seat until the games are over.
+
+        client = TableClient(ClientConfig("ws://127.0.0.1:8181"), ThreadHost(MyAgent))
+        result = await client.run()
+
+    seated: resolves to the room's number when the server has given a seat (openguandan).
+    """
+
+    def __init__(self, config: ClientConfig, host: Host) -> None:
+        self.config, self.host = config, host
+        self.tracker = Tracker()
+        self.result = ClientResult(config.user)
+        self.seated: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._room = config.room
+        self._joined = False
+        self._over = False
+        self._heard = 0.0
+        self._waits = False
+        self._request: m.Act | None = None
+        self._thinking: asyncio.Task[None] | None = None
+
+    async def run(self) -> ClientResult:
+        """Play, and return what came of it.
+
+        Raises ClientError if the server cannot be reached, gives no seat, or is lost for good.
+        """
+        tries = 0
+        while True:
+            try:
+                async with connect(
+                    self.config.address(), max_size=FRAME, compression=None, ping_interval=None, proxy=None
+                ) as socket:
+                    tries = 0
+                    await self._play(socket)
+            except (OSError, InvalidHandshake, InvalidURI, TimeoutError) as error:
+                if isinstance(error, InvalidURI) or not self._joined:
+                    raise self._lost(f"cannot connect to {self.config.url}: {error}") from None
+                problem = str(error)
+            except ConnectionClosed as error:
+                problem = str(error)
+            else:
+                problem = "the server closed the connection"
+            if self._over:
+                return self.result
+            tries += 1
+            if not self._joined or tries > self.config.reconnect:
+                raise self._lost(f"the games at {self.config.url} were cut off: {problem}")
+            self.result.reconnects += 1
+            logger.info("%s: %s; connecting again", self.config.user, problem)
+            await asyncio.sleep(min(0.1 * 2**tries, 5.0))
+
+    def _lost(self, text: str) -> ClientError:
+        error = ClientError(text)
+        if not self.seated.done():
+            self.seated.set_exception(error)
+            self.seated.exception()
+        return error
+
+    async def _play(self, socket: ClientConnection) -> None:
+        """Talk over one connection until it ends or the games do."""
+        self._waits, self._request = False, None
+        self._heard = time.monotonic()
+        watch = asyncio.get_running_loop().create_task(self._watch(socket))
+        try:
+            if self.config.dialect == "openguandan":
+                await self._ask_for_seat(socket)
+            else:
+                self._joined = True
+            while True:
+                try:
+                    async with asyncio.timeout(self.config.linger if self._over else None):
+                        text = await socket.recv()
+                except TimeoutError:
+                    return
+                self._heard = time.monotonic()
+                await self._received(socket, text)
+        finally:
+            watch.cancel()
+            if self._thinking is not None:
+                self._thinking.cancel()
+
+    async def _ask_for_seat(self, socket: ClientConnection) -> None:
+        data: dict[str, Any] = {"userId": self.config.user}
+        seat = self.result.seat if self._joined else self.config.seat
+        if seat is not None and seat >= 0:
+            data["seatNum"] = seat
+        if self._room is None:
+            command = {"type": "CREATE_ROOM", "data": {**data, "round": self.config.games}}
+        else:
+            command = {"type": "JOIN_ROOM", "data": {**data, "roomId": self._room}}
+        await socket.send(m.encode(command).decode())
+
+    async def _received(self, socket: ClientConnection, text: str | bytes) -> None:
+        try:
+            message = m.decode_server_message(text)
+        except m.MessageError as error:
+            self.result.unread += 1
+            logger.warning("%s: %s", self.config.user, error)
+            return
+        if isinstance(message, m.Act):
+            await self._asked(socket, message)
+            return
+        self._note(message)
+        self.tracker.note(message)
+        if isinstance(message, m.Reply):
+            await self._replied(socket, message)
+
+    def _note(self, message: m.ServerMessage) -> None:
+        result = self.result
+        if isinstance(message, m.Beginning):
+            result.seat = message.myPos
+            self._over = False
+        elif isinstance(message, m.EpisodeOver):
+            result.rounds += 1
+            order = message.order
+            if sorted(order) == [0, 1, 2, 3]:
+                gain = 4 - order.index((order[0] + 2) % 4)
+                result.shares[gain if (order[0] - result.seat) % 2 == 0 else -gain] += 1
+        elif isinstance(message, m.GameOver):
+            result.games += 1
+            # the official server counts only games finished in settingTimes, and not every server sends a
+            # result: what looks like the last game is, unless another begins
+            self._over |= message.curTimes >= message.settingTimes and result.games >= self.config.games
+        elif isinstance(message, m.GameResult):
+            fields = {name: getattr(message, name) for name in message.__struct_fields__}
+            result.result = {name: value for name, value in fields.items() if value is not UNSET}
+            self._over = True
+
+    # --- being asked ---
+
+    async def _asked(self, socket: ClientConnection, act: m.Act) -> None:
+        if self._thinking is not None and not self._thinking.done():
+            if self._request == act:
+                return
+            self._thinking.cancel()
+        self._request = act
+        self._waits = False
+        # the reader must go on reading: the server may end the game, or ask something else, meanwhile
+        self._thinking = asyncio.get_running_loop().create_task(self._think(socket, act))
+
+    async def _think(self, socket: ClientConnection, act: m.Act) -> None:
+        try:
+            move, index = await self._choose(act)
+            await self._answer(socket, act, move, index)
+        except ConnectionClosed:
+            return
+        except Exception:
+            logger.exception("%s: no answer to a request", self.config.user)
+
+    async def _choose(self, act: m.Act) -> tuple[Any, int]:
+        """Return the chosen entry of the list and its index; a default if the agent fails."""
+        if len(act.actionList) <= 1 and (act.greaterPos < 0 or not act.handCards or act.stage != "play"):
+            # asked without a choice: also what the official server does to players who have finished
+            return (list(act.actionList[0]) if act.actionList else PASS), 0
+        observation, places = self.tracker.observe(act)
+        began = time.perf_counter()
+        try:
+            chosen = await self.host.answer(self.config.user, observation)
+        except AgentError as error:
+            logger.warning("%s: %s; a default move is played", self.config.user, error)
+            self.result.fallbacks += 1
+            chosen = 0
+        self.result.timing.add(time.perf_counter() - began)
+        index = places[chosen]
+        return (PASS if index < 0 else list(act.actionList[index])), max(index, 0)
+
+    async def _answer(self, socket: ClientConnection, act: m.Act, move: Any, index: int) -> None:
+        self.result.decisions += 1
+        if self.config.dialect == "njupt":
+            await socket.send(m.encode({"actIndex": index}).decode())
+        else:
+            data: dict[str, Any] = {"roomId": self._room, "player": self.tracker.seat, "act": move}
+            if act.stage == "back":
+                data["tributePos"], data["tribute"] = act.tributePos, act.tribute
+            await socket.send(m.encode({"type": _COMMANDS[act.stage], "data": data}).decode())
+        self._waits = True
+
+    # --- replies, errors, silence ---
+
+    async def _replied(self, socket: ClientConnection, message: m.Reply) -> None:
+        data = message.data if isinstance(message.data, dict) else {}
+        if message.type in ("CREATE_ROOM", "JOIN_ROOM"):
+            if message.code != 200:
+                if self._joined:
+                    logger.warning("%s: not let in again: %s", self.config.user, data.get("msg"))
+                    await socket.close()
+                    return
+                raise self._lost(f"{self.config.url} gives no seat: {data.get('msg', 'no reason given')}")
+            self._room = data.get("roomId", self._room)
+            self._joined = True
+            self.result.room = self._room
+            if not self.seated.done() and self._room is not None:
+                self.seated.set_result(self._room)
+        elif message.code != 200 or message.type == "error":
+            self.result.refused += 1
+            logger.warning("%s: the server says: %s", self.config.user, data.get("msg") or message)
+
+    async def _watch(self, socket: ClientConnection) -> None:
+        """Wake a server that has said nothing since our last answer."""
+        while self.config.dialect == "openguandan":
+            await asyncio.sleep(self.config.silence / 2)
+            if (
+                self._waits
+                and self._room is not None
+                and time.monotonic() - self._heard > self.config.silence
+            ):
+                self._heard = time.monotonic()
+                logger.info("%s: the server is silent; asking for the room", self.config.user)
+                command = {"type": "GET_ROOMPLAYER", "data": {"roomId": self._room}}
+                try:
+                    await socket.send(m.encode(command).decode())
+                except ConnectionClosed:
+                    return

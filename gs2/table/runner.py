@@ -1,0 +1,92 @@
+"""A table without wires: four agents in this process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from games.guandan.events import Event
+from games.guandan.match import Match, Pending
+from games.guandan.rules import Rules
+from gs2.table.dialect import GameCount
+from gs2.table.hosts import checked
+from gs2.table.recording import GameRecorder, SessionResult
+from gs2.table.seat import Agent, AgentError, Transfer
+from gs2.table.session import RoundResult, Session
+
+__all__ = ["play_games"]
+
+
+class _Table:
+    """The listener of a session that nobody else hears of."""
+
+    def __init__(self, names: Sequence[str], record: Path | None) -> None:
+        self.result = SessionResult(names)
+        self.directory = record
+        self.recorder: GameRecorder | None = None
+
+    def game_begun(self, number: int, match: Match) -> None:
+        """Open a record."""
+        if self.directory is not None:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            path = self.directory / f"game{number:04d}.jsonl"
+            self.recorder = GameRecorder(path, match, self.result.names)
+
+    def happened(self, events: list[Event]) -> None:
+        """Write the record."""
+        if self.recorder is not None:
+            self.recorder.write(events)
+
+    def round_begun(self) -> None:
+        """Nothing to do."""
+
+    def anti_tribute(self, seats: Sequence[int]) -> None:
+        """Nothing to do."""
+
+    def chosen(self, seat: int, due: Pending, index: int) -> None:
+        """Nothing to do."""
+
+    def exchanged(self, stage: str, transfers: Sequence[Transfer]) -> None:
+        """Nothing to do."""
+
+    def asked(self, seats: Sequence[int]) -> None:
+        """Nothing to do: `play_games` looks at what is pending."""
+
+    def round_over(self, result: RoundResult) -> None:
+        """Count."""
+        self.result.round_over(result)
+
+    def game_over(self, count: GameCount) -> None:
+        """Count, and close the record."""
+        self.result.games.append(count)
+        if self.recorder is not None:
+            self.recorder.close()
+
+
+def play_games(
+    agents: Sequence[Agent],
+    *,
+    games: int = 1,
+    rules: Rules | str | dict[str, object] = "ruling",
+    seed: int = 0,
+    record: Path | None = None,
+) -> SessionResult:
+    """Return what came of games between four agents, seats 0 and 2 against 1 and 3.
+
+    record: folder for the records.
+    Raises AgentError if there are not four agents, or one answers with what is not a choice.
+    """
+    if len(agents) != 4:
+        raise AgentError(f"a table has four seats; got {len(agents)} agents")
+    table = _Table([getattr(agent, "name", type(agent).__name__) for agent in agents], record)
+    session = Session(table, games=games, rules=rules, seed=seed)
+    session.begin()
+    while session.pending:
+        for seat in list(session.pending):
+            observation = session.observe(seat)
+            began = time.perf_counter()
+            index = checked(agents[seat].act(observation), observation)
+            table.result.timing[seat].add(time.perf_counter() - began)
+            session.choose(seat, index)
+    return table.result
