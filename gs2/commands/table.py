@@ -151,9 +151,11 @@ async def _serve(
     if fallback is not None:
         hosts["fallback"] = hosts.get(fallback) or host_for(fallback, workers=workers)
     server = TableServer(config, hosts)
-    server.on_result = lambda result: (
-        print_json_line(result.summary()) if as_json else click.echo(result.text())
-    )
+
+    def show(result: SessionResult) -> None:
+        click.echo(json.dumps(result.summary()) if as_json else result.text())
+
+    server.on_result = show
     try:
         await start_hosts(hosts.values())
         await server.start()
@@ -207,8 +209,8 @@ def play(
 ) -> None:
     """Send our agents to a GuanDan server, ours or another's, in either dialect.
 
-    Each --agent takes one seat: a name (gs2, blueprint, a rule agent, human), a checkpoint, or a class of your
-    own as MODULE:CLASS or FILE.py:CLASS.
+    Each --agent takes one seat: a name (gs2, blueprint, a rule agent, human), a checkpoint, or a class of
+    your own as MODULE:CLASS or FILE.py:CLASS.
     """
     _need_extra()
     _log(verbose)
@@ -226,20 +228,8 @@ def play(
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in (
-        "seat",
-        "agent",
-        "rounds",
-        "won by 3",
-        "2",
-        "1",
-        "lost by 1",
-        "2",
-        "3",
-        "decisions",
-        "mean ms",
-        "p99",
-    ):
+    won, lost = ("won by 3", "2", "1"), ("lost by 1", "2", "3")
+    for heading in ("seat", "agent", "rounds", *won, *lost, "decisions", "mean ms", "p99"):
         table.add_column(heading, justify="left" if heading == "agent" else "right")
     for result in results:
         shares = [str(result.shares[gain]) for gain in (3, 2, 1, -1, -2, -3)]
