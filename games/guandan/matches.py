@@ -122,10 +122,12 @@ class Matches:
 
     seeds: [n] integers, one for each match.
     rules: `Rules`, a preset's name, or a dictionary of switches.
-    levels: rank code of each team's level at the start, [2]; both 2 (code 0) by the rules.
-    owner: team at whose level the first round is played; NOBODY if the teams' levels are equal.
+    levels: rank code of each team's level at the start, [2] or [n, 2]; both 2 (code 0) by the rules.
+    owner: team at whose level the first round is played, one or [n]; NOBODY if the teams' levels are equal.
+    order: [n, 4], how the round before the first one ended, for which tribute is owed, and which gives the
+        owner; None if there was none.
     deals: [n, k, 4, 54] counts of the hands of the first k rounds; later ones come from the seeds.
-    first: seat that leads round 1; None to follow the rules.
+    first: seat that leads round 1 if there was none before; None to follow the rules.
 
     table: [n] MATCH. states: [n] STATE, the rounds being played; `player` is TERMINAL where none is.
     Raises GameError at levels, seats or hands that cannot be.
@@ -136,19 +138,28 @@ class Matches:
         seeds: ArrayLike,
         *,
         rules: Rules | str | dict[str, object] = "ruling",
-        levels: tuple[int, int] = (0, 0),
-        owner: int = NOBODY,
+        levels: ArrayLike = (0, 0),
+        owner: ArrayLike = NOBODY,
+        order: ArrayLike | None = None,
         deals: NDArray | None = None,
         first: int | None = None,
     ) -> None:
         self.rules = as_rules(rules)
         self.seeds = np.atleast_1d(np.asarray(seeds)).astype(np.uint64)
         n = len(self.seeds)
-        if not all(0 <= level < NUM_RANKS for level in levels):
-            raise GameError(f"guandan: levels are rank codes 0..12; got {levels}")
-        if owner not in (0, 1, NOBODY) or (owner == NOBODY and levels[0] != levels[1]):
+        team_levels = np.broadcast_to(np.asarray(levels), (n, 2))
+        if n and not 0 <= team_levels.min() <= team_levels.max() < NUM_RANKS:
+            raise GameError(f"guandan: levels are rank codes 0..12; got {levels!r}")
+        if order is not None:
+            order = np.broadcast_to(np.asarray(order), (n, 4))
+            if np.any(np.sort(order, 1) != np.arange(4)):
+                raise GameError(f"guandan: an order names each of the four seats once; got {order}")
+            owner = order[:, 0] % 2
+        owners = np.broadcast_to(np.asarray(owner), n)
+        nobodys = (owners == NOBODY) & (team_levels[:, 0] == team_levels[:, 1])
+        if not np.all((owners == 0) | (owners == 1) | nobodys):
             raise GameError(
-                f"guandan: levels {levels} need an owner, team 0 or 1, whose level is played; got {owner}"
+                f"guandan: levels {levels!r} need an owner, team 0 or 1, whose level is played; got {owner}"
             )
         if first is not None and first not in range(4):
             raise GameError(f"guandan: first is a seat 0..3; got {first!r}")
@@ -158,9 +169,8 @@ class Matches:
         self.states = np.zeros(n, STATE)
         self.states["player"] = TERMINAL
         self.table["seed"] = self.seeds
-        self.table["levels"], self.table["owner"] = levels, owner
-        for name in ("order", "winner"):
-            self.table[name] = NOBODY
+        self.table["levels"], self.table["owner"], self.table["winner"] = team_levels, owners, NOBODY
+        self.table["order"] = NOBODY if order is None else order
         self._new_rounds(np.arange(n))
 
     def _checked(self, deals: NDArray) -> NDArray[np.uint64]:

@@ -283,6 +283,36 @@ def test_lockstep_phases_are_consistent() -> None:
     assert np.all(matches.phase == PLAY) and not np.any(matches.phase == OVER)
 
 
+def test_rounds_can_begin_after_any_other_with_tribute() -> None:
+    rng = np.random.default_rng(6)
+    order = rng.permuted(np.tile(np.arange(4), (300, 1)), axis=1)
+    levels = rng.integers(0, 13, (300, 2))
+    matches = Matches(np.arange(300), levels=levels, order=order)
+    assert np.array_equal(matches.table["owner"], order[:, 0] % 2)
+    assert np.array_equal(matches.level(), levels[np.arange(300), order[:, 0] % 2])
+    waiting = matches.phase == TRIBUTE
+    assert np.array_equal(waiting, matches.table["anti"] == 0) and 0 < waiting.sum() < 300
+    assert np.array_equal(matches.table["payer"][waiting], payers(order)[waiting])
+    exchange_all(matches)
+    assert np.all(matches.phase == PLAY) and np.array_equal(matches.states["levels"], levels)
+    without = Matches(np.arange(300), levels=levels, owner=1)
+    assert np.all(without.phase == PLAY) and np.array_equal(without.level(), levels[:, 1])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"order": [[0, 1, 2, 2]] * 3}, "an order names each of the four seats once"),
+        ({"levels": [[0, 0], [1, 1], [13, 0]]}, "levels are rank codes 0..12"),
+        ({"levels": [[0, 0], [1, 1], [2, 0]]}, "need an owner"),
+        ({"owner": [0, 1, 3]}, "need an owner"),
+    ],
+)
+def test_lockstep_refuses_starts_that_cannot_be(options: dict, message: str) -> None:
+    with pytest.raises(GameError, match=message):
+        Matches(np.arange(3), **options)
+
+
 def test_lockstep_refuses_cards_that_are_no_option_and_changes_nothing() -> None:
     matches = Matches(np.arange(32))
     matches.states[:] = random_playouts(matches.states, np.random.default_rng(2))[0]
