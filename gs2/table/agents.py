@@ -20,7 +20,7 @@ from gs2.table.decode import action_words
 from gs2.table.hosts import Host, InstantHost, ProcessHost, ThreadHost
 from gs2.table.seat import Agent, AgentError, Observation
 
-__all__ = ["BatchedSeat", "FirstAgent", "RandomAgent", "check_loads", "host_for", "load_agent", "start_hosts"]
+__all__ = ["BatchedSeat", "ChooserSeat", "FirstAgent", "RandomAgent", "host_for", "load_agent", "start_hosts"]
 
 INSTANT = ("random", "first")
 """Agents that answer in microseconds and need no process of their own."""
@@ -49,8 +49,8 @@ class FirstAgent:
         return 0
 
 
-class BatchedSeat:
-    """Puts an agent that decides for batches of positions into seats at a table.
+class ChooserSeat:
+    """Puts an agent that decides for batches of positions into a seat at a table, one decision at a time.
 
     choose: called with `blueprint.selfplay.Decisions`, returns one index within each row, as the agents of
         `blueprint` do. It sees one move of each effect (the canonical ones), where the table lists all.
@@ -66,10 +66,10 @@ class BatchedSeat:
         self.name, self.choose, self.cards = name, choose, cards
 
     def act(self, observation: Observation) -> int:
-        """Return the choice at one table."""
-        return self.act_batch([observation])[0]
+        """Return the choice."""
+        return self.choices([observation])[0]
 
-    def act_batch(self, observations: Sequence[Observation]) -> list[int]:
+    def choices(self, observations: Sequence[Observation]) -> list[int]:
         """Return the choices at many tables; those without a choice cost nothing."""
         answers = [0] * len(observations)
         asked = [k for k, seen in enumerate(observations) if len(seen.moves) > 1]
@@ -112,6 +112,14 @@ class BatchedSeat:
         )
         chosen = (self.cards or card_choice)(decisions)
         return [int(np.flatnonzero(held == card)[0]) for held, card in zip(cards, chosen, strict=True)]
+
+
+class BatchedSeat(ChooserSeat):
+    """The same for an agent that gains from deciding for many tables together, as a network does."""
+
+    def act_batch(self, observations: Sequence[Observation]) -> list[int]:
+        """Return the choices at many tables."""
+        return self.choices(observations)
 
 
 def _places(canonical: NDArray, listed: NDArray) -> NDArray[np.int64]:
@@ -179,15 +187,6 @@ def _batched_agent(name: str) -> Agent:
     from blueprint.agents import load_chooser
 
     return BatchedSeat(name, load_chooser(name))
-
-
-def check_loads(name: str) -> str | None:
-    """Load an agent and let it go; return what is wrong with it, or None. For workers to run first."""
-    try:
-        load_agent(name)
-    except Exception as error:
-        return str(error)
-    return None
 
 
 def host_for(name: str, *, workers: int = 1) -> Host:

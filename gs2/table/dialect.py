@@ -114,6 +114,10 @@ class Dialect(abc.ABC):
     def played(self, before: Trick, seat: int, move: bytes) -> bytes:
         """Return the notification of a move; `before` is the trick without it."""
 
+    def tribute_begins(self) -> bytes | None:
+        """Return what is sent before the requests for tribute, if anything."""
+        return None
+
     def exchanged(self, stage: str, transfers: Sequence[Transfer]) -> bytes:
         """Return the notification of tribute paid ("tribute") or cards returned ("back")."""
         return _notify(stage, result=transfers)

@@ -139,6 +139,16 @@ def _answer_all(name: str, asked: list[tuple[Hashable, Observation]]) -> list[in
     return answers
 
 
+def _load(name: str) -> bool | str:
+    """Load an agent and let it go; return whether it answers in batches, or what is wrong with it."""
+    from gs2.table.agents import load_agent
+
+    try:
+        return isinstance(load_agent(name), BatchAgent)
+    except Exception as error:
+        return str(error)
+
+
 def _forget(name: str, key: Hashable) -> None:
     _agents.pop((name, key), None)
 
@@ -146,8 +156,9 @@ def _forget(name: str, key: Hashable) -> None:
 class ProcessHost:
     """Runs one named agent in worker processes; a seat stays with its worker.
 
-    What is asked while a worker is busy is gathered, and goes to it in one batch when it is free, which is
-    what a network on many tables wants. A worker that dies fails what it was asked and is started anew.
+    What is asked while a worker is busy is gathered. A BatchAgent gets it in one batch when it is free, which
+    is what a network on many tables wants; another agent gets one request after the other, first come first
+    served. A worker that dies fails what it was asked and is started anew.
     workers: processes.
     """
 
@@ -156,6 +167,7 @@ class ProcessHost:
         self.pools: list[ProcessPoolExecutor | None] = [None] * workers
         self.waiting: dict[int, list[tuple[Hashable, Observation, asyncio.Future[int]]]] = defaultdict(list)
         self.busy: set[int] = set()
+        self.batch = True
         self.tasks: set[asyncio.Task[None]] = set()
 
     def _pool(self, worker: int) -> ProcessPoolExecutor:
@@ -171,13 +183,12 @@ class ProcessHost:
 
         Raises AgentError if it cannot be loaded.
         """
-        from gs2.table.agents import check_loads
-
         loop = asyncio.get_running_loop()
-        jobs = [loop.run_in_executor(self._pool(w), check_loads, self.name) for w in range(len(self.pools))]
-        for problem in await asyncio.gather(*jobs):
-            if problem:
-                raise AgentError(problem)
+        jobs = [loop.run_in_executor(self._pool(w), _load, self.name) for w in range(len(self.pools))]
+        for found in await asyncio.gather(*jobs):
+            if isinstance(found, str):
+                raise AgentError(found)
+            self.batch = found
 
     def answer(self, key: Hashable, observation: Observation) -> asyncio.Future[int]:
         """Return the agent's choice, as a future."""
@@ -195,7 +206,8 @@ class ProcessHost:
         loop = asyncio.get_running_loop()
         try:
             while self.waiting[worker]:
-                batch, self.waiting[worker] = self.waiting[worker], []
+                count = len(self.waiting[worker]) if self.batch else 1
+                batch, self.waiting[worker] = self.waiting[worker][:count], self.waiting[worker][count:]
                 batch = [entry for entry in batch if not entry[2].done()]
                 asked = [(key, observation) for key, observation, _ in batch]
                 answers: list[int | str]

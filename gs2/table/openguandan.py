@@ -24,8 +24,8 @@ class OpenGuanDan(Dialect):
 
     official: speak as the official server does where it departs from the paper: a notification carries the
         greatest move *before* the one it tells of; a request forgets who acted last after a pass; each return
-        card is listed twice; a bare TRIBUTE message precedes requests for tribute; the result of the games
-        comes before the end of the last one, and `settingTimes` counts games finished.
+        card is listed twice; a bare "tribute" message precedes requests for tribute; the result of the
+        games comes before the end of the last one, and `settingTimes` counts games finished.
     """
 
     name = "openguandan"
@@ -75,6 +75,10 @@ class OpenGuanDan(Dialect):
             b'"actionList":%b,"indexRange":%d}'
             % (stage.encode(), hand, *view.ranks(seat), told, cards, count - 1)
         )
+
+    def tribute_begins(self) -> bytes | None:
+        """Return the official server's word that tribute is due."""
+        return msgspec.json.encode({"type": "tribute", "code": 200, "data": None}) if self.official else None
 
     def beginning(self, seat: int, hand: bytes, view: RoundView) -> bytes:
         """Return the start of a round, with the official server's levelCard."""

@@ -432,6 +432,10 @@ class Room:
         """Ask clients on the wire and agents in their hosts."""
         session = self.session
         now = time.monotonic()
+        if session.stage == "tribute" and len(seats) == len(session.pending):
+            word = self.dialect.tribute_begins()
+            if word is not None:
+                self._broadcast(word, log=False)
         for index in seats:
             seat = self.seats[index]
             seat.due, seat.since, seat.wrong = session.pending[index], now, 0
