@@ -167,8 +167,8 @@ def _pick_node(first, n, weight, total, random):
 
 
 @njit(cache=True)
-def _match(infoset, tables, policy, at):
-    """Write the infoset's current policy to `policy[at:]`; return its first slot and number of actions."""
+def _match(infoset, tables, policy):
+    """Write the infoset's current policy to `policy`; return its first slot and number of actions."""
     offset, regret, _ = tables
     first = offset[infoset]
     n = offset[infoset + 1] - first
@@ -176,69 +176,82 @@ def _match(infoset, tables, policy, at):
     for k in range(n):
         mass += max(regret[first + k], 0.0)
     for k in range(n):
-        policy[at + k] = max(regret[first + k], 0.0) / mass if mass > 0 else 1.0 / n
+        policy[k] = max(regret[first + k], 0.0) / mass if mass > 0 else 1.0 / n
     return first, n
 
 
 @njit(cache=True)
-def _pick_action(policy, at, n, random):
+def _pick_action(policy, n, random):
     left = _uniform(random)
     last = 0
     for k in range(n):
-        if policy[at + k] > 0:
+        if policy[k] > 0:
             last = k
-            left -= policy[at + k]
+            left -= policy[k]
             if left < 0:
                 break
     return last
 
 
 @njit(cache=True)
-def _external(node, seat, averaged, nodes, tables, returns, random, stack, at):
-    """Return the sampled value of a node to `seat`, learning on the way.
+def _external(root, seat, averaged, nodes, tables, returns, random, frames, policy, values):
+    """Traverse from `root` for `seat`; the seat `averaged` adds to its average policy.
 
-    The policies of the nodes above lie in `stack[:at]`. The seat `averaged` adds to its average policy.
+    frames, policy, values: scratch for each own decision on the way: (node, first slot, actions, actions
+    done), the policy there, and the values of the actions done.
     """
     first_child, n_children, player, infoset, chance_prob = nodes
-    while player[node] == CHANCE:
-        total = 0.0
-        for child in range(first_child[node], first_child[node] + n_children[node]):
-            total += chance_prob[child]
-        node = _pick_node(first_child[node], n_children[node], chance_prob, total, random)
-    if player[node] == TERMINAL:
-        return returns[node]
-    first, n = _match(infoset[node], tables, stack, at)
-    if player[node] != seat:
-        if player[node] == averaged:
+    _, regret, strategy_sum = tables
+    depth = 0
+    node = root
+    while True:
+        while player[node] != TERMINAL and player[node] != seat:
+            n = n_children[node]
+            if player[node] == CHANCE:
+                mass = chance_prob[first_child[node] : first_child[node] + n].sum()
+                node = _pick_node(first_child[node], n, chance_prob, mass, random)
+                continue
+            first, n = _match(infoset[node], tables, policy[depth])
+            if player[node] == averaged:
+                for k in range(n):
+                    strategy_sum[first + k] += policy[depth, k]
+            node = first_child[node] + _pick_action(policy[depth], n, random)
+        if player[node] == seat:
+            first, n = _match(infoset[node], tables, policy[depth])
+            frames[depth, 0], frames[depth, 1], frames[depth, 2], frames[depth, 3] = node, first, n, 0
+            depth += 1
+            node = first_child[node]
+            continue
+        value = returns[node]
+        while depth > 0:
+            top = depth - 1
+            first, n, done = frames[top, 1], frames[top, 2], frames[top, 3]
+            values[top, done] = value
+            if done + 1 < n:
+                frames[top, 3] = done + 1
+                node = first_child[frames[top, 0]] + done + 1
+                break
+            value = 0.0
             for k in range(n):
-                tables[2][first + k] += stack[at + k]
-        child = first_child[node] + _pick_action(stack, at, n, random)
-        return _external(child, seat, averaged, nodes, tables, returns, random, stack, at)
-    mean = 0.0
-    values = at + n
-    for k in range(n):
-        below = _external(
-            first_child[node] + k, seat, averaged, nodes, tables, returns, random, stack, at + 2 * n
-        )
-        stack[values + k] = below
-        mean += stack[at + k] * below
-    for k in range(n):
-        tables[1][first + k] += stack[values + k] - mean
-    return mean
+                value += policy[top, k] * values[top, k]
+            for k in range(n):
+                regret[first + k] += values[top, k] - value
+            depth = top
+        if depth == 0:
+            break
 
 
 @njit(cache=True)
 def _run_external(n, seats, n_roots, nodes, tables, returns, random, most, depth):
     chance_prob = nodes[4]
     total = chance_prob[:n_roots].sum()
-    # Along any history: a policy and a value for each action of the nodes passed.
-    stack = np.empty(2 * most * depth)
+    frames = np.empty((depth, 4), np.int64)
+    policy, values = np.empty((depth, most)), np.empty((depth, most))
     for _ in range(n):
         for k in range(len(seats)):
             root = _pick_node(0, n_roots, chance_prob, total, random)
-            averaged = seats[(k + 1) % len(seats)]
-            seat = seats[k]
-            _external(root, seat, averaged, nodes, tables, returns[seat], random, stack, 0)
+            seat, averaged = seats[k], seats[(k + 1) % len(seats)]
+            _external(root, seat, averaged, nodes, tables, returns[seat], random, frames, policy, values)
 
 
 @njit(cache=True)
@@ -264,16 +277,16 @@ def _run_outcome(n, seats, n_roots, nodes, tables, returns, random, most, depth,
                     node = _pick_node(first_child[node], n_children[node], chance_prob, mass, random)
                     others *= chance_prob[node] / mass
                     continue
-                first, m = _match(infoset[node], tables, policy, 0)
+                first, m = _match(infoset[node], tables, policy)
                 if player[node] != seat:
-                    choice = _pick_action(policy, 0, m, random)
+                    choice = _pick_action(policy, m, random)
                     others *= policy[choice]
                     node = first_child[node] + choice
                     continue
                 if _uniform(random) < exploration:
                     choice = int(_uniform(random) * m)
                 else:
-                    choice = _pick_action(policy, 0, m, random)
+                    choice = _pick_action(policy, m, random)
                 for k in range(m):
                     strategy_sum[first + k] += mine / (sampled * others) * policy[k]
                 decision[decisions, 0], decision[decisions, 1], decision[decisions, 2] = first, m, choice

@@ -13,7 +13,7 @@ SMALL = {
     "kuhn": "kuhn_poker",
     "leduc": "leduc_poker",
     "dice": "liars_dice(sides=3)",
-    "goofspiel": "goofspiel(cards=4,turns=2)",
+    "goofspiel": "goofspiel(cards=4,turns=3,points_order=ascending)",
     "random order": "goofspiel(cards=3,turns=3,points_order=random)",
 }
 

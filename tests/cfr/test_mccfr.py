@@ -1,0 +1,115 @@
+"""Monte-Carlo CFR: unbiased regrets, convergence, replay, errors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cfr.mccfr import SAMPLING, MonteCarloError, MonteCarloSolver
+from cfr.variants import variant
+from tests.cfr.trees import random_tree, tree_of
+from tests.reference.cfr import PlainCfr
+
+BOTH = pytest.mark.parametrize("sampling", SAMPLING)
+
+
+@BOTH
+@pytest.mark.parametrize("teams", [(0, 1), (0, 1, 1)])
+def test_sampled_regrets_are_unbiased(sampling: str, teams: tuple[int, ...]) -> None:
+    tree = random_tree(1, teams=teams, levels=5)
+    total = tree.chance_prob[: tree.n_roots].sum()
+    # Seats learn one after the other: in the first traversal all play uniformly.
+    plain = PlainCfr(tree, variant("cfr"))
+    seat = plain.seats[0]
+    plain.measure(seat)
+    exact = plain.slots(plain.gain)
+    rng = np.random.default_rng(0)
+    samples = np.empty((4000, tree.n_slots))
+    for k in range(len(samples)):
+        solver = MonteCarloSolver(tree, rng, sampling=sampling)
+        solver.run(1)
+        samples[k] = solver.state_dict()["regret"]
+    if sampling == "external":
+        samples *= total
+    mine = np.repeat(tree.infoset_player == seat, np.diff(tree.infoset_offset))
+    # Infosets that were hardly met say nothing: their spread is unknown too.
+    often = mine & ((samples != 0).sum(axis=0) >= 100)
+    assert often.sum() >= 6
+    error = np.abs(samples.mean(axis=0) - exact)[often]
+    sigma = samples.std(axis=0)[often] / np.sqrt(len(samples))
+    assert (error <= 4.5 * sigma).all()
+
+
+@pytest.mark.parametrize(
+    ("sampling", "iterations", "bound"), [("external", 20_000, 0.01), ("outcome", 200_000, 0.02)]
+)
+def test_both_kinds_converge_on_kuhn_poker(sampling: str, iterations: int, bound: float) -> None:
+    solver = MonteCarloSolver(tree_of("kuhn"), np.random.default_rng(0), sampling=sampling)
+    solver.run(200)
+    early = solver.exploitability()
+    solver.run(iterations - 200)
+    assert solver.iteration == iterations
+    assert solver.exploitability() < min(bound, early / 3)
+
+
+@pytest.mark.parametrize(
+    ("sampling", "iterations", "bound"), [("external", 20_000, 0.3), ("outcome", 200_000, 0.6)]
+)
+def test_both_kinds_converge_on_leduc_poker(sampling: str, iterations: int, bound: float) -> None:
+    solver = MonteCarloSolver(tree_of("leduc"), np.random.default_rng(0), sampling=sampling)
+    solver.run(iterations)
+    assert solver.exploitability() < bound
+
+
+@BOTH
+def test_the_same_seed_replays_the_same_run(sampling: str) -> None:
+    tree = tree_of("dice")
+    policies = []
+    for seed in (3, 3, 4):
+        solver = MonteCarloSolver(tree, np.random.default_rng(seed), sampling=sampling)
+        solver.run(100)
+        policies.append(solver.average_policy())
+    np.testing.assert_array_equal(policies[0], policies[1])
+    assert (policies[0] != policies[2]).any()
+
+
+@BOTH
+def test_an_interrupted_run_resumes_bit_by_bit(sampling: str) -> None:
+    tree = tree_of("dice")
+    straight = MonteCarloSolver(tree, np.random.default_rng(0), sampling=sampling)
+    straight.run(90)
+    half = MonteCarloSolver(tree, np.random.default_rng(0), sampling=sampling)
+    half.run(40)
+    resumed = MonteCarloSolver(tree, np.random.default_rng(9), sampling=sampling)
+    resumed.load_state_dict(half.state_dict())
+    resumed.run(50)
+    assert resumed.iteration == 90
+    np.testing.assert_array_equal(resumed.average_policy(), straight.average_policy())
+    np.testing.assert_array_equal(resumed.current_policy(), straight.current_policy())
+
+
+def test_policies_are_uniform_before_the_first_sample() -> None:
+    tree = tree_of("dice")
+    solver = MonteCarloSolver(tree, np.random.default_rng(0))
+    sums = np.add.reduceat(solver.average_policy(), tree.infoset_offset[:-1])
+    np.testing.assert_allclose(sums, 1.0)
+    assert len(set(solver.current_policy()[:6])) == 1
+
+
+def test_options_out_of_range_are_refused() -> None:
+    tree, rng = tree_of("kuhn"), np.random.default_rng(0)
+    with pytest.raises(MonteCarloError, match="sampling must be one of external, outcome; got 'chance'"):
+        MonteCarloSolver(tree, rng, sampling="chance")
+    with pytest.raises(MonteCarloError, match=r"exploration must be in \(0, 1\]; got 0"):
+        MonteCarloSolver(tree, rng, sampling="outcome", exploration=0)
+    with pytest.raises(MonteCarloError, match="iterations must be at least 0; got -1"):
+        MonteCarloSolver(tree, rng).run(-1)
+    with pytest.raises(MonteCarloError, match="weights of at least 0"):
+        MonteCarloSolver(replace(tree, chance_prob=-tree.chance_prob), rng)
+    state = MonteCarloSolver(tree, rng).state_dict()
+    with pytest.raises(MonteCarloError, match="format, sampling and exploration must be"):
+        MonteCarloSolver(tree, rng, sampling="outcome").load_state_dict(state)
+    with pytest.raises(MonteCarloError, match=r"regret must have .* got shape \(24,\)"):
+        MonteCarloSolver(tree_of("dice"), rng).load_state_dict(state)

@@ -1,0 +1,177 @@
+"""Tabular policies: fitting trees, finding infosets, files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cfr.best_response import exploitability
+from cfr.policy import (
+    PolicyError,
+    load_policy,
+    load_state,
+    save_policy,
+    tabular_policy,
+    uniform_policy,
+)
+from cfr.solver import Solver
+from cfr.tree import grow
+from games import load_game
+from tests.cfr.trees import random_policy, tree_of
+
+
+def test_uniform_policies_sum_to_one() -> None:
+    tree = tree_of("leduc")
+    policy = uniform_policy(tree)
+    np.testing.assert_allclose(np.add.reduceat(policy, tree.infoset_offset[:-1]), 1.0)
+    np.testing.assert_array_equal(tabular_policy("leduc_poker", tree).probs, policy)
+
+
+def test_saved_policies_come_back_whole(tmp_path: Path) -> None:
+    tree = tree_of("leduc")
+    policy = tabular_policy("leduc_poker", tree, random_policy(tree, 0), note="random, seed 0")
+    save_policy(tmp_path / "p.npz", policy)
+    back = load_policy(tmp_path / "p.npz", "leduc_poker")
+    assert (back.game, back.note, back.digest) == (policy.game, policy.note, policy.digest)
+    np.testing.assert_array_equal(back.probs, policy.probs)
+    np.testing.assert_array_equal(back.on(tree, "leduc_poker"), policy.probs)
+    assert load_state(tmp_path / "p.npz") is None
+    assert [path.name for path in tmp_path.iterdir()] == ["p.npz"]
+
+
+def test_files_are_plain_arrays_without_pickles(tmp_path: Path) -> None:
+    save_policy(tmp_path / "p.npz", tabular_policy("kuhn_poker", tree_of("kuhn")))
+    with np.load(tmp_path / "p.npz", allow_pickle=False) as file:
+        assert all(file[name].dtype != object for name in file.files)
+
+
+def test_a_run_resumes_from_its_file(tmp_path: Path) -> None:
+    tree = tree_of("dice")
+    straight, half = Solver(tree), Solver(tree)
+    straight.run(30)
+    half.run(12)
+    save_policy(tmp_path / "run", tabular_policy("dice", tree, half.average_policy()), half.state_dict())
+    resumed = Solver(tree)
+    resumed.load_state_dict(load_state(tmp_path / "run") or {})
+    resumed.run(18)
+    np.testing.assert_array_equal(resumed.average_policy(), straight.average_policy())
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "p.npz"
+    policy = tabular_policy("kuhn_poker", tree_of("kuhn"))
+    save_policy(path, policy)
+    before = path.read_bytes()
+
+    def fail(*_args: object, **_kwargs: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(np, "savez_compressed", fail)
+    with pytest.raises(KeyboardInterrupt):
+        save_policy(path, policy)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["p.npz"]
+
+
+def test_probabilities_are_found_by_infoset_key() -> None:
+    game = load_game("leduc_poker")
+    tree = grow(game)
+    assert tree.states is not None
+    probs = random_policy(tree, 1)
+    policy = tabular_policy(game.name, tree, probs)
+    rng = np.random.default_rng(0)
+    for player in (0, 1):
+        nodes = rng.permutation(np.flatnonzero(tree.player == player))[:50]
+        keys = game.infoset_key(tree.states[nodes], player)
+        np.testing.assert_array_equal(policy.find(keys, player), tree.infoset[nodes])
+        rows = policy.at(keys, player)
+        for row, node in enumerate(nodes):
+            first, last = tree.infoset_offset[tree.infoset[node] : tree.infoset[node] + 2]
+            np.testing.assert_array_equal(rows[row], probs[first:last])
+    unknown = np.full((1, game.key_width), 2**63, np.uint64)
+    assert policy.find(unknown, 0).tolist() == [-1]
+    with pytest.raises(PolicyError, match="player 0 must have an infoset with key"):
+        policy.at(unknown, 0)
+    with pytest.raises(PolicyError, match=r"keys must be \[n, \d+\]"):
+        policy.at(np.zeros((1, game.key_width + 1), np.uint64), 0)
+
+
+def test_a_policy_follows_its_game_into_subgames() -> None:
+    game = load_game("leduc_poker")
+    tree = grow(game)
+    policy = tabular_policy(game.name, tree, random_policy(tree, 2))
+    assert tree.states is not None
+    roots = np.flatnonzero(tree.player == 0)[100:103]
+    below = grow(game, tree.states[roots], np.ones(3))
+    probs = policy.on(below)
+    found = policy.find(below.infoset_key[below.infoset_player == 1], 1)
+    assert (found >= 0).all()
+    np.testing.assert_allclose(np.add.reduceat(probs, below.infoset_offset[:-1]), 1.0)
+    for infoset in range(below.n_infosets):
+        player = int(below.infoset_player[infoset])
+        first, last = below.infoset_offset[infoset : infoset + 2]
+        theirs = policy.at(below.infoset_key[infoset : infoset + 1], player)[0]
+        np.testing.assert_array_equal(probs[first:last], theirs)
+    assert exploitability(below, probs) >= 0
+
+
+def test_policies_of_other_games_are_refused(tmp_path: Path) -> None:
+    kuhn, dice = tree_of("kuhn"), tree_of("dice")
+    policy = tabular_policy("kuhn_poker", kuhn)
+    save_policy(tmp_path / "p.npz", policy)
+    with pytest.raises(PolicyError, match=r"must belong to leduc_poker; it is for kuhn_poker; make one"):
+        load_policy(tmp_path / "p.npz", "leduc_poker")
+    with pytest.raises(PolicyError, match="must belong to dice; got one for kuhn_poker"):
+        policy.on(dice, "dice")
+    with pytest.raises(PolicyError):
+        policy.on(dice)
+
+
+def test_what_is_not_a_policy_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "p.npz"
+    path.write_bytes(b"no archive")
+    with pytest.raises(PolicyError, match="must be a policy saved by gs2"):
+        load_policy(path)
+    np.savez(path, meta=np.array("{}"), probs=np.ones(3))
+    with pytest.raises(PolicyError, match="must be a policy saved by gs2"):
+        load_policy(path)
+    with pytest.raises(FileNotFoundError):
+        load_policy(tmp_path / "none.npz")
+    save_policy(path, tabular_policy("kuhn_poker", tree_of("kuhn")))
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(PolicyError, match="must be a policy saved by gs2"):
+        load_policy(path)
+
+
+def test_tampered_files_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "p.npz"
+    save_policy(path, tabular_policy("kuhn_poker", tree_of("kuhn")))
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files}
+    np.savez(path, **{**arrays, "infoset_key": arrays["infoset_key"] + np.uint64(1)})
+    with pytest.raises(PolicyError, match="do not match the file's fingerprint"):
+        load_policy(path)
+    np.savez(path, **{name: value for name, value in arrays.items() if name != "probs"})
+    with pytest.raises(PolicyError, match="must hold 'probs'"):
+        load_policy(path)
+    np.savez(path, **{**arrays, "meta": np.array(str(arrays["meta"]).replace('"format": 1', '"format": 9'))})
+    with pytest.raises(PolicyError, match="policy format must be 1; got 9"):
+        load_policy(path)
+
+
+def test_policies_that_do_not_sum_to_one_are_refused() -> None:
+    tree = tree_of("kuhn")
+    probs = uniform_policy(tree)
+    with pytest.raises(PolicyError, match=r"must sum to 1; infoset 0 sums to 0\.9"):
+        tabular_policy("kuhn_poker", tree, np.concatenate(([0.4], probs[1:])))
+    with pytest.raises(PolicyError, match=r"one entry per slot, 24; got shape \(23,\)"):
+        tabular_policy("kuhn_poker", tree, probs[1:])
+    with pytest.raises(PolicyError, match="probabilities of at least 0"):
+        tabular_policy("kuhn_poker", tree, np.concatenate(([-0.5, 1.5], probs[2:])))
+    policy = tabular_policy("kuhn_poker", tree)
+    with pytest.raises(PolicyError, match="must agree on the number of infosets"):
+        replace(policy, infoset_key=policy.infoset_key[1:]).validate()

@@ -1,0 +1,210 @@
+"""The sequence form and its layout in memory, beside the tree they came from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from cfr import layout as layouts
+from cfr.layout import Layout, make_layout
+from cfr.sequence_form import ImperfectRecall, SequenceForm, sequence_form, transpose
+from cfr.solver import Solver
+from cfr.tree import InvalidTree, grow
+from games import load_game
+from tests.cfr.trees import SMALL, random_policy, random_tree, tree_of
+from tests.reference.cfr import reach_of_terminals
+
+
+def matrix(form: SequenceForm) -> csr_array:
+    shape = tuple(plex.n_sequences for plex in form.sides)
+    return csr_array((form.payoff, form.column, form.row_start), shape=shape)
+
+
+def plans(form: SequenceForm, policy: np.ndarray) -> list[np.ndarray]:
+    """Return both sides' realization plans, sequence by sequence."""
+    out = []
+    for plex in form.sides:
+        plan = np.ones(plex.n_sequences)
+        for i, up in enumerate(plex.parent):
+            for s in range(plex.start[i], plex.start[i + 1]):
+                plan[s] = plan[up] * policy[plex.slot[s]]
+        out.append(plan)
+    return out
+
+
+@pytest.mark.parametrize("game", SMALL)
+def test_payoffs_of_plans_are_those_of_the_tree(game: str) -> None:
+    tree = tree_of(game)
+    form = sequence_form(tree)
+    policy = random_policy(tree, 0)
+    x, y = plans(form, policy)
+    probs = reach_of_terminals(tree, policy)
+    value = sum(probs[z] * row[0] for z, row in zip(tree.terminal.tolist(), tree.returns, strict=True))
+    assert x @ (matrix(form) @ y) == pytest.approx(value, abs=1e-12)
+    assert form.total_weight == 1.0
+    assert form.payoff_scale == np.abs(tree.returns).max()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_sequences_follow_the_tree(seed: int) -> None:
+    tree = random_tree(seed, levels=7)
+    form = sequence_form(tree)
+    assert sorted(np.concatenate([plex.infoset for plex in form.sides])) == list(range(tree.n_infosets))
+    for plex in form.sides:
+        assert plex.slot[0] == -1
+        assert (plex.parent < plex.start[:-1]).all()
+        for i, infoset in enumerate(plex.infoset):
+            first, last = tree.infoset_offset[infoset : infoset + 2]
+            np.testing.assert_array_equal(
+                plex.slot[plex.start[i] : plex.start[i + 1]], np.arange(first, last)
+            )
+            for node in np.flatnonzero(tree.infoset == infoset):
+                slot = -1
+                while tree.parent[node] >= 0 and slot < 0:
+                    up = tree.parent[node]
+                    if tree.player[up] == plex.player:
+                        slot = tree.infoset_offset[tree.infoset[up]] + node - tree.first_child[up]
+                    node = up
+                assert plex.slot[plex.parent[i]] == slot
+
+
+def test_transpose_keeps_every_entry() -> None:
+    form = sequence_form(tree_of("leduc"))
+    start, row, payoff = transpose(form.row_start, form.column, form.payoff, form.sides[1].n_sequences)
+    flipped = csr_array((payoff, row, start), shape=matrix(form).shape[::-1])
+    assert (flipped - matrix(form).T).nnz == 0
+
+
+def pay(layout: Layout, side: int, plan: np.ndarray) -> np.ndarray:
+    """Return the utilities of a side's sequences from its boxes, one box at a time."""
+    own, other, boxes = layout.sides[side], layout.sides[1 - side], layout.boxes[side]
+    by_position = np.zeros(other.n_positions)
+    by_position[other.position] = plan
+    value = np.zeros(own.n_positions)
+    met = set()
+    for unit in range(len(other.unit_bundle)):
+        for first, chunks, start, n, cell, bundle in boxes.box[boxes.start[unit] : boxes.start[unit + 1]]:
+            assert other.unit_position[unit] <= start < other.unit_position[unit + 1]
+            cells = boxes.pool[cell : cell + n * chunks * 4].reshape(n, chunks * 4)
+            value[first : first + chunks * 4] += by_position[start : start + n] @ cells
+            met.add(int(bundle))
+    assert met <= set(own.unit_bundle.tolist())
+    return value[own.position]
+
+
+@pytest.mark.parametrize(("max_fill", "unit_size"), [(4.0, 16), (0.0, 16), (0.0, 4), (1e9, 4)], ids=str)
+@pytest.mark.parametrize("source", [*SMALL, 0, 1, 2])
+def test_boxes_hold_exactly_the_payoff_matrix(
+    source: str | int, max_fill: float, unit_size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(layouts, "MAX_FILL", max_fill)
+    monkeypatch.setattr(layouts, "UNIT_SIZE", unit_size)
+    tree = random_tree(source, levels=8, width=4) if isinstance(source, int) else tree_of(source)
+    form = sequence_form(tree)
+    rows = (form.row_start, form.column, form.payoff)
+    plexes = tuple((plex.start, plex.parent) for plex in form.sides)
+    layout = make_layout(plexes, rows, transpose(*rows, form.sides[1].n_sequences))
+    rng = np.random.default_rng(0)
+    y, x = rng.random(form.sides[1].n_sequences), rng.random(form.sides[0].n_sequences)
+    np.testing.assert_allclose(pay(layout, 0, y), matrix(form) @ y, atol=1e-12)
+    np.testing.assert_allclose(pay(layout, 1, x), -(matrix(form).T @ x), atol=1e-12)
+    for side, plex in zip(layout.sides, form.sides, strict=True):
+        assert len(set(side.position.tolist())) == plex.n_sequences
+        assert side.position.max(initial=0) < side.n_positions
+
+
+def test_private_cards_under_one_public_history_form_one_bundle() -> None:
+    layout = sequence_form(tree_of("liars_dice(sides=4)")).layout
+    for side in layout.sides:
+        assert set(side.bundle[1:, layouts.MEMBERS].tolist()) == {4}
+    assert layout.n_distinct < 20
+    assert layout.n_cells == 4080
+
+
+def test_the_layout_does_not_change_what_is_solved(monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = tree_of("leduc")
+    usual = Solver(tree, "dcfr")
+    monkeypatch.setattr(layouts, "MAX_FILL", 0.0)
+    monkeypatch.setattr(layouts, "UNIT_SIZE", 4)
+    other = Solver(tree, "dcfr")
+    assert len(other.form.layout.sides[0].bundle) != len(usual.form.layout.sides[0].bundle)
+    usual.run(20)
+    other.run(20)
+    np.testing.assert_allclose(other.average_policy(), usual.average_policy(), atol=1e-9)
+
+
+def test_forests_sum_over_weighted_roots() -> None:
+    game = load_game("kuhn_poker")
+    whole = grow(game)
+    deals = game.actions(game.root())
+    first = game.step(game.root(), deals.rows, deals.values)
+    forest = grow(game, first, np.full(len(first), 1 / 3))
+    assert forest.n_roots == 3
+    one, other = Solver(whole), Solver(forest)
+    one.run(200)
+    other.run(200)
+    assert one.evaluate()[0] == pytest.approx(other.evaluate()[0], abs=1e-9)
+    assert one.evaluate()[1] == pytest.approx(other.evaluate()[1], abs=1e-9)
+    tripled = Solver(grow(game, first, np.ones(len(first))))
+    tripled.run(200)
+    assert tripled.evaluate()[0] == pytest.approx(3 * one.evaluate()[0], abs=1e-6)
+
+
+def test_forgetting_ones_own_action_is_refused_by_name() -> None:
+    tree = tree_of("kuhn")
+    second = [
+        i
+        for i in np.flatnonzero(tree.infoset_player == 0).tolist()
+        if tree.parent[np.flatnonzero(tree.infoset == i)[0]] >= 0
+        and tree.player[tree.parent[np.flatnonzero(tree.infoset == i)[0]]] == 1
+    ]
+    merged = np.where(tree.infoset == second[1], second[0], tree.infoset).astype(np.int32)
+    with pytest.raises(ImperfectRecall, match=f"got infoset {second[0]} .* of player 0 after different ones"):
+        sequence_form(replace(tree, infoset=merged))
+    game = load_game("kuhn_poker")
+    kept = grow(game)
+    with pytest.raises(ImperfectRecall, match="got infoset '"):
+        sequence_form(replace(kept, infoset=merged), game)
+
+
+def test_two_seats_of_one_team_are_sent_to_tree_cfr() -> None:
+    with pytest.raises(InvalidTree, match=r"at most one seat of each team may decide.*cfr\.tree_cfr"):
+        sequence_form(random_tree(1, teams=(0, 1, 1), levels=7))
+
+
+def test_general_sum_payoffs_are_refused() -> None:
+    tree = tree_of("kuhn")
+    with pytest.raises(InvalidTree, match="must sum to zero at every leaf; got a sum of 1"):
+        sequence_form(replace(tree, returns=tree.returns + 0.5))
+
+
+def test_a_seat_that_never_decides_has_the_empty_sequence_only() -> None:
+    tree = random_tree(5)
+    lonely = np.where(tree.player == 1, -1, tree.player).astype(np.int8)
+    mine = tree.infoset_player == 0
+    number = np.full(tree.n_infosets, -1, np.int32)
+    number[mine] = np.arange(mine.sum())
+    sizes = np.diff(tree.infoset_offset)[mine]
+    prob = tree.chance_prob.copy()
+    below = np.flatnonzero(tree.parent >= 0)
+    theirs = below[tree.player[tree.parent[below]] == 1]
+    prob[theirs] = 1 / tree.n_children[tree.parent[theirs]]
+    alone = replace(
+        tree,
+        player=lonely,
+        infoset=np.where(lonely >= 0, number[tree.infoset], -1).astype(np.int32),
+        chance_prob=prob,
+        infoset_player=tree.infoset_player[mine],
+        infoset_offset=np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
+        infoset_key=tree.infoset_key[mine],
+    ).validate()
+    form = sequence_form(alone)
+    assert [plex.n_sequences for plex in form.sides] == [1 + sizes.sum(), 1]
+    solver = Solver(form)
+    solver.run(50)
+    value, best = solver.evaluate()
+    assert value == pytest.approx(best[0], abs=1e-3)
+    assert best[1] == pytest.approx(-value, abs=1e-12)

@@ -1,0 +1,210 @@
+"""Solving: convergence, limits, progress, exact resumption, errors."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from cfr.best_response import best_response_values, expected_value, exploitability
+from cfr.policy import uniform_policy
+from cfr.sequence_form import sequence_form
+from cfr.solver import Progress, Solver, SolverError, solve
+from cfr.tree_cfr import TreeSolver
+from cfr.variants import DEFAULT_VARIANT, VARIANTS, UnknownVariant, Variant, variant
+from tests.cfr.test_values import EFG, oracle_games
+from tests.cfr.trees import SMALL, random_tree, tree_of
+
+KUHN_VALUE = -1 / 18
+"""Of the first player; Kuhn 1950."""
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("alternating", [True, False])
+def test_every_variant_converges_on_kuhn_poker(name: str, alternating: bool) -> None:
+    solution = solve(tree_of("kuhn"), variant=variant(name, alternating=alternating), iterations=2000)
+    assert solution.exploitability < 1e-2
+    assert abs(solution.value - KUHN_VALUE) <= 2 * solution.exploitability
+    assert solution.variant.name == name
+
+
+@pytest.mark.parametrize(
+    ("game", "name"), oracle_games("leduc", "liars_dice_5", "liars_dice_6", "goofspiel_5", "goofspiel_10")
+)
+def test_long_runs_enclose_the_published_value(game: str, name: str) -> None:
+    solution = solve(tree_of(game), variant="cfr+", iterations=300)
+    low, high = -solution.best_response[1], solution.best_response[0]
+    if "value_player0" in EFG[name]:
+        assert low - 1e-9 <= EFG[name]["value_player0"] <= high + 1e-9
+    assert solution.exploitability == pytest.approx((high - low) / 2, abs=1e-12)
+    assert solution.exploitability < EFG[name]["uniform_exploitability"] / 50
+    tree_of.cache_clear()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("game", "name"), oracle_games(""))
+def test_the_default_variant_reaches_the_published_value_on_every_game(game: str, name: str) -> None:
+    solution = solve(tree_of(game), target=1e-4, iterations=5000)
+    assert solution.stopped == "target"
+    if "value_player0" in EFG[name]:
+        assert abs(solution.value - EFG[name]["value_player0"]) <= 2e-4
+    tree_of.cache_clear()
+
+
+def test_a_solution_says_what_its_policy_is_worth() -> None:
+    tree = tree_of("leduc")
+    solution = solve(tree, iterations=100)
+    assert solution.stopped == "iterations"
+    assert solution.iteration == 100
+    assert solution.variant.name == DEFAULT_VARIANT
+    assert expected_value(tree, solution.policy) == pytest.approx(solution.value, abs=1e-12)
+    assert best_response_values(tree, solution.policy) == pytest.approx(solution.best_response, abs=1e-12)
+    assert exploitability(tree, solution.policy) == pytest.approx(solution.exploitability, abs=1e-12)
+    for policy in (solution.policy, solution.current):
+        np.testing.assert_allclose(np.add.reduceat(policy, tree.infoset_offset[:-1]), 1.0, atol=1e-12)
+        assert (policy >= 0).all()
+
+
+def test_tree_and_sequence_form_give_the_same_solution() -> None:
+    tree = tree_of("dice")
+    one, other = solve(tree, iterations=30), solve(sequence_form(tree), iterations=30)
+    np.testing.assert_array_equal(one.policy, other.policy)
+
+
+def test_before_the_first_iteration_the_policy_is_uniform() -> None:
+    tree = tree_of("dice")
+    solution = solve(tree, iterations=0)
+    np.testing.assert_array_equal(solution.policy, uniform_policy(tree))
+    np.testing.assert_array_equal(solution.current, uniform_policy(tree))
+    assert not Solver(tree).regrets().any()
+
+
+def test_a_run_stops_at_its_target() -> None:
+    solution = solve(tree_of("leduc"), target=0.01)
+    assert solution.stopped == "target"
+    assert solution.exploitability <= 0.01
+    earlier = solve(tree_of("leduc"), iterations=solution.iteration // 2)
+    assert earlier.exploitability > 0.01
+
+
+def test_a_run_stops_at_its_deadline_after_at_least_one_iteration() -> None:
+    solution = solve(tree_of("leduc"), deadline=time.perf_counter() - 1.0)
+    assert solution.stopped == "deadline"
+    assert solution.iteration >= 1
+    assert solution.exploitability > 0
+
+
+def test_callbacks_see_progress_and_may_stop_the_run() -> None:
+    seen: list[Progress] = []
+
+    def watch(progress: Progress) -> bool:
+        seen.append(progress)
+        return len(seen) == 4
+
+    solution = solve(tree_of("leduc"), iterations=1000, callback=watch, check_every=7)
+    assert [p.iteration for p in seen] == [7, 14, 21, 28]
+    assert solution.stopped == "callback"
+    assert solution.iteration == 28
+    assert seen[-1].exploitability == pytest.approx(solution.exploitability, abs=1e-12)
+    assert seen == sorted(seen, key=lambda p: p.seconds)
+    ended = solve(tree_of("kuhn"), iterations=20, callback=lambda progress: None, check_every=10)
+    assert ended.stopped == "iterations"
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("game", SMALL)
+def test_an_interrupted_run_resumes_bit_by_bit(name: str, game: str) -> None:
+    tree = tree_of(game)
+    straight = Solver(tree, name)
+    straight.run(37)
+    first, second = Solver(tree, name), Solver(tree, name)
+    first.run(5)
+    first.run(11)
+    second.load_state_dict(first.state_dict())
+    second.run(21)
+    mine, theirs = straight.state_dict(), second.state_dict()
+    assert mine.keys() == theirs.keys()
+    for key, value in mine.items():
+        np.testing.assert_array_equal(theirs[key], value, err_msg=key)
+    resumed = solve(tree, variant=name, iterations=21, resume=first.state_dict())
+    assert resumed.iteration == 37
+    np.testing.assert_array_equal(resumed.policy, straight.average_policy())
+
+
+def test_states_are_copies() -> None:
+    solver = Solver(tree_of("kuhn"))
+    solver.run(3)
+    state = solver.state_dict()
+    kept = {key: np.copy(value) for key, value in state.items()}
+    solver.run(3)
+    for key, value in kept.items():
+        np.testing.assert_array_equal(state[key], value)
+
+
+def test_states_of_other_runs_are_refused() -> None:
+    state = Solver(tree_of("kuhn"), "cfr+").state_dict()
+    with pytest.raises(
+        SolverError, match=r"the variant must stay dcfr\+ .* solve afresh or use that variant"
+    ):
+        Solver(tree_of("kuhn"), "dcfr+").load_state_dict(state)
+    with pytest.raises(SolverError, match=r"regret must have 2184 entries; got shape \(24,\)"):
+        Solver(tree_of("leduc"), "cfr+").load_state_dict(state)
+    with pytest.raises(SolverError, match="format must be 1; got None"):
+        Solver(tree_of("kuhn"), "cfr+").load_state_dict({})
+
+
+def test_limits_out_of_range_are_refused() -> None:
+    tree = tree_of("kuhn")
+    with pytest.raises(SolverError, match="give iterations, target or deadline"):
+        solve(tree)
+    with pytest.raises(SolverError, match="iterations must be at least 0; got -1"):
+        solve(tree, iterations=-1)
+    with pytest.raises(SolverError, match="target must be positive, in payoffs; got 0"):
+        solve(tree, target=0)
+    with pytest.raises(SolverError, match="check_every must be at least 1; got 0"):
+        solve(tree, iterations=1, check_every=0)
+    with pytest.raises(SolverError, match="iterations must be at least 0; got -2"):
+        Solver(tree).run(-2)
+
+
+def test_variants_are_rows_that_can_be_changed() -> None:
+    assert variant("CFR+") == VARIANTS["cfr+"]
+    assert variant("cfr+", gamma=2).gamma == 2
+    assert variant(Variant("mine", alpha=1.0)).alpha == 1.0
+    with pytest.raises(UnknownVariant, match=r"variant must be one of cfr, cfr\+, .*; got 'cfr\+\+'"):
+        variant("cfr++")
+    with pytest.raises(UnknownVariant, match="gamma must be finite and at least 0; got -1"):
+        variant("cfr", gamma=-1)
+    with pytest.raises(UnknownVariant, match="alpha and beta must be numbers"):
+        variant("cfr", alpha=float("nan"))
+
+
+def test_more_than_two_deciding_seats_are_solved_on_the_tree() -> None:
+    tree = random_tree(1, teams=(0, 1, 1), levels=7)
+    solution = solve(tree, iterations=300)
+    straight = TreeSolver(tree)
+    straight.run(300)
+    np.testing.assert_array_equal(solution.policy, straight.average_policy())
+    assert len(solution.best_response) == 3
+    assert exploitability(tree, solution.policy) == pytest.approx(solution.exploitability, abs=1e-9)
+    assert solution.exploitability < solve(tree, iterations=0).exploitability / 10
+    resumed = TreeSolver(tree)
+    half = TreeSolver(tree)
+    half.run(100)
+    resumed.load_state_dict(half.state_dict())
+    resumed.run(200)
+    np.testing.assert_array_equal(resumed.average_policy(), solution.policy)
+    with pytest.raises(ValueError, match="the state must be of variant cfr"):
+        TreeSolver(tree, "cfr").load_state_dict(half.state_dict())
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_tree_cfr_and_the_sequence_form_agree_on_two_players(name: str) -> None:
+    tree = tree_of("goofspiel")
+    one, other = TreeSolver(tree, name), Solver(tree, name)
+    one.run(25)
+    other.run(25)
+    np.testing.assert_allclose(one.average_policy(), other.average_policy(), atol=1e-9)
+    assert one.evaluate()[0] == pytest.approx(other.evaluate()[0], abs=1e-9)
+    assert one.exploitability() == pytest.approx(other.exploitability(), abs=1e-9)
