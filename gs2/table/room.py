@@ -223,7 +223,6 @@ class Room:
         if seat.due is None:
             raise self.not_now(seat)
         self._check_index(seat, index)
-        seat.missed = 0
         self._choose(seat, index)
 
     def not_now(self, seat: Seat) -> AgentError:
@@ -327,7 +326,8 @@ class Room:
             self._decide_for(seat, "the connection is lost")
         else:
             seat.missed += 1
-            self.tell(seat, f"no answer within {limit:g} s: it is decided for you")
+            if seat.missed <= self.config.missed:
+                self.tell(seat, f"no answer within {limit:g} s: it is decided for you")
             self._decide_for(seat, "no answer in time")
 
     def tell(self, seat: Seat, message: str) -> None:
@@ -447,13 +447,20 @@ class Room:
             seat.asked = text_frame(self._request(seat))
             if seat.connection is not None:
                 seat.connection.send(seat.asked)
+            if seat.deadline <= now:
+                # nobody to wait for; not within this call, for a table of such seats would recurse
+                asyncio.get_running_loop().call_soon(self._nobody, seat, seat.due)
+
+    def _nobody(self, seat: Seat, due: Pending) -> None:
+        if seat.due is due and self.state == "playing":
+            self._overdue(seat)
 
     def _patience(self, seat: Seat, now: float) -> float:
         """Return the seconds for which a seat's answer is awaited."""
         if seat.lost is not None:
             return max(seat.lost + self.config.reconnect - now, 0.0)
         if seat.missed >= self.config.missed:
-            return 0.1
+            return 0.0
         return self.config.decision or math.inf
 
     def _clear_trick(self, due: Pending) -> None:

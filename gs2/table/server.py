@@ -286,6 +286,8 @@ class TableServer:
     def received(self, connection: Connection, text: bytes) -> None:
         """Handle a client's message."""
         began = time.perf_counter()
+        if connection.seat is not None:
+            connection.seat[1].missed = 0
         if self.config.dialect == "njupt":
             self._received_njupt(connection, text)
         else:
