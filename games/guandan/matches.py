@@ -159,7 +159,7 @@ class Matches:
         nobodys = (owners == NOBODY) & (team_levels[:, 0] == team_levels[:, 1])
         if not np.all((owners == 0) | (owners == 1) | nobodys):
             raise GameError(
-                f"guandan: levels {levels!r} need an owner, team 0 or 1, whose level is played; got {owner}"
+                f"guandan: levels {levels!r} need an owner, team 0 or 1, whose level is played; got {owner!r}"
             )
         if first is not None and first not in range(4):
             raise GameError(f"guandan: first is a seat 0..3; got {first!r}")
