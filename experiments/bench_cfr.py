@@ -1,0 +1,368 @@
+"""How fast full games are built, iterated and solved, beside OpenSpiel's C++ solvers where installed.
+
+    python -m experiments.bench_cfr --games leduc_poker liars_dice_6
+
+Times are processor seconds of one thread, compiled code warm. Both programs run in one process, turn by
+turn; quote the ratio, not the seconds, across machines.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cfr.sequence_form import SequenceForm, sequence_form
+from cfr.solver import Solver
+from cfr.tree import grow
+from cfr.variants import VARIANTS
+from games.registry import RESEARCH_GAMES, load_game
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["BenchResult", "Construction", "Convergence", "Speed", "bench_tables", "run_bench"]
+
+_GOOFSPIEL = (
+    "turn_based_simultaneous_game(game=goofspiel(imp_info=True,num_cards={},num_turns=3,points_order={},"
+    "returns_type=point_difference))"
+)
+OPENSPIEL = {
+    "leduc_poker": "leduc_poker",
+    "liars_dice_6": "liars_dice(dice_sides=6)",
+    "liars_dice_7": "liars_dice(dice_sides=7)",
+    "goofspiel_5_random_3": _GOOFSPIEL.format(5, "random"),
+    "goofspiel_10_ascending_3": _GOOFSPIEL.format(10, "ascending"),
+    "goofspiel_12_ascending_3": _GOOFSPIEL.format(12, "ascending"),
+}
+"""The same games in OpenSpiel's terms."""
+
+
+@dataclass(frozen=True)
+class Construction:
+    """From a game string to a solver, in a process of its own.
+
+    seconds: to the sequence form, growing the tree included. layout_seconds: the solver's memory layout, on
+    top. peak_mb: largest resident memory of the process, Python and compiler included.
+    histories, entries, boxes, distinct: of the tree, the payoff matrix and its boxes.
+    """
+
+    game: str
+    seconds: float
+    layout_seconds: float
+    peak_mb: float
+    histories: int
+    entries: int
+    boxes: int
+    distinct: int
+
+
+@dataclass(frozen=True)
+class Speed:
+    """CFR+ and one exploitability evaluation, in milliseconds.
+
+    iteration_ms: per iteration, averaged over a run of `iterations`; median of the repeats.
+    exploitability_ms: one evaluation of that run's average policy; smallest of the repeats.
+    openspiel_iteration_ms: of OpenSpiel's C++ solver, over its first `openspiel_iterations`, as many as fit
+        the time limit; first_iteration_ms: ours over as many. None where OpenSpiel is missing.
+    openspiel_exploitability_ms: of OpenSpiel's C++ NashConv.
+    """
+
+    game: str
+    iterations: int
+    iteration_ms: float
+    exploitability_ms: float
+    openspiel_iterations: int | None = None
+    openspiel_iteration_ms: float | None = None
+    first_iteration_ms: float | None = None
+    openspiel_exploitability_ms: float | None = None
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """Seconds and iterations of one variant to one exploitability, the checks on the way included.
+
+    Both are None if `limit` iterations did not get there.
+    """
+
+    game: str
+    variant: str
+    target: float
+    iterations: int | None
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class BenchResult:
+    """All that `run_bench` measures."""
+
+    construction: tuple[Construction, ...]
+    speed: tuple[Speed, ...]
+    convergence: tuple[Convergence, ...]
+
+
+def run_bench(
+    games: Sequence[str] = RESEARCH_GAMES,
+    *,
+    variants: Sequence[str] = tuple(VARIANTS),
+    targets: Sequence[float] = (1e-2, 1e-3, 1e-4),
+    iterations: int = 1000,
+    limit: int = 10_000,
+    repeats: int = 3,
+    openspiel: bool = True,
+    openspiel_seconds: float = 5.0,
+    progress: Callable[[str], None] | None = None,
+) -> BenchResult:
+    """Return construction, speed and convergence of CFR on each game.
+
+    variants, targets: what to measure convergence of and to, in exploitability. iterations: of the CFR+
+    run. limit: iterations after which a target counts as missed. repeats: of every timing.
+    openspiel: measure it too, where it is installed; openspiel_seconds: for its iterations, per game.
+    progress: called with a few words before each step.
+    """
+    tell = progress or (lambda _: None)
+    construction, speed, convergence = [], [], []
+    for name in games:
+        tell(f"{name}: construction")
+        construction.append(_construct(name))
+        form = sequence_form(grow(load_game(name), keep_states=False))
+        tell(f"{name}: CFR+")
+        speed.append(_speed(name, form, iterations, repeats, openspiel_seconds if openspiel else 0.0))
+        for row in variants:
+            tell(f"{name}: {row}")
+            convergence += _converge(name, form, row, targets, limit, repeats)
+    return BenchResult(tuple(construction), tuple(speed), tuple(convergence))
+
+
+def _construct(name: str) -> Construction:
+    """Build the game in a fresh process, which has built a small one before."""
+    out = subprocess.run(
+        [sys.executable, "-m", "experiments.bench_cfr", "--construct", name],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return Construction(**json.loads(out.stdout))
+
+
+def _construct_here(name: str) -> Construction:
+    assert sequence_form(grow(load_game("kuhn_poker"), keep_states=False)).layout
+    began = time.process_time()
+    tree = grow(load_game(name), keep_states=False)
+    form = sequence_form(tree)
+    middle = time.process_time()
+    layout = form.layout
+    ended = time.process_time()
+    # Linux counts kilobytes, macOS bytes.
+    unit = 1e6 if sys.platform == "darwin" else 1e3
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+    boxes = len(layout.boxes[0].box)
+    return Construction(
+        name,
+        middle - began,
+        ended - middle,
+        peak,
+        tree.n_nodes,
+        form.n_entries,
+        boxes,
+        layout.n_distinct,
+    )
+
+
+def _run_ms(form: SequenceForm, iterations: int) -> tuple[float, Solver]:
+    """Return processor milliseconds per iteration of CFR+ from the start, and the solver."""
+    solver = Solver(form, "cfr+")
+    began = time.process_time()
+    solver.run(iterations)
+    return (time.process_time() - began) / iterations * 1e3, solver
+
+
+def _speed(name: str, form: SequenceForm, iterations: int, repeats: int, peer_seconds: float) -> Speed:
+    _run_ms(form, 2)
+    ours, evaluations, theirs, first = [], [], [], []
+    peer = _Peer(OPENSPIEL[name]) if peer_seconds > 0 and name in OPENSPIEL and _has_openspiel() else None
+    peer_iterations = peer.fitting(peer_seconds / repeats) if peer else 0
+    for _ in range(repeats):
+        ms, solver = _run_ms(form, iterations)
+        ours.append(ms)
+        for _ in range(5):
+            began = time.process_time()
+            solver.exploitability()
+            evaluations.append((time.process_time() - began) * 1e3)
+        if peer:
+            theirs.append(peer.run_ms(peer_iterations))
+            first.append(_run_ms(form, peer_iterations)[0])
+    return Speed(
+        name,
+        iterations,
+        float(np.median(ours)),
+        min(evaluations),
+        peer_iterations if peer else None,
+        float(np.median(theirs)) if peer else None,
+        float(np.median(first)) if peer else None,
+        peer.exploitability_ms() if peer else None,
+    )
+
+
+def _has_openspiel() -> bool:
+    try:
+        import pyspiel  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+class _Peer:
+    """OpenSpiel's C++ CFR+ on one game."""
+
+    def __init__(self, name: str) -> None:
+        import pyspiel
+
+        self._pyspiel: Any = pyspiel
+        self._game = pyspiel.load_game(name)
+        self._solver: Any = None
+
+    def fitting(self, seconds: float) -> int:
+        """Return how many iterations fit, at least 1, judged by the first."""
+        return max(1, min(1000, int(seconds * 1e3 / self.run_ms(1))))
+
+    def run_ms(self, iterations: int) -> float:
+        """Return processor milliseconds per iteration, from the start."""
+        self._solver = self._pyspiel.CFRPlusSolver(self._game)
+        began = time.process_time()
+        for _ in range(iterations):
+            self._solver.evaluate_and_update_policy()
+        return (time.process_time() - began) / iterations * 1e3
+
+    def exploitability_ms(self) -> float:
+        """Return processor milliseconds of one NashConv of the last run's average policy."""
+        policy = self._solver.average_policy()
+        began = time.process_time()
+        self._pyspiel.nash_conv(self._game, policy, True)
+        return (time.process_time() - began) * 1e3
+
+
+def _converge(
+    name: str, form: SequenceForm, row: str, targets: Sequence[float], limit: int, repeats: int
+) -> list[Convergence]:
+    """Return how long the variant takes to each target; the fastest of the repeats."""
+    best: dict[float, tuple[int, float]] = {}
+    for _ in range(repeats):
+        solver = Solver(form, row)
+        open_targets = sorted(targets, reverse=True)
+        began = time.process_time()
+        while open_targets and solver.iteration < limit:
+            solver.run(max(10, solver.iteration // 20))
+            exploitability = solver.exploitability()
+            seconds = time.process_time() - began
+            while open_targets and exploitability <= open_targets[0]:
+                target = open_targets.pop(0)
+                best[target] = min(
+                    best.get(target, (0, np.inf)), (solver.iteration, seconds), key=lambda b: b[1]
+                )
+    out = []
+    for target in targets:
+        reached = best.get(target)
+        out.append(Convergence(name, row, target, *(reached or (None, None))))
+    return out
+
+
+def bench_tables(result: BenchResult) -> list[Table]:
+    """Return the result as tables for a terminal."""
+    from rich.table import Table
+
+    build = Table(title="From game string to solver", caption="a process of its own, compiled code warm")
+    for column in ("game", "histories", "payoffs", "boxes", "distinct", "sequence form", "layout", "peak"):
+        build.add_column(column, justify="left" if column == "game" else "right")
+    for c in result.construction:
+        build.add_row(
+            c.game,
+            f"{c.histories:,}",
+            f"{c.entries:,}",
+            f"{c.boxes:,}",
+            f"{c.distinct:,}",
+            f"{c.seconds:.2f} s",
+            f"{c.layout_seconds:.3f} s",
+            f"{c.peak_mb:,.0f} MB",
+        )
+
+    speed = Table(title="CFR+ per iteration, and one exploitability evaluation, in ms")
+    for column in ("game", "run", "ms", "first", "ms", "OpenSpiel", "ratio", "exploitability", "OpenSpiel"):
+        speed.add_column(column, justify="left" if column == "game" else "right")
+    for s in result.speed:
+        ratio = (
+            f"{s.openspiel_iteration_ms / s.first_iteration_ms:,.0f} ×"
+            if s.openspiel_iteration_ms and s.first_iteration_ms
+            else ""
+        )
+        speed.add_row(
+            s.game,
+            f"{s.iterations:,}",
+            f"{s.iteration_ms:.4f}",
+            _or_blank(s.openspiel_iterations, ",d"),
+            _or_blank(s.first_iteration_ms, ".4f"),
+            _or_blank(s.openspiel_iteration_ms, ",.2f"),
+            ratio,
+            f"{s.exploitability_ms:.3f}",
+            _or_blank(s.openspiel_exploitability_ms, ",.0f"),
+        )
+
+    targets = sorted({c.target for c in result.convergence}, reverse=True)
+    reach = Table(title="Seconds (iterations) to an exploitability, checks included")
+    for column in ("game", "variant", *(f"{target:g}" for target in targets)):
+        reach.add_column(column, justify="left" if column in ("game", "variant") else "right")
+    rows: dict[tuple[str, str], dict[float, Convergence]] = {}
+    for found in result.convergence:
+        rows.setdefault((found.game, found.variant), {})[found.target] = found
+    for (game, row), cells in rows.items():
+        words = [
+            f"{cell.seconds:.4f} ({cell.iterations:,})" if (cell := cells[t]).seconds is not None else "–"
+            for t in targets
+        ]
+        reach.add_row(game, row, *words)
+    return [build, speed, reach]
+
+
+def _or_blank(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)
+
+
+def _main() -> None:
+    import argparse
+
+    from rich.console import Console
+
+    parser = argparse.ArgumentParser(description="Measure CFR on full games.")
+    parser.add_argument("--games", nargs="+", default=list(RESEARCH_GAMES), metavar="GAME")
+    parser.add_argument("--variants", nargs="+", default=list(VARIANTS), metavar="VARIANT")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--no-openspiel", action="store_true")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    parser.add_argument("--construct", metavar="GAME", help="build one game here and print how it went")
+    chosen = parser.parse_args()
+    if chosen.construct:
+        print(json.dumps(asdict(_construct_here(chosen.construct))))
+        return
+    result = run_bench(
+        chosen.games,
+        variants=chosen.variants,
+        repeats=chosen.repeats,
+        openspiel=not chosen.no_openspiel,
+        progress=lambda what: print(what, file=sys.stderr),
+    )
+    if chosen.json:
+        print(json.dumps(asdict(result)))
+        return
+    for table in bench_tables(result):
+        Console(width=130).print(table)
+
+
+if __name__ == "__main__":
+    _main()
