@@ -14,18 +14,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from cfr.layout import (
-    ACTIONS,
-    BASE,
-    BOX_FIELDS,
-    DOOR0,
-    FIELDS,
-    LANE0,
-    MEMBERS,
-    ROWS,
-    UNIT0,
-    WIDE,
-)
+from cfr.boxes import BOX_FIELDS
+from cfr.bundles import ACTIONS, BASE, DOOR0, FIELDS, LANE0, MEMBERS, ROWS, UNIT0, WIDE
 from cfr.simd import (
     WIDTH,
     above,

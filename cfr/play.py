@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr import kernels
+from cfr.bundles import ACTIONS, BASE, WIDE
 from cfr.sequence_form import SequenceForm
 
 __all__ = ["Play"]
@@ -34,12 +35,12 @@ class Play:
         a, b = (
             (
                 np.zeros(side.n_positions),
-                np.empty(int(side.bundle[:, kernels.WIDE].max())),
+                np.empty(int(side.bundle[:, WIDE].max())),
                 np.zeros(side.n_positions),
                 np.zeros((len(side.bundle) + 7) // 8 * 8, np.uint8),
                 np.empty(len(side.bundle) + 1, np.int32),
                 np.empty(len(side.unit_bundle) + 1, np.int32),
-                np.empty(int(side.bundle[:, kernels.ACTIONS].max()) + 1, np.int32),
+                np.empty(int(side.bundle[:, ACTIONS].max()) + 1, np.int32),
             )
             for side in self.form.layout.sides
         )
@@ -62,7 +63,7 @@ class Play:
 
     def _bundles(self) -> Pair:
         a, b = (
-            np.searchsorted(side.bundle[:, kernels.BASE], side.position[plex.start[:-1]], "right") - 1
+            np.searchsorted(side.bundle[:, BASE], side.position[plex.start[:-1]], "right") - 1
             for side, plex in zip(self.form.layout.sides, self.form.sides, strict=True)
         )
         return a, b
@@ -70,14 +71,14 @@ class Play:
     def to_infosets(self, arrays: Pair) -> NDArray:
         """Return numbers by bundle as numbers by infoset of the tree, [I]."""
         out = np.zeros(self.form.n_infosets, arrays[0].dtype)
-        for plex, bundles, array in zip(self.form.sides, self._bundles(), arrays, strict=True):
-            out[plex.infoset] = array[bundles]
+        for plex, at, array in zip(self.form.sides, self._bundles(), arrays, strict=True):
+            out[plex.infoset] = array[at]
         return out
 
     def from_infosets(self, values: NDArray, arrays: Pair) -> None:
         """Fill arrays by bundle from numbers by infoset of the tree."""
-        for plex, bundles, array in zip(self.form.sides, self._bundles(), arrays, strict=True):
-            array[bundles] = np.asarray(values)[plex.infoset]
+        for plex, at, array in zip(self.form.sides, self._bundles(), arrays, strict=True):
+            array[at] = np.asarray(values)[plex.infoset]
 
     def evaluate(self, policy_0: NDArray, policy_1: NDArray) -> tuple[float, float, float]:
         """Return (value to side 0, best-response value of side 0, of side 1) of policies by position."""

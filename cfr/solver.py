@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr import kernels
+from cfr.bundles import ROWS, WIDE
 from cfr.play import Play
 from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form
+from cfr.simd import WIDTH
 from cfr.tree import FlatTree
 from cfr.tree_cfr import TreeSolver
 from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, Variant, variant
@@ -138,9 +140,9 @@ class Solver:
             since = np.maximum(stamp, 1)
             now = max(self.iteration, 1)
             factors = np.exp(table[now - 1, 2:] - table[np.minimum(since - 1, now - 1), 2:])
-            rows = side.bundle[:, kernels.ROWS] * side.bundle[:, kernels.WIDE]
+            rows = side.bundle[:, ROWS] * side.bundle[:, WIDE]
             factor = np.ones((side.n_positions, 2))
-            factor[kernels.WIDTH : kernels.WIDTH + rows.sum()] = np.repeat(factors, rows, axis=0)
+            factor[WIDTH : WIDTH + rows.sum()] = np.repeat(factors, rows, axis=0)
             out.append(regret * np.where(regret > 0, factor[:, 0], factor[:, 1]))
         return self._play.to_slots(tuple(out))
 

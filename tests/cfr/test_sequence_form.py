@@ -9,6 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from cfr import layout as layouts
+from cfr.bundles import MEMBERS
 from cfr.layout import Layout, make_layout
 from cfr.sequence_form import ImperfectRecall, SequenceForm, sequence_form, transpose
 from cfr.solver import Solver
@@ -119,7 +120,7 @@ def test_boxes_hold_exactly_the_payoff_matrix(
 def test_private_cards_under_one_public_history_form_one_bundle() -> None:
     layout = sequence_form(tree_of("liars_dice(sides=4)")).layout
     for side in layout.sides:
-        assert set(side.bundle[1:, layouts.MEMBERS].tolist()) == {4}
+        assert set(side.bundle[1:, MEMBERS].tolist()) == {4}
     assert layout.n_distinct < 20
     assert layout.n_cells == 4080
 
