@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cfr.tree import FlatTree
 from cfr.values import check_policy
 
-__all__ = ["ALTERNATIVES", "best_response_node_values", "group_values"]
+__all__ = ["ALTERNATIVES", "best_response_node_values", "best_response_policy", "group_values"]
 
 ALTERNATIVES = ("best-response", "profile", "value")
 """Where alternative values come from: an exact counterfactual best response to the current strategy; the
@@ -46,10 +46,27 @@ def best_response_node_values(
     the node. Where that is zero in the whole infoset the first action stands in for the best.
     Raises ValueError for a policy of another size.
     """
+    return _best_response(tree, policy, seat)[:2]
+
+
+def best_response_policy(
+    tree: FlatTree, policy: NDArray[np.float64], seat: int
+) -> NDArray[np.float64]:
+    """Return `policy` with the part of `seat` replaced by its pure counterfactual best response, [slots]."""
+    answer = policy.copy()
+    mine = np.repeat(tree.infoset_player == seat, np.diff(tree.infoset_offset))
+    answer[mine] = _best_response(tree, policy, seat)[2][mine]
+    return answer
+
+
+def _best_response(
+    tree: FlatTree, policy: NDArray[np.float64], seat: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     policy = check_policy(tree, policy)
     values = np.zeros(tree.n_nodes)
     values[tree.terminal] = tree.returns[:, seat]
     others = np.empty(tree.n_nodes)
+    pure = np.zeros(tree.n_slots)
     _respond(
         tree.parent,
         tree.first_child,
@@ -63,8 +80,9 @@ def best_response_node_values(
         np.zeros(tree.n_slots),
         others,
         values,
+        pure,
     )
-    return values, others
+    return values, others, pure
 
 
 @njit(cache=True)
@@ -81,8 +99,9 @@ def _respond(
     q,
     others,
     values,
+    pure,
 ):
-    """Fill `others` and `values`; `q` comes as zeros.
+    """Fill `others`, `values` and `pure`; `q` and `pure` come as zeros.
 
     Nodes are taken by how many own decisions lie above them, deepest first: by perfect recall all histories
     of an infoset share that number, so the infoset's choice is ready before anything above it needs it, even
@@ -132,6 +151,7 @@ def _respond(
                     if q[slot + k] > q[slot + best]:
                         best = k
                 values[node] = values[first_child[node] + best]
+                pure[slot + best] = 1.0
         for at in range(bucket[d + 1] - 1, bucket[d] - 1, -1):
             node = order[at]
             if player[node] == seat or n_children[node] == 0:

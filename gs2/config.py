@@ -14,10 +14,11 @@ GADGET_NAMES = ("unsafe", "resolve", "maxmargin", "reach-maxmargin", "path")
 GENERATOR_NAMES = ("all", "random", "diverse", "clusters")
 ALTERNATIVE_NAMES = ("best-response", "profile", "value")
 LEAF_NAMES = ("exact", "value", "rollout", "continuations")
+REST = ("drop", "summary")
 ENTRY_PRIORS = ("uniform", "reach", "mixed")
 SOLVERS = ("cfr", "lp", "mirror-descent")
 FREEZE = ("outside", "none")
-SCOPES = ("infoset", "subtree", "block")
+SCOPES = ("infoset", "subtree", "block", "both")
 CERTIFICATES = ("none", "margin", "anchored", "path")
 
 
@@ -37,6 +38,8 @@ class SearchConfig:
     close: complete every opponent infoset that a chosen history belongs to (GS2, algorithm 1).
     freeze: "outside": the searching player's decisions below histories outside the knowledge set considered
         follow the current strategy (1-KLSS; GS2); "none": they are solved too (KLUSS).
+    rest: histories considered but not generated are left out ("drop"), or stay as a summary: the opponent
+        goes on there by its best response to the current strategy, as chance ("summary").
     gadget: unsafe, resolve, maxmargin, reach-maxmargin.
     entry_floor: probability in [0, 1) with which the opponent is forced to enter the gadget.
     entry_prior: how forced entries are dealt: "uniform" over opponent infosets; "reach": as chance and the
@@ -58,6 +61,7 @@ class SearchConfig:
         infoset gains by it, else the old one; "anchored": the largest useful λ for which none gains.
     scope: what a search replaces: "infoset": the strategy there; "subtree": and at the player's infosets
         below; "block": at every infoset solved, which is sound on common-knowledge closures.
+    rounds: searches made at one infoset, each from the strategy that the one before left.
     step: step size of mirror-descent, in inverse payoffs times the game's payoff range.
     magnet: pull of mirror-descent towards uniform play, in payoffs over the payoff range.
     sample: histories drawn in games too large to enumerate (GuanDan: 1,000, GS2 supplement C.2).
@@ -69,6 +73,7 @@ class SearchConfig:
     k: int | None = None
     close: bool = True
     freeze: str = "outside"
+    rest: str = "drop"
     gadget: str = "maxmargin"
     entry_floor: float = 0.0
     entry_prior: str = "uniform"
@@ -87,6 +92,7 @@ class SearchConfig:
     anchor: float = 1.0
     certificate: str = "none"
     scope: str = "infoset"
+    rounds: int = 1
     step: float = 10.0
     magnet: float = 0.0
     sample: int = 1000
@@ -94,6 +100,7 @@ class SearchConfig:
     def __post_init__(self) -> None:
         self._one_of("generator", GENERATOR_NAMES)
         self._one_of("freeze", FREEZE)
+        self._one_of("rest", REST)
         self._one_of("gadget", GADGET_NAMES)
         self._one_of("alternative", ALTERNATIVE_NAMES)
         self._one_of("solver", SOLVERS)
@@ -105,7 +112,7 @@ class SearchConfig:
             raise UnknownVariant(f"variant must be one of {', '.join(VARIANTS)}; got {self.variant!r}")
         for name in ("order", "k", "depth", "branch"):
             self._at_least(name, 1, optional=True)
-        for name in ("iterations", "continuations", "rollouts", "sample"):
+        for name in ("iterations", "rounds", "continuations", "rollouts", "sample"):
             self._at_least(name, 1)
         if self.k is None and self.generator != "all":
             raise ConfigError(f"k must be given with the generator {self.generator}; got none; pass -k")
@@ -147,6 +154,17 @@ class SearchConfig:
             known = ", ".join(self.__dataclass_fields__)
             raise ConfigError(f"configuration has no field {', '.join(sorted(unknown))}; fields: {known}")
         return replace(self, **changes)
+
+    def steps(self) -> tuple[SearchConfig, ...]:
+        """Return the searches that one call makes at an infoset, each from what the one before left."""
+        if self.scope == "both":
+            once = (
+                replace(self, scope="block", freeze="none", rounds=1),
+                replace(self, scope="subtree", freeze="outside", rounds=1),
+            )
+        else:
+            once = (self if self.rounds == 1 else replace(self, rounds=1),)
+        return once * self.rounds
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as a plain dictionary."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,9 @@ from games.ragged import Ragged
 from gs2.alternative import best_response_node_values
 from gs2.knowledge import KnowledgeGraph, KnowledgeReport, knowledge_graph, knowledge_report
 from gs2.subgame import TreeCutter
+
+if TYPE_CHECKING:
+    from gs2.safety import Certified
 
 __all__ = ["MAX_ENUMERATED", "Profile", "SearchContext", "policy_of"]
 
@@ -262,6 +266,18 @@ class Profile:
             above = int(parents[infoset])
             waiting[above] = waiting.get(above, 0.0) + now - best.infoset[infoset]
             best.infoset[infoset] = now
+
+    def take_note(self, context: SearchContext, certified: Certified | None, sign: float) -> None:
+        """Bring `opponent_values` up to date after a change whose effect a certificate found."""
+        if certified is None:
+            return
+        considered = certified.considered
+        known = np.isfinite(certified.after)
+        mass = np.bincount(considered.group, considered.reach)
+        first = np.searchsorted(considered.group, np.arange(len(mass)))
+        slot = context.own_slot(considered.opponent)[considered.nodes[first]]
+        gain = sign * mass * (certified.after - certified.before)
+        self.adjust(context, considered.opponent, slot[known], gain[known])
 
     def gifts(self, seat: int) -> NDArray[np.float64]:
         """Return what `seat` has given away on the way to each node by not best-responding, [N] float64.

@@ -182,26 +182,11 @@ def _search_all(
         stats.append(_stats(found))
         if job.mode == "sequential":
             profile.update(found.slots, found.probs, reach_kept=True)
-            _take_note(context, profile, found)
+            for done in found.steps or (found,):
+                profile.take_note(context, done.certified, 1.0)
     if not slots:
         return np.zeros(0, np.int64), np.zeros(0), stats
     return np.concatenate(slots), np.concatenate(probs), stats
-
-
-def _take_note(context: SearchContext, profile: Profile, found: Refinement) -> None:
-    """Tell the profile what a search changed for the opponent, where that is known."""
-    if found.certified is None:
-        return
-    considered = found.certified.considered
-    before, after = found.certified.before, found.certified.after
-    if np.isnan(after).all():
-        before, after = considered.alternative, found.solved
-    known = np.isfinite(after)
-    mass = np.bincount(considered.group, considered.reach)
-    first = np.searchsorted(considered.group, np.arange(len(mass)))
-    slot = context.own_slot(considered.opponent)[considered.nodes[first]]
-    gain = mass * (after - before)
-    profile.adjust(context, considered.opponent, slot[known], gain[known])
 
 
 def _stats(found: Refinement) -> RefineStats:

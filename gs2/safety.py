@@ -142,6 +142,7 @@ def certify(
     slots: NDArray[np.int64],
     probs: NDArray[np.float64],
     config: SearchConfig,
+    solved: NDArray[np.float64],
 ) -> Certified:
     """Return the refined strategy after anchoring and certification.
 
@@ -154,7 +155,7 @@ def certify(
     unknown = np.full(len(considered.alternative), np.nan)
     if config.certificate == "none":
         if config.anchor == 1:
-            return Certified(1.0, slots, new, considered, unknown, unknown)
+            return Certified(1.0, slots, new, considered, considered.alternative, solved)
         mixed = mix_plans(context, considered.player, slots, old, new, config.anchor)
         return Certified(config.anchor, slots, mixed, considered, unknown, unknown)
 

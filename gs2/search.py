@@ -8,7 +8,7 @@ consider, generate, subgame, gadget, solve, safety.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from cfr.solver import solve
 from cfr.tree import FlatTree
 from cfr.variants import variant
 from games.game import Game, Infoset
-from gs2.alternative import best_response_node_values, group_values
+from gs2.alternative import best_response_node_values, best_response_policy, group_values
 from gs2.config import SearchConfig
 from gs2.context import Profile, SearchContext, policy_of
 from gs2.gadget import LIVE, Entry, build_gadget
@@ -64,6 +64,7 @@ class Refinement:
     cut_off: tuple[str, ...]
     anchor: float
     seconds: dict[str, float]
+    steps: tuple[Refinement, ...] = ()
 
     def at(self, tree: FlatTree, infoset: int) -> NDArray[np.float64]:
         """Return the refined probabilities of one infoset's actions, [a] float64.
@@ -89,10 +90,41 @@ def refine_infoset(
 
     deadline: an instant of `time.perf_counter()`; what cannot be done by then is left undone.
     """
-    clock = _Clock()
     if config.time_limit is not None:
-        limit = clock.began + config.time_limit
+        limit = time.perf_counter() + config.time_limit
         deadline = limit if deadline is None else min(deadline, limit)
+    steps = config.steps()
+    if len(steps) == 1:
+        return _one_step(context, profile, infoset, config, rng, deadline)
+    # Each step starts from what the one before left; the profile is put back as it was at the end.
+    before: dict[int, float] = {}
+    done: list[Refinement] = []
+    for step in steps:
+        if done and deadline is not None and time.perf_counter() >= deadline:
+            break
+        found = _one_step(context, profile, infoset, step, rng, deadline)
+        for slot, prob in zip(found.slots.tolist(), profile.policy[found.slots].tolist(), strict=True):
+            before.setdefault(slot, prob)
+        profile.update(found.slots, found.probs, reach_kept=True)
+        profile.take_note(context, found.certified, 1.0)
+        done.append(found)
+    slots = np.array(sorted(before), np.int64)
+    probs = profile.policy[slots]
+    profile.update(slots, np.array([before[slot] for slot in slots.tolist()]), reach_kept=True)
+    for found in reversed(done):
+        profile.take_note(context, found.certified, -1.0)
+    return replace(done[-1], slots=slots, probs=probs, steps=tuple(done))
+
+
+def _one_step(
+    context: SearchContext,
+    profile: Profile,
+    infoset: int,
+    config: SearchConfig,
+    rng: np.random.Generator,
+    deadline: float | None = None,
+) -> Refinement:
+    clock = _Clock()
     notes: list[str] = []
     considered = consider_histories(context, profile, infoset, config)
     _note_considered(considered, context, infoset, notes)
@@ -100,6 +132,11 @@ def refine_infoset(
     if config.solver == "mirror-descent":
         return _mirror_descent(context, profile, infoset, config, considered, notes, clock)
     generated, kept = choose_histories(considered, config, rng)
+    summary = np.zeros(len(considered.nodes), bool)
+    if config.rest == "summary":
+        summary[:] = True
+        summary[kept] = False
+        kept = np.arange(len(considered.nodes))
     outside = ~considered.in_set[kept]
     frozen = outside if config.freeze == "outside" else np.zeros(len(kept), bool)
     if len(generated) < np.count_nonzero(considered.in_set):
@@ -116,7 +153,7 @@ def refine_infoset(
         return _unchanged(context, profile, infoset, considered, generated, kept, frozen, notes, clock)
 
     kept, frozen, entry = _entry(context, profile, considered, kept, frozen, config, notes)
-    subgame = _subgame(context, profile, considered, kept, frozen, config)
+    subgame = _subgame(context, profile, considered, kept, frozen, summary[kept], config)
     if len(subgame.truncated):
         notes.append(
             f"{len(subgame.truncated)} histories at depth {config.depth} were valued, not played out"
@@ -142,7 +179,7 @@ def refine_infoset(
     mine = np.repeat(subgame.tree.infoset_player == considered.player, np.diff(subgame.tree.infoset_offset))
     solved = _solved_values(subgame, considered, kept, policy)
     slots, probs = subgame.slot_origin[mine], policy[mine]
-    certified = certify(context, profile, infoset, considered, slots, probs, config)
+    certified = certify(context, profile, infoset, considered, slots, probs, config, solved)
     if certified.weight == 0:
         notes.append("no mixture with the old strategy could be certified: the strategy is left as it was")
     clock.lap("safety")
@@ -198,17 +235,26 @@ def _subgame(
     considered: Considered,
     kept: NDArray[np.int64],
     frozen: NDArray[np.bool_],
+    summary: NDArray[np.bool_],
     config: SearchConfig,
 ) -> Subgame:
     """Return the forest below the histories kept, one root each."""
     seats = None
-    if frozen.any():
+    policy = profile.policy
+    if frozen.any() or summary.any():
         seats = np.zeros((len(kept), context.tree.n_players), bool)
         seats[:, considered.player] = frozen
+        seats[:, considered.opponent] = summary
+    if summary.any():
+        rows = kept[summary]
+        cut = context.cutter.cut(considered.nodes[rows], considered.reach[rows])
+        policy = policy.copy()
+        answer = best_response_policy(cut.tree, policy[cut.slot_origin], considered.opponent)
+        policy[cut.slot_origin] = answer
     return context.cutter.cut(
         considered.nodes[kept],
         considered.reach[kept],
-        policy=profile.policy,
+        policy=policy,
         frozen=seats,
         depth_limit=config.depth,
         leaf=profile.exact_leaf if config.depth is not None else None,
