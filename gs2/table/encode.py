@@ -101,12 +101,12 @@ def _put_moves(words, level, heads, head_sizes, cards, slots, suits, out, offset
         offsets[j] = at
         head, lo, hi = words[3 * j], words[3 * j + 1], words[3 * j + 2]
         kind, rank, size = head & 255, head >> 8 & 255, head >> 16 & 255
+        if kind > FOUR_KINGS or rank > 14 or size > 10:
+            return False
         row = 16 * kind + rank
         for k in range(head_sizes[row]):
             out[at + k] = heads[row, k]
         at += head_sizes[row]
-        if kind > FOUR_KINGS:
-            return False
         if kind != PASS:
             wilds = _held(lo, hi, wild)
             groups, each = slots[kind, 0], slots[kind, 1]

@@ -7,92 +7,29 @@ import logging
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from games.guandan.cards import CARD_NAMES, PASS
-from games.guandan.events import Event
-from games.guandan.match import Match, Pending
-from games.guandan.rules import RULING, Rules
-from games.guandan.state import NOBODY
-from gs2.table.dialect import Dialect, GameCount, Trick
-from gs2.table.encode import MoveList, encode_hand, encode_moves
+from games.guandan.match import Pending
+from gs2.table.announcer import Announcer
+from gs2.table.dialect import Dialect
 from gs2.table.hosts import Host, InstantHost
-from gs2.table.recording import GameRecorder, SessionResult
-from gs2.table.seat import AgentError, Transfer
-from gs2.table.session import RoundResult, Session
+from gs2.table.place import RoomConfig, Seat, TableError, default_choice
+from gs2.table.recording import SessionResult
+from gs2.table.seat import AgentError
+from gs2.table.session import Session
 from gs2.table.wire import Connection, text_frame
 
-__all__ = ["Room", "RoomConfig", "Seat", "TableError"]
+__all__ = ["Room"]
 
 logger = logging.getLogger("gs2.table")
-
-_CARD_OF = {(1 << 2 * c, 0) if c < 28 else (0, 1 << 2 * (c - 28)): name for c, name in enumerate(CARD_NAMES)}
-
-
-class TableError(ValueError):
-    """A client asked for what it cannot have; the message is for it to read."""
-
-
-@dataclass(frozen=True)
-class RoomConfig:
-    """How a table treats its players.
-
-    rules: of the games. decision: seconds a client may take for an answer; 0 for no limit (the competition
-    platform's rule). reconnect: seconds that the seat of a lost connection waits before others decide for it.
-    wrong: bad answers to one request until it is decided for the client. missed: requests in a row decided
-    for a silent client after which nobody waits for it, until it speaks again. delay: seconds from the fourth
-    player to the first deal (the official server: about 1).
-    """
-
-    rules: Rules = RULING
-    decision: float = 60.0
-    reconnect: float = 30.0
-    wrong: int = 20
-    missed: int = 3
-    delay: float = 0.0
-
-
-@dataclass
-class Seat:
-    """One seat: a client with its connection, or an agent with its host.
-
-    asked: the request it has not answered, as a frame; None when it has nothing to answer.
-    since: when it was asked; deadline: when it is decided for it; wrong: bad answers since.
-    missed: requests in a row that were decided for it.
-    lost: when its connection was lost, None while it is there.
-    """
-
-    index: int
-    name: str = ""
-    user: str | None = None
-    connection: Connection | None = None
-    host: Host | None = None
-    asked: bytes | None = None
-    due: Pending | None = None
-    since: float = 0.0
-    deadline: float = math.inf
-    wrong: int = 0
-    missed: int = 0
-    lost: float | None = None
-    thinking: bool = False
-    moves: MoveList | None = None
-    beginning: bytes = field(default=b"", repr=False)
-
-    @property
-    def taken(self) -> bool:
-        """Whether somebody sits here."""
-        return self.user is not None or self.host is not None
 
 
 class Room:
     """One table. Everything happens on the event loop, in the order in which it arrives.
 
-    fallback: host of the agent that decides for silent or lost clients; None plays the first move of the
-        list that is not a bomb: PASS where one may, else the weakest.
+    fallback: host of the agent that decides for silent or lost clients; None plays PASS where one may, else
+        the first move of the list, the weakest.
     """
 
     def __init__(
@@ -115,14 +52,14 @@ class Room:
         self.fallback = fallback
         self.directory = record
         self.seats = [Seat(index) for index in range(4)]
-        self.session = Session(self, games=games, rules=config.rules, seed=seed, **first_game)
+        self.announcer = Announcer(
+            number, dialect, self.seats, record, asked=self._asked, over=lambda: self._finish("played")
+        )
+        self.session = Session(self.announcer, games=games, rules=config.rules, seed=seed, **first_game)
+        self.announcer.session = self.session
         self.result: SessionResult | None = None
         self.state = "waiting"
         self._finished = finished
-        self._recorder: GameRecorder | None = None
-        self._trick = Trick()
-        self._log: list[bytes] = []
-        self._move: bytes | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     # --- seats ---
@@ -180,7 +117,7 @@ class Room:
         """Send a client that came back the round so far and what it is asked."""
         if seat.connection is None or self.state != "playing":
             return
-        for frame in (seat.beginning, *self._log):
+        for frame in (seat.beginning, *self.announcer.log):
             seat.connection.queue(frame)
         if seat.asked is not None:
             seat.connection.send(seat.asked)
@@ -198,7 +135,7 @@ class Room:
         if self.state != "starting":
             return
         self.state = "playing"
-        self.result = SessionResult([seat.name for seat in self.seats])
+        self.result = self.announcer.result = SessionResult([seat.name for seat in self.seats])
         self.session.begin()
 
     def lost(self, seat: Seat) -> None:
@@ -347,8 +284,7 @@ class Room:
         self.state = "over"
         for task in self._tasks:
             task.cancel()
-        if self._recorder is not None:
-            self._recorder.close()
+        self.announcer.close()
         if self.directory is not None and self.result is not None:
             self.result.append_to(self.directory / "results.jsonl", room=self.number, ended=reason)
         for seat in self.seats:
@@ -361,90 +297,19 @@ class Room:
                 seat.connection.seat = None
         self._finished(self)
 
-    # --- the session tells ---
+    # --- asking ---
 
-    def _broadcast(self, payload: bytes, *, log: bool = True) -> None:
-        frame = text_frame(payload)
-        if log:
-            self._log.append(frame)
-        for seat in self.seats:
-            if seat.connection is not None:
-                seat.connection.queue(frame)
-
-    def _hand(self, seat: int) -> bytes:
-        return encode_hand(*self.session.hand(seat), self.session.level, dialect=self.dialect.name)
-
-    def game_begun(self, number: int, match: Match) -> None:
-        """Open the game's record."""
-        if self._recorder is not None:
-            self._recorder.close()
-            self._recorder = None
-        if self.directory is not None:
-            path = self.directory / f"room{self.number:05d}-game{number:04d}.jsonl"
-            names = [seat.name for seat in self.seats]
-            self._recorder = GameRecorder(path, match, names, dialect=self.dialect.name)
-
-    def happened(self, events: list[Event]) -> None:
-        """Record."""
-        if self._recorder is not None:
-            self._recorder.write(events, self._move)
-        self._move = None
-
-    def round_begun(self) -> None:
-        """Deal to every seat."""
-        self._trick = Trick()
-        self._log.clear()
-        view = self.session.view()
-        for seat in self.seats:
-            if seat.user is None:
-                continue
-            seat.beginning = text_frame(self.dialect.beginning(seat.index, self._hand(seat.index), view))
-            if seat.connection is not None:
-                seat.connection.queue(seat.beginning)
-
-    def anti_tribute(self, seats: Sequence[int]) -> None:
-        """Tell everybody that no tribute is paid."""
-        self._broadcast(self.dialect.anti_tribute(seats))
-
-    def chosen(self, seat: int, due: Pending, index: int) -> None:
-        """Tell everybody of a move."""
-        place = self.seats[seat]
-        moves, place.moves = place.moves, None
-        place.due = place.asked = None
-        place.thinking = False
-        if due.stage != "play":
-            return
-        if moves is not None:
-            move = moves[index]
-        else:
-            move = encode_moves(
-                due.actions[index : index + 1], self.session.level, dialect=self.dialect.name
-            )[0]
-        self._move = move
-        self._broadcast(self.dialect.played(self._trick, seat, move))
-        self._trick.play(seat, move)
-
-    def exchanged(self, stage: str, transfers: Sequence[Transfer]) -> None:
-        """Tell everybody who paid or returned what."""
-        self._broadcast(self.dialect.exchanged(stage, transfers))
-
-    def asked(self, seats: Sequence[int]) -> None:
+    def _asked(self, seats: Sequence[int]) -> None:
         """Ask clients on the wire and agents in their hosts."""
-        session = self.session
         now = time.monotonic()
-        if session.stage == "tribute" and len(seats) == len(session.pending):
-            word = self.dialect.tribute_begins()
-            if word is not None:
-                self._broadcast(word, log=False)
         for index in seats:
             seat = self.seats[index]
-            seat.due, seat.since, seat.wrong = session.pending[index], now, 0
+            seat.due, seat.since, seat.wrong = self.session.pending[index], now, 0
             seat.deadline = now + self._patience(seat, now)
             if seat.host is not None:
-                self._clear_trick(seat.due)
                 self._ask_host(seat, seat.host)
                 continue
-            seat.asked = text_frame(self._request(seat))
+            seat.asked = text_frame(self.announcer.request(seat))
             if seat.connection is not None:
                 seat.connection.send(seat.asked)
             if seat.deadline <= now:
@@ -462,46 +327,3 @@ class Room:
         if seat.missed >= self.config.missed:
             return 0.0
         return self.config.decision or math.inf
-
-    def _clear_trick(self, due: Pending) -> None:
-        if due.stage == "play" and self.session.match.state["leader"][0] == NOBODY:
-            self._trick = Trick()
-
-    def _request(self, seat: Seat) -> bytes:
-        session, due = self.session, seat.due
-        assert due is not None
-        hand, view = self._hand(seat.index), session.view()
-        if due.stage == "play":
-            self._clear_trick(due)
-            seat.moves = encode_moves(due.actions, session.level, dialect=self.dialect.name)
-            return self.dialect.ask_play(seat.index, hand, view, self._trick, seat.moves)
-        cards = [encode_card(due.stage, action) for action in due.actions]
-        paid = session.paid_to(seat.index) if due.stage == "back" else None
-        listed = b"[" + b",".join(cards) + b"]"
-        return self.dialect.ask_card(due.stage, seat.index, hand, view, listed, len(cards), paid)
-
-    def round_over(self, result: RoundResult) -> None:
-        """Tell everybody how the round ended."""
-        assert self.result is not None
-        self.result.round_over(result)
-        self._broadcast(self.dialect.episode_over(result.order, result.level, result.left))
-
-    def game_over(self, count: GameCount) -> None:
-        """Tell everybody how the game ended; the last game ends the room."""
-        assert self.result is not None
-        self.result.games.append(count)
-        for payload in self.dialect.game_over(count):
-            self._broadcast(payload)
-        if count.played >= count.wanted:
-            self._finish("played")
-
-
-def encode_card(stage: str, action: np.void) -> bytes:
-    """Return the JSON of a tribute or return card."""
-    name = _CARD_OF[int(action["lo"]), int(action["hi"])]
-    return f'["{stage}","{stage}",["{name}"]]'.encode()
-
-
-def default_choice(due: Pending) -> int:
-    """Return what is played for who does not answer: PASS if it may, else the first, the weakest."""
-    return int(np.argmax(due.actions["type"] == PASS))

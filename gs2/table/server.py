@@ -6,7 +6,7 @@ import asyncio
 import logging
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,24 +14,22 @@ from typing import Any
 import numpy as np
 
 from gs2.table import messages as m
-from gs2.table.decode import find_move
-from gs2.table.dialect import Dialect
 from gs2.table.hosts import Host
-from gs2.table.njupt import Njupt
-from gs2.table.openguandan import OpenGuanDan, reply
+from gs2.table.lobby import Lobby, NjuptLobby, OpenGuanDanLobby
+from gs2.table.place import RoomConfig, TableError
 from gs2.table.recording import SessionResult
-from gs2.table.room import Room, RoomConfig, Seat, TableError
+from gs2.table.room import Room
 from gs2.table.seat import AgentError
+from gs2.table.seating import agent_names, place_agents
 from gs2.table.timing import Timing
 from gs2.table.wire import Connection, WireLimits, text_frame
 
-__all__ = ["DEFAULT_PORTS", "ServerConfig", "TableServer", "agent_names", "place_agents"]
+__all__ = ["DEFAULT_PORTS", "ServerConfig", "TableServer"]
 
 logger = logging.getLogger("gs2.table")
 
 DEFAULT_PORTS = {"openguandan": 8181, "njupt": 23456}
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
-_STAGES = {m.Play: "play", m.Tribute: "tribute", m.PayTribute: "back"}
 
 
 @dataclass(frozen=True)
@@ -77,36 +75,6 @@ class ServerConfig:
         place_agents(self.agents, 0)
 
 
-def place_agents(agents: Sequence[str], client: int) -> dict[int, str]:
-    """Return who sits where beside a client in seat `client`, by seat.
-
-    One name takes the seat before the client's, two the opponents' seats, three all others. `SEAT:NAME` takes
-    that very seat.
-    Raises TableError if a seat is taken twice or no seat is left for a client.
-    """
-    placed: dict[int, str] = {}
-    rest = []
-    for agent in agents:
-        seat, name = _seat_and_name(agent)
-        if seat is None:
-            rest.append(name)
-        elif seat in placed:
-            raise TableError(f"seat {seat} is given to two agents: {', '.join(agents)}")
-        else:
-            placed[seat] = name
-    if len(placed) + len(rest) > 3:
-        raise TableError(f"a table has four seats and a client needs one; got {len(agents)} agents")
-    order = {1: (3, 1, 2), 2: (1, 3, 2), 3: (1, 2, 3)}.get(len(rest), ())
-    free = [(client + step) % 4 for step in order if (client + step) % 4 not in placed]
-    placed |= dict(zip(free, rest, strict=False))
-    return placed
-
-
-def agent_names(agents: Sequence[str]) -> list[str]:
-    """Return the names in `NAME` and `SEAT:NAME`, each once."""
-    return list(dict.fromkeys(_seat_and_name(agent)[1] for agent in agents))
-
-
 class TableServer:
     """Serves tables until stopped.
 
@@ -132,11 +100,16 @@ class TableServer:
         self.sessions = 0
         self.handling = Timing()
         self.finished = asyncio.Event()
+        shared = (self.rooms, self._new_room, config.agents, self._seat_agent)
+        self.lobby: Lobby = (
+            NjuptLobby(*shared, games=config.games)
+            if config.dialect == "njupt"
+            else OpenGuanDanLobby(*shared, official=config.official)
+        )
         self._seeds = np.random.default_rng(config.seed)
         self._connections: set[Connection] = set()
         self._waiting: list[Connection] = []
         self._number = 0
-        self._open_room: Room | None = None
         self._closing = False
         self._idle = asyncio.Event()
         self._idle.set()
@@ -256,19 +229,25 @@ class TableServer:
         for connection in waiting:
             connection.flush()
 
-    def _refuse(self, connection: Connection, dialect: Dialect, message: str, kind: str = "ERROR") -> None:
+    def _refuse(self, connection: Connection, error: Exception, kind: str = "ERROR") -> None:
+        """Explain a refusal to its sender; ask again for an answer that was none."""
         connection.errors += 1
-        connection.send(text_frame(dialect.error(message, kind)))
+        connection.send(text_frame(self.lobby.dialect.error(str(error), kind)))
         if connection.errors > self.config.errors:
             connection.close(1008, "too many refused messages")
+        elif connection.seat is not None and not isinstance(error, TableError):
+            room, seat = connection.seat
+            self._guarded(room, room.refused, seat)
 
     # --- the wire tells ---
 
     def connected(self, connection: Connection) -> None:
-        """Welcome a client; on the NJUPT platform it gets the next seat."""
+        """Welcome a client."""
         self._connections.add(connection)
-        if self.config.dialect == "njupt":
-            self._sit_njupt(connection)
+        try:
+            self.lobby.connected(connection)
+        except TableError as error:
+            connection.close(1008, str(error))
 
     def disconnected(self, connection: Connection) -> None:
         """Note that a client is gone."""
@@ -281,25 +260,28 @@ class TableServer:
 
     def received_binary(self, connection: Connection) -> None:
         """Refuse what is no text."""
-        self._refuse(connection, self._dialect(), "messages are JSON in text frames; this one was binary")
+        self._refuse(connection, TableError("messages are JSON in text frames; this one was binary"))
 
     def received(self, connection: Connection, text: bytes) -> None:
         """Handle a client's message."""
         began = time.perf_counter()
-        if connection.seat is not None:
-            connection.seat[1].missed = 0
-        if self.config.dialect == "njupt":
-            self._received_njupt(connection, text)
-        else:
-            self._received_openguandan(connection, text)
+        place = connection.seat
+        if place is not None:
+            place[1].missed = 0
+        try:
+            self.lobby.received(connection, text)
+        except (m.MessageError, TableError, AgentError) as error:
+            self._refuse(connection, error, self.lobby.kind(text))
+        except Exception:
+            # whatever breaks at a table must not reach another
+            if place is None:
+                raise
+            self._broken(place[0])
         self.handling.add(time.perf_counter() - began)
 
-    def _guarded(self, room: Room, function: Any, *arguments: Any) -> None:
-        """Do something at a table; whatever breaks there must not reach another."""
+    def _guarded(self, room: Room, function: Callable[..., None], *arguments: Any) -> None:
         try:
             function(*arguments)
-        except (AgentError, TableError):
-            raise
         except Exception:
             self._broken(room)
 
@@ -312,9 +294,6 @@ class TableServer:
 
     # --- rooms ---
 
-    def _dialect(self) -> Dialect:
-        return Njupt() if self.config.dialect == "njupt" else OpenGuanDan(official=self.config.official)
-
     def _new_room(self, games: int) -> Room:
         if self._closing:
             raise TableError("the server is about to stop; no new games")
@@ -323,7 +302,7 @@ class TableServer:
         self._number += 1
         room = Room(
             self._number,
-            self._dialect(),
+            self.lobby.dialect,
             self.config.room,
             games=games,
             seed=int(self._seeds.integers(0, 2**63)),
@@ -335,15 +314,11 @@ class TableServer:
         self._idle.clear()
         return room
 
-    def _seat_agents(self, room: Room, client: int) -> None:
-        for index, name in place_agents(self.config.agents, client).items():
-            if not room.seats[index].taken:
-                room.seat_agent(index, name, self.hosts[name])
+    def _seat_agent(self, room: Room, index: int, name: str) -> None:
+        room.seat_agent(index, name, self.hosts[name])
 
     def _room_done(self, room: Room) -> None:
         self.rooms.pop(room.number, None)
-        if self._open_room is room:
-            self._open_room = None
         if room.result is not None:
             self.sessions += 1
             self.results = [*self.results[-999:], room.result]
@@ -356,153 +331,3 @@ class TableServer:
             self._idle.set()
         if self._last is not None and self._last[0] is not None and self.sessions >= self._last[0]:
             self._last[1].set()
-
-    # --- OpenGuanDan ---
-
-    def _received_openguandan(self, connection: Connection, text: bytes) -> None:
-        dialect = self._dialect()
-        kind = "ERROR"
-        try:
-            command = m.decode_command(text)
-            kind = type(command).__struct_config__.tag  # type: ignore[assignment]
-            if isinstance(command, m.Play | m.Tribute | m.PayTribute):
-                self._act(connection, command)
-            elif isinstance(command, m.CreateRoom):
-                self._create(connection, command.data)
-            elif isinstance(command, m.JoinRoom):
-                self._join(connection, command.data)
-            else:
-                self._who(connection, command.data.roomId)
-        except (m.MessageError, TableError, AgentError) as error:
-            self._refuse(connection, dialect, str(error), kind)
-            if isinstance(error, AgentError) and connection.seat is not None:
-                room, seat = connection.seat
-                self._guarded(room, room.refused, seat)
-
-    def _create(self, connection: Connection, data: m.CreateData) -> None:
-        self._must_be_free(connection)
-        wanted = 0 if data.seatNum is None else data.seatNum
-        if wanted in place_agents(self.config.agents, wanted):
-            raise TableError(f"seat {wanted} belongs to an agent of this server; choose another")
-        room = self._new_room(data.round)
-        room.sit(connection, str(data.userId), wanted)
-        self._seat_agents(room, wanted)
-        user = str(data.userId)
-        connection.send(
-            text_frame(reply("CREATE_ROOM", roomId=room.number, userNum=0, userId=user, userName=None))
-        )
-        self._guarded(room, room.start_if_full)
-
-    def _must_be_free(self, connection: Connection) -> None:
-        if connection.seat is not None:
-            raise TableError(
-                f"this connection sits in room {connection.seat[0].number}; use another for another seat"
-            )
-
-    def _join(self, connection: Connection, data: m.JoinData) -> None:
-        room = self.rooms.get(data.roomId)
-        if room is None:
-            raise TableError(f"there is no room {data.roomId}; CREATE_ROOM opens one")
-        user = str(data.userId)
-        again = any(seat.user == user for seat in room.seats)
-        if connection.seat is None or connection.seat[0] is not room or not again:
-            self._must_be_free(connection)
-        present = [seat for seat in room.seats if seat.connection is not None and seat.user != user]
-        number = sum(seat.user is not None for seat in room.seats) - again
-        seat = room.sit(connection, user, data.seatNum)
-        connection.send(
-            text_frame(reply("JOIN_ROOM", roomId=room.number, userNum=number, userId=user, userName=None))
-        )
-        for other in present:
-            assert other.connection is not None
-            other.connection.send(text_frame(reply("JOIN", roomId=room.number)))
-        if again:
-            self._guarded(room, room.catch_up, seat)
-        self._guarded(room, room.start_if_full)
-
-    def _act(self, connection: Connection, command: m.Play | m.Tribute | m.PayTribute) -> None:
-        data = command.data
-        number = data.roomID if data.roomId is m.UNSET else data.roomId
-        if connection.seat is None:
-            raise TableError("you sit nowhere; CREATE_ROOM or JOIN_ROOM first")
-        room, seat = connection.seat
-        if number is not m.UNSET and number != room.number:
-            raise TableError(f"you sit in room {room.number}, not {number}")
-        if data.player != seat.index:
-            raise TableError(f"you sit in seat {seat.index}; you cannot act for seat {data.player}")
-        stage = _STAGES[type(command)]
-        due = seat.due
-        if due is None:
-            raise room.not_now(seat)
-        if due.stage != stage:
-            raise TableError(f"seat {seat.index} is asked for {due.stage}, not {stage}")
-        index = find_move(data.act, due.actions)
-        if index is None:
-            raise AgentError(f"{str(data.act)[:120]} is not in actionList; send one of its entries")
-        self._guarded(room, room.answer, seat, index)
-
-    def _who(self, connection: Connection, number: int) -> None:
-        room = self.rooms.get(number)
-        if room is None:
-            raise TableError(f"there is no room {number}")
-        players = [
-            {"userId": seat.name, "seatNum": seat.index, "connected": seat.lost is None}
-            for seat in room.seats
-            if seat.taken
-        ]
-        connection.send(text_frame(reply("GET_ROOMPLAYER", roomId=number, state=room.state, players=players)))
-        if connection.seat is not None and connection.seat[0] is room:
-            seat: Seat = connection.seat[1]
-            if seat.asked is not None:
-                connection.send(seat.asked)
-
-    # --- NJUPT ---
-
-    def _sit_njupt(self, connection: Connection) -> None:
-        parts = connection.path.split("/")
-        if len(parts) != 3 or parts[1] != "game" or not 1 <= len(parts[2]) <= 64:
-            connection.close(1008, "connect to /game/{name}")
-            return
-        name = parts[2]
-        for room in self.rooms.values():
-            for seat in room.seats:
-                if seat.user == name and seat.lost is not None:
-                    room.sit(connection, name)
-                    self._guarded(room, room.catch_up, seat)
-                    return
-        try:
-            if self._open_room is None or self._open_room.state != "waiting":
-                self._open_room = self._new_room(self.config.games)
-                placed = place_agents(self.config.agents, 0)
-                first = next(seat for seat in range(4) if seat not in placed)
-                if not any(":" in agent for agent in self.config.agents):
-                    first = 0
-                self._seat_agents(self._open_room, first)
-            room = self._open_room
-            user = name
-            while any(seat.user == user for seat in room.seats):
-                user += "'"
-            room.sit(connection, user)
-            self._guarded(room, room.start_if_full)
-        except TableError as error:
-            connection.close(1013, str(error))
-
-    def _received_njupt(self, connection: Connection, text: bytes) -> None:
-        dialect = self._dialect()
-        try:
-            index = m.decode_act_index(text)
-            if connection.seat is None:
-                raise TableError("the games are over")
-            room, seat = connection.seat
-            self._guarded(room, room.answer, seat, index)
-        except (m.MessageError, AgentError, TableError) as error:
-            self._refuse(connection, dialect, str(error))
-            if connection.seat is not None:
-                room, seat = connection.seat
-                self._guarded(room, room.refused, seat)
-
-
-def _seat_and_name(agent: str) -> tuple[int | None, str]:
-    """Return the parts of `SEAT:NAME`; no seat if there is only a name (which may have colons itself)."""
-    seat, _, name = agent.partition(":")
-    return (int(seat), name) if name and seat in ("0", "1", "2", "3") else (None, agent)

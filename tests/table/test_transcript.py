@@ -19,7 +19,8 @@ from games.guandan.rules import PRESETS
 from gs2.table import messages as m
 from gs2.table.decode import find_move
 from gs2.table.openguandan import OpenGuanDan
-from gs2.table.room import Room, RoomConfig
+from gs2.table.place import RoomConfig
+from gs2.table.room import Room
 from gs2.table.tracker import Tracker
 
 TRANSCRIPT = Path(__file__).parents[1] / "data" / "openguandan_transcript.jsonl.gz"
