@@ -277,6 +277,8 @@ def solve(
 
 def _next_step(iteration: int, checks: bool, timed: bool, check_every: int | None) -> float:
     """Return how many iterations to run before looking up again."""
-    if checks or check_every is not None:
-        return check_every or max(10, iteration // 20)
-    return max(1, iteration // 20) if timed else inf
+    if check_every is not None:
+        return check_every
+    if timed:
+        return max(1, iteration // 20)
+    return max(10, iteration // 20) if checks else inf

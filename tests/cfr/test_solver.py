@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from cfr.best_response import best_response_values, expected_value, exploitability
+from cfr.lp import solve_lp
 from cfr.policy import uniform_policy
 from cfr.sequence_form import sequence_form
 from cfr.solver import Progress, Solver, SolverError, solve
 from cfr.tree_cfr import TreeSolver
+from cfr.values import node_values
 from cfr.variants import DEFAULT_VARIANT, VARIANTS, UnknownVariant, Variant, variant
 from tests.cfr.test_values import EFG, oracle_games
 from tests.cfr.trees import SMALL, random_tree, tree_of
@@ -208,3 +211,30 @@ def test_tree_cfr_and_the_sequence_form_agree_on_two_players(name: str) -> None:
     np.testing.assert_allclose(one.average_policy(), other.average_policy(), atol=1e-9)
     assert one.evaluate()[0] == pytest.approx(other.evaluate()[0], abs=1e-9)
     assert one.exploitability() == pytest.approx(other.exploitability(), abs=1e-9)
+
+
+def test_a_game_without_decisions_has_its_value_only() -> None:
+    kuhn = tree_of("kuhn")
+    lottery = replace(
+        kuhn,
+        parent=np.array([-1, 0, 0], np.int32),
+        first_child=np.array([1, 3, 3], np.int32),
+        n_children=np.array([2, 0, 0], np.int32),
+        player=np.array([-1, -2, -2], np.int8),
+        infoset=np.full(3, -1, np.int32),
+        chance_prob=np.array([1.0, 0.25, 0.75]),
+        level_offsets=np.array([0, 1, 3]),
+        terminal=np.array([1, 2], np.int32),
+        returns=np.array([[4.0, -4.0], [8.0, -8.0]]),
+        infoset_player=np.zeros(0, np.int8),
+        infoset_offset=np.zeros(1, np.int64),
+        infoset_key=np.zeros((0, 1), np.uint64),
+        action=np.zeros(3, np.int64),
+    ).validate()
+    solution = solve(lottery, iterations=5)
+    assert solution.value == 7.0
+    assert solution.best_response == (7.0, -7.0)
+    assert solution.exploitability == 0.0
+    assert solution.policy.shape == (0,)
+    assert solve_lp(lottery).value == pytest.approx(7.0)
+    assert node_values(lottery, solution.policy)[0].tolist() == [7.0, -7.0]
