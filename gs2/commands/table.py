@@ -116,7 +116,7 @@ def serve(
     _need_extra()
     _log(verbose)
     from games.guandan.rules import as_rules
-    from gs2.table.room import RoomConfig
+    from gs2.table.place import RoomConfig
     from gs2.table.server import ServerConfig
 
     preset = rules or ("njupt" if dialect == "njupt" else "openguandan" if official else "ruling")
@@ -145,7 +145,8 @@ async def _serve(
     as_json: bool,
 ) -> None:
     from gs2.table.agents import host_for, start_hosts
-    from gs2.table.server import TableServer, agent_names
+    from gs2.table.seating import agent_names
+    from gs2.table.server import TableServer
 
     hosts = {name: host_for(name, workers=workers) for name in agent_names(config.agents)}
     if fallback is not None:
