@@ -186,7 +186,7 @@ class GuanDan:
     """
 
     num_players = 4
-    teams = (0, 1, 0, 1)
+    teams: tuple[int, ...] = (0, 1, 0, 1)
     payoff_range = (-3.0, 3.0)
     key_width = 2
 

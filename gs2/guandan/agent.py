@@ -1,7 +1,7 @@
 """The GS2 agent: at each decision the blueprint's opinion, then search as far as time allows.
 
-Whatever fails on the way (no consistent deal, an evaluator that raises, no time left), the agent plays what it
-has by then, at worst the blueprint's move or the first legal one, and says so in the decision.
+Whatever fails on the way (no consistent deal, an evaluator that raises, no time left), the agent plays what
+it has by then, at worst the blueprint's move or the first legal one, and says so in the decision.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +18,20 @@ from blueprint.protocol import Blueprint
 from games.game import TERMINAL, GameError
 from games.guandan.cards import ACTION
 from games.guandan.round import legal
+from gs2.guandan.beliefs import Beliefs
 from gs2.guandan.config import GuanDanConfig
-from gs2.guandan.endgame import solve_endgame
+from gs2.guandan.endgame import Endgame, is_endgame, solve_endgame
 from gs2.guandan.evaluator import BlueprintEvaluator, Evaluator
 from gs2.guandan.presets import preset
 from gs2.guandan.rollout import Rollouts
-from gs2.guandan.sampling import Worlds, sample_worlds
+from gs2.guandan.sampling import Worlds, list_worlds, sample_worlds
 from gs2.guandan.search import Comparison, candidate_moves, compare
+from gs2.guandan.subgame import Solution, alternative_values, choose_worlds, solve_subgame
 
-__all__ = ["Decision", "Gs2Agent"]
+__all__ = ["Decision", "Gs2Agent", "make_agent"]
 
+PACE = 200_000
+"""Positions that the endgame solver visits in a second, at least (our measurement)."""
 RESERVE = 0.06
 """Share of the deadline kept for finishing the work under way."""
 
@@ -40,7 +45,8 @@ class Decision:
     choice: index of the move played. blueprint: index of the blueprint's move.
     stage: what decided: "forced", "blueprint", "clear", "endgame", "rollout", "subgame".
     candidates: [k] indices of the moves compared; comparison: of them, None if there was none.
-    worlds: the deals it used. value: of the endgame solved exactly, in levels to the seat's team.
+    worlds: the deals it used. endgame: the exact solution if two seats were left.
+    solution: of the subgame, None if there was none.
     notes: what was cut short or went wrong, one sentence each. seconds: wall-clock time of each stage.
     """
 
@@ -54,7 +60,8 @@ class Decision:
     candidates: NDArray[np.int64]
     comparison: Comparison | None = None
     worlds: Worlds | None = None
-    value: float | None = None
+    endgame: Endgame | None = None
+    solution: Solution | None = None
     notes: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -82,7 +89,8 @@ class _Progress:
         self.candidates = np.zeros(0, np.int64)
         self.comparison: Comparison | None = None
         self.worlds: Worlds | None = None
-        self.value: float | None = None
+        self.endgame: Endgame | None = None
+        self.solution: Solution | None = None
         self.notes: list[str] = []
         self.seconds: dict[str, float] = {}
 
@@ -103,7 +111,8 @@ class _Progress:
             self.candidates,
             self.comparison,
             self.worlds,
-            self.value,
+            self.endgame,
+            self.solution,
             tuple(self.notes),
             self.seconds,
         )
@@ -113,6 +122,7 @@ class Gs2Agent:
     """Plays GuanDan by a blueprint and search; one instance serves any number of rounds and seats.
 
     blueprint: an `Evaluator`, or any `Blueprint`. config: a configuration or a preset's name.
+    beliefs: who is likely to hold which card; None deals the hidden cards uniformly.
     watch: called with every decision made.
     """
 
@@ -122,11 +132,15 @@ class Gs2Agent:
         config: GuanDanConfig | str = "standard",
         rng: np.random.Generator | None = None,
         *,
+        beliefs: Beliefs | None = None,
         watch: Callable[[Decision], None] | None = None,
     ) -> None:
         self.config = preset(config) if isinstance(config, str) else config
-        self.evaluator = blueprint if isinstance(blueprint, Evaluator) else BlueprintEvaluator(blueprint)
+        self.evaluator: Evaluator = (
+            blueprint if isinstance(blueprint, Evaluator) else BlueprintEvaluator(blueprint)
+        )
         self.rng = np.random.default_rng() if rng is None else rng
+        self.beliefs = beliefs
         self.rollouts = Rollouts(self.evaluator)
         self.watch = watch
         self.name = f"gs2-{self.config.name}"
@@ -188,16 +202,8 @@ class Gs2Agent:
         progress.lap("blueprint")
         if config.method == "none":
             return
-        if config.endgame and np.count_nonzero(state["left"][0]) == 2:
-            solved = solve_endgame(state, seat, actions, config.endgame, deadline)
-            progress.lap("endgame")
-            if solved is not None:
-                values = solved
-                best = np.flatnonzero(values == values.max())
-                progress.choice = int(best[np.argmax(progress.q[best])])
-                progress.stage, progress.value = "endgame", float(values.max())
-                return
-            progress.notes.append("the endgame was too large to solve: rollouts decide")
+        if config.endgame and self._settle_endgame(progress, deadline):
+            return
         progress.candidates = candidate_moves(progress.q, actions["type"], config)
         if len(progress.candidates) == 1:
             progress.stage = "clear"
@@ -205,7 +211,18 @@ class Gs2Agent:
         if time.perf_counter() >= deadline:
             progress.notes.append("the time was up before search began: the blueprint's move is played")
             return
-        worlds = sample_worlds(state, seat, config.worlds, self.rng)
+        if config.method == "subgame":
+            self._solve(progress, deadline)
+        else:
+            self._compare(progress, deadline)
+
+    def _compare(self, progress: _Progress, deadline: float) -> None:
+        """Choose by rollouts of the candidates in common deals."""
+        state, actions, config = progress.state, progress.actions, self.config
+        seat = int(state["player"][0])
+        worlds = sample_worlds(
+            state, seat, config.worlds, self.rng, beliefs=self.beliefs, strength=config.belief
+        )
         progress.worlds = worlds
         progress.lap("sampling")
         chosen = progress.candidates
@@ -218,14 +235,96 @@ class Gs2Agent:
             progress.notes.append("the time was up before search began: the blueprint's move is played")
             return
         if comparison.stopped == "deadline":
-            progress.notes.append(
-                f"the time was up after {len(comparison.payoffs)} of {len(worlds)} deals"
-            )
+            progress.notes.append(f"the time was up after {len(comparison.payoffs)} of {len(worlds)} deals")
         progress.choice = int(chosen[comparison.best])
         progress.stage = "rollout"
+
+    def _solve(self, progress: _Progress, deadline: float) -> None:
+        """Choose by generative subgame solving."""
+        state, config = progress.state, self.config
+        seat = int(state["player"][0])
+        worlds = self._sample(state, config.sample)
+        progress.lap("sampling")
+        opponents = tuple(s for s in (seat + 1 & 3, seat + 3 & 3) if state["left"][0, s] > 0)
+        values = alternative_values(self.evaluator, worlds.states, opponents)
+        chosen = choose_worlds(worlds, values, config, self.rng)
+        progress.worlds = worlds.take(chosen)
+        progress.lap("generation")
+        try:
+            solution = solve_subgame(
+                state,
+                progress.actions,
+                progress.candidates,
+                worlds,
+                chosen,
+                values,
+                self.rollouts,
+                config,
+                self.rng,
+                deadline,
+            )
+        except (TimeoutError, MemoryError) as error:
+            progress.notes.append(f"{error}: the blueprint's move is played")
+            return
+        finally:
+            progress.lap("subgame")
+        progress.solution = solution
+        soft = np.exp((progress.q[solution.moves] - progress.q.max()) / config.temperature)
+        policy = config.anchor * solution.policy + (1 - config.anchor) * soft / soft.sum()
+        progress.choice = int(solution.moves[np.argmax(policy)])
+        progress.stage = "subgame"
+
+    def _sample(self, state: NDArray, n: int) -> Worlds:
+        """Return deals that the player to act considers possible."""
+        seat = int(state["player"][0])
+        return sample_worlds(state, seat, n, self.rng, beliefs=self.beliefs, strength=self.config.belief)
+
+    def _settle_endgame(self, progress: _Progress, deadline: float) -> bool:
+        """Decide an endgame of two exactly; return whether that settled the choice."""
+        state = progress.state
+        seat = int(state["player"][0])
+        if not is_endgame(state):
+            return False
+        worlds = list_worlds(state[0], seat, 1)
+        if worlds is None:
+            return False
+        left = deadline - time.perf_counter()
+        limit = min(self.config.endgame, int(left * PACE))
+        solved = solve_endgame(worlds.states, seat, progress.actions, limit) if limit > 0 else None
+        progress.lap("endgame")
+        if solved is None or not solved.settled:
+            progress.notes.append("the endgame of two was too large to solve in time: rollouts decide")
+            return False
+        progress.worlds = worlds
+        progress.endgame = solved
+        if not solved.won.any():
+            progress.notes.append(
+                "against best play every move loses this endgame: rollouts look for a mistake"
+            )
+            return False
+        winning = np.flatnonzero(solved.won)
+        progress.choice = int(winning[np.argmax(progress.q[winning])])
+        progress.stage = "endgame"
+        return True
 
 
 _FALLBACK = {
     "first": "the blueprint failed, the first legal move is played",
     "blueprint": "search failed, the blueprint's move is played",
 }
+
+
+def make_agent(
+    blueprint: str | Path | None = None,
+    config: GuanDanConfig | str = "standard",
+    rng: np.random.Generator | None = None,
+) -> Gs2Agent:
+    """Return the agent on a checkpoint, by default the shipped one, with the shipped beliefs.
+
+    Raises CheckpointError if the checkpoint is damaged or foreign.
+    """
+    from gs2.guandan.beliefs import DEFAULT, load_beliefs
+    from gs2.guandan.evaluator import load_evaluator
+
+    beliefs = load_beliefs() if DEFAULT.is_file() else None
+    return Gs2Agent(load_evaluator(blueprint), config, rng, beliefs=beliefs)

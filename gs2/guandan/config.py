@@ -11,7 +11,6 @@ __all__ = ["GuanDanConfig"]
 
 METHODS = ("none", "rollout", "subgame")
 LEAVES = ("value", "rollout")
-BELIEFS = ("uniform", "reach")
 GENERATORS = ("diverse", "random", "clusters")
 GADGETS = ("auto", "unsafe", "resolve", "maxmargin")
 
@@ -31,15 +30,20 @@ class GuanDanConfig:
     confidence: standard deviations behind the leader at which a candidate is given up.
     trust: standard deviation in levels of the blueprint's error in comparing two moves: how far the rollouts'
         noisy means may move a decision away from it (our measurement). 0 never moves.
-    beliefs: deals sampled "uniform"-ly, or weighted by the blueprint's soft "reach" of what was played.
-    temperature: of that soft policy, in levels. memory: weight in [0, 1] of older plays against newer ones.
+    belief: exponent of the learned belief's odds by which hidden cards are dealt; 0 deals uniformly.
+    reach: exponent of the blueprint's soft reach of what the others played, which weighs the deals; 0 leaves
+        them equal. temperature: of that soft policy, in levels.
     endgame: positions that the exact solver may visit when two seats are left; 0 turns it off.
     threads: rollouts run at once.
-    k, sample, generator, gadget, entry_floor, iterations, subgame_depth, crowd_depth, actions_per_type, leaf,
-    nested: of the method "subgame": histories kept (10) of those sampled (1000), diverse, clusters or random;
-        gadget "auto" is resolve against two opponents and maxmargin against one; probability of a forced
-        entry; CFR iterations; depth limit (10) and the one when the opponents hold more than 27 cards (8);
-        moves per type (2); leaves by greedy "rollout" or the evaluator's "value"; particles kept.
+    The rest is of the method "subgame", the defaults as published unless said otherwise.
+    k: deals kept of `sample` sampled; generator: which, "diverse", "clusters" or "random".
+    gadget: "auto" is resolve against two opponents and maxmargin against one. entry_floor: probability of a
+        forced entry. iterations: of CFR (not published).
+    subgame_depth: depth limit; crowd_depth: the one when the opponents hold more than 27 cards.
+    actions_per_type: moves of each type kept in the tree. leaf: greedy "rollout" or the evaluator's "value".
+    companions: more deals for each kept one and opponent that share the opponent's hand (0 published).
+    room: moves kept on one level of the tree before it is thinned (not published; bounds time).
+    nested: deals of one decision are kept for the next while they agree with what was seen.
     anchor: weight in (0, 1] of the solved policy against the blueprint's soft one.
     """
 
@@ -54,9 +58,9 @@ class GuanDanConfig:
     depth: int | None = 16
     confidence: float = 2.0
     trust: float = 0.25
-    beliefs: str = "uniform"
-    temperature: float = 0.1
-    memory: float = 1.0
+    belief: float = 1.0
+    reach: float = 0.0
+    temperature: float = 0.2
     endgame: int = 200_000
     threads: int = 1
     k: int = 10
@@ -68,6 +72,8 @@ class GuanDanConfig:
     subgame_depth: int = 10
     crowd_depth: int = 8
     actions_per_type: int = 2
+    companions: int = 0
+    room: int = 2000
     leaf: str = "rollout"
     nested: bool = True
     anchor: float = 1.0
@@ -75,7 +81,6 @@ class GuanDanConfig:
     def __post_init__(self) -> None:
         for field, choices in (
             ("method", METHODS),
-            ("beliefs", BELIEFS),
             ("leaf", LEAVES),
             ("generator", GENERATORS),
             ("gadget", GADGETS),
@@ -97,6 +102,8 @@ class GuanDanConfig:
             ("subgame_depth", 1),
             ("crowd_depth", 1),
             ("actions_per_type", 1),
+            ("companions", 0),
+            ("room", 1),
         ):
             value = getattr(self, field)
             if value is None and field in ("per_type", "depth"):
@@ -109,7 +116,8 @@ class GuanDanConfig:
             ("confidence", 0.0, 100.0),
             ("trust", 0.0, 100.0),
             ("temperature", 1e-6, 100.0),
-            ("memory", 0.0, 1.0),
+            ("belief", 0.0, 10.0),
+            ("reach", 0.0, 10.0),
             ("entry_floor", 0.0, 0.999),
             ("anchor", 1e-6, 1.0),
         ):

@@ -7,11 +7,13 @@ through an adapter that sorts the states by seat.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+import blueprint
 from blueprint.features import (
     ACTION_WIDTH,
     HIDDEN_WIDTH,
@@ -27,13 +29,23 @@ from games.guandan.state import action_words, views
 from games.ragged import Ragged
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from torch import Tensor
 
     from blueprint.network import Critic, QNetwork
 
-__all__ = ["BlueprintEvaluator", "Evaluator", "NetworkEvaluator", "load_evaluator"]
+__all__ = [
+    "BATCH",
+    "BlueprintEvaluator",
+    "Evaluator",
+    "NetworkEvaluator",
+    "action_values",
+    "load_evaluator",
+]
+
+SHIPPED = Path(blueprint.__file__).parent / "weights" / "guandan.safetensors"
+"""The checkpoint that comes with the package."""
+BATCH = 256
+"""Decisions that the network sees at once: larger ones leave the cache (our measurement)."""
 
 
 @runtime_checkable
@@ -66,6 +78,12 @@ class Evaluator(Protocol):
         self, states: NDArray, rows: NDArray[np.int64], seats: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """Return the expected payoff of each decision's state to its own seat, [k], in levels."""
+        ...
+
+    def views(
+        self, states: NDArray, rows: NDArray[np.int64], seats: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the payoff that each seat expects from what it sees alone, [k], whoever is to act."""
         ...
 
 
@@ -106,6 +124,12 @@ class BlueprintEvaluator:
             mine = np.flatnonzero(seats == seat)
             out[mine] = self.blueprint.value(self.game, states[rows[mine]], int(seat))
         return out
+
+    def views(
+        self, states: NDArray, rows: NDArray[np.int64], seats: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the blueprint's value of each state to its seat, [k] float64."""
+        return self.values(states, rows, seats)
 
 
 def _bucket(n: int) -> int:
@@ -181,18 +205,41 @@ class NetworkEvaluator:
                 logits = self._critic(x, self._tensor(room))
             else:
                 logits = self._network.outcomes(self._network.states(x))
-            values = logits.float().softmax(1) @ self._payoffs
-        return values[: len(rows)].double().numpy()
+            return self._expected(logits, len(rows))
+
+    def views(
+        self, states: NDArray, rows: NDArray[np.int64], seats: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return V of what each seat sees, [k] float64."""
+        x = self._states(states, rows, seats)
+        with self._torch.inference_mode():
+            return self._expected(self._network.outcomes(self._network.states(x)), len(rows))
+
+    def _expected(self, logits: Tensor, n: int) -> NDArray[np.float64]:
+        return (logits.float().softmax(1) @ self._payoffs)[:n].double().numpy()
 
 
-def load_evaluator(path: str | Path, *, critic: bool = True) -> NetworkEvaluator:
-    """Return the evaluator of a checkpoint.
+def action_values(evaluator: Evaluator, states: NDArray, actions: Ragged) -> NDArray[np.float64]:
+    """Return the score of each action of the seats to act, [m] float64, asked for in batches.
+
+    states: [n] STATE, unfinished; actions: their legal actions.
+    """
+    out = np.empty(len(actions.values))
+    seats = states["player"].astype(np.int64)
+    for start in range(0, len(states), BATCH):
+        rows = np.arange(start, min(start + BATCH, len(states)))
+        low, high = actions.offsets[rows[0]], actions.offsets[rows[-1] + 1]
+        offsets = actions.offsets[rows[0] : rows[-1] + 2] - low
+        out[low:high] = evaluator.q(states, rows, seats[rows], offsets, actions.values[low:high])
+    return out
+
+
+def load_evaluator(path: str | Path | None = None, *, critic: bool = True) -> NetworkEvaluator:
+    """Return the evaluator of a checkpoint, by default the shipped one.
 
     critic: use the critic of all four hands for values if the checkpoint holds one.
     Raises CheckpointError if the file is damaged or foreign.
     """
-    from pathlib import Path
-
     import torch
 
     from blueprint.checkpoint import read_checkpoint
@@ -200,6 +247,7 @@ def load_evaluator(path: str | Path, *, critic: bool = True) -> NetworkEvaluator
     from blueprint.features import FEATURE_HASH
     from blueprint.network import Critic, QNetwork
 
+    path = SHIPPED if path is None else Path(path)
     tensors, description = read_checkpoint(path, features=FEATURE_HASH)
     config = from_dict(NetworkConfig, description["network"])
 
@@ -217,7 +265,7 @@ def load_evaluator(path: str | Path, *, critic: bool = True) -> NetworkEvaluator
         judge = Critic(config.critic)
         judge.load_state_dict(part("critic."))
     decisions = description.get("decisions", 0)
-    return NetworkEvaluator(network, judge, name=f"{Path(path).stem}@{decisions}")
+    return NetworkEvaluator(network, judge, name=f"{path.stem}@{decisions}")
 
 
 assert ACTION.itemsize == 24  # evaluators may view actions as three words

@@ -15,7 +15,16 @@ PRESETS: dict[str, GuanDanConfig] = {
     "deep": GuanDanConfig(
         name="deep", deadline=3.0, candidates=10, gap=1.0, worlds=512, depth=None, endgame=2_000_000
     ),
-    "paper": GuanDanConfig(name="paper", method="subgame", deadline=3.0),
+    "paper": GuanDanConfig(
+        name="paper",
+        method="subgame",
+        deadline=3.0,
+        belief=0.0,
+        candidates=64,
+        gap=100.0,
+        per_type=2,
+        endgame=0,
+    ),
     "blueprint": GuanDanConfig(name="blueprint", method="none"),
 }
 

@@ -17,12 +17,10 @@ from games.guandan.cards import ACTION
 from games.guandan.moves import _list, _scratch
 from games.guandan.round import GuanDan
 from games.guandan.state import BEAT, HAND, LEVEL, PLAYER, _play, views
-from gs2.guandan.evaluator import Evaluator
+from gs2.guandan.evaluator import BATCH, Evaluator
 
-__all__ = ["BATCH", "Rollouts", "greedy_moves"]
+__all__ = ["Rollouts"]
 
-BATCH = 256
-"""Decisions that the network sees at once: larger ones leave the cache (our measurement)."""
 ROOM = 2048
 """Rows kept free for one hand: more than it has canonical moves."""
 _GAME = GuanDan(moves="canonical")
@@ -127,20 +125,4 @@ class Rollouts:
     def _collect(
         self, words: NDArray, bytes_: NDArray, live: NDArray[np.int64], begin: int
     ) -> tuple[int, int, int]:
-        return _gather(
-            words, bytes_, live, begin, BATCH, self._moves, self._rows, self._seats, self._offsets
-        )
-
-
-def greedy_moves(evaluator: Evaluator, states: NDArray) -> NDArray:
-    """Return the blueprint's best canonical move at each unfinished state, [n] ACTION."""
-    from games.guandan.round import legal
-
-    actions = legal(states, canonical=True)
-    n = len(states)
-    seats = states["player"].astype(np.int64)
-    q = evaluator.q(states, np.arange(n), seats, actions.offsets, actions.values)
-    best = np.maximum.reduceat(q, actions.offsets[:-1])
-    hits = np.flatnonzero(q >= best[actions.rows])
-    first = hits[np.unique(actions.rows[hits], return_index=True)[1]]
-    return actions.values[first]
+        return _gather(words, bytes_, live, begin, BATCH, self._moves, self._rows, self._seats, self._offsets)

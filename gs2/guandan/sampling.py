@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from games.guandan.belief import determinise
 from games.guandan.cards import DECK, NUM_CARDS, pack, unpack, wild_card
 from games.guandan.combos import ORDER
+from gs2.guandan.beliefs import Beliefs, steer
 
 __all__ = ["Worlds", "count_bound", "list_worlds", "sample_worlds"]
 
@@ -19,8 +20,8 @@ __all__ = ["Worlds", "count_bound", "list_worlds", "sample_worlds"]
 class Worlds:
     """Deals that one seat considers possible.
 
-    states: [n] STATE, one infoset of the seat. weights: [n] float64 > 0, how likely each is; only ratios matter.
-    exact: whether these are all deals there are.
+    states: [n] STATE, one infoset of the seat. weights: [n] float64 > 0, how likely each is; only ratios
+    count. exact: whether these are all deals there are.
     """
 
     states: NDArray
@@ -121,15 +122,40 @@ def list_worlds(state: NDArray, seat: int, limit: int) -> Worlds | None:
     return Worlds(states, np.array([weight for _, weight in found]), True)
 
 
-def sample_worlds(state: NDArray, seat: int, n: int, rng: np.random.Generator) -> Worlds:
-    """Return n deals that `seat` considers possible, drawn uniformly; all of them if there are at most n.
+def sample_worlds(
+    state: NDArray,
+    seat: int,
+    n: int,
+    rng: np.random.Generator,
+    *,
+    beliefs: Beliefs | None = None,
+    strength: float = 1.0,
+) -> Worlds:
+    """Return n deals that `seat` considers possible; all of them, weighted, if there are at most n.
 
-    state: [1] STATE. Raises GameError if no deal is consistent.
+    state: [1] STATE. beliefs: who is likely to hold which card, None for uniform deals. strength: exponent of
+    the beliefs' odds.
+    Raises GameError if no deal is consistent.
     """
-    row = np.atleast_1d(state)
+    row = np.array(state, copy=True, ndmin=1)
+    odds = None
+    if beliefs is not None and strength > 0:
+        odds = np.asarray(beliefs.log_odds(row, np.array([seat])), np.float64)[0]
+        if odds.shape != (3, NUM_CARDS) or not np.isfinite(odds).all():
+            raise ValueError(f"beliefs: log odds must be finite, [3, 54] a state; got shape {odds.shape}")
     if count_bound(row[0], seat) <= 16 * n:
         listed = list_worlds(row[0], seat, n)
         if listed is not None:
-            return listed
+            return listed if odds is None else _weighed(listed, seat, strength * odds)
     states = determinise(np.repeat(row, n), seat, rng)
+    if odds is not None:
+        states = steer(states, seat, odds, rng, strength=strength)
     return Worlds(states, np.ones(n), False)
+
+
+def _weighed(worlds: Worlds, seat: int, odds: NDArray[np.float64]) -> Worlds:
+    """Return listed deals with weights multiplied by their cards' odds."""
+    hands = unpack(worlds.states["hand"]).astype(np.float64)
+    others = hands[:, [(seat + j) % 4 for j in (1, 2, 3)]]
+    score = np.einsum("nsc,sc->n", others, odds)
+    return Worlds(worlds.states, worlds.weights * np.exp(score - score.max()), worlds.exact)

@@ -1,4 +1,4 @@
-"""Comparing candidate moves in common worlds: rollouts, successive elimination, an estimate that stays anchored.
+"""Comparing candidate moves in common worlds: rollouts, successive elimination, an anchored estimate.
 
 Every candidate is played in the same sampled deals, so the luck of the deal cancels in the differences. What
 remains is noise: the difference of two moves is taken as normal around the blueprint's opinion with standard
