@@ -15,7 +15,7 @@ import random
 import time
 from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection as Pipe
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -78,9 +78,8 @@ class RandomClient(asyncio.Protocol):
         self.done: asyncio.Future[bool] = loop.create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
-        transport.write(
+        self.transport = cast(asyncio.Transport, transport)
+        self.transport.write(
             f"GET {self.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
             "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n".encode()
         )
@@ -200,13 +199,14 @@ def _serve(pipe: Pipe, dialect: str, games: int, seed: int, record: str | None) 
     import resource
     from pathlib import Path
 
-    from gs2.table.server import ServerConfig, TableServer
+    from gs2.table.server import ServerConfig, TableServer, quiet_collector
 
     async def serve() -> None:
         config = ServerConfig(
             dialect=dialect, port=0, games=games, seed=seed, record=None if record is None else Path(record)
         )
         async with TableServer(config) as server:
+            quiet_collector()
             pipe.send(server.port)
             before = time.process_time()
             loop = asyncio.get_running_loop()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import logging
 from pathlib import Path
@@ -146,7 +145,7 @@ async def _serve(
 ) -> None:
     from gs2.table.agents import host_for, start_hosts
     from gs2.table.seating import agent_names
-    from gs2.table.server import TableServer
+    from gs2.table.server import TableServer, quiet_collector
 
     hosts = {name: host_for(name, workers=workers) for name in agent_names(config.agents)}
     if fallback is not None:
@@ -166,9 +165,7 @@ async def _serve(
     except BaseException:
         await server.stop(0.0)
         raise
-    # the loaded program never becomes garbage: without it a full collection takes milliseconds, not tenths
-    gc.collect()
-    gc.freeze()
+    quiet_collector()
     stderr().print(f"listening on {server.url} ({config.dialect}); Ctrl-C ends")
     await server.run(sessions=sessions, grace=grace)
     if not as_json and server.sessions:

@@ -74,10 +74,16 @@ class Announcer:
         """Return the request to a seat that is to act; its moves in JSON are kept in `seat.moves`."""
         session, due = self.session, seat.due
         assert due is not None
-        hand, view = self._hand(seat.index), session.view()
+        view = session.view()
         if due.stage == "play":
+            # the cards change only as they become fewer
+            left = view.rest[seat.index]
+            if seat.hand[0] != left:
+                seat.hand = left, self._hand(seat.index)
+            hand = seat.hand[1]
             seat.moves = encode_moves(due.actions, session.level, dialect=self.dialect.name)
             return self.dialect.ask_play(seat.index, hand, view, self._trick, seat.moves)
+        hand = self._hand(seat.index)
         cards = [encode_card(due.stage, action) for action in due.actions]
         paid = session.paid_to(seat.index) if due.stage == "back" else None
         listed = b"[" + b",".join(cards) + b"]"
@@ -105,6 +111,7 @@ class Announcer:
         self.log.clear()
         view = self.session.view()
         for seat in self.seats:
+            seat.hand = (-1, b"")
             if seat.user is None:
                 continue
             seat.beginning = text_frame(self.dialect.beginning(seat.index, self._hand(seat.index), view))

@@ -165,6 +165,10 @@ class MoveList:
         return self.body[self.offsets[index] : self.offsets[index + 1] - 1]
 
 
+_PASS_ALONE = MoveList(PASS_JSON + b",", np.array([0, len(PASS_JSON) + 1]))
+"""What three decisions in ten choose from."""
+
+
 class _Scratch:
     """A buffer that grows to the longest list seen. One thread (the event loop's) uses it."""
 
@@ -187,8 +191,10 @@ def encode_moves(moves: NDArray, level: int, *, dialect: str = "openguandan") ->
     """
     if dialect not in _HEADS:
         raise GameError(f"guandan: a dialect is one of {', '.join(DIALECTS)}; got {dialect!r}")
-    if moves.dtype != ACTION:
+    if moves.dtype is not ACTION and moves.dtype != ACTION:
         raise GameError(f"guandan: moves must be of dtype ACTION; got {moves.dtype}")
+    if len(moves) == 1 and moves[0]["type"] == PASS:
+        return _PASS_ALONE
     words = action_words(moves)
     out = _Scratch.room(len(moves))
     offsets = np.empty(len(moves) + 1, np.int64)

@@ -19,6 +19,7 @@ from gs2.table.wire import Connection, text_frame
 
 __all__ = ["Lobby", "NjuptLobby", "OpenGuanDanLobby"]
 
+_ACTS = (m.Play, m.Tribute, m.PayTribute)
 _STAGES = {m.Play: "play", m.Tribute: "tribute", m.PayTribute: "back"}
 
 
@@ -81,7 +82,7 @@ class OpenGuanDanLobby(Lobby):
     def received(self, connection: Connection, text: bytes) -> None:
         """Handle a command."""
         command = m.decode_command(text)
-        if isinstance(command, m.Play | m.Tribute | m.PayTribute):
+        if isinstance(command, _ACTS):
             self._act(connection, command)
         elif isinstance(command, m.CreateRoom):
             self._create(connection, command.data)

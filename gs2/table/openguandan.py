@@ -38,15 +38,22 @@ class OpenGuanDan(Dialect):
         last_seat, last = trick.last_seat, trick.last
         if trick.greatest is None or (self.official and last == PASS_JSON):
             last_seat, last = -1, None
+        self_rank, oppo_rank, cur_rank = view.ranks(seat)
+        a, b, c, d = view.rest
         return (
             b'{"type":"act","stage":"play","handCards":%b,'
-            b'"publicInfo":[%b],'
+            b'"publicInfo":[{"rest":%d},{"rest":%d},{"rest":%d},{"rest":%d}],'
             b'"selfRank":%b,"oppoRank":%b,"curRank":%b,"curPos":%d,"curAction":%b,"greaterPos":%d,'
             b'"greaterAction":%b,"actionList":%b,"indexRange":%d}'
             % (
                 hand,
-                b",".join([b'{"rest":%d}' % n for n in view.rest]),
-                *view.ranks(seat),
+                a,
+                b,
+                c,
+                d,
+                self_rank,
+                oppo_rank,
+                cur_rank,
                 last_seat,
                 last or NULL,
                 trick.greatest_seat,

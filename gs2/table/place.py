@@ -40,13 +40,14 @@ class RoomConfig:
     delay: float = 0.0
 
 
-@dataclass
+@dataclass(slots=True)
 class Seat:
     """One seat: a client with its connection, or an agent with its host.
 
     asked: the request it has not answered, as a frame; None when it has nothing to answer.
     since: when it was asked; deadline: when it is decided for it; wrong: bad answers since.
     missed: requests in a row that were decided for it.
+    hand: number of cards, and the cards in JSON, when they were last written during play.
     lost: when its connection was lost, None while it is there.
     """
 
@@ -65,6 +66,7 @@ class Seat:
     thinking: bool = False
     moves: MoveList | None = None
     beginning: bytes = field(default=b"", repr=False)
+    hand: tuple[int, bytes] = (-1, b"")
 
     @property
     def taken(self) -> bool:

@@ -76,7 +76,8 @@ class Listener(Protocol):
 class Session:
     """Games one after the other between the same four seats.
 
-    match: the game in play. pending: what is to be decided now, by seat; empty before and after the session.
+    match: the game in play. stage: what is to be decided, "tribute", "back" or "play"; "over" when nothing
+    is. pending: the decisions that are due, by seat; empty before and after the session.
     played: games finished. decisions: taken so far, passes included.
     """
 
@@ -99,6 +100,7 @@ class Session:
         self.wins = [0, 0]
         self.draws = 0
         self.decisions = 0
+        self.stage = "over"
         self.pending: dict[int, Pending] = {}
         self._seeds = np.random.default_rng(seed)
         self._first_game = first_game
@@ -125,11 +127,6 @@ class Session:
         self._ask()
 
     # --- what can be asked of the position ---
-
-    @property
-    def stage(self) -> str:
-        """What is to be decided: "tribute", "back" or "play"; "over" when nothing is."""
-        return next((due.stage for due in self.pending.values()), "over")
 
     def hand(self, seat: int) -> tuple[int, int]:
         """Return a seat's packed cards as (lo, hi)."""
@@ -214,11 +211,15 @@ class Session:
 
     def _ask(self) -> None:
         """Ask whoever is to act, or begin the next game."""
-        self.pending = {due.seat: due for due in self.match.pending()}
-        if self.pending:
+        pending = self.match.pending()
+        self.pending = {due.seat: due for due in pending}
+        if pending:
+            self.stage = pending[0].stage
             self.listener.asked(list(self.pending))
         elif self.played < self.games:
             self._new_game()
+        else:
+            self.stage = "over"
 
     def _tell(self, events: list[Event]) -> None:
         self.listener.happened(events)

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from websockets.exceptions import InvalidState
@@ -137,8 +137,8 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start the clock of the handshake."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # no isinstance: other event loops have transports of their own
+        self._transport = cast(asyncio.Transport, transport)
         self.last_heard = time.monotonic()
         self._timer = asyncio.get_running_loop().call_later(self.limits.handshake, self._handshake_late)
 
