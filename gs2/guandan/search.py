@@ -24,6 +24,8 @@ SPREAD = 1.5
 """Standard deviation in levels that a difference of two rollouts is expected to have before any is seen."""
 SPREAD_WEIGHT = 6.0
 """How many rollouts that expectation counts for."""
+NOISE = 0.02
+"""Standard deviation in levels that is left when every deal has been played: rollouts are not perfect."""
 MARGIN = 0.9
 """Share of the time left that the next wave may be expected to take."""
 
@@ -66,11 +68,12 @@ def candidate_moves(q: NDArray, types: NDArray, config: GuanDanConfig) -> NDArra
 
 
 def posterior(
-    payoffs: NDArray, weights: NDArray, prior: NDArray, trust: float, reference: int
+    payoffs: NDArray, weights: NDArray, prior: NDArray, trust: float, reference: int, missing: float = 1.0
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the mean and standard deviation of each move's advantage over `reference`, [k] each.
 
-    payoffs: [n, k], nan where not played. prior: [k], the blueprint's Q.
+    payoffs: [n, k], nan where not played. prior: [k], the blueprint's Q. missing: share of all deals that
+    there are and that have not been played; 1 where they are countless.
     """
     opinion = prior - prior[reference]
     difference = payoffs - payoffs[:, [reference]]
@@ -82,7 +85,7 @@ def posterior(
     mean = (share * filled).sum(0) / np.maximum(total, 1e-300)
     square = (share * (filled - mean) ** 2).sum(0) / np.maximum(total, 1e-300)
     variance = (count * square + SPREAD_WEIGHT * SPREAD**2) / (count + SPREAD_WEIGHT)
-    noise = variance / np.maximum(count, 1e-9)
+    noise = np.maximum(missing * variance / np.maximum(count, 1e-9), NOISE**2)
     weight = trust**2 / (trust**2 + noise)
     out = weight * mean + (1 - weight) * opinion
     error = np.sqrt(weight * noise)
@@ -110,6 +113,8 @@ def compare(
     alive = np.arange(k)
     done, size, played, leader = 0, config.wave, 0, 0
     pace = 0.0
+    missing = 1.0
+    total = worlds.weights.sum()
     stopped = "worlds"
     while done < n:
         size = min(size, n - done)
@@ -128,24 +133,26 @@ def compare(
         played += len(states)
         done += size
         pace = max((time.perf_counter() - began) / len(states), 1e-7)
-        leader = _leader(payoffs[:done], worlds.weights[:done], prior, config.trust, alive, leader)
-        mean, error = posterior(payoffs[:done], worlds.weights[:done], prior, config.trust, leader)
+        seen = payoffs[:done], worlds.weights[:done], prior, config.trust
+        missing = 1.0 - worlds.weights[:done].sum() / total if worlds.exact else 1.0
+        leader = _leader(seen, missing, alive, leader)
+        mean, error = posterior(*seen, leader, missing)
         alive = alive[mean[alive] + config.confidence * error[alive] >= 0]
         if len(alive) == 1:
             stopped = "decided"
             break
         size *= 2
-    seen, weights = payoffs[:done], worlds.weights[:done]
-    mean, error = posterior(seen, weights, prior, config.trust, 0)
-    return Comparison(seen, weights, mean, error, leader, played, stopped)
+    played_worlds, weights = payoffs[:done], worlds.weights[:done]
+    mean, error = posterior(played_worlds, weights, prior, config.trust, 0, missing)
+    return Comparison(played_worlds, weights, mean, error, leader, played, stopped)
 
 
 def _leader(
-    payoffs: NDArray, weights: NDArray, prior: NDArray, trust: float, alive: NDArray, leader: int
+    seen: tuple[NDArray, NDArray, NDArray, float], missing: float, alive: NDArray, leader: int
 ) -> int:
     """Return the best of the moves alive: better than the leader, and than whoever beats it in turn."""
     for _ in range(len(alive)):
-        mean, _ = posterior(payoffs, weights, prior, trust, leader)
+        mean, _ = posterior(*seen, leader, missing)
         best = int(alive[np.argmax(mean[alive])])
         if best == leader or mean[best] <= 0:
             break
