@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from blueprint.protocol import Blueprint
 from games.game import TERMINAL, GameError
 from games.guandan.cards import ACTION
-from games.guandan.round import legal
+from games.guandan.round import GuanDan, legal
 from gs2.guandan.beliefs import Beliefs
 from gs2.guandan.config import GuanDanConfig
 from gs2.guandan.endgame import Endgame, is_endgame, solve_endgame
 from gs2.guandan.evaluator import BlueprintEvaluator, Evaluator
+from gs2.guandan.particles import Particles, top_up
 from gs2.guandan.presets import preset
 from gs2.guandan.rollout import Rollouts
 from gs2.guandan.sampling import Worlds, list_worlds, sample_worlds
@@ -30,6 +31,9 @@ from gs2.guandan.subgame import Solution, alternative_values, choose_worlds, sol
 
 __all__ = ["Decision", "Gs2Agent", "make_agent"]
 
+_GAME = GuanDan(moves="canonical")
+REMEMBERED = 64
+"""Rounds of which the agent keeps deals and subgames."""
 PACE = 200_000
 """Positions that the endgame solver visits in a second, at least (our measurement)."""
 RESERVE = 0.06
@@ -74,6 +78,14 @@ class Decision:
     def changed(self) -> bool:
         """Whether search played another move than the blueprint's."""
         return self.choice != self.blueprint
+
+
+@dataclass
+class _Memory:
+    """What is kept of one round: deals, and what solved subgames play further down."""
+
+    particles: Particles
+    later: dict[bytes, tuple[NDArray, NDArray[np.float64]]]
 
 
 class _Progress:
@@ -141,6 +153,7 @@ class Gs2Agent:
         )
         self.rng = np.random.default_rng() if rng is None else rng
         self.beliefs = beliefs
+        self._memories: dict[bytes, _Memory] = {}
         self.rollouts = Rollouts(self.evaluator)
         self.watch = watch
         self.name = f"gs2-{self.config.name}"
@@ -247,8 +260,14 @@ class Gs2Agent:
         progress.lap("sampling")
         opponents = tuple(s for s in (seat + 1 & 3, seat + 3 & 3) if state["left"][0, s] > 0)
         values = alternative_values(self.evaluator, worlds.states, opponents)
-        chosen = choose_worlds(worlds, values, config, self.rng)
+        memory = self._memory_of(state, seat)
+        if config.nested and not worlds.exact and len(memory.particles):
+            worlds, values = self._keep(memory, worlds, values, state, opponents)
+            chosen = np.arange(len(worlds))
+        else:
+            chosen = choose_worlds(worlds, values, config, self.rng)
         progress.worlds = worlds.take(chosen)
+        memory.particles.remember(progress.worlds.states)
         progress.lap("generation")
         try:
             solution = solve_subgame(
@@ -264,15 +283,59 @@ class Gs2Agent:
                 deadline,
             )
         except (TimeoutError, MemoryError) as error:
-            progress.notes.append(f"{error}: the blueprint's move is played")
+            self._reuse(progress, memory, str(error))
             return
         finally:
             progress.lap("subgame")
         progress.solution = solution
+        memory.later = solution.later
         soft = np.exp((progress.q[solution.moves] - progress.q.max()) / config.temperature)
         policy = config.anchor * solution.policy + (1 - config.anchor) * soft / soft.sum()
         progress.choice = int(solution.moves[np.argmax(policy)])
         progress.stage = "subgame"
+
+    def _memory_of(self, state: NDArray, seat: int) -> _Memory:
+        """Return what the agent remembers of this seat's round, the oldest of many rounds forgotten."""
+        row = state[0]
+        start = row["hand"][seat] + row["played"][seat]
+        key = bytes([seat, int(row["level"]), int(row["first"])]) + start.tobytes()
+        memory = self._memories.pop(key, None) or _Memory(Particles(), {})
+        self._memories[key] = memory
+        while len(self._memories) > REMEMBERED:
+            del self._memories[next(iter(self._memories))]
+        return memory
+
+    def _keep(
+        self,
+        memory: _Memory,
+        worlds: Worlds,
+        values: NDArray[np.float64],
+        state: NDArray,
+        opponents: tuple[int, ...],
+    ) -> tuple[Worlds, NDArray[np.float64]]:
+        """Return the deals kept from before, topped up by the most different new ones, and their values."""
+        seat = int(state["player"][0])
+        old = memory.particles.survivors(state, seat)[: self.config.k]
+        kept = alternative_values(self.evaluator, old, opponents)
+        new = top_up(kept, values, self.config.k - len(old))
+        states = np.repeat(state, len(old) + len(new))
+        states[: len(old)], states[len(old) :] = old, worlds.states[new]
+        weights = np.concatenate([np.full(len(old), worlds.weights.mean()), worlds.weights[new]])
+        return Worlds(states, weights, False), np.concatenate([kept, values[:, new]], 1)
+
+    def _reuse(self, progress: _Progress, memory: _Memory, why: str) -> None:
+        """Play what an earlier subgame of the round says here, if the line stayed inside it."""
+        state = progress.state
+        key = _GAME.infoset_key(state, int(state["player"][0]))[0].tobytes()
+        found = memory.later.get(key)
+        if found is not None:
+            wanted = found[0][int(np.argmax(found[1]))]
+            at = np.flatnonzero(progress.actions == wanted)
+            if len(at):
+                progress.choice, progress.stage = int(at[0]), "subgame"
+                progress.notes.append(f"{why}: the subgame solved before is played on")
+                return
+        progress.notes.append(f"{why}: the blueprint's move is played")
 
     def _sample(self, state: NDArray, n: int) -> Worlds:
         """Return deals that the player to act considers possible."""

@@ -267,6 +267,8 @@ def _reason(decision: Decision, names: list[str]) -> str:
         return "The blueprint thinks no other move comes close, so nothing was searched."
     if decision.stage == "endgame":
         return "Two seats are left and every card is known: this move wins against any defence."
+    if decision.stage == "subgame" and decision.solution is None:
+        return "The line stayed inside a subgame solved before; its policy is played on."
     if decision.stage == "subgame":
         assert decision.solution is not None
         share = float(decision.solution.policy[decision.solution.moves == decision.choice][0])

@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.solver import solve
+from cfr.tree import FlatTree
+from cfr.values import node_values
 from games.game import Game
 from games.guandan.cards import PASS
 from games.guandan.round import GuanDan
@@ -48,6 +50,7 @@ class Solution:
     moves: [a] indices of the candidate moves kept; policy: [a], refined probabilities.
     nodes, infosets, leaves: size of the tree. depth: its limit. iterations: of CFR. gap: exploitability
     within the gadget, in levels. thinned: levels at which moves were left out to save nodes.
+    later: what it plays further down, (moves [a] ACTION, probabilities [a]) by own infoset key.
     """
 
     worlds: Worlds
@@ -63,6 +66,7 @@ class Solution:
     iterations: int
     gap: float
     thinned: int
+    later: dict[bytes, tuple[NDArray, NDArray[np.float64]]]
     seconds: dict[str, float]
 
 
@@ -255,8 +259,22 @@ def solve_subgame(
         solution.iteration,
         float(solution.exploitability),
         branches.thinned,
+        _own_policies(tree, policy, seat),
         laps,
     )
+
+
+def _own_policies(
+    tree: FlatTree, policy: NDArray[np.float64], seat: int
+) -> dict[bytes, tuple[NDArray, NDArray[np.float64]]]:
+    """Return the moves and probabilities of every infoset of `seat` but the first, by its key."""
+    first = tree.infoset_first_node()
+    out = {}
+    for i in np.flatnonzero(tree.infoset_player == seat)[1:]:
+        child, size = tree.first_child[first[i]], tree.n_children[first[i]]
+        low, high = tree.infoset_offset[i : i + 2]
+        out[tree.infoset_key[i].tobytes()] = (tree.action[child : child + size], policy[low:high])
+    return out
 
 
 def _words(actions: NDArray) -> NDArray:
@@ -274,9 +292,7 @@ def _even(alternative: NDArray, group: NDArray) -> NDArray[np.float64]:
     return out
 
 
-def _root_values(tree, policy: NDArray, opponents: tuple[int, ...]) -> NDArray[np.float64]:
+def _root_values(tree: FlatTree, policy: NDArray, opponents: tuple[int, ...]) -> NDArray[np.float64]:
     """Return what each opponent gets at each root when everyone follows `policy`, [q, r]."""
-    from cfr.values import node_values
-
     values = node_values(tree, policy)
     return values[: tree.n_roots, list(opponents)].T

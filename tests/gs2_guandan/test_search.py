@@ -27,7 +27,7 @@ def test_without_rollouts_the_blueprint_alone_is_believed() -> None:
 
 def test_many_rollouts_alone_are_believed() -> None:
     rng = np.random.default_rng(0)
-    payoffs = rng.normal(size=(20_000, 3)) + [0.0, 0.5, -0.5]
+    payoffs = rng.normal(np.array([0.0, 0.5, -0.5]), 1.0, (20_000, 3))
     mean, error = posterior(payoffs, np.ones(len(payoffs)), np.array([0.0, -5.0, 5.0]), 0.25, 0)
     assert np.allclose(mean, [0, 0.5, -0.5], atol=0.06)
     assert np.all(error < 0.02)

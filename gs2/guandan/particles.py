@@ -1,0 +1,88 @@
+"""Nested search: deals kept from one decision of a seat to the next while they agree with what was seen.
+
+A particle is the deal as it stood at the start of the round. It survives as long as every seat can have
+played what it played; those that die are replaced by the new deals that differ most from the survivors in
+their alternative values. Source: GS2 supplement, C.6.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from games.guandan.cards import NUM_CARDS, unpack
+from games.guandan.combos import ORDER
+
+__all__ = ["Particles", "top_up"]
+
+
+class Particles:
+    """Deals remembered for a seat, and whose round they belong to."""
+
+    def __init__(self) -> None:
+        self._round: bytes | None = None
+        self._initial = np.zeros((0, 4, 2), np.uint64)
+
+    def __len__(self) -> int:
+        """Return how many deals are remembered."""
+        return len(self._initial)
+
+    def remember(self, states: NDArray) -> None:
+        """Keep the deals of some states of one round, [n] STATE, instead of those kept before."""
+        self._round = _round_of(states[:1]) if len(states) else None
+        self._initial = states["hand"] + states["played"]
+
+    def survivors(self, state: NDArray, seat: int) -> NDArray:
+        """Return the deals that still agree with what `seat` knows at a later state, [n] STATE.
+
+        state: [1] STATE. None survive into another round.
+        """
+        none = np.repeat(state, 0)
+        if not len(self._initial) or self._round != _round_of(state):
+            return none
+        mine = state["hand"][0, seat] + state["played"][0, seat]
+        initial = unpack(self._initial).astype(np.int64)
+        played = unpack(state["played"][0]).astype(np.int64)
+        hands = initial - played
+        known = np.maximum(unpack(state["known"][0]).astype(np.int64) - played, 0)
+        rank = np.minimum(np.arange(NUM_CARDS) // 4, 12) + (np.arange(NUM_CARDS) >= 52) * 1
+        rank[53] = 14
+        level = int(state["level"][0])
+        high = ORDER[level, rank][None] > state["cap"][0][:, None].astype(np.int64)
+        high[:, 4 * level] = False
+        high[seat] = False
+        alive = (
+            np.all(self._initial[:, seat] == mine, axis=1)
+            & np.all(hands >= known, axis=(1, 2))
+            & np.all(hands.sum(2) == state["left"][0], axis=1)
+            & ~np.any((hands > known) & high, axis=(1, 2))
+        )
+        out = np.repeat(state, np.count_nonzero(alive))
+        out["hand"] = self._initial[alive] - state["played"][0]
+        return out
+
+
+def _round_of(state: NDArray) -> bytes:
+    """Return what names a round to a seat: its start, not what has been played."""
+    row = state[0]
+    return bytes([int(row["level"]), int(row["first"]), int(row["owner"]), *row["levels"].tolist()])
+
+
+def top_up(kept: NDArray[np.float64], offered: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+    """Return which of the offered deals to add, [count] at most, each the most different from those in.
+
+    kept: [q, a], offered: [q, b], alternative values of each opponent. The first of an empty start is the one
+    of the most extreme value.
+    """
+    offered = np.atleast_2d(offered)
+    chosen: list[int] = []
+    if kept.shape[1]:
+        near = np.min(((offered[:, :, None] - kept[:, None, :]) ** 2).sum(0), axis=1)
+    else:
+        near = ((offered - offered.mean(1, keepdims=True)) ** 2).sum(0)
+    for _ in range(min(count, offered.shape[1])):
+        pick = int(np.argmax(near))
+        chosen.append(pick)
+        near = np.minimum(near, ((offered - offered[:, [pick]]) ** 2).sum(0)) if chosen else near
+        near[pick] = -1.0
+    return np.array(chosen, np.int64)
