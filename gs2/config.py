@@ -13,13 +13,14 @@ __all__ = ["ConfigError", "SearchConfig"]
 GADGET_NAMES = ("unsafe", "resolve", "maxmargin", "reach-maxmargin", "path")
 GENERATOR_NAMES = ("all", "random", "diverse", "clusters")
 ALTERNATIVE_NAMES = ("best-response", "profile", "value")
-LEAF_NAMES = ("exact", "value", "rollout", "continuations")
+LEAF_NAMES = ("exact", "value", "rollout", "continuations", "play-on")
+MODE_NAMES = ("independent", "nested", "sequential")
 REST = ("drop", "summary")
 ENTRY_PRIORS = ("uniform", "reach", "mixed")
 SOLVERS = ("cfr", "lp", "mirror-descent")
 FREEZE = ("outside", "none")
 SCOPES = ("infoset", "subtree", "block", "both")
-CERTIFICATES = ("none", "margin", "anchored", "path")
+CERTIFICATES = ("none", "margin", "anchored", "shared", "path")
 
 
 class ConfigError(ValueError):
@@ -52,15 +53,22 @@ class SearchConfig:
     iterations: most CFR iterations. time_limit: most seconds for the whole search, None for no limit.
     depth: decisions below a history before `leaf` values it; None to the end of the game.
     leaf: what is worth what at the depth limit: exact (expected under the strategy, small games), value
-        (`Blueprint.value`), rollout, continuations (the opponent chooses among several).
+        (`Blueprint.value`), rollout, continuations (the opponent chooses among several), play-on (the
+        searching player goes on by its old strategy, the opponent decides to the end of the game).
     continuations: how many the opponent chooses among, with leaf = continuations.
     rollouts: games played from each leaf, with leaf = rollout.
     branch: most actions of each action type kept at an infoset, by the blueprint's Q; None for all.
     anchor: weight λ in (0, 1] of the refined strategy against the one refined; 1 replaces it.
     certificate: "none"; "margin": keep the refined strategy only if no opponent infoset that touches the
-        infoset gains by it, else the old one; "anchored": the largest useful λ for which none gains.
+        infoset gains by it, else the old one; "anchored": the best λ for which none gains; "shared": that
+        divided among the player's infosets that could clash, for searches that do not see each other;
+        "path": the best λ for which the opponent's value of the whole game does not rise (the values off
+        its path are taken from the strategy refined so far, not from the infoset).
     scope: what a search replaces: "infoset": the strategy there; "subtree": and at the player's infosets
-        below; "block": at every infoset solved, which is sound on common-knowledge closures.
+        below; "block": at every infoset solved; "both": two searches, a block with nothing frozen and then
+        the subtree with everything else frozen.
+    mode: how the searches of a whole refinement see each other: independent, nested, sequential; see
+        `gs2.refine`.
     rounds: searches made at one infoset, each from the strategy that the one before left.
     step: step size of mirror-descent, in inverse payoffs times the game's payoff range.
     magnet: pull of mirror-descent towards uniform play, in payoffs over the payoff range.
@@ -92,6 +100,7 @@ class SearchConfig:
     anchor: float = 1.0
     certificate: str = "none"
     scope: str = "infoset"
+    mode: str = "nested"
     rounds: int = 1
     step: float = 10.0
     magnet: float = 0.0
@@ -107,6 +116,7 @@ class SearchConfig:
         self._one_of("entry_prior", ENTRY_PRIORS)
         self._one_of("leaf", LEAF_NAMES)
         self._one_of("certificate", CERTIFICATES)
+        self._one_of("mode", MODE_NAMES)
         self._one_of("scope", SCOPES)
         if self.variant.lower() not in VARIANTS:
             raise UnknownVariant(f"variant must be one of {', '.join(VARIANTS)}; got {self.variant!r}")
@@ -158,13 +168,23 @@ class SearchConfig:
     def steps(self) -> tuple[SearchConfig, ...]:
         """Return the searches that one call makes at an infoset, each from what the one before left."""
         if self.scope == "both":
-            once = (
+            once: tuple[SearchConfig, ...] = (
                 replace(self, scope="block", freeze="none", rounds=1),
                 replace(self, scope="subtree", freeze="outside", rounds=1),
             )
         else:
             once = (self if self.rounds == 1 else replace(self, rounds=1),)
         return once * self.rounds
+
+    def for_unreached(self) -> SearchConfig:
+        """Return the configuration for an infoset that the player's own strategy never leads to.
+
+        Values of the whole game say nothing there, so no path and no certificate is built on them.
+        """
+        if self.gadget != "path" and self.certificate == "none":
+            return self
+        gadget = "maxmargin" if self.gadget == "path" else self.gadget
+        return replace(self, gadget=gadget, certificate="none")
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as a plain dictionary."""

@@ -23,8 +23,10 @@ from cfr.values import (
 from games.game import Game, Infoset
 from games.ragged import Ragged
 from gs2.alternative import best_response_node_values
+from gs2.continuations import continuation_values
 from gs2.knowledge import KnowledgeGraph, KnowledgeReport, knowledge_graph, knowledge_report
 from gs2.subgame import TreeCutter
+from gs2.tabulate import tabulate
 
 if TYPE_CHECKING:
     from gs2.safety import Certified
@@ -93,6 +95,10 @@ class SearchContext:
         return knowledge_report(
             self.game, self.tree, number, graph=graph, sizes=self.cutter.sizes, max_order=max_order
         )
+
+    def slots_of(self, infoset: int) -> NDArray[np.int64]:
+        """Return the slots of an infoset's actions, [a] int64."""
+        return np.arange(*self.tree.infoset_offset[infoset : infoset + 2])
 
     def infoset_text(self, infoset: int) -> str:
         """Return the words that name an infoset of the tree."""
@@ -184,6 +190,7 @@ class Profile:
         self._best: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
         self._gifts: dict[int, NDArray[np.float64]] = {}
         self._opponent: dict[int, OpponentValues] = {}
+        self._continuations: dict[tuple[int, int], NDArray[np.float64]] = {}
 
     def update(
         self, slots: NDArray[np.int64], probs: NDArray[np.float64], *, reach_kept: bool = False
@@ -198,7 +205,7 @@ class Profile:
         if not reach_kept:
             self._reach = None
             self._opponent = {}
-        self._best, self._gifts = {}, {}
+        self._best, self._gifts, self._continuations = {}, {}, {}
 
     @property
     def reach(self) -> Reach:
@@ -303,6 +310,19 @@ class Profile:
                 out[start:end][own] += per_slot[slot[start:end][own]]
             self._gifts[seat] = out
         return self._gifts[seat]
+
+    def known_blueprint(self, context: SearchContext) -> Blueprint:
+        """Return the blueprint that the strategy came from, or one made of the strategy itself."""
+        if self.blueprint is None:
+            self.blueprint = tabulate(context.game, self.tree, self.policy)
+        return self.blueprint
+
+    def continuations(self, opponent: int, count: int) -> NDArray[np.float64]:
+        """Return `continuation_values` on the whole tree, [count, N, P] float64."""
+        name = (opponent, count)
+        if name not in self._continuations:
+            self._continuations[name] = continuation_values(self.tree, self.policy, opponent, count)
+        return self._continuations[name]
 
     def prepare(self, seat: int) -> None:
         """Compute the best response of `seat` on the whole tree now, so that many searches can share it."""

@@ -29,6 +29,8 @@ from gs2.path import OpponentPath
 __all__ = ["GADGETS", "Entry", "Gadget", "GadgetError", "build_gadget", "check_gadget"]
 
 GADGETS = ("unsafe", "resolve", "maxmargin", "reach-maxmargin", "path")
+Child = tuple[str, int | float, float]
+"""A node of the gadget `path`: what it is, its index or payoff, its probability."""
 LIVE = 1e-300
 """Weights up to this count as zero: what is less cannot be normalised."""
 
@@ -284,17 +286,18 @@ def _path_top(forest: FlatTree, entry: Entry, path: OpponentPath, floor: float) 
     mass = path.sequence_mass()
     nothing = (np.zeros(0, np.int64), np.zeros(0))
 
-    def children(kind: str, what: int) -> list[tuple[str, int | float, float]]:
+    def children(kind: str, what: int) -> list[Child]:
         """Return (kind, index or payoff, probability) of what follows a node of the level before."""
+        found: list[Child] = []
         if kind == "sequence":
             scale = mass[what]
-            found = [("decision", int(i), path.mass[i] / scale) for i in np.flatnonzero(path.above == what)]
-            found += [("entry", int(j), path.entry_mass[j] / scale) for j in np.flatnonzero(path.entry == what)]
+            found += [("decision", i, path.mass[i] / scale) for i in path.decisions_after[what]]
+            found += [("entry", j, path.entry_mass[j] / scale) for j in path.entries_after[what]]
             if path.rest_mass[what] > 0:
                 found.append(("out", float(path.rest[what]), path.rest_mass[what] / scale))
             return found
         if kind == "decision":
-            found = [("sequence", int(q), 1.0) for q in np.flatnonzero(path.owner == what)]
+            found += [("sequence", q, 1.0) for q in path.sequences_of[what]]
             if not np.isnan(path.out[what]):
                 found.append(("out", float(path.out[what]), 1.0))
             return found
@@ -335,9 +338,7 @@ def _path_top(forest: FlatTree, entry: Entry, path: OpponentPath, floor: float) 
             elif kind == "out":
                 player[at] = TERMINAL
         payoffs = np.array([what for kind, what in nxt if kind == "out"], np.float64)
-        top.level(
-            np.array(parent), np.array(prob), player, infoset, _team_returns(forest, seat, payoffs)
-        )
+        top.level(np.array(parent), np.array(prob), player, infoset, _team_returns(forest, seat, payoffs))
         level = nxt
     waiting = [(kind, what) for kind, what in level if kind != "out"]
     if waiting != [("entry", j) for j in range(g)] + [("forced", j) for j in range(g)][: g if floor else 0]:

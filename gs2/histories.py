@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from gs2.alternative import best_response_node_values, group_values
 from gs2.config import SearchConfig
 from gs2.context import Profile, SearchContext
+from gs2.forest import cut_forest
 from gs2.gadget import LIVE
 from gs2.generation import generator
+from gs2.leaf import LeafEvaluator
 
 __all__ = ["Considered", "choose_histories", "consider_histories", "weigh_histories"]
 
@@ -58,7 +60,11 @@ class Considered:
 
 
 def consider_histories(
-    context: SearchContext, profile: Profile, infoset: int, config: SearchConfig
+    context: SearchContext,
+    profile: Profile,
+    infoset: int,
+    config: SearchConfig,
+    leaf: LeafEvaluator | None = None,
 ) -> Considered:
     """Return what the player of an infoset considers there, with alternative values under `profile`."""
     tree = context.tree
@@ -75,7 +81,7 @@ def consider_histories(
     return replace(
         found,
         alternative=_alternatives(
-            context, profile, found.nodes, found.reach, found.group, found.opponent, config
+            context, profile, found.nodes, found.reach, found.group, found.opponent, config, leaf
         ),
     )
 
@@ -136,6 +142,7 @@ def _alternatives(
     group: NDArray[np.int32],
     opponent: int,
     config: SearchConfig,
+    leaf: LeafEvaluator | None,
 ) -> NDArray[np.float64]:
     if config.alternative == "profile":
         return group_values(profile.values[nodes, opponent], reach, group)
@@ -148,9 +155,7 @@ def _alternatives(
     shared = profile.best_response(opponent)
     if shared is not None and config.depth is None:
         return group_values(shared[0][nodes], reach, group)
-    cut = context.cutter.cut(
-        nodes, reach, depth_limit=config.depth, leaf=profile.exact_leaf if config.depth else None
-    )
+    cut = cut_forest(context, profile, 1 - opponent, nodes, reach, config, leaf=leaf)
     values, _ = best_response_node_values(cut.tree, profile.policy[cut.slot_origin], opponent)
     return group_values(values[: len(nodes)], reach, group)
 

@@ -10,8 +10,10 @@ Gifts (Brown and Sandholm 2017) are the first-order version of this.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from gs2.context import Profile, SearchContext
@@ -48,15 +50,30 @@ class OpponentPath:
         """Return the probability of each sequence when the opponent plays for it, [q] float64."""
         return np.where(self.owner >= 0, self.mass[self.owner], 1.0) if len(self.mass) else np.ones(1)
 
+    @cached_property
+    def decisions_after(self) -> list[list[int]]:
+        """Decisions that follow each sequence."""
+        return _rows(self.above, len(self.slot))
+
+    @cached_property
+    def entries_after(self) -> list[list[int]]:
+        """Entries that follow each sequence."""
+        return _rows(self.entry, len(self.slot))
+
+    @cached_property
+    def sequences_of(self) -> list[list[int]]:
+        """Sequences that go on from each decision."""
+        return _rows(self.owner, len(self.infoset))
+
     def entry_order(self) -> NDArray[np.int64]:
         """Return the entries in the order in which the opponent's tree holds them, [g] int64."""
         found: list[int] = []
 
         def visit(sequence: int) -> None:
-            for decision in np.flatnonzero(self.above == sequence):
-                for after in np.flatnonzero(self.owner == decision):
-                    visit(int(after))
-            found.extend(np.flatnonzero(self.entry == sequence).tolist())
+            for decision in self.decisions_after[sequence]:
+                for after in self.sequences_of[decision]:
+                    visit(after)
+            found.extend(self.entries_after[sequence])
 
         visit(0)
         return np.array(found, np.int64)
@@ -70,14 +87,41 @@ class OpponentPath:
 
         values: [g] float64, payoffs per unit of `entry_mass`.
         """
-        total = self.rest_mass * self.rest
-        np.add.at(total, self.entry, self.entry_mass * values)
-        for i in range(len(self.infoset) - 1, -1, -1):
-            best = np.max(total[self.owner == i])
-            if not np.isnan(self.out[i]):
-                best = max(best, self.out[i] * self.mass[i])
-            total[self.above[i]] += best
+        total = self.rest_mass * self.rest + np.bincount(
+            self.entry, self.entry_mass * values, minlength=len(self.slot)
+        )
+        if len(self.infoset):
+            _fold(self.owner, self.above, self.out, self.mass, total)
         return float(total[0])
+
+
+@njit(cache=True)
+def _fold(owner, above, out, mass, total):
+    """Add to the sequences in `total` the best of what follows them, last decisions first."""
+    best = out * mass
+    # Sequences and decisions are numbered ancestors first: when a sequence comes up from the end, all its
+    # decisions have; the first sequence of a decision to be numbered is the last to come up.
+    first = np.full(len(above), len(owner), np.int64)
+    for q in range(len(owner)):
+        if owner[q] >= 0 and first[owner[q]] == len(owner):
+            first[owner[q]] = q
+    for q in range(len(owner) - 1, -1, -1):
+        i = owner[q]
+        if i < 0:
+            continue
+        if not best[i] >= total[q]:
+            best[i] = total[q]
+        if first[i] == q:
+            total[above[i]] += best[i]
+
+
+def _rows(number: NDArray[np.int64], count: int) -> list[list[int]]:
+    """Return the indices that hold each number 0 … count - 1."""
+    found: list[list[int]] = [[] for _ in range(count)]
+    for index, at in enumerate(number.tolist()):
+        if at >= 0:
+            found[at].append(index)
+    return found
 
 
 def opponent_path(
@@ -95,36 +139,32 @@ def opponent_path(
         0 … g - 1. reach: [r] float64, probability that chance and the searching player lead there.
     values: [g] float64, what the infosets are worth to the opponent now, in payoffs.
     """
-    tree = context.tree
     best = profile.opponent_values(opponent)
     parents = context.parent_slot(opponent)
     first = np.unique(group, return_index=True)[1]
     entry_slot = context.own_slot(opponent)[nodes[first]]
     number: dict[int, int] = {-1: 0}
     decisions: dict[int, int] = {}
-    for slot in entry_slot.tolist():
+    for last in entry_slot.tolist():
         way = []
-        while slot not in number:
-            way.append(slot)
-            slot = int(parents[context.slot_infoset[slot]])
+        while last not in number:
+            way.append(last)
+            last = int(parents[context.slot_infoset[last]])
         for step in reversed(way):
-            infoset = int(context.slot_infoset[step])
-            decisions.setdefault(infoset, len(decisions))
+            decisions.setdefault(int(context.slot_infoset[step]), len(decisions))
             number[step] = len(number)
     infoset = np.array(list(decisions), np.int64)
     slot = np.array(list(number), np.int64)
     owner = np.array([-1 if s < 0 else decisions[int(context.slot_infoset[s])] for s in slot], np.int64)
-    mass = best.reach[infoset] if len(infoset) else np.zeros(0)
+    mass = best.reach[infoset]
     above = np.array([number[int(parents[i])] for i in infoset], np.int64)
     out = np.full(len(infoset), np.nan)
     for i, at in enumerate(infoset.tolist()):
-        away = [
-            s for s in range(tree.infoset_offset[at], tree.infoset_offset[at + 1]) if s not in number
-        ]
+        away = [s for s in context.slots_of(at).tolist() if s not in number]
         if away:
             out[i] = best.slot[away].max() / mass[i] if mass[i] > 0 else 0.0
     entry = np.array([number[int(s)] for s in entry_slot], np.int64)
-    entry_mass = np.bincount(group, reach)
+    entry_mass = np.bincount(group, reach).astype(np.float64)
     sequence_mass = np.where(owner >= 0, mass[owner], 1.0) if len(mass) else np.ones(1)
     rest_mass = sequence_mass.copy()
     rest = np.where(slot >= 0, best.slot[slot], best.root)
@@ -132,7 +172,8 @@ def opponent_path(
     np.add.at(rest, above, -best.infoset[infoset])
     np.add.at(rest_mass, entry, -entry_mass)
     np.add.at(rest, entry, -entry_mass * values)
-    tiny = rest_mass <= 1e-12 * np.maximum(sequence_mass, 1e-300)
-    rest_mass[tiny] = 0.0
-    rest = np.divide(rest, rest_mass, out=np.zeros_like(rest), where=~tiny)
+    # What is left of a sequence by rounding alone is nothing.
+    nothing = rest_mass <= 1e-12 * np.maximum(sequence_mass, 1e-300)
+    rest_mass[nothing] = 0.0
+    rest = np.divide(rest, rest_mass, out=np.zeros(len(rest)), where=~nothing)
     return OpponentPath(infoset, above, mass, out, slot, owner, entry, entry_mass, rest_mass, rest)

@@ -13,6 +13,14 @@ DEFAULT_K = 3
 
 _CLOSURE = SearchConfig(order=None, freeze="none", scope="block")
 _GS2 = SearchConfig(order=1, generator="random", k=DEFAULT_K)
+_PLUS = _GS2.replace(
+    name="gs2+",
+    generator="diverse",
+    rest="summary",
+    scope="both",
+    certificate="anchored",
+    mode="sequential",
+)
 
 PRESETS: dict[str, SearchConfig] = {
     config.name: config
@@ -21,7 +29,9 @@ PRESETS: dict[str, SearchConfig] = {
         _CLOSURE.replace(name="resolve", gadget="resolve"),
         _CLOSURE.replace(name="maxmargin", gadget="maxmargin"),
         _CLOSURE.replace(name="reach-maxmargin", gadget="reach-maxmargin"),
-        _CLOSURE.replace(name="path", gadget="path"),
+        _CLOSURE.replace(
+            name="path", gadget="path", entry_floor=0.05, entry_prior="mixed", mode="sequential"
+        ),
         SearchConfig(name="1-klss"),
         SearchConfig(name="2-klss", order=2),
         SearchConfig(name="3-klss", order=3),
@@ -30,7 +40,10 @@ PRESETS: dict[str, SearchConfig] = {
         _GS2.replace(name="gs2-d", generator="diverse"),
         _GS2.replace(name="gs2-clusters", generator="clusters"),
         SearchConfig(name="mirror-descent", solver="mirror-descent"),
-        _GS2.replace(name="gs2+", generator="diverse", certificate="anchored"),
+        _PLUS,
+        _PLUS.replace(
+            name="gs2+path", gadget="path", entry_floor=0.05, entry_prior="mixed", certificate="path"
+        ),
     )
 }
 
@@ -48,7 +61,8 @@ PRESET_NOTES: dict[str, str] = {
     "gs2-d": "k histories of evenly spread alternative values, completed to opponent infosets",
     "gs2-clusters": "k histories, one for each cluster of alternative values",
     "mirror-descent": "one step on the blueprint's action values, without a subgame",
-    "gs2+": "gs2-d, mixed with the blueprint as far as a certificate allows",
+    "gs2+": "gs2-d that keeps the other histories in summary and mixes as far as a certificate allows",
+    "gs2+path": "gs2+ against the opponent's whole path; needs values off the path, as `path` does",
 }
 
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from gs2.config import ConfigError, SearchConfig
 from gs2.context import Profile, SearchContext
-from gs2.search import Refinement, refine_infoset
+from gs2.pipeline import Refinement, refine_infoset
 
 __all__ = ["MODES", "RefineResult", "RefineStats", "refine_policy"]
 
@@ -82,7 +82,7 @@ def refine_policy(
     player: int,
     config: SearchConfig,
     *,
-    mode: str = "nested",
+    mode: str | None = None,
     seed: int = 0,
     infosets: NDArray[np.int64] | None = None,
     skip_unreached: bool = True,
@@ -92,7 +92,7 @@ def refine_policy(
     """Return `policy` with the player's strategy refined by a search at each of its infosets.
 
     policy: [slots] float64 on the context's tree.
-    mode: independent, nested or sequential.
+    mode: independent, nested or sequential; the configuration's own by default.
     seed: every infoset draws from its own generator, made of the seed and the infoset's number, so results
         do not depend on the order or on `workers`.
     infosets: numbers of those to search; by default all of the player's.
@@ -101,6 +101,7 @@ def refine_policy(
     progress: called with (infosets done, infosets in all).
     Raises ConfigError for a mode that does not exist or cannot be shared.
     """
+    mode = config.mode if mode is None else mode
     if mode not in MODES:
         raise ConfigError(f"mode must be one of {', '.join(MODES)}; got {mode!r}")
     if workers < 1 or (workers > 1 and mode == "sequential"):
@@ -175,7 +176,7 @@ def _search_all(
         rng = np.random.default_rng([job.seed, job.player, number])
         found = refine_infoset(context, profile, number, config, rng)
         if config.scope == "block" and config.order is None and config.generator == "all":
-            own = np.unique(found.considered.own_infoset[found.kept])
+            own = np.unique(found.considered.own_infoset[found.kept.rows])
             solved[own] = True
         slots.append(found.slots)
         probs.append(found.probs)
@@ -193,7 +194,7 @@ def _stats(found: Refinement) -> RefineStats:
     return RefineStats(
         infoset=found.infoset,
         nodes=found.nodes,
-        kept=len(found.kept),
+        kept=len(found.kept.rows),
         iterations=found.iterations,
         anchor=found.anchor,
         seconds=sum(found.seconds.values()),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gs2.config import SearchConfig
 
@@ -37,6 +40,7 @@ class HistoryRow:
     alternative: alternative value of the opponent's infoset, in payoffs to the opponent.
     generated: chosen by the generator. kept: in the subgame, chosen or completing an opponent infoset.
     frozen: in the subgame, with the player's decisions following its old strategy.
+    summary: in the subgame, with the opponent's decisions following its best response.
     """
 
     history: str
@@ -47,6 +51,7 @@ class HistoryRow:
     generated: bool
     kept: bool
     frozen: bool
+    summary: bool
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,8 @@ class SearchResult:
     anchor: weight of the refined strategy in `refined`; 1 if it stands alone.
     seconds: wall-clock time of each stage.
     config: the configuration that was used.
+    slots, probs: [s] int64 and float64, every slot of the full tree that the search replaces (which of them
+        says `config.scope`) and its refined probability; a certificate speaks of all of them together.
     """
 
     game: str
@@ -103,6 +110,8 @@ class SearchResult:
     anchor: float
     seconds: dict[str, float]
     config: SearchConfig = field(repr=False)
+    slots: NDArray[np.int64] = field(repr=False, compare=False)
+    probs: NDArray[np.float64] = field(repr=False, compare=False)
 
     @property
     def refined(self) -> dict[str, float]:
@@ -120,5 +129,7 @@ class SearchResult:
         return [row.margin for row in self.opponents if row.margin is not None]
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as plain dictionaries, lists, numbers and strings."""
-        return asdict(self)
+        """Return everything but the slots as plain dictionaries, lists, numbers and strings."""
+        plain = asdict(replace(self, slots=np.zeros(0, np.int64), probs=np.zeros(0)))
+        del plain["slots"], plain["probs"]
+        return plain

@@ -1,14 +1,19 @@
 """Safety: mixing a refined strategy with the old one, and a certificate that nothing is lost by it.
 
-The certificate. Let a search change the player's strategy at one infoset and below, and nowhere else. Every
-way in which the opponent can notice leads through one of the opponent infosets that share a history with it.
-If the opponent's counterfactual best-response value rises at none of them, it rises nowhere above them
-either, because best-response values are monotone in the values below: the opponent's best response to the
-whole strategy is worth no more than before. All of it can be computed at the infoset from the histories of
-those opponent infosets (order-2 knowledge), given the player's strategy elsewhere.
+The certificate. Let a search change the player's strategy at some infosets and below, and nowhere else.
+Every way in which the opponent can notice leads through one of the opponent infosets that share a history
+with them. If the opponent's counterfactual best-response value rises at none of these, it rises nowhere above
+them either, because best-response values are monotone in the values below: the opponent's best response to
+the whole strategy is worth no more than before. All of it can be computed at the infoset, from the histories
+of those opponent infosets (order-2 knowledge), given the player's strategy elsewhere.
 
-The value of each opponent infoset is convex in the weight of the refined strategy (a maximum of linear
-functions of the realization plan), so the weights that certify form an interval that starts at 0.
+Mixtures. The value of an opponent infoset is a maximum of linear functions of the player's realization plan,
+so it is convex in the weight of the refined plan: the weights that certify form an interval from 0, and the
+best of them is found by bisection and golden sections.
+
+Many searches. One after another, each certified against what the one before left, searches add up as they
+are. Searches that do not see each other may clash where they share an opponent infoset; if at most n of them
+do, a weight of 1 / n each is safe again, because the joint change is the mean of changes that are ("shared").
 """
 
 from __future__ import annotations
@@ -26,14 +31,33 @@ from gs2.context import Profile, SearchContext
 from gs2.histories import Considered, weigh_histories
 from gs2.path import OpponentPath, opponent_path
 
-__all__ = ["certify", "mix_plans", "splice_slots"]
+__all__ = ["Certified", "PlanMixer", "certify", "cover", "splice_slots"]
 
 ROUNDING = 1e-12
 """Gain of the opponent, as a share of the payoff range, that counts as none."""
 TIE_BREAK = 0.02
 """Weight of the opponent's values summed as reached, beside its value of the whole game."""
 WEIGHTS_TRIED = 7
-"""Bisections of the weight, and then golden sections of the certified interval."""
+"""Bisections for the largest weight that certifies, and then golden sections below it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Certified:
+    """What came through.
+
+    weight: of the refined strategy; 0 means that the old one stands, because no mixture tried is certified.
+    slots: [s] int64, those that `config.scope` replaces. probs: [s] float64, their policy.
+    considered: all histories of every opponent infoset that can notice the change.
+    before, after: [g] float64, what these infosets are worth to the opponent, in payoffs; without a
+        certificate as the subgame sees it, nan where it does not.
+    """
+
+    weight: float
+    slots: NDArray[np.int64]
+    probs: NDArray[np.float64]
+    considered: Considered
+    before: NDArray[np.float64]
+    after: NDArray[np.float64]
 
 
 def splice_slots(
@@ -47,76 +71,54 @@ def splice_slots(
     if scope == "block":
         return np.ones(len(slots), bool)
     start, end = tree.infoset_offset[infoset : infoset + 2]
-    inside = (slots >= start) & (slots < end)
     if scope == "infoset":
-        return inside
-    below = np.zeros(tree.n_slots + 1, bool)  # the last entry answers for "no slot above"
-    below[start:end] = True
-    of_slot = context.slot_infoset
+        return (slots >= start) & (slots < end)
     parents = context.parent_slot(player)
-    mine = np.unique(of_slot[slots])
-    for number in mine[mine > infoset]:
-        if below[parents[number]]:
-            below[tree.infoset_offset[number] : tree.infoset_offset[number + 1]] = True
-    return below[slots]
+    below = set(range(start, end))
+    # Infosets are numbered ancestors first, so a parent is settled before its children are looked at.
+    for number in np.unique(context.slot_infoset[slots]).tolist():
+        if int(parents[number]) in below:
+            below.update(range(*tree.infoset_offset[number : number + 2].tolist()))
+    return np.fromiter((slot in below for slot in slots.tolist()), bool, len(slots))
 
 
-def mix_plans(
-    context: SearchContext,
-    player: int,
-    slots: NDArray[np.int64],
-    old: NDArray[np.float64],
-    new: NDArray[np.float64],
-    weight: float,
-) -> NDArray[np.float64]:
-    """Return the policy whose realization plan is (1 - weight) of the old one's and weight of the new, [s].
+class PlanMixer:
+    """Mixes two policies on some of a player's infosets as realization plans.
 
-    slots: [s] int64, all slots of some of the player's infosets. old, new: [s] float64, policies on them;
-    above these infosets both are taken to play alike.
+    slots: [s] int64, all slots of these infosets. Above them both policies are taken to play alike.
     """
-    order = np.argsort(slots, kind="stable")
-    inside = np.full(context.tree.n_slots + 1, -1, np.int64)
-    inside[slots[order]] = np.arange(len(slots))
-    numbers = context.slot_infoset[slots[order]]
-    starts = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
-    parents = inside[context.parent_slot(player)[numbers[starts]]]
-    out = np.empty(len(slots))
-    _mix(np.append(starts, len(slots)), parents, old[order], new[order], weight, out)
-    mixed = np.empty(len(slots))
-    mixed[order] = out
-    return mixed
+
+    def __init__(self, context: SearchContext, player: int, slots: NDArray[np.int64]) -> None:
+        self._order = np.argsort(slots, kind="stable")
+        ranked = slots[self._order]
+        numbers = context.slot_infoset[ranked]
+        starts = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
+        above = context.parent_slot(player)[numbers[starts]]
+        at = np.minimum(np.searchsorted(ranked, above), len(ranked) - 1)
+        self._parents = np.where(ranked[at] == above, at, -1)
+        self._starts = np.append(starts, len(slots))
+
+    def mix(self, old: NDArray[np.float64], new: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
+        """Return the policy of (1 - weight) of the old plan and weight of the new, [s] float64."""
+        mixed = np.empty(len(old))
+        _mix(self._starts, self._parents, self._order, old, new, weight, mixed)
+        return mixed
 
 
 @njit(cache=True)
-def _mix(starts, parents, old, new, weight, out):
+def _mix(starts, parents, order, old, new, weight, mixed):
     plan_old = np.empty(len(old))
     plan_new = np.empty(len(old))
     for i in range(len(parents)):
-        a = (1.0 - weight) * (plan_old[parents[i]] if parents[i] >= 0 else 1.0)
-        b = weight * (plan_new[parents[i]] if parents[i] >= 0 else 1.0)
-        # plan_old and plan_new stay unweighted, so undo the weights where they are used as reaches.
+        reach_old = plan_old[parents[i]] if parents[i] >= 0 else 1.0
+        reach_new = plan_new[parents[i]] if parents[i] >= 0 else 1.0
+        a = (1.0 - weight) * reach_old
+        b = weight * reach_new
         for s in range(starts[i], starts[i + 1]):
-            plan_old[s] = old[s] * (plan_old[parents[i]] if parents[i] >= 0 else 1.0)
-            plan_new[s] = new[s] * (plan_new[parents[i]] if parents[i] >= 0 else 1.0)
-            out[s] = (a * old[s] + b * new[s]) / (a + b) if a + b > 0 else new[s]
-
-
-@dataclass(frozen=True, eq=False)
-class Certified:
-    """What came through.
-
-    weight: of the refined strategy; 0 means that the old one stands, because no mixture tried is certified.
-    slots: [s] int64, those that `config.scope` replaces. probs: [s] float64, their policy.
-    considered: all histories of every opponent infoset that can notice the change. before, after: [g]
-    float64, what these are worth to the opponent, in payoffs; nan without a certificate.
-    """
-
-    weight: float
-    slots: NDArray[np.int64]
-    probs: NDArray[np.float64]
-    considered: Considered
-    before: NDArray[np.float64]
-    after: NDArray[np.float64]
+            at = order[s]
+            plan_old[s] = old[at] * reach_old
+            plan_new[s] = new[at] * reach_new
+            mixed[at] = (a * old[at] + b * new[at]) / (a + b) if a + b > 0 else new[at]
 
 
 def cover(
@@ -141,46 +143,91 @@ def certify(
     considered: Considered,
     slots: NDArray[np.int64],
     probs: NDArray[np.float64],
-    config: SearchConfig,
     solved: NDArray[np.float64],
+    config: SearchConfig,
 ) -> Certified:
     """Return the refined strategy after anchoring and certification.
 
-    Of the slots only those that `config.scope` replaces come back. Weight 0 means that the old strategy
-    stands, because none of the mixtures tried is certified.
+    slots, probs: [s], everything that the subgame solved for the searching player. solved: [g] float64, what
+    the opponent infosets considered are worth against it as the subgame sees it.
     """
-    inside = splice_slots(context, considered.player, infoset, slots, config.scope)
+    player = considered.player
+    inside = splice_slots(context, player, infoset, slots, config.scope)
     slots, new = slots[inside], probs[inside]
     old = profile.policy[slots]
-    unknown = np.full(len(considered.alternative), np.nan)
+    mixer = PlanMixer(context, player, slots)
     if config.certificate == "none":
-        if config.anchor == 1:
-            return Certified(1.0, slots, new, considered, considered.alternative, solved)
-        mixed = mix_plans(context, considered.player, slots, old, new, config.anchor)
-        return Certified(config.anchor, slots, mixed, considered, unknown, unknown)
-
+        mixed = new if config.anchor == 1 else mixer.mix(old, new, config.anchor)
+        return Certified(config.anchor, slots, mixed, considered, considered.alternative, solved)
     if config.scope == "block":
         considered = cover(context, profile, considered, slots)
+    attempt = _attempts(context, profile, considered, slots, mixer, old, new, config)
+    before = attempt(0.0)
+    slack = ROUNDING * (context.game.payoff_range[1] - context.game.payoff_range[0])
+
+    def sound(tried: _Attempt) -> bool:
+        if config.certificate == "path":
+            return tried.root <= before.root + slack
+        return bool(np.all(tried.values <= before.values + slack))
+
+    top = attempt(config.anchor)
+    if config.certificate == "margin":
+        best = top if sound(top) else before
+    else:
+        best = _best_attempt(attempt, sound, before, top)
+    if config.certificate == "shared" and best.weight > 0:
+        best = attempt(best.weight / _most_sharers(considered))
+    return Certified(best.weight, slots, best.mixed, considered, before.values, best.values)
+
+
+def _most_sharers(considered: Considered) -> int:
+    """Return the largest number of the player's infosets that meet in one opponent infoset."""
+    pairs = np.unique(np.stack([considered.group, considered.own_infoset]), axis=1)
+    return int(np.bincount(pairs[0]).max())
+
+
+@dataclass(frozen=True, eq=False)
+class _Attempt:
+    """One mixture: its weight, its policy [s], the opponent's values [g], their cost, the root's value."""
+
+    weight: float
+    mixed: NDArray[np.float64]
+    values: NDArray[np.float64]
+    cost: float
+    root: float
+
+
+def _attempts(
+    context: SearchContext,
+    profile: Profile,
+    considered: Considered,
+    slots: NDArray[np.int64],
+    mixer: PlanMixer,
+    old: NDArray[np.float64],
+    new: NDArray[np.float64],
+    config: SearchConfig,
+) -> Callable[[float], _Attempt]:
+    """Return a function that tries a weight on the whole of what the opponent can notice."""
     cut = context.cutter.cut(considered.nodes, considered.reach)
     at = np.full(context.tree.n_slots, -1, np.int64)
     at[cut.slot_origin] = np.arange(len(cut.slot_origin))
-    present = at[slots] >= 0
+    present = np.flatnonzero(at[slots] >= 0)
+    there = at[slots[present]]
     base = profile.policy[cut.slot_origin]
     mass = np.bincount(considered.group, considered.reach)
-    low, high = context.game.payoff_range
     path: OpponentPath | None = None
 
-    def attempt(weight: float) -> Attempt:
-        mixed = mix_plans(context, considered.player, slots, old, new, weight)
+    def attempt(weight: float) -> _Attempt:
+        mixed = mixer.mix(old, new, weight) if weight else old
         policy = base.copy()
-        policy[at[slots[present]]] = mixed[present]
+        policy[there] = mixed[present]
         values, _ = best_response_node_values(cut.tree, policy, considered.opponent)
         rooted = group_values(values[: len(considered.nodes)], considered.reach, considered.group)
-        return Attempt(weight, mixed, rooted, float(mass @ rooted), path.root_value(rooted) if path else 0.0)
+        root = path.root_value(rooted) if path is not None else 0.0
+        return _Attempt(weight, mixed, rooted, root + TIE_BREAK * float(mass @ rooted), root)
 
-    before = attempt(0.0)
-    slack = ROUNDING * (high - low)
     if config.certificate == "path":
+        now = attempt(0.0).values
         path = opponent_path(
             context,
             profile,
@@ -188,50 +235,18 @@ def certify(
             considered.nodes,
             considered.group,
             considered.reach,
-            before.values,
+            now,
         )
-        before = attempt(0.0)
-
-    def sound(tried: Attempt) -> bool:
-        if path is not None:
-            return tried.root <= before.root + slack
-        return bool(np.all(tried.values <= before.values + slack))
-
-    def cost(tried: Attempt) -> float:
-        return tried.root + TIE_BREAK * tried.total
-
-    best = before
-    top = attempt(config.anchor)
-    if config.certificate == "margin":
-        best = top if sound(top) else before
-    else:
-        best = _best_weight(attempt, sound, cost, before, top)
-    return Certified(best.weight, slots, best.mixed, considered, before.values, best.values)
+    return attempt
 
 
-@dataclass(frozen=True, eq=False)
-class Attempt:
-    """One mixture: its weight, its policy [s], the opponent's values [g], their weighted sum, the root's."""
-
-    weight: float
-    mixed: NDArray[np.float64]
-    values: NDArray[np.float64]
-    total: float
-    root: float
-
-
-def _best_weight(
-    attempt: Callable[[float], Attempt],
-    sound: Callable[[Attempt], bool],
-    cost: Callable[[Attempt], float],
-    before: Attempt,
-    top: Attempt,
-) -> Attempt:
-    """Return the cheapest sound mixture up to the weight of `top`; `before` if none is better.
-
-    Costs are convex in the weight and the sound weights an interval from 0, so golden sections within the
-    largest sound weight find it.
-    """
+def _best_attempt(
+    attempt: Callable[[float], _Attempt],
+    sound: Callable[[_Attempt], bool],
+    before: _Attempt,
+    top: _Attempt,
+) -> _Attempt:
+    """Return the cheapest sound mixture up to the weight of `top`; `before` if none is better."""
     best = before
     if not sound(top):
         low, high = before, top
@@ -242,7 +257,7 @@ def _best_weight(
             else:
                 high = middle
         top = low
-    if cost(top) < cost(best):
+    if top.cost < best.cost:
         best = top
     if top.weight == 0:
         return best
@@ -251,9 +266,9 @@ def _best_weight(
     left, right = attempt(b - ratio * (b - a)), attempt(a + ratio * (b - a))
     for _ in range(WEIGHTS_TRIED):
         for tried in (left, right):
-            if sound(tried) and cost(tried) < cost(best):
+            if tried.cost < best.cost and sound(tried):
                 best = tried
-        if cost(left) <= cost(right):
+        if left.cost <= right.cost:
             b, right = right.weight, left
             left = attempt(b - ratio * (b - a))
         else:

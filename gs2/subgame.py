@@ -66,6 +66,7 @@ class TreeCutter:
         depth_limit: int | None = None,
         keep: NDArray[np.bool_] | None = None,
         leaf: Callable[[NDArray[np.int32]], NDArray[np.float64]] | None = None,
+        play_on: int | None = None,
     ) -> Subgame:
         """Return the subgame below `roots`.
 
@@ -76,15 +77,17 @@ class TreeCutter:
         depth_limit: player decisions below a root, frozen ones included, before `leaf` values the history.
         keep: [slots] bool, the branches to keep at decisions; at least one in each infoset.
         leaf: (nodes of the full tree [n]) -> [n, P] float64 payoffs at the depth limit.
+        play_on: instead of a leaf, the seat whose decisions belong to chance, by `policy`, from the depth
+            limit on, while the others go on deciding to the end of the game.
         Raises ValueError for options that need each other.
         """
         tree = self.tree
-        if frozen is not None and policy is None:
+        if (frozen is not None or play_on is not None) and policy is None:
             raise ValueError("cut: frozen decisions need a policy to follow; pass policy=")
-        if depth_limit is not None and leaf is None:
-            raise ValueError("cut: a depth_limit needs a leaf evaluator; pass leaf=")
+        if depth_limit is not None and (leaf is None) == (play_on is None):
+            raise ValueError("cut: a depth_limit needs a leaf evaluator or a seat that plays on; pass one")
         roots = np.ascontiguousarray(roots, np.int32)
-        none = np.zeros((1, tree.n_players), bool)
+        none = np.zeros((0, tree.n_players), bool)
         parts = _cut(
             tree.first_child,
             tree.n_children,
@@ -93,11 +96,12 @@ class TreeCutter:
             tree.chance_prob,
             tree.infoset_offset,
             self._keep_all if keep is None else keep,
-            np.empty(0) if frozen is None or policy is None else policy,
+            np.empty(0) if policy is None else policy,
             roots,
             np.ascontiguousarray(weights, np.float64),
             none if frozen is None else frozen,
             NO_LIMIT if depth_limit is None else depth_limit,
+            -1 if play_on is None else play_on,
             int(self.sizes[roots].sum()),
             self._local,
         )
@@ -147,12 +151,13 @@ def _cut(
     weights,
     frozen,
     depth_limit,
+    play_on,
     bound,
     local,
 ):
     """Return the arrays of a subgame, breadth first; `local` is left as it came, all -1.
 
-    frozen: [r, P], or anything with no policy for none.
+    frozen: [r, P], or [0, P] for none.
     """
     origin = np.empty(bound, np.int32)
     parent = np.empty(bound, np.int32)
@@ -170,7 +175,7 @@ def _cut(
     n_terminal = 0
     truncated = [np.int32(0)]
     truncated.pop()
-    any_frozen = len(policy) > 0
+    any_frozen = len(frozen) == len(roots)
     end = len(roots)
     for r in range(end):
         origin[r] = roots[r]
@@ -186,7 +191,8 @@ def _cut(
             p = player[node]
             root = root_of[at]
             first[at] = write
-            if n_children[node] == 0 or (p >= 0 and depth[at] >= depth_limit):
+            deep = p >= 0 and depth[at] >= depth_limit
+            if n_children[node] == 0 or (deep and play_on < 0):
                 who[at] = -2
                 terminal[n_terminal] = at
                 n_terminal += 1
@@ -195,7 +201,7 @@ def _cut(
                 continue
             low = first_child[node]
             below = depth[at] + (1 if p >= 0 else 0)
-            is_frozen = p >= 0 and any_frozen and frozen[root, p]
+            is_frozen = (p >= 0 and any_frozen and frozen[root, p]) or (deep and p == play_on)
             if p < 0 or is_frozen:
                 who[at] = -1
                 slot = offset[infoset[node]] - low if p >= 0 else 0
