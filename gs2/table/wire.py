@@ -48,7 +48,7 @@ class WireLimits:
     backlog: int = 8 * 1024 * 1024
     handshake: float = 10.0
     silence: float = 60.0
-    gather: float = 0.002
+    gather: float = 0.02
 
 
 class ConnectionHandler(Protocol):
