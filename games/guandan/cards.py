@@ -96,8 +96,19 @@ TYPE_NAMES = (
 NO_ACTION = 255
 """Type of a slot that holds no action at all (no history yet), as opposed to a PASS."""
 
-# an aligned dtype: numpy would pack any other, dropping the gap, whenever it concatenates arrays
-ACTION = np.dtype([("type", "u1"), ("rank", "u1"), ("size", "u1"), ("lo", "<u8"), ("hi", "<u8")], align=True)
+# the gap is of fields, not of padding: numpy copies no padding, so that equal actions would differ in bytes
+ACTION = np.dtype(
+    [
+        ("type", "u1"),
+        ("rank", "u1"),
+        ("size", "u1"),
+        ("gap", "u1"),
+        ("gap4", "<u4"),
+        ("lo", "<u8"),
+        ("hi", "<u8"),
+    ],
+    align=True,
+)
 """One action: (type, rank, multiset of cards) is its identity.
 
 type: PASS..FOUR_KINGS.
@@ -105,7 +116,7 @@ rank: 0..12 for 2..A, 13 SB, 14 HR. A sequence has the rank of its lowest card, 
     house has that of its trips; the joker bomb has 13; PASS has 0.
 size: number of cards.
 lo, hi: the packed cards.
-24 bytes, five of them a gap after `size`: an array of actions is also a [m, 3] array of uint64.
+gap, gap4: always 0. They fill 8 bytes, so that an array of actions is also a [m, 3] array of uint64.
 """
 
 _SHIFT = np.concatenate([2 * np.arange(28), 2 * np.arange(26)]).astype(np.uint64)

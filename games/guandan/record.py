@@ -290,7 +290,7 @@ def _action(move: Any, level: int) -> NDArray:
     action = np.zeros(1, ACTION)
     if kind != PASS:
         words = sum(_WORDS[card] for card in cards)
-        action[0] = (kind, _RANKS[rank], len(cards), words & _LOW, words >> 64)
+        action[0] = (kind, _RANKS[rank], len(cards), 0, 0, words & _LOW, words >> 64)
     return action[0]
 
 
