@@ -63,6 +63,7 @@ _BUILT_IN = {
     "leduc_poker": "games.leduc_poker:LeducPoker",
     "liars_dice": "games.liars_dice:LiarsDice",
     "goofspiel": "games.goofspiel:Goofspiel",
+    "guandan": "games.guandan.round:GuanDan",
 }
 """Where each game lives; the module is imported when the game is first asked for."""
 _registered: dict[str, GameSpec] = {}

@@ -104,6 +104,9 @@ TARGETS = {
     "blueprint": Target("gs2.commands.policies", "blueprint", "Compute a strategy for a whole game by CFR."),
     "exploitability": Target("gs2.commands.policies", "exploitability", "Measure a strategy exactly."),
     "knowledge": Target("gs2.commands.knowledge", "knowledge", "Size what each method would have to solve."),
+    "guandan": Target("gs2.commands.guandan", "guandan", "Tell random or recorded rounds of GuanDan."),
+    "serve": Target("gs2.commands.table", "serve", "Serve GuanDan tables in either dialect of its world."),
+    "play": Target("gs2.commands.table", "play", "Send our agents to anybody's GuanDan server."),
     "experiment": Target("experiments.commands", "experiment", "Run and report the refinement experiments."),
     "bench": Target("experiments.commands", "bench", "Measure speed on this machine."),
 }

@@ -38,6 +38,7 @@ from games.guandan.state import (
     action_words,
     views,
 )
+from games.parameters import Choice, Parameter
 from games.ragged import Ragged
 
 __all__ = ["GuanDan", "advance", "deal", "from_hands", "initial_hands", "legal"]
@@ -185,6 +186,15 @@ class GuanDan:
     start: [1] STATE that `root` returns; None if rounds come from `deal` alone.
     """
 
+    summary = "a round of GuanDan: four players, two teams, two decks, wild cards; dealt, never enumerated"
+    parameters: tuple[Parameter, ...] = (
+        Choice(
+            name="moves",
+            default="full",
+            doc="every distinct move, or one of each effect",
+            choices=("full", "canonical"),
+        ),
+    )
     num_players = 4
     teams: tuple[int, ...] = (0, 1, 0, 1)
     payoff_range = (-3.0, 3.0)

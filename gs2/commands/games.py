@@ -102,13 +102,17 @@ def _describe(game: Game, as_json: bool) -> None:
     import numpy as np
 
     from cfr.tree import grow
-    from games.game import CHANCE
+    from games.game import CHANCE, GameError
 
+    row: dict[str, Any] = {"game": game.name, "players": game.num_players, "teams": list(game.teams)}
+    try:
+        game.root()
+    except GameError as error:  # a game that is dealt, never enumerated, has no tree to count
+        row |= {"payoff_range": list(game.payoff_range), "tree": str(error)}
+        _print_row(row, as_json)
+        return
     tree = grow(game, keep_states=False)
-    row: dict[str, Any] = {
-        "game": game.name,
-        "players": game.num_players,
-        "teams": list(game.teams),
+    row |= {
         "histories": tree.n_nodes,
         "terminals": len(tree.terminal),
         "chance_histories": int((tree.player == CHANCE).sum()),
@@ -118,16 +122,22 @@ def _describe(game: Game, as_json: bool) -> None:
         "depth": len(tree.level_offsets) - 2,
         "payoff_range": [float(tree.returns.min()), float(tree.returns.max())],
     }
+    _print_row(row, as_json)
+
+
+def _print_row(row: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(row)
         return
     console = stdout()
-    console.print(f"[bold]{game.name}[/bold]")
+    console.print(f"[bold]{row['game']}[/bold]")
     for name, value in row.items():
         if name != "game":
             between = " to " if name == "payoff_range" else " + " if name == "infosets" else " "
-            shown = between.join(f"{v:,}" for v in (value if isinstance(value, list) else [value]))
-            console.print(f"  {name.replace('_', ' '):17} {shown}")
+            shown = between.join(
+                v if isinstance(v, str) else f"{v:,}" for v in (value if isinstance(value, list) else [value])
+            )
+            console.print(f"  {name.replace('_', ' '):17} {shown}", soft_wrap=True)
 
 
 @click.command()

@@ -12,14 +12,28 @@ if TYPE_CHECKING:
     from games.game import Game
     from gs2.result import SearchResult
 
-__all__ = ["solve"]
+__all__ = ["SolveCommand", "solve"]
 
 EXAMPLE_GAME = "leduc_poker"
 EXAMPLE_INFOSET = "P1 holds Ks | raise"
 SHOWN_ROWS = 12
 
 
-@click.command()
+class SolveCommand(click.Command):
+    """`gs2 solve`, which hands `gs2 solve guandan` to a command of its own: infosets are positions there."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Return the context of the command that the first word names."""
+        if args and args[0].lower() == "guandan":
+            from gs2.commands.guandan_solve import guandan_solve
+
+            return guandan_solve.make_context(f"{info_name} guandan", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+@click.command(cls=SolveCommand)
 @click.argument("game", type=GAME, default=EXAMPLE_GAME)
 @click.option("--infoset", "text", metavar="TEXT", help="Where, in the words of `gs2 infosets`.")
 @click.option(
@@ -63,7 +77,8 @@ def solve(
     """Refine a strategy at one infoset of GAME (leduc_poker if none is given) by subgame solving.
 
     With no options: player 1 of Leduc poker holds a king and faces a raise, the blueprint is CFR after 100
-    iterations, and generative subgame solving (GS2+) refines it.
+    iterations, and generative subgame solving (GS2+) refines it. At GuanDan, infosets are positions: see
+    gs2 solve guandan --help.
     """
     if methods:
         _list_methods(as_json)
