@@ -1,21 +1,19 @@
-"""`gs2 experiment` and `gs2 bench`: measured tables and speeds, by command."""
+"""`gs2 experiment`: the refinement experiments by command."""
 
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from gs2.cli import LazyGroup, Target
-from gs2.commands.common import Interruption, print_json, stderr, stdout
+from gs2.commands.common import Interruption, stderr
 
 if TYPE_CHECKING:
     from experiments.refine import Row
 
-__all__ = ["bench", "experiment"]
+__all__ = ["experiment"]
 
 
 @click.group()
@@ -118,19 +116,3 @@ def report(folders: tuple[Path, ...], output: Path) -> None:
 
     for path in write_report(folders, output):
         click.echo(path)
-
-
-BENCHES = {
-    "cfr": Target("experiments.commands", "bench_cfr", "CFR on the six research games, beside OpenSpiel."),
-}
-
-
-@click.group(cls=LazyGroup, targets=BENCHES)
-def bench() -> None:
-    """Measure speed on this machine; quote ratios, not seconds, across machines."""
-
-
-@click.command("cfr")
-def bench_cfr() -> None:
-    """To be replaced."""
-    print_json({"time": time.time(), "out": str(stdout())})

@@ -17,7 +17,7 @@ MAY_IMPORT = {
     "gs2": {"gs2", "cfr", "games", "blueprint"},
     "experiments": {"experiments", "gs2", "cfr", "games", "blueprint"},
 }
-HEAVY = {"torch", "numba", "matplotlib", "sklearn", "scipy", "pyspiel", "websockets", "pettingzoo"}
+HEAVY = {"torch", "numba", "matplotlib", "sklearn", "scipy", "pyspiel", "websockets", "msgspec", "pettingzoo"}
 
 
 def imported_packages(path: Path) -> set[str]:
@@ -38,6 +38,13 @@ def test_imports_run_one_way(package: str) -> None:
     for path in files:
         wrong = (imported_packages(path) & set(MAY_IMPORT)) - MAY_IMPORT[package]
         assert not wrong, f"{path.relative_to(ROOT)} imports {', '.join(sorted(wrong))}"
+
+
+def test_generic_search_sees_only_the_blueprint_protocol() -> None:
+    for path in (ROOT / "gs2").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("blueprint"):
+                assert node.module in {"blueprint.protocol", "blueprint.tabular"}, path.name
 
 
 def test_help_loads_nothing_heavy() -> None:

@@ -25,10 +25,14 @@ def _print(lines: Iterable[str]) -> None:
     "--rounds", type=click.IntRange(min=1), default=1, show_default=True, help="Rounds before it ends."
 )
 @click.option("--match", "whole", is_flag=True, help="Play a whole match, up to the last level.")
-@click.option("--level", default="2", show_default=True, help="Level of both teams at the start: 2 … 10, J … A.")
+@click.option(
+    "--level", default="2", show_default=True, help="Level of both teams at the start: 2 … 10, J … A."
+)
 @click.option("--rules", default="ruling", show_default=True, help="ruling, openguandan, njupt or paper.")
 @click.option("--canonical", is_flag=True, help="Choose among canonical moves: one of each effect.")
-@click.option("--record", type=click.Path(dir_okay=False, path_type=Path), help="Write the match's record too.")
+@click.option(
+    "--record", type=click.Path(dir_okay=False, path_type=Path), help="Write the match's record too."
+)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of deals and moves.")
 def play_random(
     rounds: int, whole: bool, level: str, rules: str, canonical: bool, record: Path | None, seed: int
@@ -50,7 +54,9 @@ def play_random(
 
 @guandan.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--round", "number", type=click.IntRange(min=1), help="Show this round alone (all are checked).")
+@click.option(
+    "--round", "number", type=click.IntRange(min=1), help="Show this round alone (all are checked)."
+)
 @click.option("--hands/--no-hands", default=True, show_default=True, help="Show the hands dealt.")
 @click.option("--repair", is_flag=True, help="Read a record whose last line was cut off.")
 def replay(file: Path, number: int | None, hands: bool, repair: bool) -> None:

@@ -1,0 +1,57 @@
+"""`gs2 bench`: speeds on this machine, one command for each part; each module also runs by itself."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from gs2.commands.common import print_json, stderr, stdout
+
+__all__ = ["bench"]
+
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+SEED = click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of what is played."
+)
+
+
+@click.group()
+def bench() -> None:
+    """Measure speed on this machine; quote ratios, not seconds, across machines."""
+
+
+def _run(module: str, as_json: bool, *words: Any, **options: Any) -> None:
+    """Run a module's benchmark and print its tables, or its figures as JSON."""
+    part = importlib.import_module(f"experiments.{module}")
+    console = stderr()
+    with console.status("…") as status:
+        result = part.run_bench(*words, progress=lambda what: status.update(what), **options)
+    if as_json:
+        print_json(asdict(result))
+        return
+    for table in part.bench_tables(result):
+        stdout().print(table)
+
+
+@bench.command()
+@click.argument("games", nargs=-1)
+@click.option("--repeats", type=click.IntRange(min=1), default=3, show_default=True, help="Of every timing.")
+@click.option("--openspiel/--no-openspiel", default=True, help="Beside OpenSpiel, where it is installed.")
+@AS_JSON
+def cfr(games: tuple[str, ...], repeats: int, openspiel: bool, as_json: bool) -> None:
+    """CFR on GAMES (the six research games if none is given), beside OpenSpiel's C++."""
+    chosen = (list(games),) if games else ()
+    _run("bench_cfr", as_json, *chosen, repeats=repeats, openspiel=openspiel)
+
+
+@bench.command()
+@click.option("--seconds", type=click.FloatRange(min=0.1), default=2.0, show_default=True, help="Each part.")
+@click.option("--processes", type=click.IntRange(min=1), help="On all cores.  [default: one a core]")
+@SEED
+@AS_JSON
+def guandan(seconds: float, processes: int | None, seed: int, as_json: bool) -> None:
+    """The GuanDan engine: decisions a second, sizes of move lists, inputs of networks."""
+    _run("bench_guandan", as_json, seconds=seconds, processes=processes, seed=seed)
