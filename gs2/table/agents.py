@@ -144,7 +144,7 @@ def load_agent(name: str) -> Agent:
     """Return an agent by name.
 
     name: `random`, `first` or `human`; `MODULE:CLASS` or `FILE.py:CLASS` for a class of anybody's that can be
-        called without arguments and has `act`; else an agent of `blueprint`, or the path of a checkpoint.
+        called without arguments and has `act`; else what `gs2.table.choosers` knows.
     Raises AgentError if there is none, or it does not have what an agent needs.
     """
     if name == "random":
@@ -184,9 +184,10 @@ def _own_agent(name: str, module: str, attribute: str) -> Agent:
 
 
 def _batched_agent(name: str) -> Agent:
-    from blueprint.agents import load_chooser
+    from gs2.table.choosers import load_chooser
 
-    return BatchedSeat(name, load_chooser(name))
+    choose, together = load_chooser(name)
+    return (BatchedSeat if together else ChooserSeat)(name, choose)
 
 
 def host_for(name: str, *, workers: int = 1) -> Host:
