@@ -1,19 +1,24 @@
 """Games as batches of states under pure functions: the research games, GuanDan and OpenSpiel's."""
 
-from games.base import TwoPlayerGame
-from games.check import CheckReport, check_game
-from games.game import CHANCE, TERMINAL, Game, GameError, Infoset
-from games.infosets import decision_infosets
-from games.ragged import Ragged
-from games.registry import (
-    PRESETS,
-    RESEARCH_GAMES,
-    GameSpec,
-    game_spec,
-    game_specs,
-    load_game,
-    register_game,
-)
+from typing import TYPE_CHECKING
+
+from games.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from games.base import TwoPlayerGame
+    from games.check import CheckReport, check_game
+    from games.game import CHANCE, TERMINAL, Game, GameError, Infoset
+    from games.infosets import decision_infosets
+    from games.ragged import Ragged
+    from games.registry import (
+        PRESETS,
+        RESEARCH_GAMES,
+        GameSpec,
+        game_spec,
+        game_specs,
+        load_game,
+        register_game,
+    )
 
 __all__ = [
     "CHANCE",
@@ -34,3 +39,23 @@ __all__ = [
     "load_game",
     "register_game",
 ]
+
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "games.base": ("TwoPlayerGame",),
+        "games.check": ("CheckReport", "check_game"),
+        "games.game": ("CHANCE", "TERMINAL", "Game", "GameError", "Infoset"),
+        "games.infosets": ("decision_infosets",),
+        "games.ragged": ("Ragged",),
+        "games.registry": (
+            "PRESETS",
+            "RESEARCH_GAMES",
+            "GameSpec",
+            "game_spec",
+            "game_specs",
+            "load_game",
+            "register_game",
+        ),
+    },
+)

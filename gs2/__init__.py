@@ -1,1 +1,41 @@
 """Generative subgame solving: knowledge, generation, gadgets, search, agents and the command line."""
+
+from typing import TYPE_CHECKING
+
+from games.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from gs2.config import SearchConfig
+    from gs2.context import SearchContext
+    from gs2.knowledge import knowledge_report
+    from gs2.presets import PRESETS, preset
+    from gs2.refine import refine_policy
+    from gs2.result import SearchResult
+    from gs2.search import solve_infoset
+    from gs2.tabulate import tabulate
+
+__all__ = [
+    "PRESETS",
+    "SearchConfig",
+    "SearchContext",
+    "SearchResult",
+    "knowledge_report",
+    "preset",
+    "refine_policy",
+    "solve_infoset",
+    "tabulate",
+]
+
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "gs2.config": ("SearchConfig",),
+        "gs2.context": ("SearchContext",),
+        "gs2.knowledge": ("knowledge_report",),
+        "gs2.presets": ("PRESETS", "preset"),
+        "gs2.refine": ("refine_policy",),
+        "gs2.result": ("SearchResult",),
+        "gs2.search": ("solve_infoset",),
+        "gs2.tabulate": ("tabulate",),
+    },
+)

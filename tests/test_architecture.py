@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -71,3 +72,13 @@ def test_every_package_is_listed_for_the_wheel() -> None:
         for path in (ROOT / package).rglob("__init__.py")
     }
     assert listed == found
+
+
+@pytest.mark.parametrize("package", ["games", "cfr", "gs2"])
+def test_every_exported_name_is_there(package: str) -> None:
+    module = importlib.import_module(package)
+    assert set(dir(module)) == set(module.__all__)
+    for name in module.__all__:
+        assert getattr(module, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = module.nothing
