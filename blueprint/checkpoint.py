@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 
 __all__ = ["FORMAT", "CheckpointError", "read_checkpoint", "write_checkpoint"]
 
@@ -36,8 +36,11 @@ def write_checkpoint(path: str | Path, tensors: dict[str, NDArray], description:
     description = {"format": FORMAT, **description}
     text = json.dumps(description)
     temporary = path.with_name(path.name + ".part")
-    save_file({k: np.asarray(v, order="C") for k, v in tensors.items()}, temporary, {"gs2": text})
-    with open(temporary, "rb+") as file:
+    # whole in memory first: the library's own files can be read by their owner alone
+    content = save({k: np.asarray(v, order="C") for k, v in tensors.items()}, {"gs2": text})
+    with open(temporary, "wb") as file:
+        file.write(content)
+        file.flush()
         os.fsync(file.fileno())
     os.replace(temporary, path)
     readable = path.with_suffix(".json.part")

@@ -1,0 +1,61 @@
+"""Inference-only checkpoints: what a network needs to play and to value, a sixth of a training checkpoint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
+
+__all__ = ["LIMIT", "export_checkpoint"]
+
+LIMIT = 8_000_000
+"""Most bytes that a shipped file may have."""
+PARTS = ("network.", "critic.")
+KEPT = (
+    "game",
+    "features",
+    "network",
+    "train",
+    "generation",
+    "decisions",
+    "rounds",
+    "seconds",
+    "machine",
+    "evaluation",
+)
+
+
+def export_checkpoint(
+    source: str | Path, target: str | Path, *, notes: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the description of the inference-only checkpoint written to `target`.
+
+    source: a checkpoint of training. The network and its critic are kept in half precision (11 bits, more
+    than the 8 that inference multiplies with where the processor has such units); the optimiser's moments
+    and the state of the random generator are not.
+    notes: added to the description, for example results of matches.
+    Raises CheckpointError if the source is damaged or foreign, holds weights that half precision cannot, or
+    would not fit in `LIMIT` bytes.
+    """
+    tensors, description = read_checkpoint(source)
+    halves: dict[str, NDArray] = {}
+    for name, value in tensors.items():
+        if not name.startswith(PARTS):
+            continue
+        if not np.all(np.abs(value) < np.finfo(np.float16).max):
+            raise CheckpointError(f"export: {name} of {source} must be within ±65504; train with less rate")
+        halves[name] = value.astype(np.float16)
+    if not halves:
+        raise CheckpointError(f"export: {source} must hold a network; it has no tensor {PARTS[0]}*")
+    size = sum(value.nbytes for value in halves.values())
+    if size > LIMIT:
+        raise CheckpointError(
+            f"export: a shipped network may have {LIMIT} bytes; got {size}; train a smaller one"
+        )
+    kept = {key: description[key] for key in KEPT if key in description} | {"export": "float16"}
+    write_checkpoint(target, halves, kept | (notes or {}))
+    return kept | (notes or {})
