@@ -57,7 +57,8 @@ class Grid:
     """Cells as a product; deterministic methods on whole games run with one seed.
 
     limits: seconds for each infoset. iterations: limits by iterations, beside those by time.
-    samples: for games named here, infosets searched per player. seeds: number of them.
+    seeds: number of them. For games named in these: samples, infosets searched per player; few_seeds and
+    few_blueprints, what takes the place of seeds and blueprints.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Grid:
     samples: dict[str, int] = field(default_factory=dict)
     seeds: int = 10
     few_seeds: dict[str, int] = field(default_factory=dict)
+    few_blueprints: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.seeds < 1:
@@ -86,9 +88,10 @@ class Grid:
         limits += [(None, n) for n in self.iterations]
         for game in self.games:
             sample = self.samples.get(game)
+            blueprints = self.few_blueprints.get(game, self.blueprints)
             for seed in range(self.few_seeds.get(game, self.seeds)):
                 for mode, blueprint, method, (limit, iterations) in itertools.product(
-                    self.modes, self.blueprints, self.methods, limits or [(None, None)]
+                    self.modes, blueprints, self.methods, limits or [(None, None)]
                 ):
                     if seed == 0 or sample is not None or is_random(method) or blueprint.startswith("dmc"):
                         yield Cell(game, blueprint, method, mode, limit, iterations, sample, seed)
@@ -100,38 +103,42 @@ class Grid:
 
 FAMILY = ("unsafe", "resolve", "maxmargin", "reach-maxmargin", "1-klss", "kluss", "mirror-descent", "gs2+")
 GENERATED = tuple(f"{name}:k={k}" for k in (2, 3, 5, 10) for name in ("gs2-r", "gs2-d"))
-LARGE = {"liars_dice_6": 100, "liars_dice_7": 60, "goofspiel_5_random_3": 100}
-FEW = {"liars_dice_7": 3, "goofspiel_12_ascending_3": 3}
+LARGE = ("liars_dice_7", "goofspiel_12_ascending_3")
+"""The two largest games: a method takes minutes there, so they get fewer seeds and blueprints."""
 
 GRIDS = {
     made.name: made
     for made in (
         Grid("quick", games=("leduc_poker",), methods=(*FAMILY, *GENERATED), iterations=(300,), seeds=3),
-        *(
-            Grid(
-                f"paper-{seconds}s",
-                methods=(*FAMILY, *GENERATED),
-                limits=(float(seconds),),
-                samples=LARGE,
-                few_seeds=FEW,
-            )
-            for seconds in (3, 4, 5)
-        ),
-        Grid(
-            "tight",
-            methods=(*FAMILY, *GENERATED),
-            limits=(0.001, 0.01, 0.1),
-            samples=LARGE,
-            few_seeds=FEW,
-        ),
         Grid(
             "iterations",
             methods=(*FAMILY, *GENERATED),
             blueprints=BLUEPRINTS,
             iterations=(300,),
-            modes=("nested", "independent"),
-            samples=LARGE,
-            few_seeds=FEW,
+            few_seeds=dict.fromkeys(LARGE, 3),
+            few_blueprints={"liars_dice_6": BLUEPRINTS[:2], **dict.fromkeys(LARGE, ("cfr:100",))},
+        ),
+        Grid(
+            "independent",
+            games=("leduc_poker", "goofspiel_5_random_3", "goofspiel_10_ascending_3"),
+            methods=(*FAMILY, *GENERATED),
+            modes=("independent",),
+            iterations=(300,),
+        ),
+        Grid(
+            "tight",
+            methods=(*FAMILY, *GENERATED),
+            limits=(0.001, 0.01, 0.1),
+            few_seeds=dict.fromkeys(LARGE, 3),
+        ),
+        *(
+            Grid(
+                f"paper-{seconds}s",
+                methods=(*FAMILY, *GENERATED),
+                limits=(float(seconds),),
+                few_seeds=dict.fromkeys(LARGE, 3),
+            )
+            for seconds in (3, 4, 5)
         ),
         Grid(
             "closures",

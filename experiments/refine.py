@@ -31,8 +31,10 @@ from gs2.refine import RefineStats, refine_policy
 __all__ = ["Row", "method_config", "read_rows", "run_cell", "run_grid"]
 
 ROWS = "rows.csv"
-UNTIL_CONVERGED = 100_000
-"""Iterations allowed where time is the limit; `target` ends a search whose subgame is solved."""
+UNTIL_SOLVED = 100_000
+"""Iterations allowed where time is the limit."""
+SOLVED = 1e-6
+"""Exploitability, in payoffs, at which a subgame counts as solved and a search with time left ends."""
 
 
 @dataclass(frozen=True)
@@ -74,13 +76,13 @@ def method_config(method: str, limit: float | None = None, iterations: int | Non
     """
     name, _, words = method.partition(":")
     changes: dict[str, Any] = {}
+    if limit is not None:
+        changes |= {"time_limit": limit, "iterations": UNTIL_SOLVED, "target": SOLVED}
+    if iterations is not None:
+        changes["iterations"] = iterations
     for word in filter(None, words.split(",")):
         field, _, value = word.partition("=")
         changes[field.strip()] = _value(value.strip())
-    if limit is not None:
-        changes |= {"time_limit": limit, "iterations": UNTIL_CONVERGED}
-    if iterations is not None:
-        changes["iterations"] = iterations
     return preset(name, **changes)
 
 
