@@ -1,0 +1,52 @@
+"""Small games, prepared once, and blueprints of every quality for them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from cfr.policy import uniform_policy
+from cfr.sequence_form import SequenceForm, sequence_form
+from cfr.solver import solve
+from games.registry import load_game
+from gs2.context import SearchContext
+
+KUHN = "kuhn_poker"
+LEDUC = "leduc_poker"
+LIARS_DICE = "liars_dice(sides=3)"
+GOOFSPIEL = "goofspiel(cards=4,turns=3)"
+GAMES = (KUHN, LEDUC, LIARS_DICE, GOOFSPIEL)
+
+
+@cache
+def context(name: str) -> SearchContext:
+    """Return the game with its tree, prepared for searches."""
+    return SearchContext(load_game(name))
+
+
+@cache
+def form(name: str) -> SequenceForm:
+    """Return the sequence form of the game's tree."""
+    return sequence_form(context(name).tree)
+
+
+@cache
+def _cfr(name: str, iterations: int) -> np.ndarray:
+    return solve(form(name), variant="cfr", iterations=iterations).policy
+
+
+def blueprint(name: str, iterations: int = 20) -> np.ndarray:
+    """Return the average policy of plain CFR."""
+    return _cfr(name, iterations).copy()
+
+
+def random_policy(name: str, rng: np.random.Generator, *, sharpness: float = 1.0) -> np.ndarray:
+    """Return a random strategy; the sharper, the nearer to a pure one, with some actions never played."""
+    tree = context(name).tree
+    weight = rng.exponential(size=tree.n_slots) ** sharpness
+    weight[rng.random(tree.n_slots) < 0.1 * (sharpness - 1)] = 0.0
+    total = np.add.reduceat(weight, tree.infoset_offset[:-1])
+    counts = np.diff(tree.infoset_offset)
+    spread = np.repeat(np.where(total > 0, total, 1.0), counts)
+    return np.where(np.repeat(total > 0, counts), weight / spread, uniform_policy(tree))
