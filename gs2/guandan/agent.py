@@ -7,7 +7,8 @@ it has by then, at worst the blueprint's move or the first legal one, and says s
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,15 +19,16 @@ from blueprint.protocol import Blueprint
 from games.game import TERMINAL, GameError
 from games.guandan.cards import ACTION
 from games.guandan.round import GuanDan, legal
+from games.ragged import Ragged
 from gs2.guandan.beliefs import Beliefs
 from gs2.guandan.config import GuanDanConfig
 from gs2.guandan.endgame import Endgame, is_endgame, solve_endgame
-from gs2.guandan.evaluator import BlueprintEvaluator, Evaluator
+from gs2.guandan.evaluator import BlueprintEvaluator, Evaluator, action_values
 from gs2.guandan.particles import Particles, top_up
 from gs2.guandan.presets import preset
 from gs2.guandan.rollout import Rollouts
 from gs2.guandan.sampling import Worlds, list_worlds, sample_worlds
-from gs2.guandan.search import Comparison, candidate_moves, compare
+from gs2.guandan.search import Comparison, Question, candidate_moves, compare
 from gs2.guandan.subgame import Solution, alternative_values, choose_worlds, solve_subgame
 
 __all__ = ["Decision", "Gs2Agent", "make_agent"]
@@ -162,11 +164,8 @@ class Gs2Agent:
         """Return one action per decision as an index within its row, [n] int64 (see `blueprint.selfplay`)."""
         rows, offsets = decisions.rows, decisions.offsets  # type: ignore[attr-defined]
         states, moves = decisions.states, decisions.actions  # type: ignore[attr-defined]
-        out = np.empty(len(rows), np.int64)
-        for j, row in enumerate(rows):
-            listed = moves[offsets[j] : offsets[j + 1]]
-            out[j] = self.decide(states[row : row + 1], listed).choice
-        return out
+        group = [(states[row : row + 1], moves[offsets[j] : offsets[j + 1]]) for j, row in enumerate(rows)]
+        return np.array([decision.choice for decision in self.decide_all(group)], np.int64)
 
     def act(self, state: NDArray) -> NDArray:
         """Return the move to play at one state, [1] ACTION."""
@@ -179,78 +178,107 @@ class Gs2Agent:
             the canonical moves.
         Raises GameError if the round is over.
         """
-        began = time.perf_counter()
-        state = np.array(state, copy=True, ndmin=1)
-        if state["player"][0] == TERMINAL:
-            raise GameError("guandan: the round is over, nobody can act; start a new one")
-        if actions is None:
-            actions = legal(state, canonical=True).values
-        progress = _Progress(state, np.array(actions, ACTION))
-        progress.began = began
-        if len(progress.actions) > 1:
-            try:
-                self._think(progress, began + self.config.deadline * (1 - RESERVE))
-            except Exception as error:
-                progress.notes.append(
-                    f"{_FALLBACK[progress.stage]}: {type(error).__name__}: {str(error)[:200]}"
-                )
-        decision = progress.decision()
-        if self.watch is not None:
-            self.watch(decision)
-        return decision
+        return self.decide_all([(state, actions)])[0]
 
-    def _think(self, progress: _Progress, deadline: float) -> None:
-        """Improve the choice in `progress` stage by stage until it is settled or time is up."""
-        state, actions, config = progress.state, progress.actions, self.config
-        seat = int(state["player"][0])
-        progress.stage = "first"
-        # until the blueprint has spoken: pass if allowed, else the first move listed
-        one = np.zeros(1, np.int64)
-        q = self.evaluator.q(state, one, np.array([seat]), np.array([0, len(actions)]), actions)
-        progress.q = np.asarray(q, np.float64)
-        if not np.isfinite(progress.q).all():
-            raise ValueError("the blueprint's action values must be finite")
-        progress.choice = progress.blueprint = int(np.argmax(progress.q))
-        progress.stage = "blueprint"
-        progress.lap("blueprint")
+    def decide_all(self, situations: Sequence[tuple[NDArray, NDArray | None]]) -> list[Decision]:
+        """Return the decision in each situation (state, actions), see `decide`; their rollouts run together.
+
+        Together they may take as long as one after the other: the deadline is one of them all.
+        """
+        began = time.perf_counter()
+        group = []
+        for state, actions in situations:
+            state = np.array(state, copy=True, ndmin=1)
+            if state["player"][0] == TERMINAL:
+                raise GameError("guandan: the round is over, nobody can act; start a new one")
+            if actions is None:
+                actions = legal(state, canonical=True).values
+            progress = _Progress(state, np.array(actions, ACTION))
+            progress.began = began
+            group.append(progress)
+        thinking = [progress for progress in group if len(progress.actions) > 1]
+        deadline = began + len(thinking) * self.config.deadline * (1 - RESERVE)
+        questions = []
+        for progress in self._ask(thinking):
+            with _caught(progress):
+                question = self._think(progress, deadline)
+                if question is not None:
+                    questions.append((progress, question))
+        self._compare(questions, deadline)
+        decisions = [progress.decision() for progress in group]
+        if self.watch is not None:
+            for decision in decisions:
+                self.watch(decision)
+        return decisions
+
+    def _ask(self, group: list[_Progress]) -> list[_Progress]:
+        """Ask the blueprint for its moves, for all together if it can; return those it answered."""
+        if not group:
+            return []
+        states = np.concatenate([progress.state for progress in group])
+        sizes = np.array([len(progress.actions) for progress in group])
+        table = Ragged.from_counts(sizes, np.concatenate([progress.actions for progress in group]))
+        with _caught(*group) as fault:
+            for progress in group:
+                # until the blueprint has spoken: pass if allowed, else the first move listed
+                progress.stage = "first"
+            q = action_values(self.evaluator, states, table)
+            for j, progress in enumerate(group):
+                progress.q = q[table.offsets[j] : table.offsets[j + 1]]
+            if not np.isfinite(q).all():
+                raise ValueError("the blueprint's action values must be finite")
+            for progress in group:
+                progress.choice = progress.blueprint = int(np.argmax(progress.q))
+                progress.stage = "blueprint"
+                progress.lap("blueprint")
+        if not fault:
+            return group
+        return [] if len(group) == 1 else [p for progress in group for p in self._ask([progress])]
+
+    def _think(self, progress: _Progress, deadline: float) -> Question | None:
+        """Settle the choice in `progress`, or return the question that rollouts should settle."""
+        config = self.config
         if config.method == "none":
-            return
+            return None
         if config.endgame and self._settle_endgame(progress, deadline):
-            return
-        progress.candidates = candidate_moves(progress.q, actions["type"], config)
+            return None
+        progress.candidates = candidate_moves(progress.q, progress.actions["type"], config)
         if len(progress.candidates) == 1:
             progress.stage = "clear"
-            return
+            return None
         if time.perf_counter() >= deadline:
             progress.notes.append("the time was up before search began: the blueprint's move is played")
-            return
+            return None
         if config.method == "subgame":
             self._solve(progress, deadline)
-        else:
-            self._compare(progress, deadline)
-
-    def _compare(self, progress: _Progress, deadline: float) -> None:
-        """Choose by rollouts of the candidates in common deals."""
-        state, actions, config = progress.state, progress.actions, self.config
-        seat = int(state["player"][0])
-        worlds = sample_worlds(
-            state, seat, config.worlds, self.rng, beliefs=self.beliefs, strength=config.belief
-        )
-        progress.worlds = worlds
+            return None
+        progress.worlds = self._sample(progress.state, config.worlds)
         progress.lap("sampling")
         chosen = progress.candidates
-        comparison = compare(
-            state, actions[chosen], progress.q[chosen], worlds, self.rollouts, config, deadline
-        )
-        progress.comparison = comparison
-        progress.lap("rollouts")
-        if comparison.rollouts == 0:
-            progress.notes.append("the time was up before search began: the blueprint's move is played")
+        return Question(progress.state, progress.actions[chosen], progress.q[chosen], progress.worlds)
+
+    def _compare(self, questions: list[tuple[_Progress, Question]], deadline: float) -> None:
+        """Choose by rollouts of the candidates in common deals."""
+        if not questions:
             return
-        if comparison.stopped == "deadline":
-            progress.notes.append(f"the time was up after {len(comparison.payoffs)} of {len(worlds)} deals")
-        progress.choice = int(chosen[comparison.best])
-        progress.stage = "rollout"
+        with _caught(*(progress for progress, _ in questions)) as fault:
+            results = compare([question for _, question in questions], self.rollouts, self.config, deadline)
+            for (progress, question), comparison in zip(questions, results, strict=True):
+                progress.lap("rollouts")
+                progress.comparison = comparison
+                if comparison.rollouts == 0:
+                    progress.notes.append(
+                        "the time was up before search began: the blueprint's move is played"
+                    )
+                    continue
+                if comparison.stopped == "deadline":
+                    played, there = len(comparison.payoffs), len(question.worlds)
+                    progress.notes.append(f"the time was up after {played} of {there} deals")
+                progress.choice = int(progress.candidates[comparison.best])
+                progress.stage = "rollout"
+        if fault and len(questions) > 1:
+            for pair in questions:
+                self._compare([pair], deadline)
 
     def _solve(self, progress: _Progress, deadline: float) -> None:
         """Choose by generative subgame solving."""
@@ -375,6 +403,19 @@ _FALLBACK = {
     "first": "the blueprint failed, the first legal move is played",
     "blueprint": "search failed, the blueprint's move is played",
 }
+
+
+@contextmanager
+def _caught(*group: _Progress) -> Iterator[list[Exception]]:
+    """Catch what goes wrong; the list says what. If one decision was being made, it takes note."""
+    faults: list[Exception] = []
+    try:
+        yield faults
+    except Exception as error:
+        faults.append(error)
+        if len(group) == 1:
+            what = f"{type(error).__name__}: {str(error)[:200]}"
+            group[0].notes.append(f"{_FALLBACK[group[0].stage]}: {what}")
 
 
 def make_agent(

@@ -8,17 +8,19 @@ deviation `trust`, and the rollouts update it. Few rollouts thus move little, ma
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from games.guandan.round import advance
+from games.guandan.state import STATE
 from gs2.guandan.config import GuanDanConfig
 from gs2.guandan.rollout import Rollouts
 from gs2.guandan.sampling import Worlds
 
-__all__ = ["Comparison", "candidate_moves", "compare"]
+__all__ = ["Comparison", "Question", "candidate_moves", "compare"]
 
 SPREAD = 1.5
 """Standard deviation in levels that a difference of two rollouts is expected to have before any is seen."""
@@ -93,58 +95,96 @@ def posterior(
     return out, error
 
 
-def compare(
-    state: NDArray,
-    moves: NDArray,
-    prior: NDArray,
-    worlds: Worlds,
-    rollouts: Rollouts,
-    config: GuanDanConfig,
-    deadline: float,
-) -> Comparison:
-    """Return the comparison of candidate moves in common worlds.
+@dataclass(frozen=True, eq=False)
+class Question:
+    """Moves to compare at one decision.
 
     state: [1] STATE. moves: [k] ACTION, best by the blueprint first. prior: [k], its Q in levels.
-    deadline: an instant of `time.perf_counter()`.
+    worlds: the deals to play them in.
     """
-    n, k = len(worlds), len(moves)
-    sign = 1 - 2 * (int(state["player"][0]) & 1)
-    payoffs = np.full((n, k), np.nan)
-    alive = np.arange(k)
-    done, size, played, leader = 0, config.wave, 0, 0
+
+    state: NDArray
+    moves: NDArray
+    prior: NDArray[np.float64]
+    worlds: Worlds
+
+
+class _Race:
+    """How far the comparison of one decision's moves has come."""
+
+    def __init__(self, question: Question, config: GuanDanConfig) -> None:
+        self.question, self.config = question, config
+        n, k = len(question.worlds), len(question.moves)
+        self.sign = 1 - 2 * (int(question.state["player"][0]) & 1)
+        self.payoffs = np.full((n, k), np.nan)
+        self.alive = np.arange(k)
+        self.done, self.size, self.played, self.leader = 0, min(config.wave, n), 0, 0
+        self.missing = 1.0
+        self.stopped = "" if n else "worlds"
+
+    def fill(self, states: NDArray, size: int) -> None:
+        """Write the positions after each move alive in the next `size` worlds, [size * alive] STATE."""
+        rows = slice(self.done, self.done + size)
+        states[:] = np.repeat(self.question.worlds.states[rows], len(self.alive))
+        advance(states, np.tile(self.question.moves[self.alive], size))
+
+    def take(self, result: NDArray[np.float64]) -> None:
+        """Take the payoffs of the positions that `fill` wrote; give up the moves that fell behind."""
+        size = len(result) // len(self.alive)
+        at = np.arange(self.done, self.done + size)[:, None]
+        self.payoffs[at, self.alive] = self.sign * result.reshape(size, len(self.alive))
+        self.played += len(result)
+        self.done += size
+        worlds, n = self.question.worlds, len(self.question.worlds)
+        if worlds.exact:
+            self.missing = 1.0 - worlds.weights[: self.done].sum() / worlds.weights.sum()
+        seen = self.payoffs[: self.done], worlds.weights[: self.done], self.question.prior, self.config.trust
+        self.leader = _leader(seen, self.missing, self.alive, self.leader)
+        mean, error = posterior(*seen, self.leader, self.missing)
+        self.alive = self.alive[mean[self.alive] + self.config.confidence * error[self.alive] >= 0]
+        if len(self.alive) == 1:
+            self.stopped = "decided"
+        elif self.done == n:
+            self.stopped = "worlds"
+        self.size = min(2 * self.size, n - self.done)
+
+    def result(self) -> Comparison:
+        played, weights = self.payoffs[: self.done], self.question.worlds.weights[: self.done]
+        mean, error = posterior(played, weights, self.question.prior, self.config.trust, 0, self.missing)
+        return Comparison(played, weights, mean, error, self.leader, self.played, self.stopped)
+
+
+def compare(
+    questions: Sequence[Question], rollouts: Rollouts, config: GuanDanConfig, deadline: float
+) -> list[Comparison]:
+    """Return the comparison of each question's moves in common worlds; all questions are rolled out together.
+
+    deadline: an instant of `time.perf_counter()`, of all of them.
+    """
+    races = [_Race(question, config) for question in questions]
     pace = 0.0
-    missing = 1.0
-    total = worlds.weights.sum()
-    stopped = "worlds"
-    while done < n:
-        size = min(size, n - done)
+    while open_ := [race for race in races if not race.stopped]:
+        wanted = np.array([race.size for race in open_])
+        width = np.array([len(race.alive) for race in open_])
         left = deadline - time.perf_counter()
-        if pace > 0:
-            size = min(size, int(MARGIN * left / (pace * len(alive))))
-        if left <= 0 or size < 1:
-            stopped = "deadline"
+        share = min(1.0, MARGIN * left / (pace * (wanted @ width))) if pace > 0 else 1.0
+        if share < 1.0:
+            wanted = (wanted * share).astype(np.int64)
+        if left <= 0 or not wanted.any():
+            for race in open_:
+                race.stopped = "deadline"
             break
         began = time.perf_counter()
-        rows = slice(done, done + size)
-        states = np.repeat(worlds.states[rows], len(alive))
-        advance(states, np.tile(moves[alive], size))
+        ends = np.cumsum(wanted * width)
+        states = np.empty(ends[-1], STATE)
+        for race, size, end in zip(open_, wanted, ends, strict=True):
+            race.fill(states[end - size * len(race.alive) : end], size)
         result = rollouts.payoffs(states, config.depth, deadline)
-        payoffs[np.arange(done, done + size)[:, None], alive] = sign * result.reshape(size, len(alive))
-        played += len(states)
-        done += size
+        for race, size, end in zip(open_, wanted, ends, strict=True):
+            if size:
+                race.take(result[end - size * len(race.alive) : end])
         pace = max((time.perf_counter() - began) / len(states), 1e-7)
-        seen = payoffs[:done], worlds.weights[:done], prior, config.trust
-        missing = 1.0 - worlds.weights[:done].sum() / total if worlds.exact else 1.0
-        leader = _leader(seen, missing, alive, leader)
-        mean, error = posterior(*seen, leader, missing)
-        alive = alive[mean[alive] + config.confidence * error[alive] >= 0]
-        if len(alive) == 1:
-            stopped = "decided"
-            break
-        size *= 2
-    played_worlds, weights = payoffs[:done], worlds.weights[:done]
-    mean, error = posterior(played_worlds, weights, prior, config.trust, 0, missing)
-    return Comparison(played_worlds, weights, mean, error, leader, played, stopped)
+    return [race.result() for race in races]
 
 
 def _leader(

@@ -14,7 +14,7 @@ from gs2.guandan.evaluator import BlueprintEvaluator, action_values
 from gs2.guandan.presets import PRESETS, preset
 from gs2.guandan.rollout import Rollouts
 from gs2.guandan.sampling import sample_worlds
-from gs2.guandan.search import candidate_moves, compare, posterior
+from gs2.guandan.search import Question, candidate_moves, compare, posterior
 from tests.gs2_guandan.blueprints import CountBlueprint, midgame
 
 
@@ -92,11 +92,8 @@ def test_a_move_that_wins_the_round_is_found_against_the_blueprint() -> None:
         prior = np.where(payoff == payoff.max(), -0.2, 0.0)
         order = np.argsort(-prior)
         worlds = sample_worlds(state, seat, 64, rng)
-        result = compare(
-            state,
-            moves[order],
-            prior[order],
-            worlds,
+        [result] = compare(
+            [Question(state, moves[order], prior[order], worlds)],
             Rollouts(evaluator),
             preset("standard").replace(depth=None),
             time.perf_counter() + 60,
@@ -117,11 +114,8 @@ def test_comparison_stops_at_the_deadline_with_what_it_has() -> None:
     q = action_values(evaluator, state, moves)
     order = np.argsort(-q)[:3]
     worlds = sample_worlds(state, int(state["player"][0]), 40, rng)
-    result = compare(
-        state,
-        moves.values[order],
-        q[order],
-        worlds,
+    [result] = compare(
+        [Question(state, moves.values[order], q[order], worlds)],
         Rollouts(evaluator),
         preset("standard"),
         time.perf_counter() - 1,
@@ -139,15 +133,8 @@ def test_the_same_seed_gives_the_same_comparison() -> None:
     def once() -> np.ndarray:
         worlds = sample_worlds(state, int(state["player"][0]), 32, np.random.default_rng(3))
         config = preset("standard").replace(wave=8, worlds=32)
-        return compare(
-            state,
-            moves.values[order],
-            q[order],
-            worlds,
-            Rollouts(evaluator),
-            config,
-            time.perf_counter() + 60,
-        ).payoffs
+        question = Question(state, moves.values[order], q[order], worlds)
+        return compare([question], Rollouts(evaluator), config, time.perf_counter() + 60)[0].payoffs
 
     assert np.array_equal(once(), once(), equal_nan=True)
 
