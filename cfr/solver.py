@@ -241,14 +241,20 @@ def solve(
         solver = Solver(game_form, variant)
     if resume is not None:
         solver.load_state_dict(resume)
-    last = inf if iterations is None else solver.iteration + iterations
+    first = solver.iteration
+    last = inf if iterations is None else first + iterations
     checks = target is not None or callback is not None
+    check_at = first + _check_distance(first, check_every) if checks else inf
     stopped = "iterations"
     while solver.iteration < last:
-        step = _next_step(solver.iteration, checks, deadline is not None, check_every)
-        solver.run(int(min(step, last - solver.iteration)))
+        until = min(last, check_at)
+        if deadline is not None:
+            gone, left = time.perf_counter() - began, deadline - time.perf_counter()
+            until = min(until, solver.iteration + _affordable(solver.iteration - first, gone, left))
+        solver.run(int(until - solver.iteration))
         now = time.perf_counter()
-        if checks:
+        if checks and solver.iteration >= min(last, check_at):
+            check_at = solver.iteration + _check_distance(solver.iteration, check_every)
             exploitability = solver.exploitability()
             if callback is not None and callback(
                 Progress(solver.iteration, exploitability, time.perf_counter() - began)
@@ -275,10 +281,17 @@ def solve(
     )
 
 
-def _next_step(iteration: int, checks: bool, timed: bool, check_every: int | None) -> float:
-    """Return how many iterations to run before looking up again."""
-    if check_every is not None:
-        return check_every
-    if timed:
-        return max(1, iteration // 20)
-    return max(10, iteration // 20) if checks else inf
+def _check_distance(iteration: int, check_every: int | None) -> int:
+    """Return how many iterations to run before the next check."""
+    return max(10, iteration // 20) if check_every is None else check_every
+
+
+def _affordable(iterations: int, gone: float, left: float) -> int:
+    """Return how many iterations to run before looking at the clock again, at least 1.
+
+    As many as fill half of the seconds `left`, judged by `iterations` in the seconds `gone`; at most as many
+    as those, because the first ones may not be typical.
+    """
+    if iterations == 0:
+        return 1
+    return max(1, min(iterations, int(0.5 * left * iterations / max(gone, 1e-9))))

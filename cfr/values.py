@@ -216,11 +216,12 @@ def _reach(parent, first_child, player, infoset, chance_prob, infoset_offset, po
     for node in range(len(parent)):
         up = parent[node]
         chance[node] = chance_prob[node]
+        # Number by number: assigning a row to a row takes numba two seconds longer to compile.
+        for p in range(players.shape[1]):
+            players[node, p] = players[up, p] if up >= 0 else 1.0
         if up < 0:
-            players[node] = 1.0
             continue
         chance[node] *= chance[up]
-        players[node] = players[up]
         if player[up] >= 0:
             slot = infoset_offset[infoset[up]] + node - first_child[up]
             players[node, player[up]] *= policy[slot]

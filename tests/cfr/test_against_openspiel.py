@@ -1,4 +1,4 @@
-"""The same policy has the same expected value and NashConv in OpenSpiel."""
+"""The same policy has the same expected value and NashConv in OpenSpiel, and CFR the same iterates."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import pytest
 
 from cfr.best_response import best_response_values, expected_value, nash_conv
 from cfr.policy import uniform_policy
-from cfr.solver import solve
+from cfr.solver import Solver, solve
 from cfr.tree import FlatTree
+from cfr.tree_cfr import TreeSolver
+from cfr.values import root_values
 from tests.cfr.trees import random_policy, tree_of
 
 pyspiel = pytest.importorskip("pyspiel")
@@ -56,6 +58,64 @@ def tables(tree: FlatTree, game) -> dict[int, str]:
     return names
 
 
+def tree_from(game) -> FlatTree:
+    """Return OpenSpiel's own tree as arrays, for any number of players."""
+    level = [(game.new_initial_state(), -1, 1.0)]
+    parent, n_children, player, infoset, prob, terminal, returns, offsets = [], [], [], [], [], [], [], [0]
+    names: dict[str, int] = {}
+    owner, sizes = [], []
+    while level:
+        below = []
+        for state, up, chance in level:
+            node = len(parent)
+            parent.append(up)
+            prob.append(chance)
+            children = [] if state.is_terminal() else actions_of(state)
+            chances = dict(state.chance_outcomes()) if state.is_chance_node() else {}
+            below += [(state.child(a), node, chances.get(a, 1.0)) for a in children]
+            n_children.append(len(children))
+            seat = -2 if state.is_terminal() else -1 if state.is_chance_node() else state.current_player()
+            player.append(seat)
+            if state.is_terminal():
+                terminal.append(node)
+                returns.append(state.returns())
+            if seat < 0:
+                infoset.append(-1)
+                continue
+            name = state.information_state_string()
+            if name not in names:
+                names[name] = len(names)
+                owner.append(seat)
+                sizes.append(len(children))
+            infoset.append(names[name])
+        offsets.append(len(parent))
+        level = below
+    counts = np.array(n_children, np.int32)
+    return FlatTree(
+        parent=np.array(parent, np.int32),
+        first_child=(1 + np.concatenate(([0], np.cumsum(counts)[:-1]))).astype(np.int32),
+        n_children=counts,
+        player=np.array(player, np.int8),
+        infoset=np.array(infoset, np.int32),
+        chance_prob=np.array(prob),
+        level_offsets=np.array(offsets, np.int64),
+        terminal=np.array(terminal, np.int32),
+        returns=np.array(returns),
+        infoset_player=np.array(owner, np.int8),
+        infoset_offset=np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
+        infoset_key=np.arange(len(owner), dtype=np.uint64)[:, None],
+        action=np.zeros(len(parent), np.int64),
+        states=None,
+        teams=(0, *[1] * (game.num_players() - 1)),
+    ).validate()
+
+
+def their_probs(tree: FlatTree, names: dict[int, str], policy) -> np.ndarray:
+    """Return OpenSpiel's policy on our slots."""
+    rows = [policy.action_probabilities(names[i]) for i in range(tree.n_infosets)]
+    return np.concatenate([[row[a] for a in sorted(row)] for row in rows])
+
+
 def their_policy(tree: FlatTree, game, names: dict[int, str], probs: np.ndarray):
     """Return our probabilities as OpenSpiel's tabular policy."""
     table = {}
@@ -94,3 +154,51 @@ def test_values_and_nash_conv_are_openspiels(ours: str) -> None:
                 game.new_initial_state()
             )
             assert best == pytest.approx(theirs, abs=AGREEMENT)
+
+
+SOLVERS = {"cfr": "CFRSolver", "cfr+": "CFRPlusSolver"}
+TIED = {"goofspiel(cards=5,turns=3,points_order=ascending)", "goofspiel(cards=4,turns=2,points_order=random)"}
+"""Games whose symmetry makes regrets exactly 0; OpenSpiel takes what rounding leaves there for regret."""
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("ours", sorted(set(GAMES) - TIED))
+def test_every_policy_on_the_way_is_that_of_openspiels_solver(ours: str, name: str) -> None:
+    tree, game = tree_of(ours), pyspiel.load_game(GAMES[ours])
+    names = tables(tree, game)
+    theirs = getattr(pyspiel, SOLVERS[name])(game)
+    solver = Solver(tree, name)
+    for _ in range(15):
+        theirs.evaluate_and_update_policy()
+        solver.run(1)
+        probs = their_probs(tree, names, theirs.current_policy())
+        np.testing.assert_allclose(solver.current_policy(), probs, atol=AGREEMENT)
+
+
+def test_three_players_are_valued_and_solved_as_by_openspiel() -> None:
+    game = pyspiel.load_game("kuhn_poker(players=3)")
+    tree = tree_from(game)
+    names = tables(tree, game)
+    assert set(tree.infoset_player) == {0, 1, 2}
+    for probs in (uniform_policy(tree), random_policy(tree, 0), random_policy(tree, 1, zeros=0.4)):
+        policy = their_policy(tree, game, names, probs)
+        values = pyspiel.expected_returns(game.new_initial_state(), policy, -1, True)
+        assert root_values(tree, probs) == pytest.approx(values, abs=AGREEMENT)
+        assert nash_conv(tree, probs) == pytest.approx(pyspiel.nash_conv(game, policy, True), abs=AGREEMENT)
+    for name, kind in SOLVERS.items():
+        theirs = getattr(pyspiel, kind)(game)
+        solver = TreeSolver(tree, name)
+        for _ in range(30):
+            theirs.evaluate_and_update_policy()
+            solver.run(1)
+            probs = their_probs(tree, names, theirs.current_policy())
+            np.testing.assert_allclose(solver.current_policy(), probs, atol=AGREEMENT)
+
+
+def test_cfr_reaches_an_equilibrium_of_three_player_kuhn_poker() -> None:
+    tree = tree_from(pyspiel.load_game("kuhn_poker(players=3)"))
+    solution = solve(tree, variant="cfr", iterations=3000)
+    assert nash_conv(tree, uniform_policy(tree)) > 1
+    assert solution.exploitability < 5e-3
+    # Szafron, Gibson and Sturtevant 2013: in every equilibrium they found the last to act does not lose.
+    assert root_values(tree, solution.policy)[2] > 0
