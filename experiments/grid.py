@@ -57,8 +57,8 @@ class Grid:
     """Cells as a product; deterministic methods on whole games run with one seed.
 
     limits: seconds for each infoset. iterations: limits by iterations, beside those by time.
-    seeds: number of them. For games named in these: samples, infosets searched per player; few_seeds and
-    few_blueprints, what takes the place of seeds and blueprints.
+    seeds: number of them. samples, few_seeds: for games named here, infosets searched per player, and fewer
+    seeds.
     """
 
     name: str
@@ -71,7 +71,6 @@ class Grid:
     samples: dict[str, int] = field(default_factory=dict)
     seeds: int = 10
     few_seeds: dict[str, int] = field(default_factory=dict)
-    few_blueprints: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.seeds < 1:
@@ -88,10 +87,9 @@ class Grid:
         limits += [(None, n) for n in self.iterations]
         for game in self.games:
             sample = self.samples.get(game)
-            blueprints = self.few_blueprints.get(game, self.blueprints)
             for seed in range(self.few_seeds.get(game, self.seeds)):
                 for mode, blueprint, method, (limit, iterations) in itertools.product(
-                    self.modes, blueprints, self.methods, limits or [(None, None)]
+                    self.modes, self.blueprints, self.methods, limits or [(None, None)]
                 ):
                     if seed == 0 or sample is not None or is_random(method) or blueprint.startswith("dmc"):
                         yield Cell(game, blueprint, method, mode, limit, iterations, sample, seed)
@@ -113,10 +111,16 @@ GRIDS = {
         Grid(
             "iterations",
             methods=(*FAMILY, *GENERATED),
-            blueprints=BLUEPRINTS,
             iterations=(300,),
             few_seeds=dict.fromkeys(LARGE, 3),
-            few_blueprints={"liars_dice_6": BLUEPRINTS[:2], **dict.fromkeys(LARGE, ("cfr:100",))},
+        ),
+        Grid(
+            "blueprints",
+            methods=(*FAMILY, "gs2-r:k=3", "gs2-d:k=3"),
+            blueprints=tuple(name for name in BLUEPRINTS if name != "cfr:100"),
+            iterations=(300,),
+            seeds=3,
+            few_seeds=dict.fromkeys(LARGE, 1),
         ),
         Grid(
             "independent",
