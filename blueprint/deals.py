@@ -28,31 +28,35 @@ def card_choice(decisions: CardDecisions) -> NDArray[np.int64]:
     return np.where(decisions.options, score, 10**6).argmin(1)
 
 
-def deal_rounds(n: int, rng: np.random.Generator, *, tribute: float = 0.0) -> NDArray:
-    """Return n rounds ready to play, [n] STATE, every level equally likely.
+def deal_rounds(
+    n: int, rng: np.random.Generator, *, tribute: float = 0.0, level: int | None = None
+) -> NDArray:
+    """Return n rounds ready to play, [n] STATE.
 
     tribute: share of rounds that follow another one whose finishing order is drawn evenly; tribute is paid
         and returned by `card_choice`. The others have no history; in 1 of 10 the level belongs to nobody.
+    level: rank code 0..12 of every round's level and of both teams'; None draws each evenly.
     """
     after = rng.random(n) < tribute
     k = int(after.sum())
     plain = n - k
     owner = rng.choice(np.array([0, 1, NOBODY], np.uint8), plain, p=[0.45, 0.45, 0.1])
-    parts = [deal(plain, rng, level=rng.integers(0, 13, plain), owner=owner)]
+    levels = rng.integers(0, 13, plain) if level is None else level
+    parts = [deal(plain, rng, level=levels, owner=owner)]
     if k:
-        parts.append(_after_a_round(k, rng))
+        parts.append(_after_a_round(k, rng, level))
     states = np.empty(n, STATE)
     order = np.concatenate([np.flatnonzero(~after), np.flatnonzero(after)])
     states[order] = join(parts)
     return states
 
 
-def _after_a_round(n: int, rng: np.random.Generator) -> NDArray:
+def _after_a_round(n: int, rng: np.random.Generator, level: int | None) -> NDArray:
     matches = Matches(rng.integers(0, 2**63, n, np.uint64))
     table = matches.table
     table["order"] = rng.permuted(np.tile(np.arange(4, dtype=np.uint8), (n, 1)), axis=1)
     table["owner"] = table["order"][:, 0] & 1
-    table["levels"] = rng.integers(0, 13, (n, 2))
+    table["levels"] = rng.integers(0, 13, (n, 2)) if level is None else level
     matches._new_rounds(np.arange(n))
     while len(decisions := matches.card_decisions()):
         matches.give(decisions, card_choice(decisions))

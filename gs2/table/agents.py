@@ -144,7 +144,7 @@ def load_agent(name: str) -> Agent:
     """Return an agent by name.
 
     name: `random`, `first` or `human`; `MODULE:CLASS` or `FILE.py:CLASS` for a class of anybody's that can be
-        called without arguments and has `act`; else what `gs2.table.choosers` knows.
+        called without arguments and has `act`; else what `gs2.guandan.agents` knows.
     Raises AgentError if there is none, or it does not have what an agent needs.
     """
     if name == "random":
@@ -184,9 +184,12 @@ def _own_agent(name: str, module: str, attribute: str) -> Agent:
 
 
 def _batched_agent(name: str) -> Agent:
-    from gs2.table.choosers import load_chooser
+    from gs2.guandan.agents import UnknownAgent, load_chooser
 
-    choose, together = load_chooser(name)
+    try:
+        choose, together = load_chooser(name)
+    except UnknownAgent as error:
+        raise AgentError(f"{error}; or first, human, MODULE:CLASS or FILE.py:CLASS for your own") from error
     return (BatchedSeat if together else ChooserSeat)(name, choose)
 
 

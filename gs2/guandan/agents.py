@@ -1,0 +1,175 @@
+"""Every GuanDan agent by name: rule agents, the blueprint, any checkpoint, and search on top of either."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from gs2.guandan.evaluator import Evaluator
+
+__all__ = [
+    "AGENT_NAMES",
+    "Chooser",
+    "NamedAgents",
+    "ScoreChooser",
+    "UnknownAgent",
+    "check_agent",
+    "fingerprint",
+    "is_batched",
+    "load_agent",
+    "load_chooser",
+]
+
+Chooser = Callable[[Any], NDArray[np.int64]]
+"""Takes `blueprint.selfplay.Decisions`, returns one index within each decision's row."""
+
+RULE_AGENTS = ("random", "greedy", "mincomb", "aggressive", "conservative", "balanced", "strong")
+SEARCH_AGENTS = ("gs2", "gs2-fast", "gs2-deep", "gs2-paper")
+AGENT_NAMES = (*RULE_AGENTS, "blueprint", *SEARCH_AGENTS)
+"""The names that stand for themselves; a checkpoint is named by its path."""
+
+
+class UnknownAgent(ValueError):
+    """A name that no agent has."""
+
+
+def load_agent(name: str, rng: np.random.Generator | None = None) -> Chooser:
+    """Return the agent called `name`, which chooses for any batch of decisions.
+
+    name: a rule agent (`random`, `greedy`, `mincomb`, `aggressive`, `conservative`, `balanced`, `strong`);
+        `blueprint`, the shipped network's best move; the path of a checkpoint, its best move; `gs2` or
+        `gs2-PRESET`, search on top of the shipped network, and `gs2@PATH` or `gs2-PRESET@PATH` on another.
+    rng: what an agent that draws draws from; without it, from the operating system's entropy.
+    Raises UnknownAgent with near matches if there is none, CheckpointError if a checkpoint cannot be used.
+    """
+    check_agent(name)
+    rng = np.random.default_rng() if rng is None else rng
+    if name in RULE_AGENTS:
+        return _rule_agent(name, rng)
+    from gs2.guandan.evaluator import load_evaluator
+
+    preset, path = _parts(name)
+    if preset is None:
+        return ScoreChooser(load_evaluator(path))
+    from gs2.guandan.agent import make_agent
+
+    return make_agent(path, preset, rng)
+
+
+def load_chooser(name: str) -> tuple[Chooser, bool]:
+    """Return `load_agent(name)` and `is_batched(name)`."""
+    return load_agent(name), is_batched(name)
+
+
+def is_batched(name: str) -> bool:
+    """Return whether the agent gains from deciding for many rounds together; a searching one does not."""
+    return _parts(name)[0] is None
+
+
+def check_agent(name: str) -> None:
+    """Check a name without loading what it names.
+
+    Raises UnknownAgent with near matches if no agent has the name, or its checkpoint's file does not exist.
+    """
+    from gs2.guandan.presets import PRESETS
+
+    if name in RULE_AGENTS:
+        return
+    preset, path = _parts(name)
+    if preset is not None and preset not in PRESETS:
+        raise UnknownAgent(f"agent {name!r}: the preset must be one of {', '.join(PRESETS)}; got {preset!r}")
+    if preset is None and path is not None and path.suffix != ".safetensors":
+        near = difflib.get_close_matches(name.lower(), AGENT_NAMES, n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"one of {', '.join(AGENT_NAMES)}"
+        raise UnknownAgent(f"there is no agent {name!r}; {hint}, or the path of a .safetensors checkpoint")
+    if path is not None and not path.is_file():
+        raise UnknownAgent(f"agent {name!r}: there is no file {str(path)!r}; give a checkpoint that exists")
+
+
+def fingerprint(name: str) -> str:
+    """Return what tells the agent of today from one of the same name tomorrow: a hash of its checkpoint.
+
+    A rule agent is told by its name alone. Raises UnknownAgent as `check_agent` does.
+    """
+    check_agent(name)
+    if name in RULE_AGENTS:
+        return name
+    from gs2.guandan.evaluator import SHIPPED
+
+    path = _parts(name)[1] or SHIPPED
+    if not path.is_file():
+        raise UnknownAgent(f"agent {name!r}: no network comes with this installation; name a checkpoint")
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
+class NamedAgents:
+    """The agents of this module as a source for `blueprint.match`; it travels to other processes."""
+
+    def load(self, name: str, rng: np.random.Generator) -> Chooser:
+        """Return `load_agent(name, rng)`."""
+        return load_agent(name, rng)
+
+    def fingerprint(self, name: str) -> str:
+        """Return `fingerprint(name)`."""
+        return fingerprint(name)
+
+    def is_batched(self, name: str) -> bool:
+        """Return `is_batched(name)`."""
+        return is_batched(name)
+
+
+def _parts(name: str) -> tuple[str | None, Path | None]:
+    """Return the search preset, None without search, and the checkpoint, None for the shipped one."""
+    head, at, path = name.partition("@")
+    if head == "gs2" or head.startswith("gs2-"):
+        preset = head.removeprefix("gs2").removeprefix("-") or "standard"
+        return preset, Path(path) if at else None
+    return None, None if name in (*RULE_AGENTS, "blueprint") else Path(name)
+
+
+def _rule_agent(name: str, rng: np.random.Generator) -> Chooser:
+    from blueprint.rule_agents import GreedyAgent, RandomAgent
+    from blueprint.split_agents import MinCombinationAgent, PersonalityAgent, StrongAgent
+
+    if name == "random":
+        return RandomAgent(rng)
+    if name == "greedy":
+        return GreedyAgent()
+    if name == "mincomb":
+        return MinCombinationAgent()
+    return StrongAgent() if name == "strong" else PersonalityAgent(name)
+
+
+class ScoreChooser:
+    """Plays the action that an evaluator scores highest, the first among equals."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+        self.name = evaluator.name
+        self._rng = np.random.default_rng(0)  # asked for by `choose_soft`, without effect at these settings
+
+    def __call__(self, decisions: Any) -> NDArray[np.int64]:
+        """Return one action per decision, as an index within its row."""
+        from blueprint.selfplay import choose_soft
+        from gs2.guandan.evaluator import BATCH
+
+        rows, seats, offsets = decisions.rows, decisions.seats, decisions.offsets
+        scores = np.empty(len(decisions.actions), np.float32)
+        for start in range(0, len(rows), BATCH):
+            end = min(start + BATCH, len(rows))
+            low, high = offsets[start], offsets[end]
+            scores[low:high] = self.evaluator.q(
+                decisions.states,
+                rows[start:end],
+                seats[start:end],
+                offsets[start : end + 1] - low,
+                decisions.actions[low:high],
+            )
+        return choose_soft(scores, offsets, 0.0, 0.0, self._rng)
