@@ -246,19 +246,25 @@ def _can_begin(naturals, r, slots, each, wild, low):
 
 
 @njit(cache=True, nogil=True)
+def _write_group(groups, m, kind, rank, size):
+    # Assigning a tuple to a row takes numba two seconds longer to compile.
+    groups[m, 0], groups[m, 1], groups[m, 2] = kind, rank, size
+
+
+@njit(cache=True, nogil=True)
 def _trace(naturals, at, choice, keys, parents, moves, groups):
     """Write the groups of the best split from its last state back; return how many."""
     m = 0
     fed_small, fed_big = choice == 1 or choice == 3, choice == 2 or choice == 3
     if choice == 4:
-        groups[m] = (FOUR_KINGS, 13, 4)
+        _write_group(groups, m, FOUR_KINGS, 13, 4)
         m += 1
     else:
         if naturals[13] and not fed_small:
-            groups[m] = (SINGLE if naturals[13] == 1 else PAIR, 13, naturals[13])
+            _write_group(groups, m, SINGLE if naturals[13] == 1 else PAIR, 13, naturals[13])
             m += 1
         if naturals[14] and not fed_big:
-            groups[m] = (SINGLE if naturals[14] == 1 else PAIR, 14, naturals[14])
+            _write_group(groups, m, SINGLE if naturals[14] == 1 else PAIR, 14, naturals[14])
             m += 1
     for r in range(12, -2, -1):
         move, key = moves[at], keys[at]
@@ -270,7 +276,7 @@ def _trace(naturals, at, choice, keys, parents, moves, groups):
             (THREE_WITH_TWO, move >> 8 & 7, 5),
         ):
             for _ in range(number):
-                groups[m] = (kind, rank, size)
+                _write_group(groups, m, kind, rank, size)
                 m += 1
         before = parents[at]
         if r >= 0 and move >> 14 & 1:
@@ -281,7 +287,7 @@ def _trace(naturals, at, choice, keys, parents, moves, groups):
             left = naturals[r] + (move >> 6 & 3) - need - (key >> 22 & 15 if r == 12 else 0)
             if left:
                 kind = SINGLE if left == 1 else PAIR if left == 2 else TRIPS if left == 3 else BOMB
-                groups[m] = (kind, r, left)
+                _write_group(groups, m, kind, r, left)
                 m += 1
         at = before
     return m

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from blueprint.features import DECK_HI, DECK_LO, _higher, _place
 from blueprint.hands import BITS5, _lanes, _naturals
-from blueprint.min_combination import UNIT, UNIT_COSTS, Costs, _split_hand, workspace
+from blueprint.min_combination import UNIT, UNIT_COSTS, Costs, _split_hand, _write_group, workspace
 from blueprint.selfplay import Decisions
 from games.guandan.cards import (
     BOMB,
@@ -68,8 +68,9 @@ def _split_with_flush(lo, hi, level, table, bombs, work, slots, naturals, ranks,
             cost += table[STRAIGHT_FLUSH, rank]
             if cost < best:
                 best, m = cost, k + 1
-                groups[:k] = spare[:k]
-                groups[k] = (STRAIGHT_FLUSH, rank, 5)
+                for j in range(k):
+                    _write_group(groups, j, spare[j, 0], spare[j, 1], spare[j, 2])
+                _write_group(groups, k, STRAIGHT_FLUSH, rank, 5)
     return best, m
 
 
