@@ -104,6 +104,8 @@ TARGETS = {
     "blueprint": Target("gs2.commands.policies", "blueprint", "Compute a strategy for a whole game by CFR."),
     "exploitability": Target("gs2.commands.policies", "exploitability", "Measure a strategy exactly."),
     "knowledge": Target("gs2.commands.knowledge", "knowledge", "Size what each method would have to solve."),
+    "match": Target("gs2.commands.match", "match", "Play two GuanDan agents on duplicate deals."),
+    "ladder": Target("gs2.commands.match", "ladder", "Rate many GuanDan agents against each other."),
     "guandan": Target("gs2.commands.guandan", "guandan", "Tell random or recorded rounds of GuanDan."),
     "serve": Target("gs2.commands.table", "serve", "Serve GuanDan tables in either dialect of its world."),
     "play": Target("gs2.commands.table", "play", "Send our agents to anybody's GuanDan server."),
