@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-__all__ = ["FORMAT", "CheckpointError", "read_checkpoint", "write_checkpoint"]
+__all__ = ["FORMAT", "SHIPPED", "CheckpointError", "read_checkpoint", "write_checkpoint"]
 
 FORMAT = "gs2-blueprint-1"
+SHIPPED = Path(__file__).parent / "weights" / "guandan.safetensors"
+"""The checkpoint that comes with the package."""
 
 
 class CheckpointError(ValueError):

@@ -74,41 +74,35 @@ def test_the_two_test_evaluators_agree() -> None:
     assert np.allclose(one.values(states, rows, seats), two.values(states, rows, seats))
 
 
-def network() -> NetworkEvaluator:
-    import torch
-
-    from blueprint.config import NetworkConfig
-    from blueprint.network import Critic, QNetwork
-
-    torch.manual_seed(0)
-    config = NetworkConfig(state=32, blocks=1, action=16, action_blocks=1, critic=32)
-    return NetworkEvaluator(QNetwork(config), Critic(32))
-
-
 def test_the_network_is_asked_as_training_asks_it() -> None:
     import torch
 
+    from blueprint.config import NetworkConfig
     from blueprint.features import encode_actions, encode_hidden, encode_states
+    from blueprint.inference import Inference
+    from blueprint.network import OUTCOMES, Critic, QNetwork
 
-    evaluator = network()
+    torch.manual_seed(0)
+    config = NetworkConfig(state=32, blocks=1, action=16, action_blocks=1, critic=32)
+    network, critic = QNetwork(config), Critic(32)
+    parts = {"network": network, "critic": critic}
+    tensors = {f"{name}.{k}": v.numpy() for name, part in parts.items() for k, v in part.state_dict().items()}
+    evaluator = NetworkEvaluator(Inference(tensors))
     states = midgame(300, np.random.default_rng(3), plies=30)
     seats = states["player"].astype(np.int64)
     moves = legal(states, canonical=True)
-    kind = evaluator._dtype
-    x = torch.from_numpy(encode_states(states, seats)).to(kind)
-    a = torch.from_numpy(encode_actions(states, seats, moves.offsets, moves.values)).to(kind)
+    x = torch.from_numpy(encode_states(states, seats)).float()
+    a = torch.from_numpy(encode_actions(states, seats, moves.offsets, moves.values)).float()
+    payoffs = torch.tensor(OUTCOMES)
     with torch.inference_mode():
-        h = evaluator._network.states(x)
-        wanted = evaluator._network.advantages(h, a, torch.from_numpy(moves.rows)).float().numpy()
-        logits = evaluator._critic(x, torch.from_numpy(encode_hidden(states, seats)).to(kind)).float()
-        values = (logits.softmax(1) @ torch.tensor([3.0, 2, 1, 0, -1, -2, -3])).numpy()
-        outcomes = evaluator._network.outcomes(h).float().softmax(1) @ torch.tensor(
-            [3.0, 2, 1, 0, -1, -2, -3]
-        )
-    tolerance = 0.03 if kind == torch.bfloat16 else 1e-4
+        h = network.states(x)
+        wanted = network.advantages(h, a, torch.from_numpy(moves.rows)).numpy()
+        values = critic(x, torch.from_numpy(encode_hidden(states, seats)).float()).softmax(1) @ payoffs
+        outcomes = network.outcomes(h).softmax(1) @ payoffs
+    tolerance = 0.03 if evaluator.inference.half else 1e-4
     assert np.allclose(action_values(evaluator, states, moves), wanted, atol=tolerance)
     rows = np.arange(len(states))
-    assert np.allclose(evaluator.values(states, rows, seats), values, atol=tolerance)
+    assert np.allclose(evaluator.values(states, rows, seats), values.numpy(), atol=tolerance)
     assert np.allclose(evaluator.views(states, rows, seats), outcomes.numpy(), atol=tolerance)
 
 
