@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import json
 import resource
+import shlex
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,26 +25,31 @@ from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.solver import Solver
 from cfr.tree import grow
 from cfr.variants import VARIANTS
+from experiments.bench_markdown import write_markdown
+from experiments.openspiel_peer import OPENSPIEL, Peer, has_openspiel
 from games.registry import RESEARCH_GAMES, load_game
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["BenchResult", "Construction", "Convergence", "Speed", "bench_tables", "run_bench"]
+__all__ = [
+    "ABOUT",
+    "TITLE",
+    "BenchResult",
+    "Construction",
+    "Convergence",
+    "Speed",
+    "bench_tables",
+    "run_bench",
+]
 
-_GOOFSPIEL = (
-    "turn_based_simultaneous_game(game=goofspiel(imp_info=True,num_cards={},num_turns=3,points_order={},"
-    "returns_type=point_difference))"
+TITLE = "CFR on full games"
+ABOUT = (
+    "Processor time of one thread, compiled code warm. Exploitability is NashConv / 2 of the average policy, "
+    "in payoffs. Two programs run in one process, turn by turn: ratios carry over to other machines better "
+    "than times."
 )
-OPENSPIEL = {
-    "leduc_poker": "leduc_poker",
-    "liars_dice_6": "liars_dice(dice_sides=6)",
-    "liars_dice_7": "liars_dice(dice_sides=7)",
-    "goofspiel_5_random_3": _GOOFSPIEL.format(5, "random"),
-    "goofspiel_10_ascending_3": _GOOFSPIEL.format(10, "ascending"),
-    "goofspiel_12_ascending_3": _GOOFSPIEL.format(12, "ascending"),
-}
-"""The same games in OpenSpiel's terms."""
+"""What the figures are, in words."""
 
 
 @dataclass(frozen=True)
@@ -196,7 +202,7 @@ def _run_ms(form: SequenceForm, iterations: int) -> tuple[float, Solver]:
 def _speed(name: str, form: SequenceForm, iterations: int, repeats: int, peer_seconds: float) -> Speed:
     _run_ms(form, 2)
     ours, evaluations, theirs, first = [], [], [], []
-    peer = _Peer(OPENSPIEL[name]) if peer_seconds > 0 and name in OPENSPIEL and _has_openspiel() else None
+    peer = Peer(OPENSPIEL[name]) if peer_seconds > 0 and name in OPENSPIEL and has_openspiel() else None
     peer_iterations = peer.fitting(peer_seconds / repeats) if peer else 0
     for _ in range(repeats):
         ms, solver = _run_ms(form, iterations)
@@ -218,44 +224,6 @@ def _speed(name: str, form: SequenceForm, iterations: int, repeats: int, peer_se
         float(np.median(first)) if peer else None,
         peer.exploitability_ms() if peer else None,
     )
-
-
-def _has_openspiel() -> bool:
-    try:
-        import pyspiel  # noqa: F401
-    except ImportError:
-        return False
-    return True
-
-
-class _Peer:
-    """OpenSpiel's C++ CFR+ on one game."""
-
-    def __init__(self, name: str) -> None:
-        import pyspiel
-
-        self._pyspiel: Any = pyspiel
-        self._game = pyspiel.load_game(name)
-        self._solver: Any = None
-
-    def fitting(self, seconds: float) -> int:
-        """Return how many iterations fit, at least 1, judged by the first."""
-        return max(1, min(1000, int(seconds * 1e3 / self.run_ms(1))))
-
-    def run_ms(self, iterations: int) -> float:
-        """Return processor milliseconds per iteration, from the start."""
-        self._solver = self._pyspiel.CFRPlusSolver(self._game)
-        began = time.process_time()
-        for _ in range(iterations):
-            self._solver.evaluate_and_update_policy()
-        return (time.process_time() - began) / iterations * 1e3
-
-    def exploitability_ms(self) -> float:
-        """Return processor milliseconds of one NashConv of the last run's average policy."""
-        policy = self._solver.average_policy()
-        began = time.process_time()
-        self._pyspiel.nash_conv(self._game, policy, True)
-        return (time.process_time() - began) * 1e3
 
 
 def _converge(
@@ -289,7 +257,7 @@ def bench_tables(result: BenchResult) -> list[Table]:
     """Return the result as tables for a terminal."""
     from rich.table import Table
 
-    build = Table(title="From game string to solver", caption="a process of its own, compiled code warm")
+    build = Table(title="From game string to solver", caption="each in a process of its own")
     for column in ("game", "histories", "payoffs", "boxes", "distinct", "sequence form", "layout", "peak"):
         build.add_column(column, justify="left" if column == "game" else "right")
     for c in result.construction:
@@ -304,26 +272,30 @@ def bench_tables(result: BenchResult) -> list[Table]:
             f"{c.peak_mb:,.0f} MB",
         )
 
-    speed = Table(title="CFR+ per iteration, and one exploitability evaluation, in ms")
-    for column in ("game", "run", "ms", "first", "ms", "OpenSpiel", "ratio", "exploitability", "OpenSpiel"):
-        speed.add_column(column, justify="left" if column == "game" else "right")
+    peers = any(s.openspiel_iterations for s in result.speed)
+    speed = Table(
+        title="Milliseconds per iteration of CFR+, and of one exploitability evaluation",
+        caption="first: as many iterations as OpenSpiel's C++ CFR+ got; ratios are over those"
+        if peers
+        else None,
+    )
+    speed.add_column("game")
+    for column in ("iterations", "ms each", "exploitability"):
+        speed.add_column(column, justify="right")
+    if peers:
+        for column in ("first", "ms each", "OpenSpiel", "ratio", "its NashConv", "ratio"):
+            speed.add_column(column, justify="right")
     for s in result.speed:
-        ratio = (
-            f"{s.openspiel_iteration_ms / s.first_iteration_ms:,.0f} ×"
-            if s.openspiel_iteration_ms and s.first_iteration_ms
-            else ""
-        )
-        speed.add_row(
-            s.game,
-            f"{s.iterations:,}",
-            f"{s.iteration_ms:.4f}",
+        ours = (s.game, f"{s.iterations:,}", f"{s.iteration_ms:.4f}", f"{s.exploitability_ms:.3f}")
+        theirs = (
             _or_blank(s.openspiel_iterations, ",d"),
             _or_blank(s.first_iteration_ms, ".4f"),
             _or_blank(s.openspiel_iteration_ms, ",.2f"),
-            ratio,
-            f"{s.exploitability_ms:.3f}",
+            _ratio(s.openspiel_iteration_ms, s.first_iteration_ms),
             _or_blank(s.openspiel_exploitability_ms, ",.0f"),
+            _ratio(s.openspiel_exploitability_ms, s.exploitability_ms),
         )
+        speed.add_row(*ours, *(theirs if peers else ()))
 
     targets = sorted({c.target for c in result.convergence}, reverse=True)
     reach = Table(title="Seconds (iterations) to an exploitability, checks included")
@@ -341,6 +313,10 @@ def bench_tables(result: BenchResult) -> list[Table]:
     return [build, speed, reach]
 
 
+def _ratio(theirs: float | None, ours: float | None) -> str:
+    return f"{theirs / ours:,.0f} ×" if theirs and ours else ""
+
+
 def _or_blank(value: float | None, form: str) -> str:
     return "" if value is None else format(value, form)
 
@@ -356,6 +332,7 @@ def _main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--no-openspiel", action="store_true")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    parser.add_argument("--output", type=Path, metavar="FILE.md", help="write the tables there as Markdown")
     parser.add_argument("--construct", metavar="GAME", help="build one game here and print how it went")
     chosen = parser.parse_args()
     if chosen.construct:
@@ -371,8 +348,12 @@ def _main() -> None:
     if chosen.json:
         print(json.dumps(asdict(result)))
         return
-    for table in bench_tables(result):
+    tables = bench_tables(result)
+    for table in tables:
         Console(width=130).print(table)
+    if chosen.output is not None:
+        command = "python -m experiments.bench_cfr " + shlex.join(sys.argv[1:])
+        write_markdown(chosen.output, TITLE, command, ABOUT, tables, result)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import click
@@ -23,12 +24,22 @@ def bench() -> None:
     """Measure speed on this machine; quote ratios, not seconds, across machines."""
 
 
-def _run(module: str, as_json: bool, *words: Any, **options: Any) -> None:
-    """Run a module's benchmark and print its tables, or its figures as JSON."""
+def _run(
+    module: str, as_json: bool, *words: Any, written: tuple[Path, str] | None = None, **options: Any
+) -> None:
+    """Run a module's benchmark and print its tables, or its figures as JSON.
+
+    written: a file for the tables, and the command that regenerates it.
+    """
     part = importlib.import_module(f"experiments.{module}")
     console = stderr()
     with console.status("…") as status:
         result = part.run_bench(*words, progress=lambda what: status.update(what), **options)
+    if written is not None:
+        from experiments.bench_markdown import write_markdown
+
+        path, command = written
+        write_markdown(path, part.TITLE, command, part.ABOUT, part.bench_tables(result), result)
     if as_json:
         print_json(asdict(result))
         return
@@ -40,11 +51,19 @@ def _run(module: str, as_json: bool, *words: Any, **options: Any) -> None:
 @click.argument("games", nargs=-1)
 @click.option("--repeats", type=click.IntRange(min=1), default=3, show_default=True, help="Of every timing.")
 @click.option("--openspiel/--no-openspiel", default=True, help="Beside OpenSpiel, where it is installed.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also write the tables there as Markdown, and the figures beside it as JSON.",
+)
 @AS_JSON
-def cfr(games: tuple[str, ...], repeats: int, openspiel: bool, as_json: bool) -> None:
+def cfr(games: tuple[str, ...], repeats: int, openspiel: bool, output: Path | None, as_json: bool) -> None:
     """CFR on GAMES (the six research games if none is given), beside OpenSpiel's C++."""
     chosen = (list(games),) if games else ()
-    _run("bench_cfr", as_json, *chosen, repeats=repeats, openspiel=openspiel)
+    words = ["gs2 bench cfr", *games, *(() if repeats == 3 else (f"--repeats {repeats}",))]
+    written = None if output is None else (output, " ".join(words))
+    _run("bench_cfr", as_json, *chosen, written=written, repeats=repeats, openspiel=openspiel)
 
 
 @bench.command()

@@ -1,0 +1,63 @@
+"""`gs2 bench cfr`: what it measures, and the file it writes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from experiments.bench_cfr import ABOUT, TITLE, bench_tables, run_bench
+from experiments.bench_markdown import markdown_table, write_markdown
+from experiments.benches import bench
+
+
+def test_every_figure_of_a_game_is_measured() -> None:
+    steps: list[str] = []
+    result = run_bench(
+        ["kuhn_poker"],
+        variants=["cfr+", "dcfr"],
+        targets=[1e-2, 1e-9],
+        iterations=50,
+        limit=200,
+        repeats=1,
+        openspiel=False,
+        progress=steps.append,
+    )
+    assert len(steps) == 4
+    (built,), (speed,) = result.construction, result.speed
+    assert (built.histories, built.entries) == (58, 30)
+    assert built.peak_mb > 1
+    assert speed.iterations == 50
+    assert 0 < speed.iteration_ms < 1000
+    assert speed.openspiel_iterations is None
+    assert [(c.variant, c.target) for c in result.convergence] == [
+        (name, target) for name in ("cfr+", "dcfr") for target in (1e-2, 1e-9)
+    ]
+    for found in result.convergence:
+        # Two hundred iterations reach a hundredth, but not a billionth.
+        assert (found.seconds is not None) == (found.iterations is not None) == (found.target == 1e-2)
+    assert len(bench_tables(result)) == 3
+
+
+def test_tables_are_written_as_markdown_with_their_figures(tmp_path: Path) -> None:
+    result = run_bench(["kuhn_poker"], variants=["dcfr"], iterations=5, limit=20, repeats=1, openspiel=False)
+    tables = bench_tables(result)
+    write_markdown(tmp_path / "r.md", TITLE, "gs2 bench cfr kuhn_poker", ABOUT, tables, result)
+    text = (tmp_path / "r.md").read_text()
+    assert text.startswith("# CFR on full games\n\nProcessor time")
+    assert "`gs2 bench cfr kuhn_poker`; commit " in text
+    lines = markdown_table(tables[0]).splitlines()
+    assert lines[0] == "## From game string to solver"
+    assert lines[2].startswith("| game | histories | payoffs |")
+    assert lines[4].startswith("| kuhn_poker | 58 | 30 |")
+    assert lines[3].count("|") == lines[4].count("|") == lines[2].count("|")
+    assert json.loads((tmp_path / "r.json").read_text())["construction"][0]["histories"] == 58
+
+
+def test_the_command_names_itself_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "r.md"
+    words = ["cfr", "kuhn_poker", "--repeats", "1", "--no-openspiel", "--output", str(path)]
+    answer = CliRunner().invoke(bench, words)
+    assert answer.exit_code == 0, answer.output
+    assert "`gs2 bench cfr kuhn_poker --repeats 1`" in path.read_text()
