@@ -1,9 +1,10 @@
 """Minimum Combination Search: the fewest moves that play out a hand, and the cheapest way to split it.
 
-A dynamic programme walks the ranks in sequence order (low ace, 2..A). Its state is what is under way:
-straights by when they began, tubes, plates, wild cards spent, and the balance of full houses (trips that
-still want a pair, or pairs promised to one). The rest of each rank goes out as one group or in full houses.
-Suits do not matter: five natural cards of one suit go out as one move under either name.
+A dynamic programme walks the ranks in sequence order (low ace, 2..A). Its state is what sequences under way
+take from the next four ranks, wild cards spent, and the balance of full houses (trips that still want a pair,
+or pairs promised to one). The rest of each rank goes out as one group or in full houses. Suits do not matter:
+five natural cards of one suit go out as one move under either name. With unit costs, and where only the
+number is wanted, `fewest_moves` is several times as fast.
 
 With unit costs the result is exact (three equal straights are never needed: two plates and trips hold the
 same cards, likewise three equal tubes are three bombs and two equal plates are two bombs). With other costs
@@ -18,6 +19,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from blueprint.fewest_moves import NO_ROOM, _fewest_moves, _lack, room
 from blueprint.hands import _counts
 from games.guandan.cards import (
     BOMB,
@@ -85,13 +87,12 @@ def _push(key, cost, parent, move, keys, costs, parents, moves, end, begin, slot
 def _search(naturals, wild, level, table, bombs, keys, costs, parents, moves, slots, groups):
     """Return (cost, number of groups) of the cheapest split; groups: [.., 3] (type, rank, cards).
 
-    naturals: [15] natural cards by rank code. A key packs, from the low bits: straights begun 1, 2, 3, 4
-    places ago (2 bits each), tubes begun 1, 2 places ago (2 each), plates (2), wild cards spent (2),
-    full-house balance + 16 (6), aces spent low (4). A move packs straights, tubes, plates begun (2 each),
-    wild cards (2), trips for full houses (3), pairs for full houses (3), one group of the rest (1).
+    naturals: [15] natural cards by rank code. A key packs, from the low bits: cards that sequences under way
+    take from each of the next four ranks (4 bits each), wild cards spent (2), full-house balance + 16 (6),
+    aces spent low (4). A move packs straights, tubes, plates begun (2 each), wild cards (2), trips for full
+    houses (3), pairs for full houses (3), one group of the rest (1).
     """
     slots[:] = -1
-    stage = np.empty(16, np.int64)
     begin, end = 0, 0
     # low aces: sequences that begin with one
     aces = naturals[12]
@@ -104,7 +105,10 @@ def _search(naturals, wild, level, table, bombs, keys, costs, parents, moves, sl
                     if used < 0 or used > aces:
                         continue
                     cost = ns * table[STRAIGHT, 12] + nt * table[THREE_PAIR, 12] + np_ * table[TWO_TRIPS, 12]
-                    key = ns | nt << 8 | np_ << 12 | y << 14 | 16 << 16 | used << 22
+                    owed = need | ns + 2 * nt << 4 | ns << 8 | ns << 12
+                    if y + _lack(naturals, owed, 0, used) > wild:
+                        continue
+                    key = owed | y << 16 | 16 << 18 | used << 24
                     move = ns | nt << 2 | np_ << 4 | y << 6
                     end = _push(key, cost, -1, move, keys, costs, parents, moves, end, 0, slots)
     rest = wild + naturals[13] + naturals[14]
@@ -112,36 +116,24 @@ def _search(naturals, wild, level, table, bombs, keys, costs, parents, moves, sl
         rest += naturals[r]
     for r in range(13):
         rest -= naturals[r]
-        stage[r] = begin
         last = end
         for i in range(begin, last):
             key, cost = keys[i], costs[i]
-            s1, s2, s3, s4 = key & 3, key >> 2 & 3, key >> 4 & 3, key >> 6 & 3
-            t1, t2, p1 = key >> 8 & 3, key >> 10 & 3, key >> 12 & 3
-            spent, low = key >> 14 & 3, key >> 22 & 15
-            balance = (key >> 16 & 63) - 16
+            spent, low = key >> 16 & 3, key >> 24
+            balance = (key >> 18 & 63) - 16
             n = naturals[r]
             if r == 12:
                 n -= low
-            owed = s1 + s2 + s3 + s4 + 2 * (t1 + t2) + 3 * p1
-            room = n + wild - spent - owed
-            if room < 0:
-                continue
             for ns in range(3 if r < 9 else 1):
-                if ns > room:
-                    break
-                if ns and not _can_begin(naturals, r, 5, ns, wild - spent, low):
-                    break
                 for nt in range(3 if r < 11 else 1):
-                    if ns + 2 * nt > room:
-                        break
-                    if nt and not _can_begin(naturals, r, 3, 2 * nt, wild - spent, low):
+                    if (key & 15) + ns + 2 * nt > n + wild - spent:
                         break
                     for np_ in range(2 if r < 12 else 1):
-                        need = owed + ns + 2 * nt + 3 * np_
-                        if np_ and (need > n + wild - spent):
-                            break
-                        if np_ and not _can_begin(naturals, r, 2, 3, wild - spent, low):
+                        taken = ns + 2 * nt + 3 * np_
+                        need = (key & 15) + taken
+                        owed = (key >> 4 & 0xFFF) + (taken | ns + 2 * nt << 4 | ns << 8 | ns << 12)
+                        lack = _lack(naturals, owed, r + 1, low)
+                        if max(0, need - n) + lack > wild - spent:
                             break
                         begun = (
                             cost
@@ -149,16 +141,16 @@ def _search(naturals, wild, level, table, bombs, keys, costs, parents, moves, sl
                             + nt * table[THREE_PAIR, r]
                             + np_ * table[TWO_TRIPS, r]
                         )
-                        head = ns | s1 << 2 | s2 << 4 | s3 << 6 | nt << 8 | t1 << 10 | np_ << 12 | low << 22
+                        head = owed | low << 24
                         what = ns | nt << 2 | np_ << 4
-                        for y in range(wild - spent + 1):
+                        for y in range(wild - spent - lack + 1):
                             left = n + y - need
                             if left < 0:
                                 continue
                             if left and naturals[r] == 0 and r != level:
                                 break
                             many = naturals[r] if r != level else 16
-                            base = head | spent + y << 14
+                            base = head | spent + y << 16
                             move = what | y << 6
                             # as one group
                             total = begun
@@ -171,7 +163,7 @@ def _search(naturals, wild, level, table, bombs, keys, costs, parents, moves, sl
                             elif left:
                                 total += bombs[left, r]
                             end = _push(
-                                base | balance + 16 << 16,
+                                base | balance + 16 << 18,
                                 total,
                                 i,
                                 move | 1 << 14,
@@ -192,7 +184,7 @@ def _search(naturals, wild, level, table, bombs, keys, costs, parents, moves, sl
                                 if 3 * -b > rest + wild or 2 * b > rest + wild:
                                     continue
                                 end = _push(
-                                    base | b + 16 << 16,
+                                    base | b + 16 << 18,
                                     begun + trips * table[THREE_WITH_TWO, r],
                                     i,
                                     move | trips << 8 | pairs << 11,
@@ -210,9 +202,9 @@ def _search(naturals, wild, level, table, bombs, keys, costs, parents, moves, sl
     small, big = naturals[13], naturals[14]
     for i in range(begin, end):
         key = keys[i]
-        if key & 0x3FFF or key >> 14 & 3 != wild:
+        if key >> 16 & 3 != wild:
             continue
-        balance = (key >> 16 & 63) - 16
+        balance = (key >> 18 & 63) - 16
         for option in range(5):
             # 0 apart; 1, 2 the small, the big pair into a full house; 3 both; 4 the joker bomb
             if (option & 1 and small < 2) or (option & 2 and big < 2) or (option == 4 and small + big < 4):
@@ -231,18 +223,6 @@ def _search(naturals, wild, level, table, bombs, keys, costs, parents, moves, sl
                 best, at, choice = cost, i, option
     m = _trace(naturals, at, choice, keys, parents, moves, groups)
     return best, m
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _can_begin(naturals, r, slots, each, wild, low):
-    """Whether `slots` ranks from r on hold `each` cards, the wild cards making up the lack."""
-    lack = 0
-    for j in range(slots):
-        n = naturals[r + j]
-        if r + j == 12:
-            n -= low
-        lack += max(0, each - n)
-    return lack <= wild
 
 
 @njit(cache=True, nogil=True)
@@ -280,11 +260,8 @@ def _trace(naturals, at, choice, keys, parents, moves, groups):
                 m += 1
         before = parents[at]
         if r >= 0 and move >> 14 & 1:
-            old = keys[before]
-            need = (old & 3) + (old >> 2 & 3) + (old >> 4 & 3) + (old >> 6 & 3)
-            need += 2 * ((old >> 8 & 3) + (old >> 10 & 3)) + 3 * (old >> 12 & 3)
-            need += (move & 3) + 2 * (move >> 2 & 3) + 3 * (move >> 4 & 3)
-            left = naturals[r] + (move >> 6 & 3) - need - (key >> 22 & 15 if r == 12 else 0)
+            need = (keys[before] & 15) + (move & 3) + 2 * (move >> 2 & 3) + 3 * (move >> 4 & 3)
+            left = naturals[r] + (move >> 6 & 3) - need - (key >> 24 if r == 12 else 0)
             if left:
                 kind = SINGLE if left == 1 else PAIR if left == 2 else TRIPS if left == 3 else BOMB
                 _write_group(groups, m, kind, r, left)
@@ -318,8 +295,20 @@ def _all_costs(hands, levels, table, bombs, work, slots, out):
         )
 
 
+@njit(cache=True, nogil=True)
+def _all_fewest(hands, levels, work, out):
+    """Write the fewest moves of each hand; return the first hand that would need more room, or -1."""
+    naturals = np.empty(15, np.int64)
+    for i in range(len(hands)):
+        wild = _counts(hands[i, 0], hands[i, 1], levels[i], naturals)
+        out[i] = _fewest_moves(naturals, wild, work)
+        if out[i] == NO_ROOM:
+            return i
+    return -1
+
+
 def workspace() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the kernel's room for states and its hash table."""
+    """Return the general search's room for states and its hash table."""
     return np.empty((4, STATES), np.int64), np.empty(TABLE, np.int64)
 
 
@@ -342,6 +331,8 @@ def min_combinations(hands: ArrayLike, levels: ArrayLike, costs: Costs = UNIT_CO
     """
     packed, levels = _checked(hands, levels)
     out = np.empty(len(packed), np.int64)
+    if costs is UNIT_COSTS and _all_fewest(packed, levels, room(), out) < 0:
+        return out.astype(np.float64)
     _all_costs(packed, levels, costs.table, costs.bombs, *workspace(), out)
     return out / UNIT
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blueprint.min_combination import cheapest_split, min_combinations
+from blueprint.min_combination import UNIT_COSTS, Costs, cheapest_split, min_combinations
 from games.guandan.cards import BOMB, NUM_CARDS, STRAIGHT, THREE_WITH_TWO, TWO_TRIPS, pack, parse_cards
 from tests.reference.min_combination import fewest_moves
 
@@ -59,6 +59,57 @@ def test_a_split_uses_every_card_once() -> None:
         np.add.at(counts, rng.permutation(np.repeat(np.arange(NUM_CARDS), 2))[:27], 1)
         _, groups = cheapest_split(pack(counts), level)
         assert sum(size for _, _, size in groups) == 27
+
+
+GENERAL = Costs(UNIT_COSTS.table, UNIT_COSTS.bombs)
+"""Unit costs by another name, for which the general search is asked."""
+
+
+@pytest.mark.parametrize("wild", [0, 1, 2])
+def test_the_fast_search_agrees_with_exhaustion_for_every_number_of_wild_cards(wild: int) -> None:
+    rng = np.random.default_rng(10 + wild)
+    for pool in ("any", "window", "few ranks"):
+        for _ in range(25):
+            level = int(rng.integers(13))
+            counts = random_hand(rng, level, pool)
+            counts[4 * level] = wild
+            packed = pack(counts)
+            memo: dict[tuple[int, int], int] = {}
+            assert min_combinations(packed, level)[0] == fewest_moves(
+                int(packed[0]), int(packed[1]), level, memo
+            )
+
+
+def test_the_fast_search_agrees_with_the_general_one_on_hands_of_every_size_and_spread() -> None:
+    rng = np.random.default_rng(4)
+    levels = rng.integers(0, 13, 400)
+    hands = np.zeros((400, NUM_CARDS), np.uint8)
+    for i, level in enumerate(levels):
+        # from hands of two or three ranks, with bombs of eight, to dealt ones
+        ranks = rng.choice(13, rng.integers(2, 14), replace=False)
+        cards = np.union1d((4 * ranks[:, None] + np.arange(4)).ravel(), [4 * level, 52, 53])
+        deck = rng.permutation(np.repeat(cards, 2))
+        np.add.at(hands[i], deck[: rng.integers(1, 28)], 1)
+    packed = pack(hands)
+    assert np.array_equal(min_combinations(packed, levels), min_combinations(packed, levels, GENERAL))
+
+
+def test_a_straight_flush_goes_out_as_one_move_under_either_name() -> None:
+    assert min_combinations(pack(parse_cards("S3 S4 S5 S6 S7")), 11)[0] == 1
+    assert min_combinations(pack(parse_cards("S3 S4 S5 S6 HK SB")), 11)[0] == 2
+    assert min_combinations(pack(parse_cards("S3 S4 S5 S6 S7 HK")), 11)[0] == 2
+
+
+def test_a_leftover_wild_card_joins_a_group_unless_every_group_is_full() -> None:
+    for cards, moves in (
+        ("S3 HK", 1),
+        ("S3 H3 D3 S9 C9 HK", 2),
+        ("S3 H3 D3 S9 C9 SJ HK HK", 2),
+        ("SB HK HK", 2),
+        ("S3 H3 D3 SB SB HR HR HK", 2),
+        ("HK HK", 1),
+    ):
+        assert min_combinations(pack(parse_cards(cards)), 11)[0] == moves, cards
 
 
 def test_a_level_out_of_range_is_refused() -> None:
