@@ -52,12 +52,10 @@ def deal_rounds(
 
 
 def _after_a_round(n: int, rng: np.random.Generator, level: int | None) -> NDArray:
-    matches = Matches(rng.integers(0, 2**63, n, np.uint64))
-    table = matches.table
-    table["order"] = rng.permuted(np.tile(np.arange(4, dtype=np.uint8), (n, 1)), axis=1)
-    table["owner"] = table["order"][:, 0] & 1
-    table["levels"] = rng.integers(0, 13, (n, 2)) if level is None else level
-    matches._new_rounds(np.arange(n))
+    seeds = rng.integers(0, 2**63, n, np.uint64)
+    order = rng.permuted(np.tile(np.arange(4, dtype=np.uint8), (n, 1)), axis=1)
+    levels = rng.integers(0, 13, (n, 2)) if level is None else (level, level)
+    matches = Matches(seeds, levels=levels, order=order)
     while len(decisions := matches.card_decisions()):
         matches.give(decisions, card_choice(decisions))
     return matches.states

@@ -64,7 +64,7 @@ def _widens() -> bool:
     return bool(features["f16c"]) if "f16c" in features else platform.machine() in ("arm64", "aarch64")
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def _widen(typingctx: Any, bits: Any) -> Any:
     """The single-precision value of 16 bits in half precision."""
 

@@ -28,7 +28,7 @@ class BlueprintError(ValueError):
 
 def _row_sums(values: NDArray, actions: Ragged) -> NDArray[np.float64]:
     """Return the sum of each row's values, [n] float64."""
-    return np.bincount(actions.rows, values, minlength=len(actions))
+    return np.bincount(actions.rows, values, minlength=len(actions)).astype(np.float64)
 
 
 class NeuralBlueprint:
