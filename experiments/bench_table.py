@@ -13,39 +13,54 @@ import multiprocessing
 import os
 import random
 import time
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import dataclass
 from multiprocessing.connection import Connection as Pipe
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-__all__ = ["OFFICIAL_PLAYS_PER_SECOND", "BenchResult", "run_bench"]
+if TYPE_CHECKING:
+    from rich.table import Table
 
-OFFICIAL_PLAYS_PER_SECOND = {"one room": 2100, "two rooms": 2700}
-"""The official server's speed with random clients on a machine of this class."""
+__all__ = ["OFFICIAL_PLAYS_PER_SECOND", "Load", "TableBench", "bench_tables", "measure", "run_bench"]
+
+OFFICIAL_PLAYS_PER_SECOND = {"one table": 2100, "many tables": 2700}
+"""The official OpenGuanDan server's speed with random clients, in one room and in two, on such a machine."""
 
 
 @dataclass(frozen=True)
-class BenchResult:
-    """One measurement.
+class Load:
+    """One server process under one load.
 
-    plays: moves and cards chosen by clients. seconds: from the first deal to the end of the last game.
-    server_cpu: seconds of processor time of the server. handling_*: milliseconds of work for one message.
+    finished: tables whose four clients all heard the result. lost: moves that some client at a table did not
+    hear of, over all clients. plays: moves and cards chosen by clients. seconds: from the first connection to
+    the last result. plays_per_second: while every table plays, from the last client's first request to the
+    first table's result. server_cpu_us: of processor time of the server for one play.
+    handling_*: milliseconds of work for one message, from its arrival to all answers written.
     """
 
     dialect: str
     tables: int
     games: int
     finished: int
+    lost: int
     plays: int
     seconds: float
     plays_per_second: float
-    server_cpu: float
+    server_cpu_us: float
     handling_mean_ms: float
     handling_p50_ms: float
     handling_p99_ms: float
     handling_max_ms: float
     server_rss_mb: float
+
+
+@dataclass(frozen=True)
+class TableBench:
+    """Loads measured one after the other."""
+
+    loads: tuple[Load, ...]
 
 
 # --- clients ---
@@ -64,11 +79,40 @@ READ = msgspec.json.Decoder(Request).decode
 COMMANDS = {"play": b"PLAY", "tribute": b"TRIBUTE", "back": b"PAYTRIBUTE"}
 
 
+class Meter:
+    """The span in which every table plays: [time, plays so far] at its begin and end."""
+
+    def __init__(self) -> None:
+        self.clients: list[RandomClient] = []
+        self.wanted = 0
+        self.acting = 0
+        self.span: list[tuple[float, int]] = []
+
+    def first_request(self) -> None:
+        """Note that one more client plays."""
+        self.acting += 1
+        if self.acting == self.wanted:
+            self.mark()
+
+    def mark(self) -> None:
+        """Note where we are, at the begin and at the end."""
+        if len(self.span) < 2:
+            self.span.append((time.perf_counter(), sum(client.plays for client in self.clients)))
+
+    def rate(self) -> float:
+        """Return plays a second in the span; nan if some table ended before all had begun."""
+        if self.acting < self.wanted or len(self.span) < 2:
+            return float("nan")
+        (begin, before), (end, after) = self.span
+        return (after - before) / (end - begin)
+
+
 class RandomClient(asyncio.Protocol):
     """A client in the least time that Python can do it in: frames cut by hand, JSON split, not read."""
 
-    def __init__(self, dialect: str, rng: random.Random, seat: int, path: str) -> None:
-        self.dialect, self.rng, self.seat, self.path = dialect, rng, seat, path
+    def __init__(self, dialect: str, rng: random.Random, seat: int, path: str, meter: Meter) -> None:
+        self.dialect, self.rng, self.seat, self.path, self.meter = dialect, rng, seat, path, meter
+        self.heard = self.moves = 0
         self.buffer = b""
         self.room = 0
         self.plays = 0
@@ -122,10 +166,15 @@ class RandomClient(asyncio.Protocol):
         self.buffer = data[at:]
 
     def message(self, data: bytes, start: int, end: int) -> None:
-        if data.startswith(b'{"type":"act"', start):
+        if data.startswith(b'{"type":"notify","stage":"play"', start):
+            self.heard += 1
+        elif data.startswith(b'{"type":"act"', start):
             self.plays += 1
+            if self.plays == 1:
+                self.meter.first_request()
             self.act(READ(data[start:end]))
         elif data.startswith(b'{"type":"notify","stage":"gameResult"', start):
+            self.meter.mark()
             if not self.done.done():
                 self.done.set_result(True)
         elif data.startswith(b'{"type":"notify"', start) or data.startswith(b'{"type":"JOIN"', start):
@@ -139,6 +188,7 @@ class RandomClient(asyncio.Protocol):
 
     def act(self, request: Request) -> None:
         index = int(self.rng.random() * len(request.actionList))
+        self.moves += request.stage == "play"
         if self.dialect == "njupt":
             self.send(b'{"actIndex":%d}' % index)
             return
@@ -154,12 +204,15 @@ class RandomClient(asyncio.Protocol):
 async def _clients(dialect: str, port: int, tables: int, games: int, seed: int) -> dict[str, Any]:
     loop = asyncio.get_running_loop()
     rng = random.Random(seed)
+    meter = Meter()
+    meter.wanted = 4 * tables
 
     async def connect(table: int, seat: int) -> RandomClient:
         path = f"/game/t{table}s{seat}" if dialect == "njupt" else "/"
         _, client = await loop.create_connection(
-            lambda: RandomClient(dialect, random.Random(rng.random()), seat, path), "127.0.0.1", port
+            lambda: RandomClient(dialect, random.Random(rng.random()), seat, path, meter), "127.0.0.1", port
         )
+        meter.clients.append(client)
         return client
 
     async def table(number: int) -> list[RandomClient]:
@@ -183,12 +236,17 @@ async def _clients(dialect: str, port: int, tables: int, games: int, seed: int) 
     clients = [client for four in seated for client in four]
     done = await asyncio.gather(*[client.done for client in clients], return_exceptions=True)
     seconds = time.perf_counter() - began
-    finished = sum(all(done[4 * k + s] is True for s in range(4)) for k in range(tables))
+    fours = [slice(4 * k, 4 * k + 4) for k in range(tables)]
+    lost = 0
+    for four in fours:
+        moves = sum(client.moves for client in clients[four])
+        lost += sum(abs(moves - client.heard) for client in clients[four])
     return {
-        "seconds": seconds,
+        "seconds": round(seconds, 3),
         "plays": sum(client.plays for client in clients),
-        "finished": finished,
-        "client_cpu": time.process_time(),
+        "plays_per_second": round(meter.rate(), 1),
+        "finished": sum(all(end is True for end in done[four]) for four in fours),
+        "lost": lost,
     }
 
 
@@ -241,9 +299,9 @@ def _warm(dialect: str) -> None:
             match.apply(due.seat, len(due.actions) - 1)
 
 
-def run_bench(
+def measure(
     *, dialect: str = "openguandan", tables: int = 1, games: int = 1, seed: int = 0, record: str | None = None
-) -> BenchResult:
+) -> Load:
     """Return the speed of one server process with `tables` tables of four random clients each, at once.
 
     games: at each table. record: folder for records, to measure with recording.
@@ -261,15 +319,12 @@ def run_bench(
         process.join(10)
         if process.is_alive():
             process.kill()
-    return BenchResult(
+    return Load(
         dialect=dialect,
         tables=tables,
         games=games,
-        finished=clients["finished"],
-        plays=clients["plays"],
-        seconds=round(clients["seconds"], 3),
-        plays_per_second=round(clients["plays"] / clients["seconds"], 1),
-        server_cpu=round(server["server_cpu"], 3),
+        **clients,
+        server_cpu_us=round(1e6 * server["server_cpu"] / clients["plays"], 1),
         handling_mean_ms=server["mean_ms"],
         handling_p50_ms=server["p50_ms"],
         handling_p99_ms=server["p99_ms"],
@@ -278,6 +333,53 @@ def run_bench(
     )
 
 
+def run_bench(
+    tables: tuple[int, ...] = (1, 20, 200),
+    dialects: tuple[str, ...] = ("openguandan", "njupt"),
+    *,
+    seed: int = 0,
+    progress: Callable[[str], None] = lambda what: None,
+) -> TableBench:
+    """Return one load for each dialect and number of tables; ten games in all, at least one a table."""
+    loads = []
+    for dialect in dialects:
+        for count in tables:
+            progress(f"{dialect}, {count} tables")
+            loads.append(measure(dialect=dialect, tables=count, games=max(1, 10 // count), seed=seed))
+    return TableBench(tuple(loads))
+
+
+def bench_tables(result: TableBench) -> list[Table]:
+    """Return the figures as tables to print."""
+    from rich.table import Table
+
+    table = Table(title="one server process, four random clients a table", box=None, title_justify="left")
+    for heading in (
+        "dialect", "tables", "finished", "lost", "plays", "plays/s", "× official", "server µs a play",
+        "handling ms: mean", "p99", "max", "MB",
+    ):  # fmt: skip
+        table.add_column(heading, justify="left" if heading == "dialect" else "right")
+    for load in result.loads:
+        official = OFFICIAL_PLAYS_PER_SECOND["one table" if load.tables == 1 else "many tables"]
+        table.add_row(
+            load.dialect,
+            str(load.tables),
+            str(load.finished),
+            str(load.lost),
+            f"{load.plays:,}",
+            f"{load.plays_per_second:,.0f}",
+            f"{load.plays_per_second / official:.1f}",
+            f"{load.server_cpu_us:.0f}",
+            f"{load.handling_mean_ms:.3f}",
+            f"{load.handling_p99_ms:.2f}",
+            f"{load.handling_max_ms:.1f}",
+            f"{load.server_rss_mb:.0f}",
+        )
+    return [table]
+
+
 if __name__ == "__main__":
-    for count in (1, 2, 20, 200):
-        print(json.dumps(asdict(run_bench(tables=count, games=max(1, 4 // count)))))
+    from rich.console import Console
+
+    for shown in bench_tables(run_bench()):
+        Console(width=140).print(shown)

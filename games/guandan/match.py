@@ -218,7 +218,7 @@ class Match:
             return []
         if self._phase == PLAY:
             return [Pending(int(self._views[1][0, PLAYER]), "play", self._legal())]
-        due = self._matches.card_decisions()
+        self._open = due = self._matches.card_decisions()
         return [
             Pending(int(seat), self.phase, card_actions(options))
             for seat, options in zip(due.seats, due.options, strict=True)
@@ -229,8 +229,10 @@ class Match:
         buffer = getattr(_LOCAL, "buffer", None)
         if buffer is None:
             buffer = _LOCAL.buffer = np.empty((RESERVE, 3), np.int64)
-        _, used = _legal_states(*self._views, False, 0, buffer, np.zeros(1, np.int64))
-        return buffer[:used].copy().view(ACTION)[:, 0]
+            _LOCAL.counts = np.zeros(1, np.int64)
+        _, used = _legal_states(*self._views, False, 0, buffer, _LOCAL.counts)
+        # the constructor spares the checks that make `view` slow on a structured dtype
+        return np.ndarray(used, ACTION, buffer[:used].copy())
 
     def apply(self, seat: int, choice: int | NDArray | np.void | str | Sequence[Any]) -> list[Event]:
         """Let `seat` act, and return what happened: the move, and all that follows until someone must act.
@@ -240,14 +242,16 @@ class Match:
             is empty; so for return cards.
         Raises GameError, and changes nothing, if it is not the seat's turn or the move is not legal.
         """
-        due = next((p for p in self.pending() if p.seat == seat), None)
-        if due is None:
+        for due in self.pending():
+            if due.seat == seat:
+                break
+        else:
             raise GameError(self._not_now(seat))
         index = self._index(due, choice)
         self._pending = None
         if due.stage == "play":
             action = due.actions[index]
-            _play_all(*self._views, due.actions[index : index + 1].view(np.int64).reshape(1, 3))
+            _play_all(*self._views, np.ndarray((1, 3), np.int64, due.actions, ACTION.itemsize * index))
             events: list[Event] = [Played(seat, action)]
             if self._views[1][0, PLAYER] > 3:
                 events += self._ended(self._matches.settle().states)
@@ -281,7 +285,7 @@ class Match:
 
     def _give(self, seat: int, due: Pending, index: int) -> list[Event]:
         """Choose a tribute or return card; return what that completes."""
-        open_ = self._matches.card_decisions()
+        open_ = self._open
         one = np.flatnonzero(open_.seats == seat)
         fields = (getattr(open_, name)[one] for name in CardDecisions.__dataclass_fields__)
         card = np.flatnonzero(open_.options[one[0]])[index]

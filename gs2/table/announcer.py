@@ -64,8 +64,9 @@ class Announcer:
         if log:
             self.log.append(frame)
         for seat in self.seats:
-            if seat.connection is not None:
-                seat.connection.queue(frame)
+            connection = seat.connection
+            if connection is not None:
+                connection.queue(frame)
 
     def _hand(self, seat: int) -> bytes:
         return encode_hand(*self.session.hand(seat), self.session.level, dialect=self.dialect.name)

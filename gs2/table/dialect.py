@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -41,8 +41,7 @@ class Trick:
             self.greatest_seat, self.greatest = seat, move
 
 
-@dataclass(frozen=True)
-class RoundView:
+class RoundView(NamedTuple):
     """What a message says of the round.
 
     level: its rank code. levels: of the teams {0, 2} and {1, 3}. rest: cards each seat holds.

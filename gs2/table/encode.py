@@ -140,7 +140,7 @@ def _put_moves(words, level, heads, head_sizes, cards, slots, suits, out, offset
     return True
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class MoveList:
     """Moves in JSON: the whole list, and each move within it.
 

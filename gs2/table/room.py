@@ -60,6 +60,7 @@ class Room:
         self.result: SessionResult | None = None
         self.state = "waiting"
         self._finished = finished
+        self._limit = config.decision or math.inf
         self._tasks: set[asyncio.Task[None]] = set()
 
     # --- seats ---
@@ -109,7 +110,7 @@ class Room:
             old.ping()
             raise TableError(f"user {seat.user!r} is connected; if that was you, try again in a moment")
         seat.connection, seat.lost, seat.missed = connection, None, 0
-        seat.deadline = time.monotonic() + (self.config.decision or math.inf)
+        seat.deadline = time.monotonic() + self._limit
         connection.seat = (self, seat)
         return seat
 
@@ -203,7 +204,7 @@ class Room:
         due = seat.due
         assert due is not None
         if seat.host is None:
-            seat.thinking, seat.deadline = True, time.monotonic() + (self.config.decision or math.inf)
+            seat.thinking, seat.deadline = True, time.monotonic() + self._limit
         key = (self.number, seat.index)
         if isinstance(host, InstantHost):
             # not within this call: a table of such agents alone must not recurse, nor hold the loop
@@ -305,7 +306,12 @@ class Room:
         for index in seats:
             seat = self.seats[index]
             seat.due, seat.since, seat.wrong = self.session.pending[index], now, 0
-            seat.deadline = now + self._patience(seat, now)
+            if seat.lost is None and seat.missed < self.config.missed:
+                seat.deadline = now + self._limit
+            elif seat.lost is None:
+                seat.deadline = now
+            else:
+                seat.deadline = max(seat.lost + self.config.reconnect, now)
             if seat.host is not None:
                 self._ask_host(seat, seat.host)
                 continue
@@ -319,11 +325,3 @@ class Room:
     def _nobody(self, seat: Seat, due: Pending) -> None:
         if seat.due is due and self.state == "playing":
             self._overdue(seat)
-
-    def _patience(self, seat: Seat, now: float) -> float:
-        """Return the seconds for which a seat's answer is awaited."""
-        if seat.lost is not None:
-            return max(seat.lost + self.config.reconnect - now, 0.0)
-        if seat.missed >= self.config.missed:
-            return 0.0
-        return self.config.decision or math.inf

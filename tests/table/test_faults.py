@@ -100,11 +100,6 @@ def test_bad_answers_are_explained_and_asked_again_and_nobody_else_hears_of_them
                 json.dumps({"type": "PLAY", "data": {"roomId": 1, "player": seat, "act": a}})
                 for a in (["Pair", "2", ["H2", "H2", "H2"]], ["PASS"] * 3, ["x", [], {}], [1, None, "SB"])
             ]
-            move = act["actionList"][0]
-            [
-                json.dumps({"type": kind, "data": {"roomId": room, "player": who, "act": move}})
-                for kind, room, who in (("PLAY", 7, seat), ("PLAY", 1, 5), ("TRIBUTE", 1, seat))
-            ]
             errors = []
             for text in bad:
                 await socket.send(text)
