@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 from cfr.tree import FlatTree
 from cfr.values import check_policy
 
-__all__ = ["ALTERNATIVES", "best_response_node_values", "best_response_policy", "group_values"]
+__all__ = [
+    "ALTERNATIVES",
+    "best_response_node_values",
+    "best_response_policy",
+    "best_responses",
+    "group_values",
+]
 
 ALTERNATIVES = ("best-response", "profile", "value")
 """Where alternative values come from: an exact counterfactual best response to the current strategy; the
@@ -46,20 +52,24 @@ def best_response_node_values(
     the node. Where that is zero in the whole infoset the first action stands in for the best.
     Raises ValueError for a policy of another size.
     """
-    return _best_response(tree, policy, seat)[:2]
+    return best_responses(tree, policy, seat)[:2]
 
 
 def best_response_policy(tree: FlatTree, policy: NDArray[np.float64], seat: int) -> NDArray[np.float64]:
     """Return `policy` with the part of `seat` replaced by its pure counterfactual best response, [slots]."""
     answer = policy.copy()
     mine = np.repeat(tree.infoset_player == seat, np.diff(tree.infoset_offset))
-    answer[mine] = _best_response(tree, policy, seat)[2][mine]
+    answer[mine] = best_responses(tree, policy, seat)[2][mine]
     return answer
 
 
-def _best_response(
+def best_responses(
     tree: FlatTree, policy: NDArray[np.float64], seat: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return `best_response_node_values` and the response itself, [slots] float64, 0 at others' slots.
+
+    Raises ValueError for a policy of another size.
+    """
     policy = check_policy(tree, policy)
     values = np.zeros(tree.n_nodes)
     values[tree.terminal] = tree.returns[:, seat]

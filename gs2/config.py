@@ -39,8 +39,10 @@ class SearchConfig:
     close: complete every opponent infoset that a chosen history belongs to (GS2, algorithm 1).
     freeze: "outside": the searching player's decisions below histories outside the knowledge set considered
         follow the current strategy (1-KLSS; GS2); "none": they are solved too (KLUSS).
-    rest: histories considered but not generated are left out ("drop"), or stay as a summary: the opponent
-        goes on there by its best response to the current strategy, as chance ("summary").
+    rest: histories not generated are left out ("drop"), or all those of the common-knowledge closure stay
+        in summary ("summary"): the opponent chooses there among plans, best responses to what was tried.
+    whole: nodes up to which a closure is generated whole, so that nothing stays in summary; 0 for never.
+    plans: most plans of a summary; the subgame is solved again whenever one is added.
     gadget: unsafe, resolve, maxmargin, reach-maxmargin.
     entry_floor: probability in [0, 1) with which the opponent is forced to enter the gadget.
     entry_prior: how forced entries are dealt: "uniform" over opponent infosets; "reach": as chance and the
@@ -82,6 +84,8 @@ class SearchConfig:
     close: bool = True
     freeze: str = "outside"
     rest: str = "drop"
+    whole: int = 0
+    plans: int = 16
     gadget: str = "maxmargin"
     entry_floor: float = 0.0
     entry_prior: str = "uniform"
@@ -122,10 +126,14 @@ class SearchConfig:
             raise UnknownVariant(f"variant must be one of {', '.join(VARIANTS)}; got {self.variant!r}")
         for name in ("order", "k", "depth", "branch"):
             self._at_least(name, 1, optional=True)
-        for name in ("iterations", "rounds", "continuations", "rollouts", "sample"):
+        for name in ("iterations", "plans", "rounds", "continuations", "rollouts", "sample"):
             self._at_least(name, 1)
         if self.k is None and self.generator != "all":
             raise ConfigError(f"k must be given with the generator {self.generator}; got none; pass -k")
+        if not isinstance(self.whole, int) or self.whole < 0:
+            raise ConfigError(f"whole must be an integer of at least 0, in nodes; got {self.whole!r}")
+        if self.rest == "summary" and not self.close:
+            raise ConfigError("close must be True with rest = summary; got False; an infoset has one role")
         self._within("entry_floor", lambda x: 0 <= x < 1, "in [0, 1)")
         self._within("anchor", lambda x: 0 < x <= 1, "in (0, 1]")
         self._within("step", lambda x: x > 0, "positive")

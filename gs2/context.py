@@ -61,12 +61,34 @@ class SearchContext:
         self._graphs: dict[int, KnowledgeGraph] = {}
         self._parents: dict[int, NDArray[np.int64]] = {}
         self._own_slots: dict[int, NDArray[np.int64]] = {}
+        self._closure: tuple[int, NDArray[np.int64]] | None = None
+        self._plans = np.empty((0, self.tree.n_slots))
+
+    def plan_buffer(self, count: int) -> NDArray[np.float64]:
+        """Return room for policies on the tree's slots, [count, slots] float64, shared by all searches.
+
+        It holds whatever was written last: write what is read.
+        """
+        if len(self._plans) < count:
+            self._plans = np.zeros((count, self.tree.n_slots))
+        return self._plans[:count]
 
     def graph(self, player: int) -> KnowledgeGraph:
         """Return who can tell which histories apart where `player` acts; made on first use."""
         if player not in self._graphs:
             self._graphs[player] = knowledge_graph(self.game, self.tree, player)
         return self._graphs[player]
+
+    def closure(self, infoset: int) -> NDArray[np.int64]:
+        """Return the common-knowledge closure of an infoset, rising positions in its player's graph."""
+        graph = self.graph(int(self.tree.infoset_player[infoset]))
+        if (
+            self._closure is None
+            or not np.isin(graph.of_infoset(infoset)[0], self._closure[1])
+            or (self._closure[0] != graph.player)
+        ):
+            self._closure = graph.player, graph.order(infoset, None)
+        return self._closure[1]
 
     def infoset_number(self, infoset: Infoset | int) -> int:
         """Return the number of an infoset in the tree.

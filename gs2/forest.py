@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,38 +28,37 @@ def cut_forest(
     config: SearchConfig,
     *,
     frozen: NDArray[np.bool_] | None = None,
-    policy: NDArray[np.float64] | None = None,
+    plans: NDArray[np.float64] | None = None,
+    plan: NDArray[np.int32] | None = None,
     leaf: LeafEvaluator | None = None,
 ) -> Subgame:
     """Return the forest below some histories, with the configuration's depth limit and leaves.
 
     player: the searching seat. nodes: [r] int32; reach: [r] float64, weights of the roots.
-    frozen: [r, P] bool, seats whose decisions below a root follow `policy` ([slots], the profile's by
-        default). leaf: a leaf evaluator in place of the configured one.
+    frozen: [r, P] bool, seats whose decisions below a root follow the profile's strategy, or the one of
+        `plans` ([n, slots]) that `plan` ([r] int32) names. leaf: a leaf evaluator in place of the configured
+        one.
     """
-    policy = profile.policy if policy is None else policy
+    at: Any = {"policy": profile.policy, "frozen": frozen, "plans": plans, "plan": plan}
     if config.depth is None:
-        return context.cutter.cut(nodes, reach, policy=policy, frozen=frozen)
+        return context.cutter.cut(nodes, reach, **at)
     if config.leaf == "play-on" and leaf is None:
-        return context.cutter.cut(
-            nodes, reach, policy=policy, frozen=frozen, depth_limit=config.depth, play_on=player
-        )
+        return context.cutter.cut(nodes, reach, depth_limit=config.depth, play_on=player, **at)
     subgame = context.cutter.cut(
-        nodes,
-        reach,
-        policy=policy,
-        frozen=frozen,
-        depth_limit=config.depth,
-        leaf=_node_leaf(context, profile, config, leaf),
+        nodes, reach, depth_limit=config.depth, leaf=_node_leaf(context, profile, config, leaf), **at
     )
     if config.leaf != "continuations" or leaf is not None or len(subgame.truncated) == 0:
         return subgame
     opponent = 1 - player
-    at = subgame.origin[subgame.truncated]
+    ends = subgame.origin[subgame.truncated]
     assert context.tree.states is not None
-    keys = context.game.infoset_key(context.tree.states[at], opponent)
+    keys = context.game.infoset_key(context.tree.states[ends], opponent)
+    if plan is not None:
+        # The opponent knows which plan it follows.
+        number = plan[subgame.root_of[subgame.truncated]] + 1
+        keys = np.column_stack([keys, number.astype(keys.dtype)])
     known = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
-    values = profile.continuations(opponent, config.continuations)[:, at]
+    values = profile.continuations(opponent, config.continuations)[:, ends]
     return with_continuations(subgame, opponent, known, np.ascontiguousarray(values.swapaxes(0, 1)))
 
 

@@ -72,10 +72,13 @@ def consider_histories(
     opponent = 1 - player
     graph = context.graph(player)
     top = graph.order(infoset, config.order)
-    every = top if config.order is None else graph.neighbours(top, (opponent,))
-    if config.order is not None and config.order > 1:
-        every = graph.neighbours(top)
-    if config.order != 1 or len(np.unique(graph.level[every])) > 1:
+    if config.rest == "summary":
+        every = context.closure(infoset)
+    elif config.order is None:
+        every = top
+    else:
+        every = graph.neighbours(top, None if config.order > 1 else (opponent,))
+    if len(every) > 1 and graph.level[every].min() < graph.level[every].max():
         every = graph.antichain(every, tree)
     found = weigh_histories(context, profile, top, every, infoset, player)
     return replace(

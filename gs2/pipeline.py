@@ -16,19 +16,25 @@ from cfr.lp import solve_lp
 from cfr.solver import solve
 from cfr.tree import FlatTree
 from cfr.variants import variant
-from gs2.alternative import best_response_node_values, best_response_policy, group_values
+from gs2.alternative import best_response_node_values, group_values
 from gs2.config import SearchConfig
 from gs2.context import Profile, SearchContext
 from gs2.forest import cut_forest
-from gs2.gadget import LIVE, Entry, build_gadget
+from gs2.gadget import LIVE, Entry, Gadget, build_gadget
 from gs2.histories import Considered, choose_histories, consider_histories
 from gs2.leaf import LeafEvaluator
 from gs2.mirror_descent import mirror_descent_step
 from gs2.path import opponent_path
 from gs2.safety import Certified, certify
 from gs2.subgame import Subgame
+from gs2.summary import Summary, choose_plans
 
 __all__ = ["Refinement", "action_values", "refine_infoset"]
+
+MISSED = 1e-4
+"""Share of the payoff range by which a summary may underrate the opponent."""
+SECONDS_PER_NODE = 1e-6
+"""What solving and certifying a closure takes at least; a search that has less time leaves it alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +68,7 @@ class Refinement:
     anchor: weight of the subgame's solution in `probs`; 0 if the old strategy stands.
     seconds: wall-clock time of each stage.
     steps: the searches that this one was made of, if more than one; the fields above are the last one's.
+    complete: whether the opponent's replies that a summary left out gain it nothing.
     """
 
     infoset: int
@@ -80,6 +87,7 @@ class Refinement:
     anchor: float
     seconds: dict[str, float]
     steps: tuple[Refinement, ...] = ()
+    complete: bool = True
 
     def at(self, tree: FlatTree, infoset: int) -> NDArray[np.float64]:
         """Return the refined probabilities of one infoset's actions, [a] float64.
@@ -103,7 +111,7 @@ class _Log:
 
     def lap(self, stage: str) -> None:
         now = time.perf_counter()
-        self.seconds[stage] = now - self.last
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self.last
         self.last = now
 
 
@@ -172,6 +180,18 @@ def _one_step(
     log.lap("knowledge")
     if config.solver == "mirror-descent":
         return _mirror_descent(context, profile, infoset, config, considered, log)
+    if config.rest == "summary":
+        nodes = int(context.cutter.sizes[considered.nodes].sum())
+        if deadline is not None and nodes * SECONDS_PER_NODE > deadline - time.perf_counter():
+            log.notes.append(
+                f"the closure's {nodes:,} nodes cannot be solved and certified in the time: the strategy is "
+                "left as it was"
+            )
+            none = np.zeros(0, np.int64)
+            kept = Kept(none, np.zeros(0, bool), np.zeros(0, bool), none)
+            return _untouched(context, profile, infoset, considered, kept, log)
+        if nodes <= config.whole:
+            config = replace(config, generator="all", k=None)
     kept = _keep(considered, config, rng, log)
     log.lap("generation")
     if not np.any(considered.own_infoset[kept.rows[~kept.frozen]] == infoset):
@@ -182,21 +202,10 @@ def _one_step(
         return _untouched(context, profile, infoset, considered, kept, log)
 
     kept, entry = _entry(context, profile, considered, kept, config, log)
-    subgame = _forest(context, profile, considered, kept, config, leaf)
-    if len(subgame.truncated):
-        log.notes.append(
-            f"{len(subgame.truncated)} histories at depth {config.depth} were not played out: {config.leaf}"
-        )
-    log.lap("subgame")
-    floor = config.entry_floor if config.gadget != "unsafe" else 0.0
-    gadget = build_gadget(config.gadget, subgame.tree, subgame.root_of, entry, floor=floor)
-    log.lap("gadget")
-    policy, iterations, gap = _solve(gadget.tree, config, deadline, log)
-    policy = gadget.to_forest(policy, subgame.tree.n_slots)
-    log.lap("solve")
+    solution = _solution(context, profile, considered, kept, entry, config, deadline, leaf, log)
+    subgame, gadget, policy, solved = solution.subgame, solution.gadget, solution.policy, solution.solved
 
     mine = np.repeat(subgame.tree.infoset_player == considered.player, np.diff(subgame.tree.infoset_offset))
-    solved = _solved_values(subgame, considered, kept, policy)
     certified = certify(
         context, profile, infoset, considered, subgame.slot_origin[mine], policy[mine], solved, config
     )
@@ -214,17 +223,93 @@ def _one_step(
         nodes=gadget.tree.n_nodes,
         decisions=int(np.count_nonzero(gadget.tree.player >= 0)),
         infosets=gadget.tree.n_infosets,
-        iterations=iterations,
-        gap=gap,
+        iterations=solution.iterations,
+        gap=solution.gap,
         cut_off=tuple(log.notes),
         anchor=certified.weight,
         seconds=log.seconds,
+        complete=solution.missed <= solution.tolerance,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Solution:
+    """A subgame solved.
+
+    policy: on the forest's slots. solved: as in `Refinement`. iterations: of all solves together; gap: of
+    the last. missed: the most that the opponent gains where it was kept in summary, in payoffs; tolerance:
+    how much of that is let pass.
+    """
+
+    subgame: Subgame
+    gadget: Gadget
+    policy: NDArray[np.float64]
+    solved: NDArray[np.float64]
+    iterations: int
+    gap: float
+    missed: float
+    tolerance: float
+
+
+def _solution(
+    context: SearchContext,
+    profile: Profile,
+    considered: Considered,
+    kept: Kept,
+    entry: Entry,
+    config: SearchConfig,
+    deadline: float | None,
+    leaf: LeafEvaluator | None,
+    log: _Log,
+) -> _Solution:
+    """Return the subgame below the histories kept, solved; again and again while a summary misses replies."""
+    low, high = context.game.payoff_range
+    tolerance = MISSED * (high - low)
+    summary = None
+    if kept.summary.any():
+        rows = np.sort(kept.rows[kept.summary])
+        summary = Summary(context, profile, considered, rows, config.plans)
+    floor = config.entry_floor if config.gadget != "unsafe" else 0.0
+    spent = 0
+    while True:
+        began = time.perf_counter()
+        subgame = _forest(context, profile, considered, kept, config, leaf, summary)
+        log.lap("subgame")
+        gadget = build_gadget(config.gadget, subgame.tree, subgame.root_of, entry, floor=floor)
+        log.lap("gadget")
+        policy, iterations, gap = _solve(gadget.tree, config, deadline, log)
+        policy = gadget.to_forest(policy, subgame.tree.n_slots)
+        spent += iterations
+        log.lap("solve")
+        solved = _solved_values(subgame, considered, kept, policy)
+        missed = 0.0
+        if summary is not None:
+            mine = np.repeat(
+                subgame.tree.infoset_player == considered.player, np.diff(subgame.tree.infoset_offset)
+            )
+            missed = summary.complete(subgame.slot_origin[mine], policy[mine], solved, tolerance)
+        log.lap("summary")
+        now = time.perf_counter()
+        late = deadline is not None and 2 * now - began >= deadline
+        if missed <= tolerance or late or summary is None or summary.full():
+            break
+    if len(subgame.truncated):
+        log.notes.append(
+            f"{len(subgame.truncated)} histories at depth {config.depth} were not played out: {config.leaf}"
+        )
+    if summary is not None and missed > tolerance:
+        log.notes.append(
+            f"the opponent has better replies than the {summary.count} plans it was given where its "
+            f"histories stayed in summary, by up to {missed:.3g}"
+        )
+    return _Solution(subgame, gadget, policy, solved, spent, gap, missed, tolerance)
 
 
 def _keep(considered: Considered, config: SearchConfig, rng: np.random.Generator, log: _Log) -> Kept:
     """Return the histories that enter the subgame, and in which role."""
     generated, rows = choose_histories(considered, config, rng)
+    if config.rest == "summary" and config.generator == "all":
+        generated = rows = np.arange(len(considered.nodes))
     candidates = int(np.count_nonzero(considered.in_set))
     summary = np.zeros(len(rows), bool)
     if config.rest == "summary" and len(rows) < len(considered.nodes):
@@ -237,8 +322,11 @@ def _keep(considered: Considered, config: SearchConfig, rng: np.random.Generator
             f"{candidates - len(generated)} of the {candidates} histories considered were not generated "
             f"(k = {config.k}): {how}"
         )
-    outside = ~considered.in_set[rows]
-    frozen = outside if config.freeze == "outside" else np.zeros(len(rows), bool)
+    frozen = np.zeros(len(rows), bool)
+    if config.freeze == "outside":
+        # With a summary the closure is considered, and the infoset alone is what may change.
+        own = considered.own_infoset[rows] == considered.infoset
+        frozen = ~own if config.rest == "summary" else ~considered.in_set[rows]
     return Kept(rows, frozen, summary, generated)
 
 
@@ -298,32 +386,35 @@ def _forest(
     kept: Kept,
     config: SearchConfig,
     leaf: LeafEvaluator | None,
+    summary: Summary | None,
 ) -> Subgame:
     """Return the forest below the histories kept, one root each."""
     frozen = None
-    policy = profile.policy
-    if kept.frozen.any() or kept.summary.any():
+    if kept.frozen.any() or summary is not None:
         frozen = np.zeros((len(kept.rows), context.tree.n_players), bool)
         frozen[:, considered.player] = kept.frozen
         frozen[:, considered.opponent] = kept.summary
-    if kept.summary.any():
-        rows = kept.rows[kept.summary]
-        cut = context.cutter.cut(considered.nodes[rows], considered.reach[rows])
-        policy = policy.copy()
-        policy[cut.slot_origin] = best_response_policy(
-            cut.tree, profile.policy[cut.slot_origin], considered.opponent
-        )
-    return cut_forest(
+    nodes, reach = considered.nodes[kept.rows], considered.reach[kept.rows]
+    player = considered.player
+    if summary is None:
+        return cut_forest(context, profile, player, nodes, reach, config, frozen=frozen, leaf=leaf)
+    group = considered.group[kept.rows]
+    counts, plan = summary.copies(group, kept.summary)
+    copied = np.repeat(np.arange(len(nodes)), counts)
+    assert frozen is not None
+    forest = cut_forest(
         context,
         profile,
-        considered.player,
-        considered.nodes[kept.rows],
-        considered.reach[kept.rows],
+        player,
+        nodes[copied],
+        reach[copied],
         config,
-        frozen=frozen,
-        policy=policy,
+        frozen=frozen[copied],
+        plans=summary.plans,
+        plan=plan,
         leaf=leaf,
     )
+    return choose_plans(forest, counts, reach, group, considered.opponent)
 
 
 def _solve(

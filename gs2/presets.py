@@ -17,7 +17,9 @@ _PLUS = _GS2.replace(
     name="gs2+",
     generator="diverse",
     rest="summary",
-    scope="both",
+    whole=1_000_000,
+    freeze="none",
+    scope="block",
     certificate="anchored",
     mode="sequential",
 )
@@ -61,7 +63,7 @@ PRESET_NOTES: dict[str, str] = {
     "gs2-d": "k histories of evenly spread alternative values, completed to opponent infosets",
     "gs2-clusters": "k histories, one for each cluster of alternative values",
     "mirror-descent": "one step on the blueprint's action values, without a subgame",
-    "gs2+": "gs2-d that keeps the other histories in summary and mixes as far as a certificate allows",
+    "gs2+": "gs2-d with the rest of the closure in summary, mixed in as far as a certificate allows",
     "gs2+path": "gs2+ against the opponent's whole path; needs values off the path, as `path` does",
 }
 

@@ -175,7 +175,7 @@ def _search_all(
             continue
         rng = np.random.default_rng([job.seed, job.player, number])
         found = refine_infoset(context, profile, number, config, rng)
-        if config.scope == "block" and config.order is None and config.generator == "all":
+        if _settled(config, found):
             own = np.unique(found.considered.own_infoset[found.kept.rows])
             solved[own] = True
         slots.append(found.slots)
@@ -188,6 +188,15 @@ def _search_all(
     if not slots:
         return np.zeros(0, np.int64), np.zeros(0), stats
     return np.concatenate(slots), np.concatenate(probs), stats
+
+
+def _settled(config: SearchConfig, found: Refinement) -> bool:
+    """Return whether a search solved all there is to solve at every infoset of the player that it touched."""
+    if config.scope != "block":
+        return False
+    if config.rest == "summary":
+        return found.complete and found.nodes > 0
+    return config.order is None and config.generator == "all"
 
 
 def _stats(found: Refinement) -> RefineStats:

@@ -25,11 +25,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from gs2.alternative import best_response_node_values, group_values
 from gs2.config import SearchConfig
 from gs2.context import Profile, SearchContext
 from gs2.histories import Considered, weigh_histories
 from gs2.path import OpponentPath, opponent_path
+from gs2.summary import OpponentResponse
 
 __all__ = ["Certified", "PlanMixer", "certify", "cover", "splice_slots"]
 
@@ -159,7 +159,7 @@ def certify(
     if config.certificate == "none":
         mixed = new if config.anchor == 1 else mixer.mix(old, new, config.anchor)
         return Certified(config.anchor, slots, mixed, considered, considered.alternative, solved)
-    if config.scope == "block":
+    if config.scope == "block" and config.rest != "summary":
         considered = cover(context, profile, considered, slots)
     attempt = _attempts(context, profile, considered, slots, mixer, old, new, config)
     before = attempt(0.0)
@@ -208,21 +208,14 @@ def _attempts(
     config: SearchConfig,
 ) -> Callable[[float], _Attempt]:
     """Return a function that tries a weight on the whole of what the opponent can notice."""
-    cut = context.cutter.cut(considered.nodes, considered.reach)
-    at = np.full(context.tree.n_slots, -1, np.int64)
-    at[cut.slot_origin] = np.arange(len(cut.slot_origin))
-    present = np.flatnonzero(at[slots] >= 0)
-    there = at[slots[present]]
-    base = profile.policy[cut.slot_origin]
+    response = OpponentResponse(context, profile, considered, np.arange(len(considered.nodes)))
+    present, places = response.places(slots)
     mass = np.bincount(considered.group, considered.reach)
     path: OpponentPath | None = None
 
     def attempt(weight: float) -> _Attempt:
         mixed = mixer.mix(old, new, weight) if weight else old
-        policy = base.copy()
-        policy[there] = mixed[present]
-        values, _ = best_response_node_values(cut.tree, policy, considered.opponent)
-        rooted = group_values(values[: len(considered.nodes)], considered.reach, considered.group)
+        rooted, _ = response.respond(places, mixed[present])
         root = path.root_value(rooted) if path is not None else 0.0
         return _Attempt(weight, mixed, rooted, root + TIE_BREAK * float(mass @ rooted), root)
 

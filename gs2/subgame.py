@@ -67,10 +67,13 @@ class TreeCutter:
         keep: NDArray[np.bool_] | None = None,
         leaf: Callable[[NDArray[np.int32]], NDArray[np.float64]] | None = None,
         play_on: int | None = None,
+        plans: NDArray[np.float64] | None = None,
+        plan: NDArray[np.int32] | None = None,
     ) -> Subgame:
         """Return the subgame below `roots`.
 
-        roots: [r] int32 nodes of the tree, none below another. weights: [r] float64.
+        roots: [r] int32 nodes of the tree, none below another; one may come more than once.
+        weights: [r] float64.
         policy: [slots] float64 over the full tree, what frozen decisions follow.
         frozen: [r, P] bool, seats whose decisions below that root belong to chance; branches of
             probability zero are left out there.
@@ -79,6 +82,8 @@ class TreeCutter:
         leaf: (nodes of the full tree [n]) -> [n, P] float64 payoffs at the depth limit.
         play_on: instead of a leaf, the seat whose decisions belong to chance, by `policy`, from the depth
             limit on, while the others go on deciding to the end of the game.
+        plans: [n, slots] float64, other policies; frozen decisions below a root with `plan` [r] int32 at
+            least 0 follow that one of them instead of `policy`.
         Raises ValueError for options that need each other.
         """
         tree = self.tree
@@ -88,6 +93,8 @@ class TreeCutter:
             raise ValueError("cut: a depth_limit needs a leaf evaluator or a seat that plays on; pass one")
         roots = np.ascontiguousarray(roots, np.int32)
         none = np.zeros((0, tree.n_players), bool)
+        if plans is None or plan is None:
+            plans, plan = np.empty((0, 0)), np.full(len(roots), -1, np.int32)
         parts = _cut(
             tree.first_child,
             tree.n_children,
@@ -102,6 +109,8 @@ class TreeCutter:
             none if frozen is None else frozen,
             NO_LIMIT if depth_limit is None else depth_limit,
             -1 if play_on is None else play_on,
+            plans,
+            plan,
             int(self.sizes[roots].sum()),
             self._local,
         )
@@ -152,6 +161,8 @@ def _cut(
     frozen,
     depth_limit,
     play_on,
+    plans,
+    plan,
     bound,
     local,
 ):
@@ -205,8 +216,12 @@ def _cut(
             if p < 0 or is_frozen:
                 who[at] = -1
                 slot = offset[infoset[node]] - low if p >= 0 else 0
+                planned = is_frozen and plan[root] >= 0
                 for child in range(low, low + n_children[node]):
-                    chance = policy[slot + child] if is_frozen else chance_prob[child]
+                    if planned:
+                        chance = plans[plan[root], slot + child]
+                    else:
+                        chance = policy[slot + child] if is_frozen else chance_prob[child]
                     if is_frozen and not chance > 0:
                         continue
                     origin[write] = child
