@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-__all__ = ["FORMAT", "SHIPPED", "CheckpointError", "read_checkpoint", "write_checkpoint"]
+__all__ = ["FORMAT", "SHIPPED", "CheckpointError", "check_features", "read_checkpoint", "write_checkpoint"]
 
 FORMAT = "gs2-blueprint-1"
 SHIPPED = Path(__file__).parent / "weights" / "guandan.safetensors"
@@ -70,14 +70,20 @@ def read_checkpoint(
                     f"checkpoint: {path} must have the format {FORMAT}; "
                     f"got {description.get('format')!r}; it was not written by gs2 train"
                 )
-            if features is not None and description.get("features") != features:
-                raise CheckpointError(
-                    f"checkpoint: {path} was trained on features {description.get('features')!r}, this "
-                    f"version has {features!r}; train anew or use the version that wrote it"
-                )
+            if features is not None:
+                check_features(path, description, features)
             tensors = {name: file.get_tensor(name) for name in file.keys() if name.startswith(prefix)}  # noqa: SIM118
     except (SafetensorError, OSError, json.JSONDecodeError, UnicodeDecodeError) as error:
         raise CheckpointError(
             f"checkpoint: {path} is damaged ({error}); delete it or use an older one"
         ) from error
     return tensors, description
+
+
+def check_features(path: str | Path, description: dict[str, Any], features: str) -> None:
+    """Raise CheckpointError unless a checkpoint was trained on the inputs called `features`."""
+    if description.get("features") != features:
+        raise CheckpointError(
+            f"checkpoint: {path} was trained on features {description.get('features')!r}, this "
+            f"version has {features!r}; train anew or use the version that wrote it"
+        )

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-__all__ = ["ConfigError", "NetworkConfig", "TrainConfig", "from_dict"]
+__all__ = ["KINDS", "PRESETS", "ConfigError", "NetworkConfig", "TrainConfig", "from_dict", "to_dict"]
+
+KINDS = ("ours", "danzero")
+"""Families of networks, each with inputs of its own."""
 
 
 class ConfigError(ValueError):
@@ -16,6 +19,8 @@ class ConfigError(ValueError):
 class NetworkConfig:
     """Sizes of the Q-network and of its perfect-information critic.
 
+    kind: "ours", a state tower and a head per action; or "danzero", DanZero's inputs and MLP for comparison:
+        `state` is the width and `blocks` the number of its hidden layers, the rest does not apply.
     state: width of the state tower, which runs once per decision (our measurement).
     blocks: residual layers of the tower.
     action: width of the per-action head.
@@ -23,6 +28,7 @@ class NetworkConfig:
     critic: width of the critic, used in training alone; 0 trains without one.
     """
 
+    kind: str = "ours"
     state: int = 512
     blocks: int = 2
     action: int = 256
@@ -30,11 +36,22 @@ class NetworkConfig:
     critic: int = 512
 
     def __post_init__(self) -> None:
-        for field in fields(self):
+        if self.kind not in KINDS:
+            raise ConfigError(f"NetworkConfig: kind must be one of {', '.join(KINDS)}; got {self.kind!r}")
+        if self.kind == "danzero" and self.critic:
+            raise ConfigError(f"NetworkConfig: danzero has no critic, critic must be 0; got {self.critic}")
+        for field in fields(self)[1:]:
             value = getattr(self, field.name)
             least = 0 if field.name in ("critic", "blocks", "action_blocks") else 1
             if not least <= value <= 8192:
                 raise ConfigError(f"NetworkConfig: {field.name} must be in [{least}, 8192]; got {value}")
+
+
+PRESETS = {
+    "ours": NetworkConfig(),
+    "danzero": NetworkConfig(kind="danzero", state=512, blocks=5, action=1, action_blocks=0, critic=0),
+}
+"""Networks by name; "danzero" is that of Lu et al. 2023: 567 inputs, five hidden layers of 512."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +70,11 @@ class TrainConfig:
     cooling: decisions after which the temperature has fallen by sqrt(2).
     trace: lambda of the return from the critic's values; 1 is plain Monte Carlo.
     critic: whether returns are measured against the critic's value of the full state (a control variate).
-    guide: decisions during which rule-based agents share the play (SDMC); 0 turns guidance off.
+    guide: decisions over which the strong rule-based agent's share in the play falls to zero (SDMC; see
+        `guidance`); 0 turns guidance off.
+    guide_share: its share at the beginning.
+    prune: margin of move pruning by minimum combination in self-play, in moves (ODMC; see `pruning`); -1
+        offers every move.
     tribute: share of rounds that start with tribute.
     seed: of everything random.
     """
@@ -70,6 +91,8 @@ class TrainConfig:
     trace: float = 0.95
     critic: bool = True
     guide: float = 0.0
+    guide_share: float = 0.5
+    prune: int = -1
     tribute: float = 0.5
     seed: int = 0
 
@@ -86,6 +109,8 @@ class TrainConfig:
             "cooling": (1, 1e15),
             "trace": (0, 1),
             "guide": (0, 1e15),
+            "guide_share": (0, 1),
+            "prune": (-1, 27),
             "tribute": (0, 1),
             "seed": (0, 1 << 63),
         }

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,9 +21,11 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from blueprint.config import NetworkConfig, TrainConfig
-from blueprint.features import encode_actions, encode_hidden, encode_states
-from blueprint.network import OUTCOMES, Critic, QNetwork
-from blueprint.selfplay import Decisions, Record, Scratch, choose_soft, join
+from blueprint.agents import InferenceAgent
+from blueprint.features import encode_hidden, encode_states
+from blueprint.inference import Inference, native_half
+from blueprint.network import OUTCOMES, Critic, make_network
+from blueprint.selfplay import Chooser, Decisions, Record, choose_soft, join
 
 __all__ = ["Learner", "NetworkChooser", "Samples", "lambda_returns"]
 
@@ -75,33 +78,31 @@ def tensor(array: NDArray, device: torch.device, dtype: torch.dtype) -> Tensor:
 
 
 class NetworkChooser:
-    """Chooses by a snapshot of a network, with a soft choice and exploration."""
+    """Chooses by a snapshot of any network on any device, with a soft choice and exploration."""
 
     def __init__(
         self,
-        network: QNetwork,
+        network: Any,
         temperature: float,
         epsilon: float,
         rng: np.random.Generator,
         device: torch.device,
         dtype: torch.dtype,
     ) -> None:
-        self.network = QNetwork(network.config).to(device, dtype).eval()
+        self.network: Any = make_network(network.config).to(device, dtype).eval()
         self.network.load_state_dict(network.state_dict())
         self.temperature, self.epsilon = temperature, epsilon
         self.rng, self.device, self.dtype = rng, device, dtype
-        self.scratch = Scratch()
 
     def values(self, decisions: Decisions) -> NDArray[np.float32]:
-        """Return the advantage of each action, [m] float32."""
-        x, a = decisions.encode(self.scratch)
+        """Return the score of each action, [m] float32."""
+        d = decisions
+        x, a = self.network.encode(d.states, d.rows, d.seats, d.offsets, d.actions)
+        rows = np.repeat(np.arange(len(d.rows)), np.diff(d.offsets))
         with torch.inference_mode():
             h = self.network.states(tensor(x, self.device, self.dtype))
-            rows = np.repeat(np.arange(len(decisions.rows)), np.diff(decisions.offsets))
             out = self.network.advantages(
-                h,
-                tensor(a, self.device, self.dtype),
-                torch.from_numpy(rows).to(self.device),
+                h, tensor(a, self.device, self.dtype), torch.from_numpy(rows).to(self.device)
             )
         return out.float().cpu().numpy()
 
@@ -117,17 +118,33 @@ class Learner:
 
     def __init__(self, network: NetworkConfig, config: TrainConfig, device: torch.device) -> None:
         torch.manual_seed(config.seed)
-        self.config = config
-        self.device = device
-        self.network = QNetwork(network).to(device)
+        self.network: Any = make_network(network).to(device)
         self.critic = Critic(network.critic).to(device) if network.critic and config.critic else None
+        self._prepare(config, device)
+
+    def _prepare(self, config: TrainConfig, device: torch.device) -> None:
+        """Set up what training needs besides the network."""
+        self.config, self.device = config, device
         self.parameters = list(self.network.parameters())
         if self.critic is not None:
             self.parameters += list(self.critic.parameters())
         self.optimiser = torch.optim.Adam(self.parameters, lr=config.learning_rate, eps=1e-6, fused=True)
         self.outcomes = torch.tensor(OUTCOMES, device=device)
         # half precision pays where the processor multiplies it natively
-        self.half = device.type == "cuda" or torch.cpu._is_amx_tile_supported()
+        self.half = device.type == "cuda" or native_half()
+
+    @property
+    def features(self) -> str:
+        """Name of the network's inputs."""
+        return str(self.network.features)
+
+    def chooser(self, temperature: float, epsilon: float, rng: np.random.Generator) -> Chooser:
+        """Return a player by a snapshot of the network: by its fast path on a processor if it has one."""
+        if self.device.type != "cpu" or self.network.config.kind != "ours":
+            return NetworkChooser(self.network, temperature, epsilon, rng, self.device, self.dtype)
+        tensors = {f"network.{k}": v.detach().numpy() for k, v in self.network.state_dict().items()}
+        snapshot = Inference(tensors, critic=False, half=self.half)
+        return InferenceAgent(snapshot, temperature=temperature, epsilon=epsilon, rng=rng)
 
     def samples(self, record: Record, payoff: NDArray) -> Samples:
         """Return a record with targets; payoff: [rounds] to side 0."""
@@ -170,28 +187,37 @@ class Learner:
 
         decisions: trained so far, for the learning rate.
         """
+        n = len(samples)
         seats = samples.states["player"].astype(np.int64)
-        x = encode_states(samples.states, seats)
-        a = encode_actions(samples.states, seats, np.arange(len(seats) + 1), samples.actions)
-        states, actions = (tensor(y, self.device, self.dtype) for y in (x, a))
+        rows = np.arange(n + 1)
+        inputs = self.network.encode(samples.states, rows[:n], seats, rows, samples.actions)
+        states, actions = (tensor(y, self.device, self.dtype) for y in inputs)
         outcome = torch.from_numpy(samples.outcome).to(self.device)
         target = torch.from_numpy(samples.target).to(self.device)
+        value_loss = torch.zeros((), device=self.device)
         with self.precision():
             h = self.network.states(states)
-            logits = self.network.outcomes(h)
-            advantage = self.network.advantages(h, actions)
-            value_loss = F.cross_entropy(logits.float(), outcome)
-            if self.critic is None:
-                value = (F.softmax(logits.float(), 1) * self.outcomes).sum(1).detach()
-                action_loss = F.mse_loss(advantage.float() + value, target)
-            else:
-                action_loss = F.mse_loss(advantage.float(), target)
+            advantage = self.network.advantages(h, actions).float()
+            if self.network.has_value:
+                logits = self.network.outcomes(h).float()
+                value_loss = F.cross_entropy(logits, outcome)
+                if self.critic is None:
+                    advantage = advantage + (F.softmax(logits, 1) * self.outcomes).sum(1).detach()
+            action_loss = F.mse_loss(advantage, target)
             loss = action_loss + 0.5 * value_loss
             critic_loss = torch.zeros(())
             if self.critic is not None:
                 hidden = tensor(encode_hidden(samples.states, seats), self.device, self.dtype)
                 critic_loss = F.cross_entropy(self.critic(states, hidden).float(), outcome)
                 loss = loss + critic_loss
+        self._step(loss, decisions)
+        return {
+            "advantage": float(action_loss.detach()),
+            "value": float(value_loss.detach()),
+            "critic": float(critic_loss.detach()),
+        }
+
+    def _step(self, loss: Tensor, decisions: int) -> None:
         rate = self.config.learning_rate / math.sqrt(1 + decisions / self.config.halving)
         for group in self.optimiser.param_groups:
             group["lr"] = rate
@@ -199,11 +225,6 @@ class Learner:
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.parameters, 5.0)
         self.optimiser.step()
-        return {
-            "advantage": float(action_loss.detach()),
-            "value": float(value_loss.detach()),
-            "critic": float(critic_loss.detach()),
-        }
 
 
 def batches(replay: list[Samples], size: int, number: int, rng: np.random.Generator) -> Iterator[Samples]:

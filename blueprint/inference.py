@@ -64,8 +64,7 @@ def _widens() -> bool:
     return bool(features["f16c"]) if "f16c" in features else platform.machine() in ("arm64", "aarch64")
 
 
-@intrinsic
-def _widen(typingctx: Any, bits: Any) -> Any:
+def _widen_bits(typingctx: Any, bits: Any) -> Any:
     """The single-precision value of 16 bits in half precision."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -79,6 +78,9 @@ def _widen(typingctx: Any, bits: Any) -> Any:
         return builder.bitcast(builder.or_(builder.bitcast(size, word), sign), single)
 
     return types.float32(types.uint16), codegen
+
+
+_widen: Any = intrinsic(_widen_bits)
 
 
 @njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
@@ -239,8 +241,9 @@ class Inference:
             raise CheckpointError(f"{self.name}: {name} must be a layer, weight and bias; it is not there")
         if inputs is not None and weight.shape[1] != inputs:
             raise CheckpointError(f"{self.name}: {name} must have {inputs} inputs; got {weight.shape[1]}")
-        weight = weight.astype(np.float32)
-        return _Layer(weight if scale is None else weight * scale, bias, self.half)
+        # copies: a snapshot of a network in training must not follow it
+        weight = weight.astype(np.float32) if scale is None else (weight * scale).astype(np.float32)
+        return _Layer(weight, bias.astype(np.float32), self.half)
 
     def _blocks(self, name: str) -> list[_Layer]:
         blocks: list[_Layer] = []

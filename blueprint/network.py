@@ -8,16 +8,23 @@ and is used in training alone.
 from __future__ import annotations
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from blueprint.config import NetworkConfig
-from blueprint.features import ACTION_WIDTH, HIDDEN_WIDTH, STATE_BLOCKS, STATE_WIDTH
+from blueprint.features import (
+    ACTION_WIDTH,
+    FEATURE_HASH,
+    HIDDEN_WIDTH,
+    STATE_BLOCKS,
+    STATE_WIDTH,
+    encode_actions,
+    encode_states,
+)
+from blueprint.inference import OUTCOMES
 
-__all__ = ["OUTCOMES", "Critic", "QNetwork"]
-
-OUTCOMES = (3.0, 2.0, 1.0, 0.0, -1.0, -2.0, -3.0)
-"""Payoffs of a round to one side, the classes of V."""
+__all__ = ["OUTCOMES", "Critic", "QNetwork", "make_network"]
 
 
 def _played_scale() -> Tensor:
@@ -53,6 +60,8 @@ class Tower(nn.Module):
 class QNetwork(nn.Module):
     """V(I) and A(I, a)."""
 
+    features = FEATURE_HASH
+    has_value = True
     scale: Tensor
 
     def __init__(self, config: NetworkConfig) -> None:
@@ -72,6 +81,13 @@ class QNetwork(nn.Module):
             self.action.weight.mul_(2.0)
             self.advantage.weight.mul_(0.1)
             self.advantage.bias.zero_()
+
+    @staticmethod
+    def encode(
+        states: NDArray, rows: NDArray, seats: NDArray, offsets: NDArray, actions: NDArray
+    ) -> tuple[NDArray, NDArray]:
+        """Return the inputs of `states` and of `advantages` for decisions as `Decisions` holds them."""
+        return encode_states(states, seats, rows), encode_actions(states, seats, offsets, actions, rows)
 
     def states(self, x: Tensor) -> Tensor:
         """Return the tower's output, [n, state], from state features [n, STATE_WIDTH]."""
@@ -106,3 +122,16 @@ class Critic(nn.Module):
     def forward(self, states: Tensor, hidden: Tensor) -> Tensor:
         """Return [n, 7] logits from state features and the other hands' features."""
         return self.value(self.tower(torch.cat([states * self.scale.to(states.dtype), hidden], 1)))
+
+
+def make_network(config: NetworkConfig) -> nn.Module:
+    """Return a new network of the configured kind.
+
+    Every kind has `features` (the name of its inputs), `has_value`, `encode`, `states`, `outcomes` and
+    `advantages` as `QNetwork` has them; without a value, `advantages` are action values.
+    """
+    if config.kind == "danzero":
+        from blueprint.danzero import DanZeroNetwork
+
+        return DanZeroNetwork(config)
+    return QNetwork(config)

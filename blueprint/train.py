@@ -7,8 +7,9 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,22 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
+from blueprint.agents import load_chooser
+from blueprint.checkpoint import CheckpointError, check_features, read_checkpoint, write_checkpoint
 from blueprint.config import NetworkConfig, TrainConfig, from_dict, to_dict
 from blueprint.deals import deal_rounds
-from blueprint.dmc import Learner, NetworkChooser, Samples, batches
-from blueprint.features import FEATURE_HASH
-from blueprint.selfplay import Record, Scratch, join, play_rounds
+from blueprint.dmc import Learner, Samples, batches
+from blueprint.guidance import GuidedChooser, guidance_share
+from blueprint.match_play import duplicate_deals, play_duplicate
+from blueprint.pruning import PrunedChooser
+from blueprint.selfplay import Chooser, Record, Scratch, join, play_rounds
+from blueprint.split_agents import StrongAgent
 from games.guandan.round import GuanDan
 
 __all__ = ["Trainer", "train"]
+
+EVALUATION_SEED = 5
+"""Of the deals that tell how a run gets on: the same ones every time."""
 
 
 class Trainer:
@@ -102,10 +110,14 @@ class Trainer:
             **learned,
         }
 
-    def _chooser(self, rng: np.random.Generator) -> NetworkChooser:
-        learner, config = self.learner, self.config
+    def _chooser(self, rng: np.random.Generator) -> Chooser:
+        config = self.config
         temperature = config.temperature / math.sqrt(1 + self.decisions / config.cooling)
-        return NetworkChooser(learner.network, temperature, config.epsilon, rng, self.device, learner.dtype)
+        chooser: Chooser = self.learner.chooser(temperature, config.epsilon, rng)
+        if config.prune >= 0:
+            chooser = PrunedChooser(chooser, config.prune)
+        share = guidance_share(self.decisions, config.guide, config.guide_share)
+        return GuidedChooser(chooser, StrongAgent(), share, rng) if share > 0 else chooser
 
     def _learn(self) -> dict[str, float]:
         """Learn from the pending record and the replay; return mean losses and the seconds it took."""
@@ -140,7 +152,7 @@ class Trainer:
             {k: v.detach().float().cpu().numpy() for k, v in tensors.items()},
             {
                 "game": "guandan",
-                "features": FEATURE_HASH,
+                "features": self.learner.features,
                 "network": to_dict(self.network_config),
                 "train": to_dict(self.config),
                 "generation": self.generation,
@@ -153,18 +165,40 @@ class Trainer:
             },
         )
 
+    def evaluate(self, opponents: Sequence[str], rounds: int) -> dict[str, float]:
+        """Return the share of rounds won against each opponent on fixed duplicate deals, best moves alone.
+
+        opponents: names for `load_chooser`. rounds: deals, each played from both sides. The shares are also
+        kept for the next checkpoint.
+        """
+        deals = duplicate_deals(np.arange(rounds), EVALUATION_SEED)
+        own = self.learner.chooser(0.0, 0.0, np.random.default_rng(0))
+        won = {}
+        for name in opponents:
+            other = load_chooser(name, np.random.default_rng(EVALUATION_SEED))
+            won[name] = float((play_duplicate(own, other, deals, self.scratch[0]) > 0).mean())
+        self.evaluation = {"decisions": self.decisions, "rounds": 2 * rounds, "won": won}
+        return won
+
     @classmethod
     def load(
         cls, path: str | Path, *, device: str = "cpu", threads: int = 2, config: TrainConfig | None = None
     ) -> Trainer:
         """Return the trainer that a checkpoint describes; `config` replaces its training configuration.
 
+        A checkpoint for inference holds neither moments nor a random stream; both begin anew.
         Raises CheckpointError if the file is damaged, foreign or lacks what resuming needs.
         """
-        tensors, description = read_checkpoint(path, features=FEATURE_HASH)
+        tensors, description = read_checkpoint(path)
+        missing = [key for key in ("network", "train", "decisions") if key not in description]
+        if missing:
+            raise CheckpointError(
+                f"checkpoint: {path} must describe a run of GuanDan; {missing[0]} is missing"
+            )
         network = from_dict(NetworkConfig, description["network"])
         config = from_dict(TrainConfig, description["train"]) if config is None else config
         trainer = cls(network, config, device=device, threads=threads)
+        check_features(path, description, trainer.learner.features)
         _load_module(trainer.learner.network, tensors, "network.", path)
         if trainer.learner.critic is not None:
             _load_module(trainer.learner.critic, tensors, "critic.", path)
@@ -181,9 +215,10 @@ class Trainer:
         state = trainer.learner.optimiser.state_dict()
         state["state"] = moments
         trainer.learner.optimiser.load_state_dict(state)
-        seed_seq = np.random.SeedSequence(config.seed, n_children_spawned=description["spawned"])
-        trainer.rng = np.random.Generator(np.random.PCG64(seed_seq))
-        trainer.rng.bit_generator.state = description["rng"]
+        if "rng" in description:
+            seed_seq = np.random.SeedSequence(config.seed, n_children_spawned=description["spawned"])
+            trainer.rng = np.random.Generator(np.random.PCG64(seed_seq))
+            trainer.rng.bit_generator.state = description["rng"]
         for key in ("generation", "decisions", "rounds", "seconds", "evaluation"):
             setattr(trainer, key, description[key])
         return trainer
@@ -215,52 +250,88 @@ def train(
     resume: bool = True,
     checkpoint_minutes: float = 5.0,
     keep_every: float = 60.0,
+    evaluate_minutes: float = 15.0,
+    opponents: Sequence[str] = ("greedy", "strong"),
+    rounds: int = 100,
     device: str = "cpu",
     threads: int = 2,
-    progress: Callable[[dict[str, float]], None] | None = None,
+    progress: Callable[[dict[str, Any]], None] | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> Trainer:
     """Return the trainer after `minutes` of training; the run lives in `directory` and can be continued.
 
     directory: gets `last.safetensors` every `checkpoint_minutes`, a numbered copy every `keep_every` minutes
         of training, and `curve.jsonl`, one line per generation.
     resume: continue from `last.safetensors` if there is one; `config`, if given, replaces the saved one.
-    progress: called with each generation's row.
-    SIGTERM ends the run after the generation under way, with a checkpoint; kill -9 loses what came after the
-    last checkpoint.
+    evaluate_minutes: between evaluations against `opponents` on `rounds` fixed deals; 0 for none.
+    progress: called with each generation's row. stop: asked after each; True ends the run.
+    A run ends in time: no generation begins that may not finish. SIGTERM ends it after the generation under
+    way, with a checkpoint; kill -9 loses what came after the last checkpoint.
+    Raises CheckpointError if `last.safetensors` cannot be resumed from or is of another network than asked
+    for.
     """
     directory = Path(directory)
-    last = directory / "last.safetensors"
-    if resume and last.exists():
-        trainer = Trainer.load(last, device=device, threads=threads, config=config)
-    else:
-        trainer = Trainer(network or NetworkConfig(), config or TrainConfig(), device=device, threads=threads)
+    trainer = _begin(directory / "last.safetensors", network, config, resume, device, threads)
     directory.mkdir(parents=True, exist_ok=True)
     begin = saved = time.monotonic()
+    evaluated = begin - 60 * evaluate_minutes if not trainer.evaluation else begin
     longest = 0.0
-    stop: list[int] = []
-    main_thread = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGTERM, lambda number, frame: stop.append(number)) if main_thread else None
-    while True:
-        started = time.monotonic()
-        row = trainer.run_generation()
-        with open(directory / "curve.jsonl", "a") as file:
-            file.write(json.dumps(row) + "\n")
-        if progress is not None:
-            progress(row)
-        now = time.monotonic()
-        longest = max(longest, now - started)
-        done = bool(stop) or now - begin + longest > 60 * minutes
-        if done or now - saved > 60 * checkpoint_minutes:
-            trainer.save(last)
-            saved = now
-            stamp = int(trainer.seconds // (60 * keep_every))
-            kept = directory / f"kept-{stamp:04d}.safetensors"
-            if stamp and not kept.exists():
-                trainer.save(kept)
-        if done:
-            if main_thread:
-                signal.signal(signal.SIGTERM, before)
-            return trainer
+    with _terminated() as terminated:
+        while True:
+            started = time.monotonic()
+            row: dict[str, Any] = trainer.run_generation()
+            if evaluate_minutes and opponents and started - evaluated >= 60 * evaluate_minutes:
+                row["won"] = trainer.evaluate(opponents, rounds)
+                evaluated = started
+            with open(directory / "curve.jsonl", "a") as file:
+                file.write(json.dumps(row) + "\n")
+            if progress is not None:
+                progress(row)
+            now = time.monotonic()
+            longest = max(longest, now - started)
+            done = bool(terminated) or now - begin + longest > 60 * minutes or (stop is not None and stop())
+            if done or now - saved > 60 * checkpoint_minutes:
+                trainer.save(directory / "last.safetensors")
+                saved = now
+                stamp = int(trainer.seconds // (60 * keep_every))
+                kept = directory / f"kept-{stamp:04d}.safetensors"
+                if stamp and not kept.exists():
+                    trainer.save(kept)
+            if done:
+                return trainer
+
+
+def _begin(
+    last: Path,
+    network: NetworkConfig | None,
+    config: TrainConfig | None,
+    resume: bool,
+    device: str,
+    threads: int,
+) -> Trainer:
+    if not (resume and last.exists()):
+        return Trainer(network or NetworkConfig(), config or TrainConfig(), device=device, threads=threads)
+    trainer = Trainer.load(last, device=device, threads=threads, config=config)
+    if network is not None and network != trainer.network_config:
+        raise CheckpointError(
+            f"checkpoint: {last} holds {trainer.network_config}, asked for was {network}; "
+            "leave the network's options out, or train in another directory"
+        )
+    return trainer
+
+
+@contextmanager
+def _terminated() -> Iterator[list[int]]:
+    """Within the block, SIGTERM fills the list instead of ending the process."""
+    got: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield got
+        return
+    before = signal.signal(signal.SIGTERM, lambda number, frame: got.append(number))
+    try:
+        yield got
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def main() -> None:
@@ -272,12 +343,12 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--network", default="{}", help="JSON of NetworkConfig fields")
+    parser.add_argument("--network", default=None, help="JSON of NetworkConfig fields")
     parser.add_argument("--config", default=None, help="JSON of TrainConfig fields")
     options = parser.parse_args()
     train(
         options.directory,
-        network=from_dict(NetworkConfig, json.loads(options.network)),
+        network=None if options.network is None else from_dict(NetworkConfig, json.loads(options.network)),
         config=None if options.config is None else from_dict(TrainConfig, json.loads(options.config)),
         minutes=options.minutes,
         device=options.device,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
-from blueprint.config import ConfigError, NetworkConfig, TrainConfig
+from blueprint.config import ConfigError, NetworkConfig, TrainConfig, to_dict
 from blueprint.dmc import lambda_returns
 from blueprint.train import Trainer, train
 
@@ -68,7 +68,11 @@ def test_a_foreign_checkpoint_is_refused(tmp_path: Path) -> None:
     save_file({"x": np.zeros(3)}, tmp_path / "other.safetensors")
     with pytest.raises(CheckpointError, match="format"):
         Trainer.load(tmp_path / "other.safetensors")
-    write_checkpoint(tmp_path / "old.safetensors", {}, {"features": "0000"})
+    write_checkpoint(tmp_path / "bare.safetensors", {}, {"features": "0000"})
+    with pytest.raises(CheckpointError, match="network is missing"):
+        Trainer.load(tmp_path / "bare.safetensors")
+    described = {"network": to_dict(SMALL), "train": to_dict(FAST), "decisions": 0}
+    write_checkpoint(tmp_path / "old.safetensors", {}, {"features": "0000", **described})
     with pytest.raises(CheckpointError, match="features"):
         Trainer.load(tmp_path / "old.safetensors")
 
