@@ -283,20 +283,7 @@ def _serve(pipe: Pipe, dialect: str, games: int, seed: int, record: str | None) 
             )
 
     os.environ.setdefault("NUMBA_NUM_THREADS", "1")
-    _warm(dialect)
     asyncio.run(serve())
-
-
-def _warm(dialect: str) -> None:
-    """Load the kernels, so that compiling is not measured."""
-    from games.guandan.match import Match
-    from gs2.table.encode import encode_moves
-
-    match = Match(0)
-    for _ in range(20):
-        for due in match.pending():
-            encode_moves(due.actions, match.level, dialect=dialect)
-            match.apply(due.seat, len(due.actions) - 1)
 
 
 def measure(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["play", "serve"]
 
 DIALECTS = click.Choice(["openguandan", "njupt"])
+SECONDS = click.FloatRange(min=0)
 
 
 def _need_extra() -> None:
@@ -29,7 +30,7 @@ def _need_extra() -> None:
         import msgspec
         import websockets
     except ImportError as error:
-        raise click.UsageError(
+        raise click.ClickException(
             f"{error.name} is not installed; pip install 'gs2[table]' brings what tables need"
         ) from None
     del msgspec, websockets
@@ -41,47 +42,81 @@ def _log(verbose: int) -> None:
 
 
 @click.command()
-@click.option("--dialect", type=DIALECTS, default="openguandan", show_default=True, help="Of the messages.")
+@click.option(
+    "--dialect", type=DIALECTS, default="openguandan", show_default=True, help="What clients speak."
+)
 @click.option(
     "--official", is_flag=True, help="Speak as the official OpenGuanDan server does, quirks included."
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port; 0: a free one.  [default: 8181 or 23456]")
 @click.option(
-    "--games", type=click.IntRange(min=1), default=1, show_default=True, help="Games a table (njupt)."
+    "--games",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Games at a table (njupt; elsewhere the client that opens a room says).",
 )
 @click.option(
     "--agents",
     default="",
     metavar="NAME,…",
-    help="Who fills the seats that clients leave; SEAT:NAME fixes one.",
+    help="Who takes the seats that clients leave, up to three; SEAT:NAME takes that seat.",
 )
 @click.option("--rules", help="Rules: ruling, openguandan, njupt or paper.  [default: by dialect]")
 @click.option(
-    "--record", type=click.Path(file_okay=False, path_type=Path), help="Folder for records, results."
+    "--record",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for a record of each game, and results.jsonl.",
 )
 @click.option(
-    "--decision", type=float, default=60.0, show_default=True, help="Seconds for a decision; 0: any."
+    "--decision",
+    type=SECONDS,
+    default=60.0,
+    show_default=True,
+    help="Seconds a client or agent has for a decision; 0: no limit.",
 )
 @click.option(
-    "--fallback", metavar="NAME", help="Agent that decides for the silent and the lost.  [default: pass]"
+    "--fallback",
+    metavar="NAME",
+    help="Agent that decides for clients that are silent or gone.  [default: pass or play the weakest]",
 )
-@click.option("--reconnect", type=float, default=30.0, show_default=True, help="Seconds a lost seat is kept.")
 @click.option(
-    "--delay", type=float, default=0.0, show_default=True, help="Seconds from the last seat to the deal."
+    "--reconnect",
+    type=SECONDS,
+    default=30.0,
+    show_default=True,
+    help="Seconds that the seat of a lost client waits for it.",
+)
+@click.option(
+    "--delay",
+    type=SECONDS,
+    default=0.0,
+    show_default=True,
+    help="Seconds from the fourth player to the deal.",
 )
 @click.option("--rooms", type=click.IntRange(min=1), default=4096, show_default=True, help="Tables at once.")
 @click.option(
-    "--sessions", type=click.IntRange(min=1), help="End after so many.  [default: serve until stopped]"
+    "--sessions",
+    type=click.IntRange(min=1),
+    help="End after so many tables have played.  [default: when stopped]",
 )
 @click.option(
-    "--grace", type=float, default=10.0, show_default=True, help="Seconds to finish games when stopped."
+    "--grace",
+    type=SECONDS,
+    default=10.0,
+    show_default=True,
+    help="Seconds that games have to end when stopped.",
 )
 @click.option(
-    "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes an agent."
+    "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes for each agent."
 )
 @click.option("--seed", type=int, help="Seed of all deals.  [default: fresh]")
-@click.option("--token", envvar="GS2_TABLE_TOKEN", help="What clients must show; needed beyond this machine.")
+@click.option(
+    "--token",
+    envvar="GS2_TABLE_TOKEN",
+    help="What clients must show; required if others can reach the server.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print each session's result as a line of JSON.")
 @click.option("-v", "--verbose", count=True, help="Log more.")
 def serve(
@@ -178,17 +213,31 @@ async def _serve(
 
 @click.command()
 @click.option("--server", "url", required=True, metavar="URL", help="ws://HOST:PORT of the server.")
-@click.option("--dialect", type=DIALECTS, default="openguandan", show_default=True, help="Of the server.")
 @click.option(
-    "--agent", "agents", multiple=True, metavar="NAME", help="Who plays; up to four.  [default: gs2]"
+    "--dialect", type=DIALECTS, default="openguandan", show_default=True, help="What the server speaks."
 )
-@click.option("--games", type=click.IntRange(min=1), default=1, show_default=True, help="Games to play.")
-@click.option("--seat", "seats", type=click.IntRange(0, 3), multiple=True, help="Seat of each agent.")
-@click.option("--room", type=int, help="Room to join.  [default: open one (openguandan)]")
-@click.option("--user", metavar="NAME", help="userId, or name in the path.  [default: the agent's name]")
-@click.option("--token", envvar="GS2_TABLE_TOKEN", help="Token of a gs2 server.")
 @click.option(
-    "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes an agent."
+    "--agent", "agents", multiple=True, metavar="NAME", help="Who plays; give up to four.  [default: gs2]"
+)
+@click.option(
+    "--games",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Games to play (openguandan; the njupt server says).",
+)
+@click.option(
+    "--seat",
+    "seats",
+    type=click.IntRange(0, 3),
+    multiple=True,
+    help="Seat for each agent, in their order.  [default: the first free]",
+)
+@click.option("--room", type=int, help="Room to join (openguandan).  [default: open one]")
+@click.option("--user", metavar="NAME", help="userId, or name in the path.  [default: the agent's name]")
+@click.option("--token", envvar="GS2_TABLE_TOKEN", help="Token that the server wants.")
+@click.option(
+    "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes for each agent."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 @click.option("-v", "--verbose", count=True, help="Log more.")

@@ -11,12 +11,12 @@ from games.guandan.cards import CARD_NAMES
 from games.guandan.events import Event
 from games.guandan.match import Match, Pending
 from games.guandan.state import NOBODY
-from gs2.table.dialect import Dialect, GameCount, Trick
+from gs2.table.dialect import Dialect, Trick
 from gs2.table.encode import encode_hand, encode_moves
 from gs2.table.place import Seat
 from gs2.table.recording import GameRecorder, SessionResult
 from gs2.table.seat import Transfer
-from gs2.table.session import RoundResult, Session
+from gs2.table.session import GameCount, RoundResult, Session
 from gs2.table.wire import text_frame
 
 __all__ = ["Announcer", "encode_card"]

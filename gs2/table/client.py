@@ -114,6 +114,7 @@ class TableClient:
         self._room = config.room
         self._joined = False
         self._over = False
+        self._tries = 0
         self._heard = 0.0
         self._waits = False
         self._request: m.Act | None = None
@@ -124,13 +125,11 @@ class TableClient:
 
         Raises ClientError if the server cannot be reached, gives no seat, or is lost for good.
         """
-        tries = 0
         while True:
             try:
                 async with connect(
                     self.config.address(), max_size=FRAME, compression=None, ping_interval=None, proxy=None
                 ) as socket:
-                    tries = 0
                     await self._play(socket)
             except (OSError, InvalidHandshake, InvalidURI, TimeoutError) as error:
                 if isinstance(error, InvalidURI) or not self._joined:
@@ -142,12 +141,12 @@ class TableClient:
                 problem = "the server closed the connection"
             if self._over:
                 return self.result
-            tries += 1
-            if not self._joined or tries > self.config.reconnect:
+            self._tries += 1
+            if not self._joined or self._tries > self.config.reconnect:
                 raise self._lost(f"the games at {self.config.url} were cut off: {problem}")
             self.result.reconnects += 1
             logger.info("%s: %s; connecting again", self.config.user, problem)
-            await asyncio.sleep(min(0.1 * 2**tries, 5.0))
+            await asyncio.sleep(min(0.1 * 2**self._tries, 5.0))
 
     def _lost(self, text: str) -> ClientError:
         error = ClientError(text)
@@ -197,6 +196,8 @@ class TableClient:
             self.result.unread += 1
             logger.warning("%s: %s", self.config.user, error)
             return
+        if not isinstance(message, m.Reply):
+            self._tries = 0
         if isinstance(message, m.Act):
             await self._asked(socket, message)
             return

@@ -5,15 +5,16 @@ from __future__ import annotations
 import abc
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from games.guandan.cards import RANKS
 from gs2.table.encode import PASS_JSON, MoveList
 from gs2.table.seat import Transfer
+from gs2.table.session import GameCount, RoundView
 
-__all__ = ["NULL", "Dialect", "GameCount", "RoundView", "Trick"]
+__all__ = ["NULL", "Dialect", "Trick", "notify", "rank_words"]
 
 NULL = b"null"
 _RANK_JSON = [f'"{rank}"'.encode() for rank in RANKS]
@@ -41,38 +42,10 @@ class Trick:
             self.greatest_seat, self.greatest = seat, move
 
 
-class RoundView(NamedTuple):
-    """What a message says of the round.
-
-    level: its rank code. levels: of the teams {0, 2} and {1, 3}. rest: cards each seat holds.
-    """
-
-    level: int
-    levels: tuple[int, int]
-    rest: Sequence[int]
-
-    def ranks(self, seat: int) -> tuple[bytes, bytes, bytes]:
-        """Return selfRank, oppoRank and curRank in JSON, for one seat."""
-        own, other = self.levels[seat & 1], self.levels[1 - (seat & 1)]
-        return _RANK_JSON[own], _RANK_JSON[other], _RANK_JSON[self.level]
-
-
-@dataclass(frozen=True)
-class GameCount:
-    """Where a session stands when a game ends.
-
-    played: games finished, this one included. wanted: games agreed on. winner: the team that won this game,
-    None for a draw. levels: rank codes of the teams at its end. rounds: rounds it took.
-    wins: games won by each team so far. draws: games drawn so far.
-    """
-
-    played: int
-    wanted: int
-    winner: int | None
-    levels: tuple[int, int]
-    rounds: int
-    wins: tuple[int, int]
-    draws: int
+def rank_words(view: RoundView, seat: int) -> tuple[bytes, bytes, bytes]:
+    """Return selfRank, oppoRank and curRank in JSON, for one seat."""
+    own, other = view.levels[seat & 1], view.levels[1 - (seat & 1)]
+    return _RANK_JSON[own], _RANK_JSON[other], _RANK_JSON[view.level]
 
 
 class Dialect(abc.ABC):
@@ -119,17 +92,17 @@ class Dialect(abc.ABC):
 
     def exchanged(self, stage: str, transfers: Sequence[Transfer]) -> bytes:
         """Return the notification of tribute paid ("tribute") or cards returned ("back")."""
-        return _notify(stage, result=transfers)
+        return notify(stage, result=transfers)
 
     def anti_tribute(self, seats: Sequence[int]) -> bytes:
         """Return the notification that these seats hold both big jokers, so that no tribute is paid."""
-        return _notify("anti-tribute", antiNums=len(seats), antiPos=list(seats))
+        return notify("anti-tribute", antiNums=len(seats), antiPos=list(seats))
 
     def episode_over(
         self, order: Sequence[int], level: int, left: Sequence[tuple[int, Sequence[str]]]
     ) -> bytes:
         """Return the end of a round: finishing order, and the cards [seat, names] that were left."""
-        return _notify("episodeOver", order=list(order), curRank=RANKS[level], restCards=left)
+        return notify("episodeOver", order=list(order), curRank=RANKS[level], restCards=left)
 
     @abc.abstractmethod
     def error(self, message: str, kind: str = "ERROR") -> bytes:
@@ -140,8 +113,6 @@ class Dialect(abc.ABC):
         """Return the messages at the end of a game; the last game's include the session's result."""
 
 
-def _notify(stage: str, **fields: Any) -> bytes:
+def notify(stage: str, **fields: Any) -> bytes:
+    """Return a notification."""
     return msgspec.json.encode({"type": "notify", "stage": stage, **fields})
-
-
-notify = _notify

@@ -28,9 +28,10 @@ from games.guandan.cards import (
     TYPE_NAMES,
     level_order,
 )
-from gs2.table.decode import action_words
+from games.guandan.match import Match
+from gs2.table.decode import action_words, find_move
 
-__all__ = ["DIALECTS", "MoveList", "encode_hand", "encode_moves"]
+__all__ = ["DIALECTS", "MoveList", "encode_hand", "encode_moves", "warm_kernels"]
 
 DIALECTS = ("openguandan", "njupt")
 PASS_JSON = b'["PASS","PASS","PASS"]'
@@ -201,6 +202,20 @@ def encode_moves(moves: NDArray, level: int, *, dialect: str = "openguandan") ->
     if not _put_moves(words, level, *_HEADS[dialect], _CARDS, _SLOTS, _SUITS_IN_PRINT, out, offsets):
         raise GameError("guandan: there is no action in one of these slots; take moves from legal()")
     return MoveList(out[: offsets[-1]].tobytes(), offsets)
+
+
+def warm_kernels(dialect: str = "openguandan") -> None:
+    """Load the kernels that a table needs, so that no player waits for the compiler.
+
+    The first time on a machine that takes some seconds; then they come from Numba's cache.
+    """
+    match = Match(0)
+    encode_hand(*match.state["hand"][0, 0].tolist(), 0, dialect=dialect)
+    for _ in range(8):
+        for due in match.pending():
+            encode_moves(due.actions, match.level, dialect=dialect)
+            find_move(["PASS", "PASS", "PASS"], due.actions)
+            match.apply(due.seat, len(due.actions) - 1)
 
 
 def _hand_orders() -> NDArray[np.int64]:

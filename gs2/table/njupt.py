@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from gs2.table.dialect import NULL, Dialect, GameCount, RoundView, Trick, notify
+from gs2.table.dialect import NULL, Dialect, Trick, notify, rank_words
 from gs2.table.encode import MoveList
 from gs2.table.seat import Transfer
+from gs2.table.session import GameCount, RoundView
 
 __all__ = ["Njupt"]
 
@@ -52,7 +53,7 @@ class Njupt(Dialect):
             % (
                 hand,
                 info,
-                *view.ranks(seat),
+                *rank_words(view, seat),
                 stage,
                 trick.last_seat,
                 trick.last or NOTHING,
@@ -67,7 +68,7 @@ class Njupt(Dialect):
         """Return the start of a round; some clients read the ranks."""
         return (
             b'{"type":"notify","stage":"beginning","handCards":%b,"myPos":%d,'
-            b'"selfRank":%b,"oppoRank":%b,"curRank":%b}' % (hand, seat, *view.ranks(seat))
+            b'"selfRank":%b,"oppoRank":%b,"curRank":%b}' % (hand, seat, *rank_words(view, seat))
         )
 
     def played(self, before: Trick, seat: int, move: bytes) -> bytes:

@@ -7,9 +7,10 @@ from typing import Any
 import msgspec
 
 from games.guandan.cards import RANKS
-from gs2.table.dialect import NULL, Dialect, GameCount, RoundView, Trick, notify
+from gs2.table.dialect import NULL, Dialect, Trick, notify, rank_words
 from gs2.table.encode import PASS_JSON, MoveList
 from gs2.table.seat import Transfer
+from gs2.table.session import GameCount, RoundView
 
 __all__ = ["OpenGuanDan", "reply"]
 
@@ -38,7 +39,7 @@ class OpenGuanDan(Dialect):
         last_seat, last = trick.last_seat, trick.last
         if trick.greatest is None or (self.official and last == PASS_JSON):
             last_seat, last = -1, None
-        self_rank, oppo_rank, cur_rank = view.ranks(seat)
+        self_rank, oppo_rank, cur_rank = rank_words(view, seat)
         a, b, c, d = view.rest
         return (
             b'{"type":"act","stage":"play","handCards":%b,'
@@ -80,7 +81,7 @@ class OpenGuanDan(Dialect):
         return (
             b'{"type":"act","stage":"%b","handCards":%b,"selfRank":%b,"oppoRank":%b,"curRank":%b,%b'
             b'"actionList":%b,"indexRange":%d}'
-            % (stage.encode(), hand, *view.ranks(seat), told, cards, count - 1)
+            % (stage.encode(), hand, *rank_words(view, seat), told, cards, count - 1)
         )
 
     def tribute_begins(self) -> bytes | None:
@@ -89,7 +90,7 @@ class OpenGuanDan(Dialect):
 
     def beginning(self, seat: int, hand: bytes, view: RoundView) -> bytes:
         """Return the start of a round, with the official server's levelCard."""
-        rank = view.ranks(seat)[2]
+        rank = rank_words(view, seat)[2]
         return b'{"type":"notify","stage":"beginning","handCards":%b,"myPos":%d,"levelCard":%b}' % (
             hand,
             seat,

@@ -29,7 +29,8 @@ class RoomConfig:
     platform's rule). reconnect: seconds that the seat of a lost connection waits before others decide for it.
     wrong: bad answers to one request until it is decided for the client. missed: requests in a row decided
     for a silent client after which nobody waits for it, until it speaks again. delay: seconds from the fourth
-    player to the first deal (the official server: about 1).
+    player to the first deal (the official server: about 1). probe: seconds that a connection has to show that
+    it lives when somebody else claims its seat.
     """
 
     rules: Rules = RULING
@@ -38,6 +39,7 @@ class RoomConfig:
     wrong: int = 20
     missed: int = 3
     delay: float = 0.0
+    probe: float = 2.0
 
 
 @dataclass(slots=True)

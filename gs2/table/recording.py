@@ -15,8 +15,7 @@ from games.guandan.cards import RANKS
 from games.guandan.events import Dealt, Event, Played
 from games.guandan.match import Match
 from games.guandan.record import event_line, header_line
-from gs2.table.dialect import GameCount
-from gs2.table.session import RoundResult
+from gs2.table.session import GameCount, RoundResult
 from gs2.table.timing import Timing
 
 __all__ = ["GameRecorder", "SessionResult"]

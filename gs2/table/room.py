@@ -106,9 +106,11 @@ class Room:
     def _return(self, seat: Seat, connection: Connection) -> Seat:
         old = seat.connection
         if old is not None and old is not connection:
-            # names are no secret: a living connection keeps its seat; a dead one shows when it is written to
-            old.ping()
-            raise TableError(f"user {seat.user!r} is connected; if that was you, try again in a moment")
+            # names are no secret, so a living connection keeps its seat; a dead one does not answer
+            old.ping(within=self.config.probe)
+            raise TableError(
+                f"user {seat.user!r} is connected; if that was you, try again in {self.config.probe:g} s"
+            )
         seat.connection, seat.lost, seat.missed = connection, None, 0
         seat.deadline = time.monotonic() + self._limit
         connection.seat = (self, seat)

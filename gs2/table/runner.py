@@ -9,11 +9,10 @@ from pathlib import Path
 from games.guandan.events import Event
 from games.guandan.match import Match, Pending
 from games.guandan.rules import Rules
-from gs2.table.dialect import GameCount
 from gs2.table.hosts import checked
 from gs2.table.recording import GameRecorder, SessionResult
 from gs2.table.seat import Agent, AgentError, Transfer
-from gs2.table.session import RoundResult, Session
+from gs2.table.session import GameCount, RoundResult, Session
 
 __all__ = ["play_games"]
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from gs2.table import messages as m
+from gs2.table.encode import warm_kernels
 from gs2.table.hosts import Host
 from gs2.table.lobby import Lobby, NjuptLobby, OpenGuanDanLobby
 from gs2.table.place import RoomConfig, TableError
@@ -23,14 +24,13 @@ from gs2.table.room import Room
 from gs2.table.seat import AgentError
 from gs2.table.seating import agent_names, place_agents
 from gs2.table.timing import Timing
-from gs2.table.wire import Connection, WireLimits, text_frame
+from gs2.table.wire import LOOPBACK, Connection, WireLimits, text_frame
 
 __all__ = ["DEFAULT_PORTS", "ServerConfig", "TableServer", "quiet_collector"]
 
 logger = logging.getLogger("gs2.table")
 
 DEFAULT_PORTS = {"openguandan": 8181, "njupt": 23456}
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class ServerConfig:
             raise TableError(f"a dialect is one of {', '.join(DEFAULT_PORTS)}; got {self.dialect!r}")
         if self.official and self.dialect != "openguandan":
             raise TableError("only openguandan has an official server to imitate; leave that out")
-        if self.token is None and self.host not in _LOOPBACK:
+        if self.token is None and self.host not in LOOPBACK:
             raise TableError(
                 f"host {self.host!r} is reachable by others, so clients must show a token; give one, "
                 "or listen on 127.0.0.1"
@@ -130,7 +130,8 @@ class TableServer:
     # --- life ---
 
     async def start(self) -> None:
-        """Listen. Raises OSError if the address cannot be had."""
+        """Load what games need, then listen. Raises OSError if the address cannot be had."""
+        warm_kernels(self.lobby.dialect.name)
         if self.config.record is not None:
             self.config.record.mkdir(parents=True, exist_ok=True)
         loop = asyncio.get_running_loop()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,20 @@ from games.guandan.events import AntiTribute, Dealt, Event, MatchOver, Played, R
 from games.guandan.match import Match, Pending
 from games.guandan.rules import Rules, as_rules
 from games.guandan.state import NOBODY, STATE
-from gs2.table.dialect import GameCount, RoundView
 from gs2.table.seat import AgentError, Observation, Transfer
 
-__all__ = ["Listener", "RoundResult", "Session"]
+__all__ = ["GameCount", "Listener", "RoundResult", "RoundView", "Session"]
+
+
+class RoundView(NamedTuple):
+    """What a message says of the round.
+
+    level: its rank code. levels: of the teams {0, 2} and {1, 3}. rest: cards each seat holds.
+    """
+
+    level: int
+    levels: tuple[int, int]
+    rest: Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -40,6 +50,24 @@ class RoundResult:
     winner: int
     gain: int
     decisions: int
+
+
+@dataclass(frozen=True)
+class GameCount:
+    """Where a session stands when a game ends.
+
+    played: games finished, this one included. wanted: games agreed on. winner: the team that won this game,
+    None for a draw. levels: rank codes of the teams at its end. rounds: rounds it took.
+    wins: games won by each team so far. draws: games drawn so far.
+    """
+
+    played: int
+    wanted: int
+    winner: int | None
+    levels: tuple[int, int]
+    rounds: int
+    wins: tuple[int, int]
+    draws: int
 
 
 class Listener(Protocol):

@@ -24,9 +24,12 @@ from websockets.http11 import Request
 from websockets.protocol import State
 from websockets.server import ServerProtocol
 
-__all__ = ["Connection", "ConnectionHandler", "WireLimits", "text_frame"]
+__all__ = ["LOOPBACK", "Connection", "ConnectionHandler", "WireLimits", "text_frame"]
 
 logger = logging.getLogger("gs2.table")
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+"""Hosts that only this machine reaches."""
 
 # websockets logs every frame at level DEBUG; its own logger keeps that out of ours
 _wire_logger = logging.getLogger("gs2.table.wire")
@@ -98,6 +101,22 @@ def whole_text(data: bytes) -> bytes | None:
     return (int.from_bytes(text, "little") ^ mask).to_bytes(size, "little")
 
 
+def harmless_origin(request: Request) -> bool:
+    """Return whether a request's Origin is none of a foreign web page.
+
+    A page must not reach a server on loopback behind its user's back. Programs send no Origin, or, as the
+    libraries of many GuanDan bots do, the server's own address.
+    """
+    for origin in request.headers.get_all("Origin"):
+        try:
+            parts = urlsplit(origin)
+        except ValueError:
+            return False
+        if parts.scheme not in ("ws", "wss") and parts.hostname not in LOOPBACK:
+            return False
+    return True
+
+
 def _wire_length(frame: Frame) -> int:
     """Return the bytes of a masked frame on the wire, its length in the shortest form."""
     size = len(frame.data)
@@ -129,9 +148,7 @@ class Connection(asyncio.Protocol):
         self.errors = 0
         self.last_heard = 0.0
         self._later = later
-        # a browser's page must not reach a loopback server behind its user's back: no Origin without a token
-        origins = [None] if token is None else None
-        self._protocol = ServerProtocol(origins=origins, max_size=limits.message, logger=_wire_logger)
+        self._protocol = ServerProtocol(max_size=limits.message, logger=_wire_logger)
         self._transport: asyncio.Transport | None = None
         self._waiting: list[bytes] = []
         self._parts: list[bytes] = []
@@ -220,11 +237,18 @@ class Connection(asyncio.Protocol):
             logger.warning("a client reads too slowly: %d bytes wait, cut off", self.limits.backlog)
             transport.abort()
 
-    def ping(self) -> None:
-        """Ask for a sign of life."""
-        if self.open:
-            self._protocol.send_ping(b"")
-            self._pump()
+    def ping(self, within: float = 0.0) -> None:
+        """Ask for a sign of life. within: seconds without one until the connection is dropped; 0: never."""
+        if not self.open:
+            return
+        self._protocol.send_ping(b"")
+        self._pump()
+        if within:
+            asyncio.get_running_loop().call_later(within, self._silent_since, time.monotonic())
+
+    def _silent_since(self, moment: float) -> None:
+        if self.last_heard < moment:
+            self.abort()
 
     def close(self, code: int = CloseCode.NORMAL_CLOSURE, reason: str = "") -> None:
         """Close with a code and a reason of at most 123 bytes, after what waits is sent."""
@@ -250,11 +274,18 @@ class Connection(asyncio.Protocol):
             self.abort()
 
     def _handshake(self, request: Request) -> None:
-        parts = urlsplit(request.path)
-        self.path = unquote(parts.path)
-        self.query = {name: values[0] for name, values in parse_qs(parts.query).items()}
         response = self._protocol.accept(request)
-        if response.status_code == 101 and not self._authorised(request):
+        try:
+            parts = urlsplit(request.path)
+            self.path = unquote(parts.path)
+            self.query = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        except ValueError as error:
+            response = self._protocol.reject(HTTPStatus.BAD_REQUEST, f"a path of no sense: {error}\n")
+        if response.status_code == 101 and self.token is None and not harmless_origin(request):
+            response = self._protocol.reject(
+                HTTPStatus.FORBIDDEN, "a page of another host may not connect to a server without a token\n"
+            )
+        elif response.status_code == 101 and not self._authorised(request):
             response = self._protocol.reject(
                 HTTPStatus.UNAUTHORIZED, "give the server's token as ?token=… or Authorization: Bearer …\n"
             )
@@ -273,7 +304,7 @@ class Connection(asyncio.Protocol):
         bearer = request.headers.get("Authorization", "")
         if bearer.startswith("Bearer "):
             given = bearer.removeprefix("Bearer ")
-        return hmac.compare_digest(given.encode(), self.token.encode())
+        return hmac.compare_digest(given.encode(errors="replace"), self.token.encode())
 
     def _frame(self, frame: Frame) -> None:
         opcode = frame.opcode

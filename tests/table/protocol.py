@@ -7,6 +7,7 @@ are written from the documents (OpenGuanDan's paper, appendices B and C; the NJU
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 from collections.abc import Awaitable, Callable
@@ -265,3 +266,9 @@ async def heard_until(socket: ClientConnection, wanted: Callable[[dict[str, Any]
         message = json.loads(await socket.recv())
         if wanted(message):
             return message
+
+
+async def until(holds: Callable[[], Any]) -> None:
+    """Wait until something holds; the test's own time limit ends a wait in vain."""
+    while not holds():
+        await asyncio.sleep(0.01)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -232,11 +233,13 @@ def test_an_agent_that_fails_is_replaced_by_a_default_move():
 
 
 def test_a_new_request_overtakes_one_still_being_thought_about():
+    second = threading.Event()
+
     class Slow:
         def act(self, observation: Any) -> int:
-            import time
-
-            time.sleep(0.2)
+            if len(observation.actions) == 2:
+                second.set()
+            second.wait(60)
             return len(observation.actions) - 1
 
     async def script(server: Script) -> None:

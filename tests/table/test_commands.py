@@ -16,16 +16,12 @@ from click.testing import CliRunner
 from games.guandan.record import read_record
 from gs2.commands.table import play, serve
 
-COMMAND = (
-    "import sys; from gs2.cli import main; from gs2.commands import table; getattr(table, sys.argv.pop(1))()"
-)
-
 
 @contextmanager
 def serving(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Yield a server's process and its address."""
     process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, "serve", "--port", "0", "--seed", "1", *options],
+        [sys.executable, "-m", "gs2.cli", "serve", "--port", "0", "--seed", "1", *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -49,7 +45,7 @@ def test_four_agents_from_one_command_play_at_a_served_table(tmp_path, dialect):
         done = CliRunner().invoke(play, [*arguments, *["--agent", "random"] * 4], catch_exceptions=False)
         assert done.exit_code == 0, done.output
         results = json.loads(done.stdout)
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=300)
         assert process.returncode == 0
     session = json.loads(out)
     assert session["games"] == 1 and session["fallbacks"] == [0] * 4
@@ -63,10 +59,41 @@ def test_a_served_table_is_filled_with_agents_and_ends_on_a_signal():
         done = CliRunner().invoke(play, ["--server", url, "--agent", "first"], catch_exceptions=False)
         assert "rounds" in done.stdout and "first" in done.stdout
         process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     assert "first + " in out
     assert "1 sessions" in err
+
+
+WITHOUT_EXTRA = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("msgspec", "websockets"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Absent())
+"""
+
+
+def test_without_the_extra_games_in_this_process_work_and_the_commands_say_what_to_install():
+    games = (
+        "from gs2.table import play_games, load_agent\n"
+        "print(play_games([load_agent('random')] * 4, seed=1).rounds)\n"
+        "try:\n    import gs2.table; gs2.table.TableServer\n"
+        "except ModuleNotFoundError as error: print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_EXTRA + games], capture_output=True, text=True, check=True
+    )
+    rounds, error = done.stdout.splitlines()
+    assert int(rounds) > 0
+    assert "pip install 'gs2[table]'" in error
+    for command in (["serve"], ["play", "--server", "ws://127.0.0.1:1"]):
+        code = WITHOUT_EXTRA + f"from gs2.cli import main; main({command})"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert done.returncode != 0
+        assert len(done.stderr.splitlines()) == 1
+        assert "pip install 'gs2[table]'" in done.stderr
 
 
 def test_bad_arguments_are_refused_with_a_reason():
