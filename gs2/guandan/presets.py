@@ -9,11 +9,19 @@ __all__ = ["PRESETS", "preset"]
 
 PRESETS: dict[str, GuanDanConfig] = {
     "fast": GuanDanConfig(
-        name="fast", deadline=0.05, candidates=3, gap=0.25, worlds=32, wave=8, depth=8, endgame=20_000
+        name="fast", deadline=0.05, candidates=2, gap=0.2, worlds=18, depth=6, confidence=0.7, endgame=20_000
     ),
     "standard": GuanDanConfig(name="standard"),
     "deep": GuanDanConfig(
-        name="deep", deadline=3.0, candidates=10, gap=1.0, worlds=512, depth=None, endgame=2_000_000
+        name="deep",
+        deadline=3.0,
+        candidates=6,
+        gap=0.4,
+        worlds=256,
+        wave=16,
+        depth=16,
+        confidence=2.0,
+        endgame=2_000_000,
     ),
     "paper": GuanDanConfig(
         name="paper",

@@ -22,8 +22,9 @@ from gs2.guandan.sampling import Worlds
 
 __all__ = ["Comparison", "Question", "candidate_moves", "compare"]
 
-SPREAD = 1.5
-"""Standard deviation in levels that a difference of two rollouts is expected to have before any is seen."""
+SPREAD, SPREAD_VALUED = 1.5, 0.7
+"""Standard deviation in levels that a difference of two rollouts is expected to have before any is seen, when
+they are played to the end and when they are valued before (our measurement)."""
 SPREAD_WEIGHT = 6.0
 """How many rollouts that expectation counts for."""
 NOISE = 0.02
@@ -70,12 +71,19 @@ def candidate_moves(q: NDArray, types: NDArray, config: GuanDanConfig) -> NDArra
 
 
 def posterior(
-    payoffs: NDArray, weights: NDArray, prior: NDArray, trust: float, reference: int, missing: float = 1.0
+    payoffs: NDArray,
+    weights: NDArray,
+    prior: NDArray,
+    trust: float,
+    reference: int,
+    missing: float = 1.0,
+    spread: float = SPREAD,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the mean and standard deviation of each move's advantage over `reference`, [k] each.
 
     payoffs: [n, k], nan where not played. prior: [k], the blueprint's Q. missing: share of all deals that
-    there are and that have not been played; 1 where they are countless.
+    there are and that have not been played; 1 where they are countless. spread: standard deviation expected
+    of a difference.
     """
     opinion = prior - prior[reference]
     difference = payoffs - payoffs[:, [reference]]
@@ -86,7 +94,7 @@ def posterior(
     filled = np.where(there, difference, 0.0)
     mean = (share * filled).sum(0) / np.maximum(total, 1e-300)
     square = (share * (filled - mean) ** 2).sum(0) / np.maximum(total, 1e-300)
-    variance = (count * square + SPREAD_WEIGHT * SPREAD**2) / (count + SPREAD_WEIGHT)
+    variance = (count * square + SPREAD_WEIGHT * spread**2) / (count + SPREAD_WEIGHT)
     noise = np.maximum(missing * variance / np.maximum(count, 1e-9), NOISE**2)
     weight = trust**2 / (trust**2 + noise)
     out = weight * mean + (1 - weight) * opinion
@@ -120,6 +128,7 @@ class _Race:
         self.alive = np.arange(k)
         self.done, self.size, self.played, self.leader = 0, min(config.wave, n), 0, 0
         self.missing = 1.0
+        self.spread = SPREAD if config.depth is None else SPREAD_VALUED
         self.stopped = "" if n else "worlds"
 
     def fill(self, states: NDArray, size: int) -> None:
@@ -139,8 +148,8 @@ class _Race:
         if worlds.exact:
             self.missing = 1.0 - worlds.weights[: self.done].sum() / worlds.weights.sum()
         seen = self.payoffs[: self.done], worlds.weights[: self.done], self.question.prior, self.config.trust
-        self.leader = _leader(seen, self.missing, self.alive, self.leader)
-        mean, error = posterior(*seen, self.leader, self.missing)
+        self.leader = _leader(seen, self.missing, self.spread, self.alive, self.leader)
+        mean, error = posterior(*seen, self.leader, self.missing, self.spread)
         self.alive = self.alive[mean[self.alive] + self.config.confidence * error[self.alive] >= 0]
         if len(self.alive) == 1:
             self.stopped = "decided"
@@ -150,7 +159,8 @@ class _Race:
 
     def result(self) -> Comparison:
         played, weights = self.payoffs[: self.done], self.question.worlds.weights[: self.done]
-        mean, error = posterior(played, weights, self.question.prior, self.config.trust, 0, self.missing)
+        seen = played, weights, self.question.prior, self.config.trust
+        mean, error = posterior(*seen, 0, self.missing, self.spread)
         return Comparison(played, weights, mean, error, self.leader, self.played, self.stopped)
 
 
@@ -188,11 +198,15 @@ def compare(
 
 
 def _leader(
-    seen: tuple[NDArray, NDArray, NDArray, float], missing: float, alive: NDArray, leader: int
+    seen: tuple[NDArray, NDArray, NDArray, float],
+    missing: float,
+    spread: float,
+    alive: NDArray,
+    leader: int,
 ) -> int:
     """Return the best of the moves alive: better than the leader, and than whoever beats it in turn."""
     for _ in range(len(alive)):
-        mean, _ = posterior(*seen, leader, missing)
+        mean, _ = posterior(*seen, leader, missing, spread)
         best = int(alive[np.argmax(mean[alive])])
         if best == leader or mean[best] <= 0:
             break

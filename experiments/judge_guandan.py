@@ -1,0 +1,133 @@
+"""Positions of GuanDan with a judge: what each candidate move is worth in many deals, played to the end.
+
+Rounds differ by whole levels from luck alone, so two ways to search differ visibly only after thousands of
+rounds. On the same positions they differ by what they choose, and a judge says at once what that is worth:
+the mean payoff of the move in sampled deals, every seat going on by the blueprint's best move. The judge
+believes what uniform deals say about hidden hands; the payoff in the deal as it was stands beside it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.selfplay import join
+from games.guandan.belief import determinise
+from games.guandan.cards import ACTION
+from games.guandan.round import advance, deal, legal
+from games.guandan.state import STATE
+from gs2.guandan.evaluator import Evaluator, action_values
+from gs2.guandan.rollout import Rollouts
+
+__all__ = ["Judged", "decision_positions", "judge_moves", "read_judged", "write_judged"]
+
+GAP = 0.6
+"""Levels behind the blueprint's best move up to which a move is judged."""
+MOST = 6
+"""Moves judged at one position."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """One position and what its moves are worth.
+
+    name: of the position. state: [1] STATE, the deal as it was. moves: [k] ACTION, the blueprint's best first.
+    payoffs: [w, k] float64 in the sampled deals, to the team to act; actual: [k] in the deal as it was.
+    """
+
+    name: str
+    state: NDArray
+    moves: NDArray
+    payoffs: NDArray[np.float64]
+    actual: NDArray[np.float64]
+
+
+def decision_positions(evaluator: Evaluator, rounds: int, rng: np.random.Generator) -> NDArray:
+    """Return the positions of greedy self-play at which a second move comes near the best, [n] STATE."""
+    states = deal(rounds, rng, level=rng.integers(0, 13, rounds))
+    found = []
+    while len(live := np.flatnonzero(states["player"] >= 0)):
+        here = states[live]
+        table = legal(here, canonical=True)
+        q = action_values(evaluator, here, table)
+        top = np.maximum.reduceat(q, table.offsets[:-1])
+        near = np.add.reduceat(q >= top[table.rows] - GAP, table.offsets[:-1])
+        found.append(here[near > 1])
+        best = [int(np.argmax(q[a:b])) + a for a, b in zip(table.offsets, table.offsets[1:], strict=False)]
+        advance(here, table.values[best])
+        states[live] = here
+    return join(found)
+
+
+def judge_moves(
+    state: NDArray, moves: NDArray, worlds: int, rollouts: Rollouts, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the payoffs of moves in sampled deals, [worlds, k], and in the deal as it is, [k]."""
+    seat = int(state["player"][0])
+    deals = join([state, determinise(np.repeat(state, worlds), seat, rng)])
+    after = np.repeat(deals, len(moves))
+    advance(after, np.tile(moves, len(deals)))
+    payoffs = (1 - 2 * (seat & 1)) * rollouts.payoffs(after).reshape(len(deals), len(moves))
+    return payoffs[1:], payoffs[0]
+
+
+def near_moves(evaluator: Evaluator, state: NDArray) -> NDArray:
+    """Return the moves that are judged, best by the blueprint first, [k] ACTION."""
+    table = legal(state, canonical=True)
+    q = action_values(evaluator, state, table)
+    order = np.argsort(-q, kind="stable")
+    return table.values[order[q[order] >= q[order[0]] - GAP][:MOST]]
+
+
+def write_judged(path: Path, evaluator: Evaluator, positions: int, worlds: int, seed: int) -> Iterator[int]:
+    """Judge positions and append them to a file; yield how many it holds, those written before included."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    done = len(path.read_text().splitlines()) if path.is_file() else 0
+    rng = np.random.default_rng(seed)
+    states = decision_positions(evaluator, max(8, positions // 30), rng)
+    chosen = rng.permutation(len(states))[:positions]
+    rollouts = Rollouts(evaluator)
+    yield min(done, len(chosen))
+    with path.open("a") as file:
+        for number in range(done, len(chosen)):
+            state = states[chosen[number] : chosen[number] + 1]
+            moves = near_moves(evaluator, state)
+            dealt = np.random.default_rng([seed, number])
+            payoffs, actual = judge_moves(state, moves, worlds, rollouts, dealt)
+            file.write(json.dumps(to_row(f"{seed}-{number}", state, moves, payoffs, actual)) + "\n")
+            file.flush()
+            yield number + 1
+
+
+def to_row(name: str, state: NDArray, moves: NDArray, payoffs: NDArray, actual: NDArray) -> dict[str, object]:
+    """Return one judged position as plain values; states and moves as hexadecimal bytes."""
+    return {
+        "position": name,
+        "state": state.tobytes().hex(),
+        "moves": moves.tobytes().hex(),
+        "payoffs": payoffs.astype(int).tolist(),
+        "actual": actual.astype(int).tolist(),
+    }
+
+
+def read_judged(path: Path, most: int | None = None) -> list[Judged]:
+    """Return the judged positions of a file, at most `most`.
+
+    Raises ValueError if a row was not written by `write_judged`.
+    """
+    out = []
+    for number, line in enumerate(path.read_text().splitlines()[:most], 1):
+        try:
+            row = json.loads(line)
+            state = np.frombuffer(bytes.fromhex(row["state"]), STATE).copy()
+            moves = np.frombuffer(bytes.fromhex(row["moves"]), ACTION).copy()
+            payoffs = np.array(row["payoffs"], np.float64)
+            out.append(Judged(row["position"], state, moves, payoffs, np.array(row["actual"], np.float64)))
+        except (KeyError, ValueError, TypeError) as error:
+            raise ValueError(f"{path}, line {number}: not a judged position ({error}); judge anew") from error
+    return out
