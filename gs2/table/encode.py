@@ -210,7 +210,8 @@ def warm_kernels(dialect: str = "openguandan") -> None:
     The first time on a machine that takes some seconds; then they come from Numba's cache.
     """
     match = Match(0)
-    encode_hand(*match.state["hand"][0, 0].tolist(), 0, dialect=dialect)
+    lo, hi = match.state["hand"][0, 0].tolist()
+    encode_hand(lo, hi, 0, dialect=dialect)
     for _ in range(8):
         for due in match.pending():
             encode_moves(due.actions, match.level, dialect=dialect)
