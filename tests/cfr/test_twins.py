@@ -1,8 +1,9 @@
 """The kernels beside their slow twins, for every variant, alternating and simultaneous.
 
 Freely running, two correct implementations of CFR part sooner or later: regret matching jumps where a
-regret is zero but for rounding. So there are two comparisons: a free run, and one in which the twin starts
-every single iteration from the kernel's state.
+regret is zero but for rounding, and discounting forgets the sums that would outweigh it (on Leduc poker the
+rounding of DCFR grows tenfold every ten iterations). So there are two comparisons: a free run, and one in
+which the twin starts every single iteration from the kernel's state.
 """
 
 from __future__ import annotations
@@ -93,12 +94,14 @@ def test_kernel_and_twin_agree_while_running_freely(
 
 @pytest.mark.long
 @MODES
-@pytest.mark.parametrize("game", ["goofspiel", "leduc", "liars_dice(sides=4)"])
+@pytest.mark.parametrize(
+    ("game", "iterations"), [("goofspiel", 100), ("liars_dice(sides=4)", 100), ("leduc", 30)]
+)
 @pytest.mark.parametrize("name", sorted(set(VARIANTS) - {"lcfr"}))
-def test_kernel_and_twin_agree_over_a_hundred_free_iterations(
-    name: str, alternating: bool, game: str
+def test_kernel_and_twin_agree_over_long_free_runs(
+    name: str, alternating: bool, game: str, iterations: int
 ) -> None:
-    assert_free_runs_agree(tree_of(game), variant(name, alternating=alternating), 100)
+    assert_free_runs_agree(tree_of(game), variant(name, alternating=alternating), iterations)
 
 
 @ROWS
