@@ -52,6 +52,16 @@ def is_random(method: str) -> bool:
     return preset(method.partition(":")[0]).generator in ("random", "clusters")
 
 
+def _mode(method: str, mode: str) -> str | None:
+    """Return the mode that a method runs in where a grid asks for one; None where it cannot.
+
+    A method whose searches add up one after another alone is nested in that way, and never independent.
+    """
+    if preset(method.partition(":")[0]).mode != "sequential":
+        return mode
+    return None if mode == "independent" else "sequential"
+
+
 @dataclass(frozen=True)
 class Grid:
     """Cells as a product; deterministic methods on whole games run with one seed.
@@ -91,8 +101,10 @@ class Grid:
                 for mode, blueprint, method, (limit, iterations) in itertools.product(
                     self.modes, self.blueprints, self.methods, limits or [(None, None)]
                 ):
-                    if seed == 0 or sample is not None or is_random(method) or blueprint.startswith("dmc"):
-                        yield Cell(game, blueprint, method, mode, limit, iterations, sample, seed)
+                    how = _mode(method, mode)
+                    drawn = is_random(method) or blueprint.startswith("dmc")
+                    if how is not None and (seed == 0 or sample is not None or drawn):
+                        yield Cell(game, blueprint, method, how, limit, iterations, sample, seed)
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as plain values."""
@@ -148,7 +160,7 @@ GRIDS = {
             "closures",
             games=("leduc_poker", "liars_dice(sides=4)"),
             blueprints=("cfr:100", "cfr:10", "noise:0.25"),
-            methods=("maxmargin", "resolve", "resolve:entry_floor=0.05", "gs2+"),
+            methods=("maxmargin", "resolve", "resolve:entry_floor=0.05", "path", "gs2+", "gs2+path"),
             iterations=(300,),
             seeds=1,
         ),

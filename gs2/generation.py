@@ -106,7 +106,9 @@ def cluster_histories(
     if k >= m:
         return np.arange(m, dtype=np.int64)
     points = values.reshape(m, -1)
-    distinct = np.unique(points, axis=0)
+    scale = max(float(np.ptp(points)), 1e-300)
+    # Values that differ by rounding alone are one.
+    distinct = points[np.unique(np.round(points / scale, 9), axis=0, return_index=True)[1]]
     if len(distinct) <= k:
         centres = distinct
     else:

@@ -21,9 +21,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.protocol import Blueprint
 from gs2.config import ConfigError, SearchConfig
 from gs2.context import Profile, SearchContext
 from gs2.pipeline import Refinement, refine_infoset
+from gs2.tabulate import tabulate
 
 __all__ = ["MODES", "RefineResult", "RefineStats", "refine_policy"]
 
@@ -74,6 +76,7 @@ class _Job:
     seed: int
     mode: str
     skip_unreached: bool
+    blueprint: Blueprint | None
 
 
 def refine_policy(
@@ -88,6 +91,7 @@ def refine_policy(
     skip_unreached: bool = True,
     workers: int = 1,
     progress: Callable[[int, int], None] | None = None,
+    blueprint: Blueprint | None = None,
 ) -> RefineResult:
     """Return `policy` with the player's strategy refined by a search at each of its infosets.
 
@@ -99,6 +103,8 @@ def refine_policy(
     skip_unreached: leave out infosets that the player's own strategy, as refined so far, never reaches.
     workers: processes that share a level (or everything, when independent); sequential needs 1.
     progress: called with (infosets done, infosets in all).
+    blueprint: what values histories where the configuration asks `Blueprint.value`; by default `policy`
+        with its own expected values.
     Raises ConfigError for a mode that does not exist or cannot be shared.
     """
     mode = config.mode if mode is None else mode
@@ -115,12 +121,17 @@ def refine_policy(
     else:
         batches = [every[level == depth] for depth in np.unique(level)]
     now = np.array(policy, np.float64)
+    asked = config.alternative == "value" or (
+        config.depth is not None and config.leaf in ("value", "rollout")
+    )
+    if blueprint is None and asked:
+        blueprint = tabulate(context.game, tree, now)
     stats: list[RefineStats] = []
     done = skipped = 0
     with _runner(context, player, workers) as run:
         for batch in batches:
             jobs = [
-                _Job(now, part, player, config, seed, mode, skip_unreached)
+                _Job(now, part, player, config, seed, mode, skip_unreached, blueprint)
                 for part in _parts(context, batch, player, config, workers)
             ]
             after = now.copy()
@@ -158,7 +169,7 @@ def _search_all(
     """Return (slots, their refined probabilities, statistics) of the searches of a job."""
     tree = context.tree
     opponent = 1 - job.player
-    profile = Profile(tree, job.policy)
+    profile = Profile(tree, job.policy, job.blueprint)
     config = job.config
     if config.alternative == "best-response" and config.depth is None and job.mode != "sequential":
         profile.prepare(opponent)
