@@ -19,8 +19,18 @@ from games.ragged import Ragged
 from gs2.table.decode import action_words
 from gs2.table.hosts import Host, InstantHost, ProcessHost, ThreadHost
 from gs2.table.seat import Agent, AgentError, Observation
+from gs2.table.session import Listener, Session
 
-__all__ = ["BatchedSeat", "ChooserSeat", "FirstAgent", "RandomAgent", "host_for", "load_agent", "start_hosts"]
+__all__ = [
+    "BatchedSeat",
+    "ChooserSeat",
+    "FirstAgent",
+    "RandomAgent",
+    "host_for",
+    "load_agent",
+    "start_hosts",
+    "warm_up",
+]
 
 INSTANT = ("random", "first")
 """Agents that answer in microseconds and need no process of their own."""
@@ -191,6 +201,18 @@ def _batched_agent(name: str) -> Agent:
     except UnknownAgent as error:
         raise AgentError(f"{error}; or first, human, MODULE:CLASS or FILE.py:CLASS for your own") from error
     return (BatchedSeat if together else ChooserSeat)(name, choose)
+
+
+class _Nobody(Listener):
+    """Hears of a session and keeps it to itself."""
+
+
+def warm_up(agent: Agent) -> None:
+    """Let an agent decide once about a made-up deal, so that what it loads on first use is loaded."""
+    session = Session(_Nobody(), seed=0)
+    session.begin()
+    (seat,) = session.pending
+    agent.act(session.observe(seat))
 
 
 def host_for(name: str, *, workers: int = 1) -> Host:

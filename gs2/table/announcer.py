@@ -16,7 +16,7 @@ from gs2.table.encode import encode_hand, encode_moves
 from gs2.table.place import Seat
 from gs2.table.recording import GameRecorder, SessionResult
 from gs2.table.seat import Transfer
-from gs2.table.session import GameCount, RoundResult, Session
+from gs2.table.session import GameCount, Listener, RoundResult, Session
 from gs2.table.wire import text_frame
 
 __all__ = ["Announcer", "encode_card"]
@@ -24,7 +24,7 @@ __all__ = ["Announcer", "encode_card"]
 _CARD_OF = {(1 << 2 * c, 0) if c < 28 else (0, 1 << 2 * (c - 28)): name for c, name in enumerate(CARD_NAMES)}
 
 
-class Announcer:
+class Announcer(Listener):
     """The listener of a table's session.
 
     A move is recorded before it is sent to anybody. What everybody heard since the deal is kept, for a client

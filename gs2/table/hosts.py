@@ -108,6 +108,7 @@ class ThreadHost:
 # --- in a worker process ---
 
 _agents: dict[Hashable, Any] = {}
+_spares: dict[str, Any] = {}
 
 
 def _agent(name: str, key: Hashable) -> Any:
@@ -117,7 +118,7 @@ def _agent(name: str, key: Hashable) -> Any:
     for known in (name, (name, key)):
         if known in _agents:
             return _agents[known]
-    agent = load_agent(name)
+    agent = _spares.pop(name, None) or load_agent(name)
     _agents[name if isinstance(agent, BatchAgent) else (name, key)] = agent
     return agent
 
@@ -140,11 +141,15 @@ def _answer_all(name: str, asked: list[tuple[Hashable, Observation]]) -> list[in
 
 
 def _load(name: str) -> bool | str:
-    """Load an agent and let it go; return whether it answers in batches, or what is wrong with it."""
-    from gs2.table.agents import load_agent
+    """Load an agent for the first seat; return whether it answers in batches, or what is wrong with it."""
+    from gs2.table.agents import load_agent, warm_up
 
     try:
-        return isinstance(load_agent(name), BatchAgent)
+        agent = _spares[name] = load_agent(name)
+        if ":" not in name:
+            # a stranger's agent is asked nothing that no game asks
+            warm_up(agent)
+        return isinstance(agent, BatchAgent)
     except Exception as error:
         return str(error)
 

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from games.guandan.events import Event
-from games.guandan.match import Match, Pending
+from games.guandan.match import Match
 from games.guandan.rules import Rules
 from gs2.table.hosts import checked
 from gs2.table.recording import GameRecorder, SessionResult
-from gs2.table.seat import Agent, AgentError, Transfer
-from gs2.table.session import GameCount, RoundResult, Session
+from gs2.table.seat import Agent, AgentError
+from gs2.table.session import GameCount, Listener, RoundResult, Session
 
 __all__ = ["play_games"]
 
 
-class _Table:
+class _Table(Listener):
     """The listener of a session that nobody else hears of."""
 
     def __init__(self, names: Sequence[str], record: Path | None) -> None:
@@ -36,21 +36,6 @@ class _Table:
         """Write the record."""
         if self.recorder is not None:
             self.recorder.write(events)
-
-    def round_begun(self) -> None:
-        """Nothing to do."""
-
-    def anti_tribute(self, seats: Sequence[int]) -> None:
-        """Nothing to do."""
-
-    def chosen(self, seat: int, due: Pending, index: int) -> None:
-        """Nothing to do."""
-
-    def exchanged(self, stage: str, transfers: Sequence[Transfer]) -> None:
-        """Nothing to do."""
-
-    def asked(self, seats: Sequence[int]) -> None:
-        """Nothing to do: `play_games` looks at what is pending."""
 
     def round_over(self, result: RoundResult) -> None:
         """Count."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,8 +70,11 @@ class GameCount:
     draws: int
 
 
-class Listener(Protocol):
-    """Who is told what happens. Calls come in the order of play, from within `begin` and `choose`."""
+class Listener:
+    """Who is told what happens. Calls come in the order of play, from within `begin` and `choose`.
+
+    A subclass overrides what it wants to hear.
+    """
 
     def game_begun(self, number: int, match: Match) -> None:
         """Game `number` (from 1) begins."""
