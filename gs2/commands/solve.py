@@ -87,10 +87,11 @@ def solve(
 
     from cfr.best_response import best_response_values
     from cfr.sequence_form import sequence_form
-    from gs2.context import SearchContext
+    from gs2.context import Profile, SearchContext
+    from gs2.pipeline import refine_infoset
     from gs2.policy_spec import policy_from_spec
     from gs2.presets import preset
-    from gs2.search import solve_infoset
+    from gs2.search import explain
     from gs2.tabulate import tabulate
 
     config = preset(method, **{name: value for name, value in changes.items() if value is not None})
@@ -100,20 +101,20 @@ def solve(
         number_of = context.infoset_number(infoset)
         form = sequence_form(context.tree)
         policy = policy_from_spec(spec, game, context.tree, form)
-        blueprint = tabulate(game, context.tree, policy, spec)
+        profile = Profile(context.tree, policy, tabulate(game, context.tree, policy, spec))
     with stderr().status(f"solving by {config.name} …"):
-        rng = np.random.default_rng(seed)
-        result = solve_infoset(game, blueprint, infoset, config, rng, context=context)
+        found = refine_infoset(context, profile, number_of, config, np.random.default_rng(seed))
+        result = explain(context, profile, found, config)
     refined = policy.copy()
-    start, end = context.tree.infoset_offset[number_of : number_of + 2]
-    refined[start:end] = [row.refined for row in result.actions]
+    refined[found.slots] = found.probs
+    replaced = len(np.unique(context.slot_infoset[found.slots]))
     other = 1 - result.player
     best = [best_response_values(form, probs)[other] for probs in (policy, refined)]
     if as_json:
-        extra = {"blueprint_spec": spec, "seed": seed, "opponent_best_response": best}
+        extra = {"blueprint_spec": spec, "seed": seed, "opponent_best_response": best, "replaced": replaced}
         print_json({**result.to_json(), **extra})
         return
-    render(result, (best[0], best[1]), None if all_rows else SHOWN_ROWS)
+    render(result, (best[0], best[1]), replaced, None if all_rows else SHOWN_ROWS)
 
 
 def _example_infoset(game: Game) -> str:
@@ -124,11 +125,11 @@ def _example_infoset(game: Game) -> str:
     return next(iter(decision_infosets(game))).text
 
 
-def render(result: SearchResult, best: tuple[float, float], limit: int | None) -> None:
+def render(result: SearchResult, best: tuple[float, float], replaced: int, limit: int | None) -> None:
     """Print a search result as tables.
 
-    best: the opponent's best-response value in the whole game against the blueprint, and against it with the
-    refined strategy at this one infoset. limit: most rows of a table; None shows all.
+    best: the opponent's best-response value in the whole game against the blueprint, and against it with all
+    that the search replaces. replaced: at how many infosets. limit: most rows of a table; None shows all.
     """
     from rich.table import Table
 
@@ -199,9 +200,11 @@ def render(result: SearchResult, best: tuple[float, float], limit: int | None) -
         out.print(f"anchored: {result.anchor:.2f} of the subgame's strategy, the rest the blueprint's")
     for note in result.cut_off:
         out.print(f"- {note}", soft_wrap=True)
+    covers = "this infoset" if replaced == 1 else f"the {replaced} infosets that this search covers"
     out.print(
         f"[bold]Whole game[/bold]: the opponent's best response wins {best[0]:+.6f} against the blueprint, "
-        f"{best[1]:+.6f} with this infoset refined ({best[1] - best[0]:+.6f})",
+        f"{best[1]:+.6f} with {covers} refined "
+        f"({best[1] - best[0]:+.6f})",
         soft_wrap=True,
     )
     times = "  ".join(f"{stage} {1000 * seconds:.1f}" for stage, seconds in result.seconds.items())
