@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.match import Arena, MatchConfig, MatchError, MatchResult
-from blueprint.match_statistics import Estimate
+from blueprint.match_statistics import Estimate, rounds_won
 
 __all__ = ["ELO", "PENALTY", "Ladder", "bradley_terry", "play_ladder", "plot_ladder", "rate"]
 
@@ -115,7 +115,7 @@ def rate(
         raise ValueError(f"rate: every pair of {k} agents must have played the same number of deals")
     n = sizes.pop()
     net, won = np.full((k, k), np.nan), np.full((k, k), np.nan)
-    taken = np.array([(payoffs[pair] > 0).sum(1) for pair in pairs])
+    taken = np.array([rounds_won(payoffs[pair]).sum(1) for pair in pairs])
     for (i, j), rounds in zip(pairs, taken, strict=True):
         net[i, j] = payoffs[i, j].mean()
         net[j, i] = -net[i, j]

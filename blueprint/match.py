@@ -4,8 +4,8 @@
         result = arena.play("blueprint", "strong", rounds=2000, output="match.jsonl")
     print(result.summary().net)
 
-Agents go by name, since each process loads its own. Agents that gain from batches play hundreds of deals in
-lockstep; an agent that searches gets one deal at a time.
+Agents go by name, since each process loads its own. Quick ones play hundreds of deals in lockstep, searching
+ones a few.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.match_file import MatchFile
-from blueprint.match_play import BLOCK, duplicate_deals, game_seeds, play_duplicate, play_games_duplicate
+from blueprint.match_play import duplicate_deals, game_seeds, play_duplicate, play_games_duplicate
 from blueprint.match_statistics import MatchSummary, bootstrap_interval, summarise
 from blueprint.selfplay import Chooser, Scratch
 
@@ -51,8 +51,8 @@ class AgentSource(Protocol):
         """Return what changes when the agent of this name does."""
         ...
 
-    def is_batched(self, name: str) -> bool:
-        """Return whether the agent gains from deciding for many rounds together."""
+    def deals_at_once(self, name: str) -> int:
+        """Return how many deals the agent should play in lockstep, at least 1."""
         ...
 
 
@@ -248,7 +248,7 @@ class Arena:
         header = {key: list(value) if isinstance(value, tuple) else value for key, value in header.items()}
         file = None if output is None else MatchFile(output, header)
         rows: Rows = [] if file is None else list(file.rows)
-        together = self.source.is_batched(a) and self.source.is_batched(b)
+        together = min(self.source.deals_at_once(a), self.source.deals_at_once(b))
         pieces = self._pieces(agents, rows, wanted, together, config)
         began = time.perf_counter()
         played = 0
@@ -262,14 +262,14 @@ class Arena:
         return _result(a, b, config, rows, wanted, time.perf_counter() - began, played)
 
     def _pieces(
-        self, agents: Any, rows: Rows, wanted: dict[str, range], together: bool, config: MatchConfig
+        self, agents: Any, rows: Rows, wanted: dict[str, range], together: int, config: MatchConfig
     ) -> list[_Piece]:
         """Return the work left to do, as many pieces as keep every process busy."""
         pieces = []
-        for key, most in (("deal", BLOCK), ("game", GAMES)):
+        for key, most in (("deal", together), ("game", min(together, GAMES))):
             done = {row[key] for row in rows if key in row}
             left = [i for i in wanted[key] if i not in done]
-            size = max(1, min(most, -(-len(left) // self.processes))) if together else 1
+            size = max(1, min(most, -(-len(left) // self.processes)))
             pieces += [
                 _Piece(agents, key == "game", tuple(left[k : k + size]), config)
                 for k in range(0, len(left), size)

@@ -8,11 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["RESAMPLES", "Estimate", "MatchSummary", "bootstrap_interval", "estimate", "summarise"]
+__all__ = [
+    "RESAMPLES",
+    "Estimate",
+    "MatchSummary",
+    "bootstrap_interval",
+    "estimate",
+    "rounds_won",
+    "summarise",
+]
 
 RESAMPLES = 10_000
 """Bootstrap resamples: the ends of a 95 % interval then repeat to about 2 % of its width."""
-OUTCOMES = (3, 2, 1, -1, -2, -3)
+OUTCOMES = {"+3": 3, "+2": 2, "+1": 1, "0": 0, "-1": -1, "-2": -2, "-3": -3}
 
 
 @dataclass(frozen=True)
@@ -56,8 +64,9 @@ def estimate(values: NDArray, rng: np.random.Generator, *, confidence: float = 0
 class MatchSummary:
     """A match in numbers, all from agent a's side.
 
-    net: levels a round (won minus lost), over deals. won: share of rounds won. outcomes: share of rounds by
-    payoff +3 … -3; the same for each side it sat on. games: share of whole games won. Absent parts are None.
+    net: levels a round (won minus lost), over deals. won: share of rounds won (see `rounds_won`).
+    outcomes: share of rounds by payoff "+3" … "-3"; by_side: the same for each side it sat on.
+    games: share of whole games won. Absent parts are None.
     """
 
     net: Estimate | None
@@ -72,7 +81,15 @@ class MatchSummary:
 
 
 def _shares(payoffs: NDArray) -> dict[str, float]:
-    return {f"{value:+d}": float(np.mean(payoffs == value)) for value in OUTCOMES}
+    return {name: float(np.mean(payoffs == value)) for name, value in OUTCOMES.items()}
+
+
+def rounds_won(payoffs: NDArray) -> NDArray[np.float64]:
+    """Return 1 for each round won and 0 for each lost; 0.5 where it gained nobody a level.
+
+    That is a round at one's own level A which one's partner left last.
+    """
+    return (np.sign(payoffs) + 1) / 2
 
 
 def summarise(
@@ -85,7 +102,7 @@ def summarise(
     net = won = outcomes = sides = whole = None
     if len(payoffs):
         net = estimate(payoffs.mean(1), rng, confidence=confidence)
-        won = estimate((payoffs > 0).mean(1), rng, confidence=confidence)
+        won = estimate(rounds_won(payoffs).mean(1), rng, confidence=confidence)
         outcomes = _shares(payoffs)
         sides = (_shares(payoffs[:, 0]), _shares(payoffs[:, 1]))
     if len(games):

@@ -21,6 +21,7 @@ __all__ = [
     "ScoreChooser",
     "UnknownAgent",
     "check_agent",
+    "deals_at_once",
     "fingerprint",
     "is_batched",
     "load_agent",
@@ -73,6 +74,20 @@ def is_batched(name: str) -> bool:
     return _parts(name)[0] is None
 
 
+def deals_at_once(name: str) -> int:
+    """Return how many deals of a match the agent should play in lockstep.
+
+    Hundreds for one that answers at once. A searching agent runs the rollouts of several decisions together,
+    but one piece of work must end in minutes, and the agent remembers `REMEMBERED` seats of rounds.
+    """
+    chosen = _parts(name)[0]
+    if chosen is None:
+        return 512
+    from gs2.guandan.presets import preset
+
+    return max(1, min(16, int(4 / preset(chosen).deadline)))
+
+
 def check_agent(name: str) -> None:
     """Check a name without loading what it names.
 
@@ -120,9 +135,9 @@ class NamedAgents:
         """Return `fingerprint(name)`."""
         return fingerprint(name)
 
-    def is_batched(self, name: str) -> bool:
-        """Return `is_batched(name)`."""
-        return is_batched(name)
+    def deals_at_once(self, name: str) -> int:
+        """Return `deals_at_once(name)`."""
+        return deals_at_once(name)
 
 
 def _parts(name: str) -> tuple[str | None, Path | None]:

@@ -75,7 +75,7 @@ def test_every_deal_is_played_from_both_sides_and_each_round_seen_in_order() -> 
 def test_an_agent_against_itself_gains_on_one_side_what_it_loses_on_the_other() -> None:
     payoffs = play_duplicate(GreedyAgent(), GreedyAgent(), duplicate_deals(np.arange(40), 3))
     assert np.array_equal(payoffs[:, 0], -payoffs[:, 1])
-    assert set(np.abs(payoffs).ravel()) <= {1, 2, 3}
+    assert set(np.abs(payoffs).ravel()) <= {0, 1, 2, 3}
 
 
 def test_payoffs_are_those_of_playing_the_rounds_one_by_one() -> None:
@@ -148,12 +148,12 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
 
 
 def test_a_summary_counts_both_sides() -> None:
-    payoffs = np.array([[3, 1], [-2, 1], [3, 3]], np.int8)
+    payoffs = np.array([[3, 1], [-2, 0], [3, 3]], np.int8)
     summary = summarise(payoffs, np.array([[1.0, 0.5]]), rng())
     assert summary.net is not None and summary.won is not None and summary.games is not None
-    assert summary.net.mean == pytest.approx(9 / 6) and summary.net.n == 3
-    assert summary.won.mean == pytest.approx(5 / 6)
-    assert summary.outcomes == {"+3": 0.5, "+2": 0, "+1": 2 / 6, "-1": 0, "-2": 1 / 6, "-3": 0}
+    assert summary.net.mean == pytest.approx(8 / 6) and summary.net.n == 3
+    assert summary.won.mean == pytest.approx(4.5 / 6)
+    assert summary.outcomes == {"+3": 0.5, "+2": 0, "+1": 1 / 6, "0": 1 / 6, "-1": 0, "-2": 1 / 6, "-3": 0}
     assert summary.by_side is not None and summary.by_side[0]["+3"] == pytest.approx(2 / 3)
     assert summary.games.mean == 0.75
 
@@ -214,8 +214,8 @@ class Changing:
         self.version += name == "changing"
         return f"{name}{self.version}"
 
-    def is_batched(self, name: str) -> bool:
-        return name != "slow"
+    def deals_at_once(self, name: str) -> int:
+        return 1 if name == "slow" else 512
 
 
 def test_an_agent_that_changed_since_the_match_began_is_refused() -> None:
@@ -273,8 +273,8 @@ class Dies:
     def fingerprint(self, name: str) -> str:
         return name
 
-    def is_batched(self, name: str) -> bool:
-        return True
+    def deals_at_once(self, name: str) -> int:
+        return 512
 
 
 def test_a_process_that_dies_ends_the_match_with_an_error() -> None:
