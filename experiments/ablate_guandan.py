@@ -10,26 +10,26 @@ Every row is appended as soon as it is known; a command that was stopped goes on
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
-from numpy.typing import NDArray
 
+from experiments.ablate_tables import Choice, RoundPair, append_rows, markdown, mean_interval, read_rows
+from games.ragged import Ragged
 from gs2.commands.common import stderr
 from gs2.guandan.config import GuanDanConfig
 from gs2.guandan.presets import PRESETS, preset
 
 if TYPE_CHECKING:
+    from experiments.judge_guandan import Judged
     from gs2.guandan.beliefs import Beliefs
     from gs2.guandan.evaluator import Evaluator
 
-__all__ = ["VARIANTS", "Choice", "RoundPair", "ablate_guandan", "choose_moves", "play_pairs"]
+__all__ = ["VARIANTS", "ablate_guandan", "choose_moves", "play_pairs", "replay_rollouts"]
 
 REPORT = Path(__file__).parent / "ABLATIONS_GUANDAN.md"
 TOGETHER = 64
@@ -76,53 +76,10 @@ def _variants() -> dict[str, GuanDanConfig]:
 VARIANTS = _variants()
 
 
-@dataclass(frozen=True)
-class Choice:
-    """What a variant chose at one judged position.
-
-    gain: mean payoff of its move less the blueprint's in the judge's deals; actual: in the deal as it was.
-    changed: whether the two differ. seconds: of processor time. stage: what decided.
-    """
-
-    variant: str
-    blueprint: str
-    position: str
-    gain: float
-    actual: float
-    changed: bool
-    seconds: float
-    stage: str
-
-
-@dataclass(frozen=True)
-class RoundPair:
-    """One deal played twice against the blueprint, with seats exchanged.
-
-    first, second: payoffs to the variant's team, in levels. changed, searched, decisions: of the variant, in
-    both rounds. seconds: of processor time, the lockstep's shared equally.
-    """
-
-    variant: str
-    blueprint: str
-    seed: int
-    deal: int
-    first: float
-    second: float
-    changed: float
-    searched: float
-    decisions: float
-    seconds: float
-
-    @property
-    def gain(self) -> float:
-        """Net levels a round."""
-        return (self.first + self.second) / 2
-
-
 def choose_moves(
     variant: str,
     config: GuanDanConfig,
-    positions: list[Any],
+    positions: Sequence[Judged],
     evaluator: Evaluator,
     beliefs: Beliefs | None,
     seed: int,
@@ -148,10 +105,39 @@ def choose_moves(
             else:
                 # a move so far behind by the blueprint that nobody has judged it yet
                 pair = np.concatenate([judged.moves[:1], decision.action])
-                payoffs, real = judge_moves(judged.state, pair, len(judged.payoffs), rollouts, rng)
+                payoffs, real, _ = judge_moves(judged.state, pair, len(judged.payoffs), rollouts, rng)
                 gain, actual = float((payoffs[:, 1] - payoffs[:, 0]).mean()), float(real[1] - real[0])
         name = evaluator.name
         yield Choice(variant, name, judged.name, gain, actual, decision.changed, seconds, decision.stage)
+
+
+def replay_rollouts(
+    positions: Sequence[Judged], evaluator: Evaluator, depth: int | None, worlds: int, trust: float
+) -> Iterator[Choice]:
+    """Yield what rollouts in the first `worlds` deals of the judge choose, judged by its other half.
+
+    No elimination, and nothing is played: the judge noted what such rollouts are valued at.
+    """
+    from experiments.judge_guandan import DEPTHS
+    from gs2.guandan.evaluator import action_values
+    from gs2.guandan.search import SPREAD, SPREAD_VALUED, posterior
+
+    end = "the end" if depth is None else depth
+    anchor = "no anchor" if trust >= 100 else f"trust {trust}"
+    variant = f"replayed: to {end}, {worlds} worlds, {anchor}"
+    for judged in positions:
+        k = len(judged.moves)
+        prior = action_values(evaluator, np.array(judged.state), Ragged(np.array([0, k]), judged.moves))
+        half = len(judged.payoffs) // 2
+        seen = judged.payoffs if depth is None else judged.values[DEPTHS.index(depth)]
+        spread = SPREAD if depth is None else SPREAD_VALUED
+        mean, _ = posterior(
+            seen[: min(worlds, half)], np.ones(min(worlds, half)), prior, trust, 0, 1.0, spread
+        )
+        best = int(np.argmax(mean))
+        gain = float((judged.payoffs[half:, best] - judged.payoffs[half:, 0]).mean())
+        actual = float(judged.actual[best] - judged.actual[0])
+        yield Choice(variant, evaluator.name, judged.name, gain, actual, best != 0, float("nan"), "rollout")
 
 
 def play_pairs(
@@ -194,106 +180,22 @@ def play_pairs(
             play_rounds(played, choosers, Scratch(), record=False)
             payoffs.append(game.returns(played)[:, side])
         seconds = (time.process_time() - began) / n
-        share = [counts[name] / n for name in ("changed", "searched", "decisions")]
+        share = {name: count / n for name, count in counts.items()}
         yield [
-            RoundPair(variant, evaluator.name, seed, begin + i, float(a), float(b), *share, seconds)
+            RoundPair(
+                variant,
+                evaluator.name,
+                seed,
+                begin + i,
+                float(a),
+                float(b),
+                changed=share["changed"],
+                searched=share["searched"],
+                decisions=share["decisions"],
+                seconds=seconds,
+            )
             for i, (a, b) in enumerate(zip(*payoffs, strict=True))
         ]
-
-
-def _append(path: Path, rows: list[Any]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as file:
-        for row in rows:
-            file.write(json.dumps({"kind": type(row).__name__, **asdict(row)}) + "\n")
-
-
-def read_rows(paths: tuple[Path, ...] | list[Path]) -> list[Choice | RoundPair]:
-    """Return the rows of files, in order.
-
-    Raises ValueError at a line that is no row.
-    """
-    kinds = {"Choice": Choice, "RoundPair": RoundPair}
-    rows: list[Choice | RoundPair] = []
-    for path in paths:
-        for number, line in enumerate(path.read_text().splitlines(), 1):
-            try:
-                fields = json.loads(line)
-                rows.append(kinds[fields.pop("kind")](**fields))
-            except (KeyError, TypeError, ValueError) as error:
-                raise ValueError(f"{path}, line {number}: not a row of this experiment ({error})") from error
-    return rows
-
-
-def _interval(values: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the mean and the half width of its 95 % interval."""
-    return float(values.mean()), 1.96 * float(values.std(ddof=1)) / len(values) ** 0.5 if len(
-        values
-    ) > 1 else 0.0
-
-
-def markdown(rows: list[Choice | RoundPair]) -> str:
-    """Return the tables as Markdown."""
-    lines = ["# What each part of the GuanDan agent is worth", ""]
-    lines += [
-        "Written by `python -m experiments.ablate_guandan report`. Intervals are 95 %, normal over deals or",
-        "positions. Processor milliseconds were taken beside other work on a noisy two-core machine.",
-        "",
-    ]
-    pairs = [row for row in rows if isinstance(row, RoundPair)]
-    choices = [row for row in rows if isinstance(row, Choice)]
-    if pairs:
-        lines += [
-            "## Duplicate rounds against the agent's own blueprint",
-            "",
-            "Each deal is played twice with seats exchanged; both partners search, alone.",
-            "",
-            "| variant | blueprint | deals | net levels a round | moves changed | searched | ms a decision |",
-            "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
-        ]
-        for key in dict.fromkeys((row.variant, row.blueprint) for row in pairs):
-            part = [row for row in pairs if (row.variant, row.blueprint) == key]
-            mean, half = _interval(np.array([row.gain for row in part]))
-            total = sum(row.decisions for row in part)
-            lines.append(
-                f"| {key[0]} | {key[1]} | {len(part):,} | {mean:+.3f} ± {half:.3f} | "
-                f"{sum(row.changed for row in part) / total:.1%} | "
-                f"{sum(row.searched for row in part) / total:.1%} | "
-                f"{1000 * sum(row.seconds for row in part) / total:.1f} |"
-            )
-        lines.append("")
-    for name in dict.fromkeys(row.blueprint for row in choices):
-        lines += [
-            f"## The same positions, blueprint {name}",
-            "",
-            "Gain: levels won by the chosen move over the blueprint's, in the judge's uniform deals played to",
-            "the end. Against `rollouts`: the difference on the positions that both were asked. Actual: the gain",
-            "in the deal as it was. Changed: how often another move than the blueprint's.",
-            "",
-            "| variant | positions | gain, millilevels | against `rollouts` | actual | changed | ms |",
-            "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
-        ]
-        table: dict[str, dict[str, Choice]] = {}
-        for row in choices:
-            if row.blueprint == name:
-                table.setdefault(row.variant, {})[row.position] = row
-        base = table.get("rollouts", {})
-        for variant, found in table.items():
-            gain = _interval(1000 * np.array([row.gain for row in found.values()]))
-            actual = _interval(1000 * np.array([row.actual for row in found.values()]))
-            both = [place for place in found if place in base]
-            against = ""
-            if both and variant != "rollouts":
-                far = _interval(1000 * np.array([found[p].gain - base[p].gain for p in both]))
-                against = f"{far[0]:+.0f} ± {far[1]:.0f}"
-            lines.append(
-                f"| {variant} | {len(found):,} | {gain[0]:+.0f} ± {gain[1]:.0f} | {against} | "
-                f"{actual[0]:+.0f} ± {actual[1]:.0f} | "
-                f"{np.mean([row.changed for row in found.values()]):.0%} | "
-                f"{1000 * np.median([row.seconds for row in found.values()]):.0f} |"
-            )
-        lines.append("")
-    return "\n".join(lines)
 
 
 def _load(checkpoint: Path | None) -> tuple[Evaluator, Beliefs | None]:
@@ -360,8 +262,25 @@ def choose(
         for name in names or VARIANTS:
             todo = [p for p in everywhere if (name, evaluator.name, p.name) not in known]
             for row in choose_moves(name, VARIANTS[name], todo, evaluator, beliefs, seed):
-                _append(output, [row])
+                append_rows(output, [row])
                 status.update(f"{name}: position {row.position}")
+
+
+@ablate_guandan.command()
+@click.argument("judged", type=click.Path(exists=True, path_type=Path))
+@CHECKPOINT
+@OUTPUT
+def replay(judged: Path, checkpoint: Path | None, output: Path) -> None:
+    """Compare depths, numbers of deals and anchors of rollouts from what `judge` noted."""
+    from experiments.judge_guandan import DEPTHS, read_judged
+
+    evaluator, _ = _load(checkpoint)
+    everywhere = read_judged(judged)
+    grid: list[tuple[int | None, int, float]] = [(depth, 32, 0.2) for depth in (*DEPTHS, None)]
+    grid += [(8, worlds, 0.2) for worlds in (1, 4, 8, 16)]
+    grid += [(8, 32, trust) for trust in (0.05, 0.1, 0.4, 100.0)]
+    for depth, worlds, trust in grid:
+        append_rows(output, list(replay_rollouts(everywhere, evaluator, depth, worlds, trust)))
 
 
 @ablate_guandan.command()
@@ -380,9 +299,9 @@ def rounds(name: str, checkpoint: Path | None, deals: int, seed: int, output: Pa
     with stderr().status("…") as status:
         for part in play_pairs(name, VARIANTS[name], evaluator, beliefs, seed, deals, start=start):
             fresh = part[len(gains) - part[0].deal :] if part[0].deal < len(gains) else part
-            _append(output, fresh)
+            append_rows(output, fresh)
             gains += [row.gain for row in fresh]
-            mean, half = _interval(np.array(gains))
+            mean, half = mean_interval(np.array(gains))
             status.update(f"{name}: {len(gains)} of {deals} deals, {mean:+.3f} ± {half:.3f} levels a round")
 
 

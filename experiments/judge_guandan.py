@@ -30,14 +30,17 @@ GAP = 0.6
 """Levels behind the blueprint's best move up to which a move is judged."""
 MOST = 6
 """Moves judged at one position."""
+DEPTHS = (0, 2, 4, 8, 16)
+"""Decisions of a rollout after which the evaluator's value is noted on the way to the end."""
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
     """One position and what its moves are worth.
 
-    name: of the position. state: [1] STATE, the deal as it was. moves: [k] ACTION, the blueprint's best first.
+    name: of the position. state: [1] STATE, the deal as it was. moves: [k] ACTION, blueprint's best first.
     payoffs: [w, k] float64 in the sampled deals, to the team to act; actual: [k] in the deal as it was.
+    values: [d, w, k] float64, the evaluator's value after `DEPTHS` decisions of the same rollouts.
     """
 
     name: str
@@ -45,6 +48,7 @@ class Judged:
     moves: NDArray
     payoffs: NDArray[np.float64]
     actual: NDArray[np.float64]
+    values: NDArray[np.float64]
 
 
 def decision_positions(evaluator: Evaluator, rounds: int, rng: np.random.Generator) -> NDArray:
@@ -66,14 +70,20 @@ def decision_positions(evaluator: Evaluator, rounds: int, rng: np.random.Generat
 
 def judge_moves(
     state: NDArray, moves: NDArray, worlds: int, rollouts: Rollouts, rng: np.random.Generator
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the payoffs of moves in sampled deals, [worlds, k], and in the deal as it is, [k]."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the payoffs of moves in sampled deals, [worlds, k], in the deal as it is, [k], and on the way.
+
+    On the way: [d, worlds, k], values in the sampled deals after `DEPTHS` decisions.
+    """
     seat = int(state["player"][0])
     deals = join([state, determinise(np.repeat(state, worlds), seat, rng)])
     after = np.repeat(deals, len(moves))
     advance(after, np.tile(moves, len(deals)))
-    payoffs = (1 - 2 * (seat & 1)) * rollouts.payoffs(after).reshape(len(deals), len(moves))
-    return payoffs[1:], payoffs[0]
+    shape, sign = (len(deals), len(moves)), 1 - 2 * (seat & 1)
+    steps = np.diff(DEPTHS, prepend=0)
+    values = np.array([sign * rollouts.payoffs(after, int(step)).reshape(shape) for step in steps])
+    payoffs = sign * rollouts.payoffs(after).reshape(shape)
+    return payoffs[1:], payoffs[0], values[:, 1:]
 
 
 def near_moves(evaluator: Evaluator, state: NDArray) -> NDArray:
@@ -98,13 +108,15 @@ def write_judged(path: Path, evaluator: Evaluator, positions: int, worlds: int, 
             state = states[chosen[number] : chosen[number] + 1]
             moves = near_moves(evaluator, state)
             dealt = np.random.default_rng([seed, number])
-            payoffs, actual = judge_moves(state, moves, worlds, rollouts, dealt)
-            file.write(json.dumps(to_row(f"{seed}-{number}", state, moves, payoffs, actual)) + "\n")
+            found = judge_moves(state, moves, worlds, rollouts, dealt)
+            file.write(json.dumps(to_row(f"{seed}-{number}", state, moves, *found)) + "\n")
             file.flush()
             yield number + 1
 
 
-def to_row(name: str, state: NDArray, moves: NDArray, payoffs: NDArray, actual: NDArray) -> dict[str, object]:
+def to_row(
+    name: str, state: NDArray, moves: NDArray, payoffs: NDArray, actual: NDArray, values: NDArray
+) -> dict[str, object]:
     """Return one judged position as plain values; states and moves as hexadecimal bytes."""
     return {
         "position": name,
@@ -112,6 +124,7 @@ def to_row(name: str, state: NDArray, moves: NDArray, payoffs: NDArray, actual: 
         "moves": moves.tobytes().hex(),
         "payoffs": payoffs.astype(int).tolist(),
         "actual": actual.astype(int).tolist(),
+        "values": (1000 * values).astype(int).tolist(),
     }
 
 
@@ -126,8 +139,10 @@ def read_judged(path: Path, most: int | None = None) -> list[Judged]:
             row = json.loads(line)
             state = np.frombuffer(bytes.fromhex(row["state"]), STATE).copy()
             moves = np.frombuffer(bytes.fromhex(row["moves"]), ACTION).copy()
-            payoffs = np.array(row["payoffs"], np.float64)
-            out.append(Judged(row["position"], state, moves, payoffs, np.array(row["actual"], np.float64)))
+            payoffs, actual, values = (
+                np.array(row[name], np.float64) for name in ("payoffs", "actual", "values")
+            )
+            out.append(Judged(row["position"], state, moves, payoffs, actual, values / 1000))
         except (KeyError, ValueError, TypeError) as error:
             raise ValueError(f"{path}, line {number}: not a judged position ({error}); judge anew") from error
     return out

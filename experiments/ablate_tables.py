@@ -1,0 +1,157 @@
+"""Rows of the GuanDan ablations, one line of JSON each, and the tables made from them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Choice", "RoundPair", "append_rows", "markdown", "mean_interval", "read_rows"]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a variant chose at one judged position.
+
+    gain: mean payoff of its move less the blueprint's in the judge's deals; actual: in the deal as it was.
+    changed: whether the two differ. seconds: of processor time. stage: what decided.
+    """
+
+    variant: str
+    blueprint: str
+    position: str
+    gain: float
+    actual: float
+    changed: bool
+    seconds: float
+    stage: str
+
+
+@dataclass(frozen=True)
+class RoundPair:
+    """One deal played twice against the blueprint, with seats exchanged.
+
+    first, second: payoffs to the variant's team, in levels. changed, searched, decisions: of the variant, in
+    both rounds. seconds: of processor time, the lockstep's shared equally.
+    """
+
+    variant: str
+    blueprint: str
+    seed: int
+    deal: int
+    first: float
+    second: float
+    changed: float
+    searched: float
+    decisions: float
+    seconds: float
+
+    @property
+    def gain(self) -> float:
+        """Net levels a round."""
+        return (self.first + self.second) / 2
+
+
+def append_rows(path: Path, rows: Sequence[Choice | RoundPair]) -> None:
+    """Add rows to a file, one line of JSON each."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        for row in rows:
+            file.write(json.dumps({"kind": type(row).__name__, **asdict(row)}) + "\n")
+
+
+def read_rows(paths: tuple[Path, ...] | list[Path]) -> list[Choice | RoundPair]:
+    """Return the rows of files, in order.
+
+    Raises ValueError at a line that is no row.
+    """
+    kinds = {"Choice": Choice, "RoundPair": RoundPair}
+    rows: list[Choice | RoundPair] = []
+    for path in paths:
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            try:
+                fields = json.loads(line)
+                rows.append(kinds[fields.pop("kind")](**fields))
+            except (KeyError, TypeError, ValueError) as error:
+                raise ValueError(f"{path}, line {number}: not a row of this experiment ({error})") from error
+    return rows
+
+
+def mean_interval(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the mean and the half width of its 95 % interval."""
+    return float(values.mean()), 1.96 * float(values.std(ddof=1)) / len(values) ** 0.5 if len(
+        values
+    ) > 1 else 0.0
+
+
+def _milliseconds(seconds: list[float]) -> str:
+    """Return the median, nothing if no time was taken."""
+    return "" if np.isnan(seconds).any() else f"{1000 * np.median(seconds):.0f}"
+
+
+def markdown(rows: list[Choice | RoundPair]) -> str:
+    """Return the tables as Markdown."""
+    lines = ["# What each part of the GuanDan agent is worth", ""]
+    lines += [
+        "Written by `python -m experiments.ablate_guandan report`. Intervals are 95 %, normal over deals or",
+        "positions. Processor milliseconds were taken beside other work on a noisy two-core machine.",
+        "",
+    ]
+    pairs = [row for row in rows if isinstance(row, RoundPair)]
+    choices = [row for row in rows if isinstance(row, Choice)]
+    if pairs:
+        lines += [
+            "## Duplicate rounds against the agent's own blueprint",
+            "",
+            "Each deal is played twice with seats exchanged; both partners search, alone.",
+            "",
+            "| variant | blueprint | deals | net levels a round | moves changed | searched | ms a decision |",
+            "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
+        ]
+        for key in dict.fromkeys((row.variant, row.blueprint) for row in pairs):
+            part = [row for row in pairs if (row.variant, row.blueprint) == key]
+            mean, half = mean_interval(np.array([row.gain for row in part]))
+            total = sum(row.decisions for row in part)
+            lines.append(
+                f"| {key[0]} | {key[1]} | {len(part):,} | {mean:+.3f} ± {half:.3f} | "
+                f"{sum(row.changed for row in part) / total:.1%} | "
+                f"{sum(row.searched for row in part) / total:.1%} | "
+                f"{1000 * sum(row.seconds for row in part) / total:.1f} |"
+            )
+        lines.append("")
+    for name in dict.fromkeys(row.blueprint for row in choices):
+        lines += [
+            f"## The same positions, blueprint {name}",
+            "",
+            "Gain: thousandths of a level won by the chosen move over the blueprint's, in the judge's",
+            "uniform deals played to the end. Against `rollouts`: the difference on the positions that both",
+            "were asked. Actual: the gain in the deal as it was. Changed: how often another move was chosen.",
+            "",
+            "| variant | positions | gain | against `rollouts` | actual | changed | ms |",
+            "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+        ]
+        table: dict[str, dict[str, Choice]] = {}
+        for row in choices:
+            if row.blueprint == name:
+                table.setdefault(row.variant, {})[row.position] = row
+        base = table.get("rollouts", {})
+        for variant, found in table.items():
+            gain = mean_interval(1000 * np.array([row.gain for row in found.values()]))
+            actual = mean_interval(1000 * np.array([row.actual for row in found.values()]))
+            both = [place for place in found if place in base]
+            against = ""
+            if both and variant != "rollouts":
+                far = mean_interval(1000 * np.array([found[p].gain - base[p].gain for p in both]))
+                against = f"{far[0]:+.0f} ± {far[1]:.0f}"
+            lines.append(
+                f"| {variant} | {len(found):,} | {gain[0]:+.0f} ± {gain[1]:.0f} | {against} | "
+                f"{actual[0]:+.0f} ± {actual[1]:.0f} | "
+                f"{np.mean([row.changed for row in found.values()]):.0%} | "
+                f"{_milliseconds([row.seconds for row in found.values()])} |"
+            )
+        lines.append("")
+    return "\n".join(lines)
