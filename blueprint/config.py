@@ -76,6 +76,8 @@ class TrainConfig:
     prune: margin of move pruning by minimum combination in self-play, in moves (ODMC; see `pruning`); -1
         offers every move.
     tribute: share of rounds that start with tribute.
+    tribute_by_value: whether its cards are chosen by the network's own values (see `tribute`) instead of by
+        rule; needs a network with a value.
     seed: of everything random.
     """
 
@@ -94,6 +96,7 @@ class TrainConfig:
     guide_share: float = 0.5
     prune: int = -1
     tribute: float = 0.5
+    tribute_by_value: bool = False
     seed: int = 0
 
     def __post_init__(self) -> None:

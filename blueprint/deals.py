@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,12 +31,18 @@ def card_choice(decisions: CardDecisions) -> NDArray[np.int64]:
 
 
 def deal_rounds(
-    n: int, rng: np.random.Generator, *, tribute: float = 0.0, level: int | None = None
+    n: int,
+    rng: np.random.Generator,
+    *,
+    tribute: float = 0.0,
+    level: int | None = None,
+    cards: Callable[[CardDecisions], NDArray[np.int64]] = card_choice,
 ) -> NDArray:
     """Return n rounds ready to play, [n] STATE.
 
     tribute: share of rounds that follow another one whose finishing order is drawn evenly; tribute is paid
-        and returned by `card_choice`. The others have no history; in 1 of 10 the level belongs to nobody.
+        and returned by `cards`, a rule by default. The others have no history; in 1 of 10 the level belongs to
+        nobody.
     level: rank code 0..12 of every round's level and of both teams'; None draws each evenly.
     """
     after = rng.random(n) < tribute
@@ -44,18 +52,23 @@ def deal_rounds(
     levels = rng.integers(0, 13, plain) if level is None else level
     parts = [deal(plain, rng, level=levels, owner=owner)]
     if k:
-        parts.append(_after_a_round(k, rng, level))
+        parts.append(_after_a_round(k, rng, level, cards))
     states = np.empty(n, STATE)
     order = np.concatenate([np.flatnonzero(~after), np.flatnonzero(after)])
     states[order] = join(parts)
     return states
 
 
-def _after_a_round(n: int, rng: np.random.Generator, level: int | None) -> NDArray:
+def _after_a_round(
+    n: int,
+    rng: np.random.Generator,
+    level: int | None,
+    cards: Callable[[CardDecisions], NDArray[np.int64]],
+) -> NDArray:
     seeds = rng.integers(0, 2**63, n, np.uint64)
     order = rng.permuted(np.tile(np.arange(4, dtype=np.uint8), (n, 1)), axis=1)
     levels = rng.integers(0, 13, (n, 2)) if level is None else (level, level)
     matches = Matches(seeds, levels=levels, order=order)
     while len(decisions := matches.card_decisions()):
-        matches.give(decisions, card_choice(decisions))
+        matches.give(decisions, cards(decisions))
     return matches.states

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from blueprint.config import NetworkConfig, TrainConfig
 from blueprint.agents import InferenceAgent
+from blueprint.config import NetworkConfig, TrainConfig
 from blueprint.features import encode_hidden, encode_states
 from blueprint.inference import Inference, native_half
 from blueprint.network import OUTCOMES, Critic, make_network
@@ -158,6 +158,19 @@ class Learner:
         trace = self.config.trace if self.critic is not None else 1.0
         target = lambda_returns(record.round, seats, values, payoff, trace)
         return Samples(record.states, record.actions, outcome, target)
+
+    def values(
+        self, states: NDArray, rows: NDArray[np.int64], seats: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return V(I) of states[rows] to the seats, [k] float64; the network must have a value."""
+        out = np.empty(len(rows))
+        with torch.inference_mode(), self.precision():
+            for start in range(0, len(rows), 8192):
+                part = slice(start, start + 8192)
+                x = encode_states(states, seats[part], rows[part])
+                logits = self.network.outcomes(self.network.states(tensor(x, self.device, self.dtype)))
+                out[part] = (F.softmax(logits.float(), 1) * self.outcomes).sum(1).cpu().numpy()
+        return out
 
     def critic_values(self, states: NDArray, seats: NDArray) -> NDArray[np.float32]:
         """Return the critic's value of each state to the seat's side, [n] float32."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import signal
 import threading
 import time
@@ -19,14 +20,15 @@ from numpy.typing import NDArray
 
 from blueprint.agents import load_chooser
 from blueprint.checkpoint import CheckpointError, check_features, read_checkpoint, write_checkpoint
-from blueprint.config import NetworkConfig, TrainConfig, from_dict, to_dict
-from blueprint.deals import deal_rounds
+from blueprint.config import ConfigError, NetworkConfig, TrainConfig, from_dict, to_dict
+from blueprint.deals import card_choice, deal_rounds
 from blueprint.dmc import Learner, Samples, batches
 from blueprint.guidance import GuidedChooser, guidance_share
 from blueprint.match_play import duplicate_deals, play_duplicate
 from blueprint.pruning import PrunedChooser
 from blueprint.selfplay import Chooser, Record, Scratch, join, play_rounds
 from blueprint.split_agents import StrongAgent
+from blueprint.tribute import NetworkTribute
 from games.guandan.round import GuanDan
 
 __all__ = ["Trainer", "train"]
@@ -51,6 +53,10 @@ class Trainer:
         self.threads = threads
         torch.set_num_threads(1)
         self.learner = Learner(network, config, self.device)
+        if config.tribute_by_value and not self.learner.network.has_value:
+            raise ConfigError(
+                f"TrainConfig: tribute_by_value needs a network with a value; got {network.kind!r}"
+            )
         self.rng = np.random.default_rng(config.seed)
         self.replay: list[Samples] = []
         self.pending: Record | None = None
@@ -69,7 +75,8 @@ class Trainer:
         """
         begin = time.perf_counter()
         players = max(1, self.threads - 1)
-        states = deal_rounds(self.config.rounds, self.rng, tribute=self.config.tribute)
+        cards = NetworkTribute(self.learner) if self.config.tribute_by_value else card_choice
+        states = deal_rounds(self.config.rounds, self.rng, tribute=self.config.tribute, cards=cards)
         parts = np.array_split(states, players)
         rngs = self.rng.spawn(players)
         choosers = [self._chooser(rng) for rng in rngs]
@@ -261,7 +268,7 @@ def train(
     """Return the trainer after `minutes` of training; the run lives in `directory` and can be continued.
 
     directory: gets `last.safetensors` every `checkpoint_minutes`, a numbered copy every `keep_every` minutes
-        of training, and `curve.jsonl`, one line per generation.
+        of training, and `curve.jsonl`, one line per generation; lines after the checkpoint resumed from go.
     resume: continue from `last.safetensors` if there is one; `config`, if given, replaces the saved one.
     evaluate_minutes: between evaluations against `opponents` on `rounds` fixed deals; 0 for none.
     progress: called with each generation's row. stop: asked after each; True ends the run.
@@ -273,6 +280,7 @@ def train(
     directory = Path(directory)
     trainer = _begin(directory / "last.safetensors", network, config, resume, device, threads)
     directory.mkdir(parents=True, exist_ok=True)
+    _trim(directory / "curve.jsonl", trainer.generation)
     begin = saved = time.monotonic()
     evaluated = begin - 60 * evaluate_minutes if not trainer.evaluation else begin
     longest = 0.0
@@ -318,6 +326,23 @@ def _begin(
             "leave the network's options out, or train in another directory"
         )
     return trainer
+
+
+def _trim(curve: Path, generation: int) -> None:
+    """Keep the curve's lines up to a generation: those of a killed run's lost ones go, and a torn line."""
+    if not curve.exists():
+        return
+    kept = []
+    for line in curve.read_text().splitlines():
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError:
+            continue
+        if row["generation"] <= generation:
+            kept.append(line)
+    part = curve.with_suffix(".jsonl.part")
+    part.write_text("".join(line + "\n" for line in kept))
+    os.replace(part, curve)
 
 
 @contextmanager
