@@ -204,16 +204,20 @@ def _require(
     fail("a probability must not be negative", negative, _row_sums(np.minimum(policy, 0), actions))
     total = _row_sums(policy, actions)
     fail("probabilities must sum to 1", np.abs(total - 1) > 1e-6, total)
+    keys = game.infoset_key(states, player)
+    _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    same = first[group.ravel()]
+    twin = actions.offsets[same][rows] + np.arange(len(rows)) - actions.offsets[rows]
+    for name, array, at, other in (("value", value, np.arange(len(states)), same), ("q", q, rows, twin)):
+        apart = np.zeros(len(states))
+        np.maximum.at(apart, at, np.abs(array - array[other]))
+        fail(f"{name} must be the same throughout an infoset", apart > tolerance, apart)
     mean = _row_sums(policy * q, actions)
     fail("the policy's mean of q must be the value", np.abs(mean - value) > tolerance, mean - value)
     for name, array, at in (("q", q, rows), ("value", value, np.arange(len(states)))):
         out = np.zeros(len(states))
         np.maximum.at(out, at, np.maximum(low - array, array - high))
         fail(f"{name} must lie in [{low}, {high}]", out > tolerance * (high - low), out)
-    keys = game.infoset_key(states, player)
-    _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    same = first[group.ravel()]
-    fail("value must be the same throughout an infoset", np.abs(value - value[same]) > tolerance, value)
     one = np.array([0])
     alone = _answers(blueprint, game, states[one], player, actions.take(one))
     for got, batch in zip(alone, answers, strict=True):

@@ -345,6 +345,23 @@ def _trim(curve: Path, generation: int) -> None:
     os.replace(part, curve)
 
 
+def _trim(curve: Path, generation: int) -> None:
+    """Keep the curve's lines up to a generation: those of a killed run's lost ones go, and a torn line."""
+    if not curve.exists():
+        return
+    kept = []
+    for line in curve.read_text().splitlines():
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError:
+            continue
+        if row["generation"] <= generation:
+            kept.append(line)
+    part = curve.with_suffix(".jsonl.part")
+    part.write_text("".join(line + "\n" for line in kept))
+    os.replace(part, curve)
+
+
 @contextmanager
 def _terminated() -> Iterator[list[int]]:
     """Within the block, SIGTERM fills the list instead of ending the process."""

@@ -9,8 +9,12 @@ import pytest
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from blueprint.config import ConfigError, NetworkConfig, TrainConfig, to_dict
+from blueprint.deals import deal_rounds
 from blueprint.dmc import lambda_returns
+from blueprint.rule_agents import RandomAgent
+from blueprint.selfplay import Scratch, play_rounds
 from blueprint.train import Trainer, train
+from games.guandan.round import GuanDan
 
 SMALL = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
 FAST = TrainConfig(rounds=4, batch=64, seed=3)
@@ -92,3 +96,46 @@ def test_lambda_returns_are_monte_carlo_at_one_and_one_step_at_zero() -> None:
     step = lambda_returns(rounds, seats, values, payoff, 0.0)
     # the next value of the round, seen from the deciding side
     assert np.allclose(step, [1.0 - 0.5, -0.5 - 0.25, -2.0 + 1.0, 3 - 2.0, 2 + 0.5])
+
+
+def test_evaluation_is_kept_with_the_checkpoint_and_repeats_itself(tmp_path: Path) -> None:
+    trainer = Trainer(SMALL, FAST)
+    trainer.run_generation()
+    won = trainer.evaluate(["random", "greedy"], 6)
+    assert won.keys() == {"random", "greedy"} and won == trainer.evaluate(["random", "greedy"], 6)
+    trainer.save(tmp_path / "a.safetensors")
+    assert Trainer.load(tmp_path / "a.safetensors").evaluation == trainer.evaluation
+
+
+def test_an_exported_checkpoint_can_be_trained_on(tmp_path: Path) -> None:
+    from blueprint.export import export_checkpoint
+
+    trainer = Trainer(SMALL, FAST)
+    trainer.run_generation()
+    trainer.save(tmp_path / "a.safetensors")
+    export_checkpoint(tmp_path / "a.safetensors", tmp_path / "b.safetensors")
+    again = Trainer.load(tmp_path / "b.safetensors")
+    assert again.decisions == trainer.decisions
+    again.run_generation()
+    assert np.isfinite(again.run_generation()["advantage"])
+
+
+def test_records_of_self_play_replay_to_their_results() -> None:
+    rng = np.random.default_rng(0)
+    record = play_rounds(deal_rounds(8, rng, tribute=0.5), [RandomAgent(rng)], Scratch())
+    assert len(record.states) == len(record.actions) == len(record.round) < record.steps
+    game = GuanDan(moves="canonical")
+    for i in range(8):
+        mine = np.flatnonzero(record.round == i)
+        state = record.states[mine[:1]]
+        for k in mine:
+            while state.tobytes() != record.states[k : k + 1].tobytes():
+                actions = game.actions(state)
+                assert len(actions.values) == 1  # only forced moves are left out
+                state = game.step(state, np.array([0]), actions.values)
+            legal = {action.tobytes() for action in game.actions(state).values}
+            assert record.actions[k].tobytes() in legal
+            state = game.step(state, np.array([0]), record.actions[k : k + 1])
+        while game.player(state)[0] >= 0:
+            state = game.step(state, np.array([0]), game.actions(state).values[:1])
+        assert np.array_equal(game.returns(state), game.returns(record.final[i : i + 1]))

@@ -1,0 +1,332 @@
+"""`gs2 train` and `gs2 gate`: train GuanDan's blueprint, and ship a new one only if it is better."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gs2.commands.common import Interruption, print_json, stderr, stdout
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from blueprint.config import NetworkConfig, TrainConfig
+    from blueprint.match import GateResult
+
+__all__ = ["gate", "train"]
+
+PRESETS = ("ours", "danzero")
+SHOWN = 8
+"""Generations in the live table."""
+
+
+@click.command()
+@click.option(
+    "--minutes", type=click.FloatRange(min=0), default=60.0, show_default=True, help="Ends in time."
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    required=True,
+    help="Directory of the run: checkpoints and curve.",
+)
+@click.option("--resume", is_flag=True, help="Go on with the run in the directory if there is one.")
+@click.option("--device", default="cpu", show_default=True, help="cpu, cuda or cuda:N.")
+@click.option(
+    "--preset", type=click.Choice(PRESETS), help="Network.  [default: ours, or that of the resumed run]"
+)
+@click.option("--set", "settings", metavar="FIELD=VALUE", multiple=True, help="Of training; repeatable.")
+@click.option("--network", "sizes", metavar="FIELD=VALUE", multiple=True, help="Of the network; repeatable.")
+@click.option("--threads", type=click.IntRange(min=1), help="Players and learner.  [default: all cores]")
+@click.option(
+    "--checkpoint-minutes", type=click.FloatRange(min=0), default=5.0, show_default=True, help="Between them."
+)
+@click.option(
+    "--evaluate-minutes", type=click.FloatRange(min=0), default=15.0, show_default=True, help="0 for never."
+)
+@click.option(
+    "--against", default="greedy,strong", show_default=True, help="Agents to be evaluated against, by commas."
+)
+@click.option(
+    "--rounds", type=click.IntRange(min=1), default=100, show_default=True, help="Deals of an evaluation."
+)
+@click.option("--tensorboard", is_flag=True, help="Write scalars for TensorBoard (extra: gs2[tensorboard]).")
+@click.option("--json", "as_json", is_flag=True, help="Print the last generation as JSON.")
+def train(
+    minutes: float,
+    output: Path,
+    resume: bool,
+    device: str,
+    preset: str | None,
+    settings: tuple[str, ...],
+    sizes: tuple[str, ...],
+    threads: int | None,
+    checkpoint_minutes: float,
+    evaluate_minutes: float,
+    against: str,
+    rounds: int,
+    tensorboard: bool,
+    as_json: bool,
+) -> None:
+    """Train a GuanDan network by Deep Monte Carlo self-play.
+
+    The run lives in a directory: last.safetensors is what --resume goes on from and what `gs2 match` plays,
+    curve.jsonl has a line per generation. Ctrl-C ends a run after the generation under way; a killed one
+    loses what came after its last checkpoint. `--set rounds=4096`, `--set passes=2` and so on change the
+    training, `--network state=1024` the network.
+    """
+    from blueprint.agents import load_chooser
+    from blueprint.match import available_cores
+    from blueprint.train import train as run
+
+    network, config = _configurations(output, resume, preset, settings, sizes)
+    opponents = [name for name in against.split(",") if name] if evaluate_minutes else []
+    for name in opponents:
+        load_chooser(name, _generator())
+    _check_device(device)
+    with ExitStack() as stack:
+        asked = stack.enter_context(Interruption())
+        write = _scalars(output, stack) if tensorboard else None
+        show = _live(stack)
+        last: dict[str, Any] = {}
+
+        def progress(row: dict[str, Any]) -> None:
+            last.clear()
+            last.update(row)
+            show(row)
+            if write is not None:
+                write(row)
+
+        trainer = run(
+            output,
+            network=network,
+            config=config,
+            minutes=minutes,
+            resume=resume,
+            checkpoint_minutes=checkpoint_minutes,
+            evaluate_minutes=evaluate_minutes,
+            opponents=opponents,
+            rounds=rounds,
+            device=device,
+            threads=threads or available_cores(),
+            progress=progress,
+            stop=lambda: asked.stop,
+        )
+    if as_json:
+        print_json(last | {"evaluation": trainer.evaluation, "output": str(output)})
+        return
+    stdout().print(_table([last]))
+    done = f"{trainer.decisions:,} decisions, {trainer.seconds / 3600:.2f} hours"
+    stdout().print(f"{output / 'last.safetensors'}: {done}; the same command with --resume goes on")
+
+
+@click.command()
+@click.argument("candidate", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--against", default="blueprint", show_default=True, help="What it must beat.")
+@click.option("--rounds", type=click.IntRange(min=1), default=8000, show_default=True, help="Deals at most.")
+@click.option("--batch", type=click.IntRange(min=1), default=1000, show_default=True, help="Between looks.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of cards.")
+@click.option("--processes", type=click.IntRange(min=1), help="How many.  [default: all cores]")
+@click.option(
+    "--export",
+    "target",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the candidate there for inference, if it is better.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def gate(
+    candidate: Path,
+    against: str,
+    rounds: int,
+    batch: int,
+    seed: int,
+    processes: int | None,
+    target: Path | None,
+    as_json: bool,
+) -> None:
+    """Let a checkpoint replace another only if it is better beyond doubt.
+
+    CANDIDATE plays duplicate deals against the shipped network and stops as soon as the interval of net
+    levels a round, corrected for repeated looks, excludes zero. Exit code 0: better; 1: worse or undecided.
+    """
+    from blueprint.export import export_checkpoint
+    from blueprint.match import Arena, MatchConfig
+    from blueprint.match import gate as decide
+    from gs2.guandan.agents import NamedAgents
+
+    console = stderr()
+
+    def progress(found: GateResult) -> None:
+        interval = f"{found.net:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
+        console.print(f"{len(found.payoffs)} deals: {interval} levels a round")
+
+    with Arena(NamedAgents(), processes) as arena:
+        result = decide(
+            arena,
+            str(candidate),
+            against,
+            batch=min(batch, rounds),
+            most=rounds,
+            config=MatchConfig(seed=seed),
+            progress=progress,
+        )
+    found = {
+        "verdict": result.verdict,
+        "against": against,
+        "net": result.net,
+        "low": result.low,
+        "high": result.high,
+        "deals": len(result.payoffs),
+        "seed": seed,
+    }
+    if target is not None and result.verdict == "better":
+        export_checkpoint(candidate, target, notes={"gate": found})
+        found["exported"] = str(target)
+    if as_json:
+        print_json(found)
+    else:
+        net = f"{result.net:+.3f} levels a round [{result.low:+.3f}, {result.high:+.3f}]"
+        stdout().print(f"{result.verdict}: {net}, {len(result.payoffs)} deals against {against}")
+        if "exported" in found:
+            stdout().print(f"exported to {target}")
+    if result.verdict != "better":
+        raise SystemExit(1)
+
+
+def _generator() -> Any:
+    import numpy as np
+
+    return np.random.default_rng(0)
+
+
+def _configurations(
+    output: Path, resume: bool, preset: str | None, settings: tuple[str, ...], sizes: tuple[str, ...]
+) -> tuple[NetworkConfig | None, TrainConfig | None]:
+    """Return the network and the training to begin or go on with; None is what the run has."""
+    from blueprint.checkpoint import read_checkpoint
+    from blueprint.config import PRESETS as NETWORKS
+    from blueprint.config import TrainConfig, from_dict
+
+    last = output / "last.safetensors"
+    if not last.exists():
+        network = NETWORKS[preset or "ours"]
+        return replace(network, **_values(network, sizes)), TrainConfig(**_values(TrainConfig(), settings))
+    if not resume:
+        raise click.UsageError(f"{output} holds a run; --resume goes on with it, or give another directory")
+    wanted = None
+    if preset is not None or sizes:
+        wanted = replace(NETWORKS[preset or "ours"], **_values(NETWORKS[preset or "ours"], sizes))
+    if not settings:
+        return wanted, None
+    _, description = read_checkpoint(last, prefix="-")
+    saved = from_dict(TrainConfig, description.get("train", {}))
+    return wanted, replace(saved, **_values(saved, settings))
+
+
+def _values(config: Any, settings: tuple[str, ...]) -> dict[str, Any]:
+    """Return the fields that `FIELD=VALUE` settings name, each in its field's type."""
+    known = {field.name: type(getattr(config, field.name)) for field in fields(config)}
+    found: dict[str, Any] = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals or name not in known:
+            raise click.UsageError(f"{setting!r}: must be FIELD=VALUE; the fields are {', '.join(known)}")
+        kind = known[name]
+        try:
+            if kind is bool:
+                found[name] = {"true": True, "false": False}[text.lower()]
+            else:
+                found[name] = int(float(text)) if kind is int and float(text).is_integer() else kind(text)
+        except (ValueError, KeyError):
+            raise click.UsageError(f"{setting!r}: {name} must be of type {kind.__name__}") from None
+    return found
+
+
+def _check_device(device: str) -> None:
+    import torch
+
+    try:
+        kind = torch.device(device).type
+    except RuntimeError:
+        raise click.UsageError(f"device must be cpu, cuda or cuda:N; got {device!r}") from None
+    if kind not in ("cpu", "cuda"):
+        raise click.UsageError(f"device must be cpu, cuda or cuda:N; got {device!r}")
+    if kind == "cuda" and not torch.cuda.is_available():
+        raise click.UsageError("device cuda: torch sees no GPU here; use --device cpu")
+
+
+def _scalars(output: Path, stack: ExitStack) -> Callable[[dict[str, Any]], None]:
+    """Return a function that writes a row's numbers for TensorBoard."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise click.UsageError("--tensorboard needs an extra: pip install 'gs2[tensorboard]'") from None
+    writer = stack.enter_context(SummaryWriter(str(output / "tensorboard")))
+
+    def write(row: dict[str, Any]) -> None:
+        for name, value in row.items():
+            if isinstance(value, int | float):
+                writer.add_scalar(name, value, row["decisions"])
+        for name, share in row.get("won", {}).items():
+            writer.add_scalar(f"won/{name}", share, row["decisions"])
+
+    return write
+
+
+def _live(stack: ExitStack) -> Callable[[dict[str, Any]], None]:
+    """Return a function that shows a row: a table of the last ones in a terminal, else one line each."""
+    console = stderr()
+    if not console.is_terminal:
+        return lambda row: console.print(_line(row), soft_wrap=True)
+    from rich.live import Live
+
+    rows: deque[dict[str, Any]] = deque(maxlen=SHOWN)
+    live = stack.enter_context(Live(console=console, auto_refresh=False, transient=True))
+    won: dict[str, float] = {}
+
+    def show(row: dict[str, Any]) -> None:
+        won.update(row.get("won", {}))
+        rows.append(row | {"won": dict(won)})
+        live.update(_table(list(rows)), refresh=True)
+
+    return show
+
+
+def _cells(row: dict[str, Any]) -> dict[str, str]:
+    def loss(name: str) -> str:
+        return f"{row[name]:.3f}" if name in row else "–"
+
+    cells = {
+        "generation": str(row["generation"]),
+        "decisions": f"{row['decisions']:,}",
+        "hours": f"{row['hours']:.2f}",
+        "decisions/s": f"{row['decisions_per_second']:,.0f}",
+        "advantage loss": loss("advantage"),
+        "value loss": loss("value"),
+        "critic loss": loss("critic"),
+    }
+    return cells | {f"won vs {name}": f"{share:.1%}" for name, share in row.get("won", {}).items()}
+
+
+def _line(row: dict[str, Any]) -> str:
+    return "  ".join(f"{name} {value}" for name, value in _cells(row).items())
+
+
+def _table(rows: list[dict[str, Any]]) -> Table:
+    from rich.table import Table
+
+    table = Table(title="Training")
+    cells = [_cells(row) for row in rows]
+    columns = list(dict.fromkeys(name for row in cells for name in row))
+    for name in columns:
+        table.add_column(name, justify="right")
+    for row in cells:
+        table.add_row(*(row.get(name, "") for name in columns))
+    return table

@@ -1,0 +1,45 @@
+"""Positions of real rounds, and small networks, for the tests of this folder."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.config import NetworkConfig
+from blueprint.deals import deal_rounds
+from blueprint.rule_agents import GreedyAgent, RandomAgent
+from blueprint.selfplay import Decisions, Scratch, join, play_rounds
+
+SMALL = NetworkConfig(state=24, blocks=2, action=16, action_blocks=2, critic=24)
+
+
+def some_decisions(rounds: int = 12, seed: int = 0) -> Decisions:
+    """Return every eighth decision of rounds between chance and greed, tribute included."""
+    rng = np.random.default_rng(seed)
+    agents = (RandomAgent(rng), GreedyAgent())
+    states, seats, counts, actions = [], [], [], []
+    step = [0]
+
+    def watch(decisions: Decisions) -> NDArray[np.int64]:
+        if step[0] % 8 == 0:
+            states.append(decisions.states[decisions.rows])
+            seats.append(decisions.seats.copy())
+            counts.append(np.diff(decisions.offsets))
+            actions.append(decisions.actions.copy())
+        step[0] += 1
+        return agents[step[0] % 2](decisions)
+
+    play_rounds(deal_rounds(rounds, rng, tribute=0.5), [watch], Scratch(), record=False)
+    offsets = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
+    return Decisions(join(states), np.arange(len(offsets) - 1), np.concatenate(seats), offsets, join(actions))
+
+
+def random_tensors(config: NetworkConfig = SMALL, seed: int = 0) -> dict[str, NDArray]:
+    """Return the tensors of a new network with its critic, as in a checkpoint."""
+    import torch
+
+    from blueprint.network import Critic, make_network
+
+    torch.manual_seed(seed)
+    parts = {"network": make_network(config), "critic": Critic(config.critic)}
+    return {f"{name}.{k}": v.numpy() for name, part in parts.items() for k, v in part.state_dict().items()}

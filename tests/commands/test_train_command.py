@@ -1,0 +1,148 @@
+"""`gs2 train` and `gs2 gate`: runs that end in time, survive kill -9, and refuse what is not theirs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from blueprint.checkpoint import CheckpointError, read_checkpoint
+from gs2.commands.train import gate, train
+
+TINY = [
+    *("--set", "rounds=4", "--set", "batch=64", "--threads", "2", "--rounds", "2", "--against", "greedy"),
+    *("--network", "state=16", "--network", "blocks=1", "--network", "action=16", "--network", "critic=16"),
+]
+
+
+def invoke(*words: str) -> Result:
+    group = click.Group(commands={"train": train, "gate": gate})
+    return CliRunner().invoke(group, list(words), catch_exceptions=True)
+
+
+def generations(run: Path) -> list[int]:
+    lines = (run / "curve.jsonl").read_text().splitlines()
+    return [json.loads(line)["generation"] for line in lines]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("trained") / "run"
+    result = invoke("train", "--minutes", "0.03", "-o", str(directory), *TINY)
+    assert result.exit_code == 0, result.output
+    return directory
+
+
+def test_a_run_leaves_a_checkpoint_and_a_curve_and_reports_its_strength(run: Path) -> None:
+    _, description = read_checkpoint(run / "last.safetensors", prefix="-")
+    assert description["train"]["rounds"] == 4 and description["network"]["state"] == 16
+    assert 0 <= description["evaluation"]["won"]["greedy"] <= 1
+    seen = generations(run)
+    assert seen == list(range(1, description["generation"] + 1))
+    rows = [json.loads(line) for line in (run / "curve.jsonl").read_text().splitlines()]
+    assert rows[0]["won"].keys() == {"greedy"} and all(np.isfinite(row["decisions"]) for row in rows)
+
+
+def test_a_run_resumes_with_its_own_settings_and_new_ones(run: Path) -> None:
+    before = generations(run)[-1]
+    result = invoke("train", "--minutes", "0", "-o", str(run), "--resume", "--set", "passes=2", "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["generation"] == before + 1
+    _, description = read_checkpoint(run / "last.safetensors", prefix="-")
+    assert description["train"]["passes"] == 2 and description["train"]["rounds"] == 4
+
+
+def test_a_killed_run_goes_on_from_its_last_checkpoint(tmp_path: Path) -> None:
+    directory = tmp_path / "killed"
+    words = ["train", "--minutes", "10", "-o", str(directory), *TINY, "--checkpoint-minutes", "0"]
+    code = "import sys; from gs2.commands.train import train; train(sys.argv[1:])"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, *words[1:]],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    ) as process:
+        deadline = time.monotonic() + 240
+        curve = directory / "curve.jsonl"
+        while not (curve.exists() and len(curve.read_text().splitlines()) >= 4):
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.05)
+        process.send_signal(signal.SIGKILL)
+    _, description = read_checkpoint(directory / "last.safetensors", prefix="-")
+    lost = generations(directory)[-1] - description["generation"]
+    assert description["generation"] >= 3 and lost <= 1
+    with curve.open("a") as file:
+        file.write('{"generation": 99')  # a line torn by the kill
+    result = invoke("train", "--minutes", "0", "-o", str(directory), "--resume", "--evaluate-minutes", "0")
+    assert result.exit_code == 0, result.output
+    assert generations(directory) == list(range(1, description["generation"] + 2))
+    _, after = read_checkpoint(directory / "last.safetensors", prefix="-")
+    assert after["decisions"] > description["decisions"]
+
+
+def test_an_existing_run_is_not_overwritten(run: Path) -> None:
+    result = invoke("train", "--minutes", "0", "-o", str(run))
+    assert result.exit_code == 2 and "--resume goes on with it" in result.output
+
+
+def test_another_network_is_not_resumed_into(run: Path) -> None:
+    result = invoke("train", "--minutes", "0", "-o", str(run), "--resume", "--preset", "danzero")
+    assert isinstance(result.exception, CheckpointError) and "asked for was" in str(result.exception)
+
+
+def test_a_damaged_checkpoint_is_refused(run: Path, tmp_path: Path) -> None:
+    whole = (run / "last.safetensors").read_bytes()
+    for name, content in (("cut", whole[: len(whole) // 2]), ("noise", b"\x00" * 200), ("empty", b"")):
+        directory = tmp_path / name
+        directory.mkdir()
+        (directory / "last.safetensors").write_bytes(content)
+        result = invoke("train", "--minutes", "0", "-o", str(directory), "--resume")
+        assert isinstance(result.exception, CheckpointError) and "damaged" in str(result.exception)
+        assert (directory / "last.safetensors").read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--set", "speed=3"), "must be FIELD=VALUE; the fields are rounds"),
+        (("--set", "rounds=many"), "rounds must be of type int"),
+        (("--set", "rounds=1.5"), "rounds must be of type int"),
+        (("--set", "critic=maybe"), "critic must be of type bool"),
+        (("--network", "width=3"), "the fields are kind, state"),
+        (("--device", "tpu"), "device must be cpu, cuda"),
+        (("--minutes", "-1"), "Invalid value for '--minutes'"),
+    ],
+)
+def test_a_bad_option_is_a_usage_error(words: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    result = invoke("train", "-o", str(tmp_path / "x"), *words)
+    assert result.exit_code == 2 and message in result.output
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_worse_network_does_not_pass_the_gate(run: Path, tmp_path: Path) -> None:
+    target = tmp_path / "shipped.safetensors"
+    words = ("--rounds", "20", "--batch", "10", "--processes", "1", "--export", str(target), "--json")
+    result = invoke("gate", str(run / "last.safetensors"), "--against", "greedy", *words)
+    assert result.exit_code == 1, result.output
+    assert json.loads(result.stdout)["verdict"] == "worse" and not target.exists()
+
+
+def test_a_better_network_passes_the_gate_and_is_exported(run: Path, tmp_path: Path) -> None:
+    from blueprint.checkpoint import SHIPPED
+
+    target = tmp_path / "shipped.safetensors"
+    words = ("--rounds", "40", "--batch", "20", "--processes", "1", "--export", str(target))
+    result = invoke("gate", str(SHIPPED), "--against", "random", *words)
+    assert result.exit_code == 0, result.output
+    assert "better: +" in result.output
+    _, description = read_checkpoint(target)
+    assert description["gate"]["verdict"] == "better" and description["gate"]["low"] > 0
