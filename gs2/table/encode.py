@@ -6,6 +6,7 @@ server's event loop for tens of milliseconds over it; the kernel takes a fractio
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 
 import numpy as np
@@ -170,23 +171,27 @@ _PASS_ALONE = MoveList(PASS_JSON + b",", np.array([0, len(PASS_JSON) + 1]))
 """What three decisions in ten choose from."""
 
 
-class _Scratch:
-    """A buffer that grows to the longest list seen. One thread (the event loop's) uses it."""
+class _Scratch(threading.local):
+    """Buffers of each thread; the one for moves grows to the longest list seen."""
 
-    out = np.empty(1024 * _ROW, np.uint8)
+    def __init__(self) -> None:
+        self.moves = np.empty(1024 * _ROW, np.uint8)
+        self.hand = np.empty(5 * NUM_CARDS * 2 + 2, np.uint8)
 
-    @classmethod
-    def room(cls, moves: int) -> NDArray[np.uint8]:
-        if moves * _ROW > len(cls.out):
-            cls.out = np.empty(2 * moves * _ROW, np.uint8)
-        return cls.out
+    def room(self, moves: int) -> NDArray[np.uint8]:
+        if moves * _ROW > len(self.moves):
+            self.moves = np.empty(2 * moves * _ROW, np.uint8)
+        return self.moves
+
+
+_SCRATCH = _Scratch()
 
 
 def encode_moves(moves: NDArray, level: int, *, dialect: str = "openguandan") -> MoveList:
     """Return moves [m] of dtype ACTION as JSON, cards in the places they fill.
 
     The text is that of `games.guandan.notation.action_list`: trips before the pair, sequences upwards, a wild
-    card in the slot it fills or last in its group. Not thread-safe.
+    card in the slot it fills or last in its group.
     level: rank code 0..12. dialect: "njupt" names the joker bomb `["Bomb","JOKER",...]`.
     Raises GameError at another dialect, or an array that does not hold actions.
     """
@@ -197,7 +202,7 @@ def encode_moves(moves: NDArray, level: int, *, dialect: str = "openguandan") ->
     if len(moves) == 1 and moves[0]["type"] == PASS:
         return _PASS_ALONE
     words = action_words(moves)
-    out = _Scratch.room(len(moves))
+    out = _SCRATCH.room(len(moves))
     offsets = np.empty(len(moves) + 1, np.int64)
     if not _put_moves(words, level, *_HEADS[dialect], _CARDS, _SLOTS, _SUITS_IN_PRINT, out, offsets):
         raise GameError("guandan: there is no action in one of these slots; take moves from legal()")
@@ -230,7 +235,6 @@ def _hand_orders() -> NDArray[np.int64]:
 
 
 _HAND_ORDERS = _hand_orders()
-_HAND = np.empty(5 * NUM_CARDS * 2 + 2, np.uint8)
 
 
 @njit(cache=True)
@@ -246,10 +250,10 @@ def _put_hand(lo, hi, order, cards, out):
 
 
 def encode_hand(lo: int, hi: int, level: int, *, dialect: str = "openguandan") -> bytes:
-    """Return a packed hand as a JSON array of card names. Not thread-safe.
+    """Return a packed hand as a JSON array of card names.
 
     "njupt" lists by level-aware rank, then S, H, C, D; "openguandan" by plain rank.
     """
     order = _HAND_ORDERS[level if dialect == "njupt" else 13]
-    size = _put_hand(lo, hi, order, _CARDS, _HAND)
-    return _HAND[:size].tobytes()
+    out = _SCRATCH.hand
+    return out[: _put_hand(lo, hi, order, _CARDS, out)].tobytes()

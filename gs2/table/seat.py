@@ -9,6 +9,7 @@ Ten lines make an agent:
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from games.guandan.cards import NO_ACTION, RANKS, hand_text, unpack
 from games.guandan.notation import action_list
 from games.guandan.state import NOBODY
+from gs2.table.encode import encode_moves
 
 __all__ = ["Agent", "AgentError", "BatchAgent", "Observation", "Transfer"]
 
@@ -60,7 +62,7 @@ class Observation:
         if self.listed is not None:
             return self.listed
         level = int(self.state["level"][0])
-        words = [action_list(move, level) for move in self.moves]
+        words: list[Any] = json.loads(encode_moves(self.moves, level).json)
         return words if self.stage == "play" else [[self.stage, self.stage, cards] for _, _, cards in words]
 
     @cached_property
