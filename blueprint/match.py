@@ -32,8 +32,8 @@ from blueprint.selfplay import Chooser, Scratch
 
 __all__ = ["AgentSource", "Arena", "GateResult", "MatchConfig", "MatchError", "MatchResult", "gate"]
 
-GAMES = 256
-"""Whole games in one piece of work."""
+ROUNDS_OF_A_GAME = 8
+"""A whole game takes at least so many rounds, so that many fewer games than deals make a piece of work."""
 
 
 class MatchError(ValueError):
@@ -266,7 +266,7 @@ class Arena:
     ) -> list[_Piece]:
         """Return the work left to do, as many pieces as keep every process busy."""
         pieces = []
-        for key, most in (("deal", together), ("game", min(together, GAMES))):
+        for key, most in (("deal", together), ("game", max(1, together // ROUNDS_OF_A_GAME))):
             done = {row[key] for row in rows if key in row}
             left = [i for i in wanted[key] if i not in done]
             size = max(1, min(most, -(-len(left) // self.processes)))
