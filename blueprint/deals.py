@@ -41,8 +41,8 @@ def deal_rounds(
     """Return n rounds ready to play, [n] STATE.
 
     tribute: share of rounds that follow another one whose finishing order is drawn evenly; tribute is paid
-        and returned by `cards`, a rule by default. The others have no history; in 1 of 10 the level belongs to
-        nobody.
+        and returned by `cards`, a rule by default. The others have no history; in 1 of 10 the level belongs
+        to nobody.
     level: rank code 0..12 of every round's level and of both teams'; None draws each evenly.
     """
     after = rng.random(n) < tribute
