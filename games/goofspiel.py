@@ -135,7 +135,7 @@ class Goofspiel(TwoPlayerGame):
 
     def step(self, states: NDArray, rows: NDArray[np.int64], actions: NDArray) -> NDArray:
         after = states.take(rows)
-        stage = after["stage"]
+        stage = after["stage"].copy()  # playing changes it
         if len(after) and np.all(stage == stage[0]):
             self._play(after, actions, int(stage[0]))
             return after

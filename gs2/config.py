@@ -187,12 +187,12 @@ class SearchConfig:
     def for_unreached(self) -> SearchConfig:
         """Return the configuration for an infoset that the player's own strategy never leads to.
 
-        Values of the whole game say nothing there, so no path and no certificate is built on them.
+        Values of the whole game say nothing there, so no path and no certificate is built on them; and what
+        is solved with the weights of such an infoset replaces nothing at others, which may be reached.
         """
-        if self.gadget != "path" and self.certificate == "none":
-            return self
         gadget = "maxmargin" if self.gadget == "path" else self.gadget
-        return replace(self, gadget=gadget, certificate="none")
+        scope = "subtree" if self.scope == "block" else self.scope
+        return replace(self, gadget=gadget, certificate="none", scope=scope)
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as a plain dictionary."""

@@ -203,7 +203,7 @@ def _search_all(
 
 def _settled(config: SearchConfig, found: Refinement) -> bool:
     """Return whether a search solved all there is to solve at every infoset of the player that it touched."""
-    if config.scope != "block":
+    if config.scope != "block" or found.considered.unreached:
         return False
     if config.rest == "summary":
         return found.complete and found.nodes > 0

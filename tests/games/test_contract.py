@@ -66,6 +66,32 @@ def test_large_games_keep_the_contract_at_random_histories(name: str) -> None:
     assert report.terminals > 0
 
 
+@pytest.mark.parametrize("name", [*SMALL, *LARGE])
+def test_histories_of_different_depths_share_a_batch(name: str) -> None:
+    game = load_game(name, general_sum=True)
+    rng = np.random.default_rng(2)
+    met = [game.root()]
+    while True:
+        now = met[-1]
+        now = now[game.player(now) != TERMINAL]
+        if len(now) == 0:
+            break
+        actions = game.actions(now)
+        pick = rng.choice(len(actions.values), min(20, len(actions.values)), replace=False)
+        met.append(game.step(now, actions.rows[pick], actions.values[pick]))
+    mixed = rng.permutation(np.concatenate(met))
+    mixed = mixed[game.player(mixed) != TERMINAL]
+    actions = game.actions(mixed)
+    together = game.step(mixed, actions.rows, actions.values)
+    at = 0
+    for row in range(len(mixed)):
+        alone = game.actions(mixed[row : row + 1])
+        assert np.array_equal(alone.values, actions[row])
+        after = game.step(mixed[row : row + 1], alone.rows, alone.values)
+        assert after.tobytes() == together[at : at + len(after)].tobytes()
+        at += len(after)
+
+
 def test_a_game_can_be_checked_from_given_roots() -> None:
     game = KuhnPoker()
     root = game.root()

@@ -1,0 +1,109 @@
+"""Certificates: whatever a subgame says, what is kept never helps the opponent."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cfr.best_response import best_response_values
+from cfr.values import reach
+from gs2.context import Profile
+from gs2.pipeline import refine_infoset
+from gs2.presets import preset
+from gs2.safety import PlanMixer, splice_slots
+from tests.gs2.setting import GOOFSPIEL, KUHN, LEDUC, LIARS_DICE, blueprint, context, form, random_policy
+
+ROUNDING = 1e-9
+
+RISKY = (
+    preset("gs2+", iterations=3),
+    preset("gs2+", iterations=3, whole=0, plans=1, k=1),
+    preset("gs2+", iterations=2, whole=0, k=2, certificate="margin"),
+    preset("gs2+path", iterations=3),
+    preset("gs2-r", k=1, certificate="anchored", iterations=5),
+    preset("1-klss", certificate="margin", iterations=5),
+    preset("unsafe", certificate="anchored", iterations=5),
+)
+"""Searches that are often wrong: few iterations, one history, no gadget."""
+
+
+def gains(name: str, config, seed: int) -> tuple[float, float]:
+    """Return (what one search gives the opponent, the weight that was certified)."""
+    prepared = context(name)
+    rng = np.random.default_rng(seed)
+    policy = random_policy(name, rng, sharpness=float(rng.integers(1, 3)))
+    if seed % 2:
+        # Near an equilibrium there is more to lose.
+        policy = 0.95 * blueprint(name, 200) + 0.05 * policy
+    # Shallow infosets, numbered first, matter most to the value of the game.
+    infoset = int(rng.integers(prepared.tree.n_infosets if seed % 3 == 0 else 12))
+    found = refine_infoset(prepared, Profile(prepared.tree, policy), infoset, config, rng)
+    after = policy.copy()
+    after[found.slots] = found.probs
+    opponent = found.considered.opponent
+    change = np.subtract(best_response_values(form(name), after), best_response_values(form(name), policy))
+    return float(change[opponent]), found.anchor
+
+
+@pytest.mark.parametrize("config", RISKY, ids=lambda c: f"{c.name}-{c.certificate}-{c.k}-{c.whole}")
+@given(st.sampled_from([KUHN, LIARS_DICE, GOOFSPIEL]), st.integers(0, 10_000))
+@settings(max_examples=25, deadline=None)
+def test_a_certified_search_never_raises_the_opponents_best_response_value(config, name, seed):
+    assert gains(name, config, seed)[0] <= ROUNDING
+
+
+def test_the_same_searches_without_a_certificate_do_raise_it():
+    for config in RISKY:
+        bare = config.replace(certificate="none")
+        worst = max(gains(LIARS_DICE, bare, seed)[0] for seed in range(1, 61, 2))
+        assert worst > 1e-4, config
+
+
+def test_a_certificate_still_lets_improvements_through():
+    found = [gains(LIARS_DICE, preset("gs2+"), seed) for seed in range(12)]
+    assert min(gain for gain, _ in found) < -1e-3
+    assert max(weight for _, weight in found) > 0.2
+
+
+def test_mixing_plans_mixes_the_reach_of_every_node():
+    prepared = context(LEDUC)
+    tree = prepared.tree
+    rng = np.random.default_rng(1)
+    old, new = random_policy(LEDUC, rng), random_policy(LEDUC, rng, sharpness=3)
+    mine = np.repeat(tree.infoset_player == 0, np.diff(tree.infoset_offset))
+    slots = rng.permutation(np.flatnonzero(mine))
+    new[~mine] = old[~mine]
+    mixed = old.copy()
+    mixed[slots] = PlanMixer(prepared, 0, slots).mix(old[slots], new[slots], 0.3)
+    of = [reach(tree, policy).players[:, 0] for policy in (old, new, mixed)]
+    assert np.allclose(of[2], 0.7 * of[0] + 0.3 * of[1], atol=1e-12)
+
+
+def test_scopes_are_the_infoset_what_follows_it_and_everything():
+    prepared = context(KUHN)
+    tree = prepared.tree
+    mine = np.flatnonzero(tree.infoset_player == 0)
+    slots = np.concatenate([prepared.slots_of(int(i)) for i in mine])
+    first = int(mine[0])
+    assert set(slots[splice_slots(prepared, 0, first, slots, "infoset")]) == set(prepared.slots_of(first))
+    below = splice_slots(prepared, 0, first, slots, "subtree")
+    assert set(prepared.slot_infoset[slots[below]]) == {
+        i for i in mine if i == first or prepared.parent_slot(0)[i] in prepared.slots_of(first)
+    }
+    assert splice_slots(prepared, 0, first, slots, "block").all()
+
+
+def test_an_anchor_holds_the_refined_strategy_back():
+    prepared = context(KUHN)
+    policy = random_policy(KUHN, np.random.default_rng(2))
+    rng = np.random.default_rng(0)
+    whole = refine_infoset(
+        prepared, Profile(prepared.tree, policy), 0, preset("maxmargin", scope="infoset"), rng
+    )
+    half = refine_infoset(
+        prepared, Profile(prepared.tree, policy), 0, preset("maxmargin", scope="infoset", anchor=0.5), rng
+    )
+    assert half.anchor == 0.5
+    assert np.allclose(half.probs, (policy[half.slots] + whole.probs) / 2)
