@@ -130,7 +130,8 @@ def render(told: Explanation, title: str | None = None) -> None:
     out.print(moves)
     out.print(
         "[dim]blueprint: levels behind its best move; by search: levels won over the blueprint's best, "
-        "± one standard deviation; chosen: how likely it is the best (or the solved policy)[/dim]\n",
+        "± one standard deviation; chosen: how likely it is the best (or the solved policy); "
+        "deals: in how many it was played on[/dim]\n",
         soft_wrap=True,
     )
     if told.deals:
@@ -147,8 +148,8 @@ def render(told: Explanation, title: str | None = None) -> None:
                     )
                 out.print(f"   {seats[seat]:8} {cards}{worth}", soft_wrap=True)
             if deal.results:
-                ends = "; ".join(f"{move} {value:+.1f}" for move, value in deal.results.items())
-                out.print(f"   [dim]ends: {ends}[/dim]", soft_wrap=True)
+                worth = "; ".join(f"{move} {value:+.1f}" for move, value in deal.results.items())
+                out.print(f"   [dim]worth here: {worth}[/dim]", soft_wrap=True)
         out.print()
     if told.subgame:
         size = told.subgame

@@ -19,6 +19,8 @@ LISTED = 8
 """Deals and moves that an explanation lists one by one."""
 DRAWS = 4000
 """Draws by which the chance of being the best move is estimated."""
+EVEN = 0.05
+"""Levels within which two moves are called equally good in one deal."""
 _WORDS = {
     "ThreeWithTwo": "Full house",
     "ThreePair": "Tube",
@@ -181,7 +183,7 @@ def _moves(decision: Decision, names: list[str], config: GuanDanConfig) -> list[
     refined, rollouts = np.zeros(n), np.zeros(n, int)
     notes = ["" for _ in range(n)]
     if decision.candidates.size:
-        notes = ["left out: the blueprint thinks too little of it"] * n
+        notes = ["too far behind"] * n
     comparison = decision.comparison
     if comparison is not None and comparison.rollouts:
         refined[decision.candidates] = chances(comparison.mean, comparison.error)
@@ -256,7 +258,7 @@ def _deals(decision: Decision, names: list[str], listed: int) -> list[DealRow]:
 
 
 def _reason(decision: Decision, names: list[str]) -> str:
-    play, usual = names[decision.choice], names[decision.blueprint]
+    usual = names[decision.blueprint]
     if decision.stage == "forced":
         return "It is the only legal move."
     if decision.stage == "first":
@@ -279,8 +281,10 @@ def _reason(decision: Decision, names: list[str]) -> str:
     deals = len(comparison.payoffs)
     if decision.changed:
         i = comparison.best
+        swing = comparison.payoffs[:, i] - comparison.payoffs[:, 0]
+        better, worse = np.count_nonzero(swing > EVEN), np.count_nonzero(swing < -EVEN)
         return (
-            f"In {deals} deals, {play} does better than {usual} by "
-            f"{comparison.mean[i]:.2f} ± {comparison.error[i]:.2f} levels a round."
+            f"Played on in {deals} deals it does better than {usual} in {better} and worse in {worse}; "
+            f"all told it is worth {comparison.mean[i]:+.2f} ± {comparison.error[i]:.2f} levels."
         )
     return f"In {deals} deals nothing did better than the blueprint's own move."
