@@ -33,6 +33,13 @@ GAMES = {
         4, 2, "descending", "win_loss"
     ),
 }
+LARGE = {
+    "liars_dice(sides=6)": "liars_dice(dice_sides=6)",
+    "goofspiel(cards=5,turns=3,points_order=random)": GOOFSPIEL.format(5, 3, "random", "point_difference"),
+    "goofspiel(cards=5,turns=3,points_order=random,returns_type=win_loss)": GOOFSPIEL.format(
+        5, 3, "random", "win_loss"
+    ),
+}
 
 
 def actions_of(state) -> list[int]:
@@ -133,9 +140,9 @@ def their_policy(tree: FlatTree, game, names: dict[int, str], probs: np.ndarray)
     return pyspiel.TabularPolicy(table)
 
 
-@pytest.mark.parametrize("ours", GAMES)
+@pytest.mark.parametrize("ours", [*GAMES, *(pytest.param(ours, marks=pytest.mark.long) for ours in LARGE)])
 def test_values_and_nash_conv_are_openspiels(ours: str) -> None:
-    tree, game = tree_of(ours), pyspiel.load_game(GAMES[ours])
+    tree, game = tree_of(ours), pyspiel.load_game((GAMES | LARGE)[ours])
     names = tables(tree, game)
     assert len(names) == tree.n_infosets
     assert len(set(zip(tree.infoset_player.tolist(), names.values(), strict=False))) == len(names)
