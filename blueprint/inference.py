@@ -139,6 +139,7 @@ class _Layer:
     def __init__(self, weight: NDArray, bias: NDArray, half: bool) -> None:
         self.weight = torch.from_numpy(np.ascontiguousarray(weight, np.float32))
         self.bias = torch.from_numpy(np.ascontiguousarray(bias, np.float32))
+        self.base = self.bias.numpy()
         self.half = (self.weight.bfloat16(), self.bias.bfloat16()) if half else None
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -164,23 +165,23 @@ class _Tower:
     """An input layer on bytes and residual layers, with any layer on top."""
 
     def __init__(self, first: _Layer, blocks: list[_Layer]) -> None:
-        self.first, self.blocks = first, blocks
-        width = len(first.bias)
+        self.first, self.blocks, self.base = first, blocks, first.base[None]
+        width = len(first.base)
         self.stack = np.zeros((len(blocks), width, width), np.uint16)
         self.biases = np.zeros((len(blocks), width), np.float32)
         for k, block in enumerate(blocks):
-            self.stack[k], self.biases[k] = block.rows, block.bias.numpy()
+            self.stack[k], self.biases[k] = block.rows, block.base
 
     def __call__(self, x: NDArray[np.uint8], top: _Layer, half: bool) -> Tensor:
         """Return the output of `top` on the tower's on x [n, inputs], [n, outputs of top]."""
         if half:
             return top(_residual(self.blocks, self.first(torch.from_numpy(x).bfloat16()).relu_()))
-        h = np.empty((len(x), len(self.first.bias)), np.float32)
-        _first_layer(x, self.first.rows, self.first.bias.numpy()[None], np.zeros(len(x), np.int64), h)
+        h = np.empty((len(x), self.base.shape[1]), np.float32)
+        _first_layer(x, self.first.rows, self.base, np.zeros(len(x), np.int64), h)
         if len(x) > FEW:
             return top(_residual(self.blocks, torch.from_numpy(h)))
-        out = np.empty((len(x), len(top.bias)), np.float32)
-        _few(h, self.stack, self.biases, top.rows, top.bias.numpy(), out)
+        out = np.empty((len(x), len(top.base)), np.float32)
+        _few(h, self.stack, self.biases, top.rows, top.base, out)
         return torch.from_numpy(out)
 
 
@@ -226,6 +227,7 @@ class Inference:
         self._action = self._layer("network.action", ACTION_WIDTH)
         self._head = self._blocks("network.head")
         self._advantage = self._layer("network.advantage")
+        self._last = (self._advantage.weight.numpy()[0], self._advantage.base[0])
         self._payoffs = torch.tensor(OUTCOMES)
         self.sees_all = critic and "critic.tower.input.weight" in tensors
         if self.sees_all:
@@ -327,6 +329,8 @@ class Inference:
 
     def _pieces(self, offsets: NDArray[np.int64]) -> list[tuple[int, int]]:
         """Return ranges of decisions with at most CHUNK actions and states, or one decision, each."""
+        if len(offsets) == 2:
+            return [(0, 1)]
         pieces, low = [], 0
         while low < len(offsets) - 1:
             high = int(np.searchsorted(offsets, offsets[low] + CHUNK, "right")) - 1
@@ -347,19 +351,23 @@ class Inference:
         """Return the scores of the actions within `offsets`; rows beyond are padding."""
         m = int(offsets[-1])
         at = np.zeros(len(a), np.int64)
-        at[:m] = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        if len(offsets) > 2:
+            at[:m] = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
         with torch.inference_mode():
             context = self._tower(x, self._context, half)
             if half:
                 z = self._action(torch.from_numpy(a).bfloat16())
                 z = z.add_(context.index_select(0, torch.from_numpy(at))).relu_()
             else:
-                base = context.numpy() + self._action.bias.numpy()
+                base = context.numpy() + self._action.base
                 first = np.empty((len(a), base.shape[1]), np.float32)
                 _first_layer(a, self._action.rows, base, at, first)
                 z = torch.from_numpy(first)
-            scores = self._advantage(_residual(self._head, z))
-        return scores[:m, 0].float().numpy()
+            z = _residual(self._head, z)
+            if half:
+                return self._advantage(z)[:m, 0].float().numpy()
+            weight, bias = self._last
+            return z.numpy() @ weight + bias
 
     def _expected(self, logits: Tensor) -> NDArray[np.float64]:
         return (logits.float().softmax(1) @ self._payoffs).double().numpy()
