@@ -161,14 +161,27 @@ class ResearchBlueprint:
 def evaluate(
     network: ResearchNetwork, infosets: Infosets, config: ResearchConfig, name: str
 ) -> ResearchBlueprint:
-    """Return the blueprint that a network is."""
+    """Return the blueprint that a network is.
+
+    Q is kept within the payoffs. Where the seat itself decides, its value is the policy's mean of Q; where
+    another does, V.
+    """
     low, high = infosets.game.payoff_range
     unit = (high - low) / 2
     with torch.inference_mode():
         parts = [network(torch.from_numpy(x).float()) for x in _chunks(infosets.features)]
-    v = torch.cat([part[0] for part in parts]).double().numpy() * unit
-    a = torch.cat([part[1] for part in parts]).double().numpy() * unit
-    return ResearchBlueprint(infosets, v, v[:, None] + a, config.temperature * (high - low), name)
+    v = torch.cat([part[0] for part in parts]).double().numpy()
+    a = torch.cat([part[1] for part in parts]).double().numpy()
+    q = np.clip(unit * (v[:, None] + a), low, high)
+    blueprint = ResearchBlueprint(
+        infosets, np.clip(unit * v, low, high), q, config.temperature * (high - low), name
+    )
+    own = np.flatnonzero(infosets.counts)
+    counts = infosets.counts[own]
+    mine = blueprint._q(own, counts)
+    mean = np.add.reduceat(blueprint._soft(mine, counts) * mine, np.cumsum(counts) - counts)
+    blueprint.v[own] = mean
+    return blueprint
 
 
 def _chunks(features: NDArray[np.uint8], size: int = 8192) -> list[NDArray[np.uint8]]:

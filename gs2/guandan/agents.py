@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from gs2.guandan.evaluator import Evaluator
+from blueprint.agents import AGENTS, RULE_AGENTS, UnknownAgent
+from blueprint.agents import load_chooser as load_without_search
+from blueprint.selfplay import Chooser
 
 __all__ = [
     "AGENT_NAMES",
-    "Chooser",
+    "RULE_AGENTS",
     "NamedAgents",
-    "ScoreChooser",
     "UnknownAgent",
     "check_agent",
     "deals_at_once",
@@ -28,17 +25,8 @@ __all__ = [
     "load_chooser",
 ]
 
-Chooser = Callable[[Any], NDArray[np.int64]]
-"""Takes `blueprint.selfplay.Decisions`, returns one index within each decision's row."""
-
-RULE_AGENTS = ("random", "greedy", "mincomb", "aggressive", "conservative", "balanced", "strong")
-SEARCH_AGENTS = ("gs2", "gs2-fast", "gs2-deep", "gs2-paper")
-AGENT_NAMES = (*RULE_AGENTS, "blueprint", *SEARCH_AGENTS)
+AGENT_NAMES = (*AGENTS, "gs2", "gs2-fast", "gs2-deep", "gs2-paper")
 """The names that stand for themselves; a checkpoint is named by its path."""
-
-
-class UnknownAgent(ValueError):
-    """A name that no agent has."""
 
 
 def load_agent(name: str, rng: np.random.Generator | None = None) -> Chooser:
@@ -52,13 +40,9 @@ def load_agent(name: str, rng: np.random.Generator | None = None) -> Chooser:
     """
     check_agent(name)
     rng = np.random.default_rng() if rng is None else rng
-    if name in RULE_AGENTS:
-        return _rule_agent(name, rng)
-    from gs2.guandan.evaluator import load_evaluator
-
     preset, path = _parts(name)
     if preset is None:
-        return ScoreChooser(load_evaluator(path))
+        return load_without_search(name, rng)
     from gs2.guandan.agent import make_agent
 
     return make_agent(path, preset, rng)
@@ -116,7 +100,7 @@ def fingerprint(name: str) -> str:
     check_agent(name)
     if name in RULE_AGENTS:
         return name
-    from gs2.guandan.evaluator import SHIPPED
+    from blueprint.checkpoint import SHIPPED
 
     path = _parts(name)[1] or SHIPPED
     if not path.is_file():
@@ -147,44 +131,3 @@ def _parts(name: str) -> tuple[str | None, Path | None]:
         preset = head.removeprefix("gs2").removeprefix("-") or "standard"
         return preset, Path(path) if at else None
     return None, None if name in (*RULE_AGENTS, "blueprint") else Path(name)
-
-
-def _rule_agent(name: str, rng: np.random.Generator) -> Chooser:
-    from blueprint.rule_agents import GreedyAgent, RandomAgent
-    from blueprint.split_agents import MinCombinationAgent, PersonalityAgent, StrongAgent
-
-    if name == "random":
-        return RandomAgent(rng)
-    if name == "greedy":
-        return GreedyAgent()
-    if name == "mincomb":
-        return MinCombinationAgent()
-    return StrongAgent() if name == "strong" else PersonalityAgent(name)
-
-
-class ScoreChooser:
-    """Plays the action that an evaluator scores highest, the first among equals."""
-
-    def __init__(self, evaluator: Evaluator) -> None:
-        self.evaluator = evaluator
-        self.name = evaluator.name
-        self._rng = np.random.default_rng(0)  # asked for by `choose_soft`, without effect at these settings
-
-    def __call__(self, decisions: Any) -> NDArray[np.int64]:
-        """Return one action per decision, as an index within its row."""
-        from blueprint.selfplay import choose_soft
-        from gs2.guandan.evaluator import BATCH
-
-        rows, seats, offsets = decisions.rows, decisions.seats, decisions.offsets
-        scores = np.empty(len(decisions.actions), np.float32)
-        for start in range(0, len(rows), BATCH):
-            end = min(start + BATCH, len(rows))
-            low, high = offsets[start], offsets[end]
-            scores[low:high] = self.evaluator.q(
-                decisions.states,
-                rows[start:end],
-                seats[start:end],
-                offsets[start : end + 1] - low,
-                decisions.actions[low:high],
-            )
-        return choose_soft(scores, offsets, 0.0, 0.0, self._rng)

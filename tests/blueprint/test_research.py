@@ -9,6 +9,7 @@ import pytest
 
 from blueprint.checkpoint import CheckpointError
 from blueprint.config import ConfigError
+from blueprint.neural import check_blueprint
 from blueprint.protocol import Blueprint
 from blueprint.research_infosets import list_infosets
 from blueprint.research_network import ResearchBlueprint, ResearchConfig, load_research_blueprint
@@ -126,6 +127,10 @@ def test_states_and_slots_get_the_same_answers(kuhn: tuple[ResearchBlueprint, Pa
         other = blueprint.value(game, states, 1 - player)
         assert other.shape == (len(states),) and np.abs(other).max() <= 2.5
         assert policy[slots].reshape(-1, 2).sum(1) == pytest.approx(1)
+
+
+def test_it_keeps_the_contract_of_a_blueprint(kuhn: tuple[ResearchBlueprint, Path]) -> None:
+    assert check_blueprint(kuhn[0], load_game("kuhn_poker"), rng()).decisions > 20
 
 
 def test_a_checkpoint_gives_the_same_blueprint_back(kuhn: tuple[ResearchBlueprint, Path]) -> None:
