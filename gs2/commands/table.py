@@ -91,9 +91,9 @@ def _log(verbose: int) -> None:
 @click.option(
     "--delay",
     type=SECONDS,
-    default=0.0,
+    default=1.0,
     show_default=True,
-    help="Seconds from the fourth player to the deal.",
+    help="Seconds from the fourth player to the deal; some clients lose what comes with the handshake.",
 )
 @click.option("--rooms", type=click.IntRange(min=1), default=4096, show_default=True, help="Tables at once.")
 @click.option(

@@ -162,6 +162,12 @@ class MoveList:
         """The JSON array of the moves."""
         return b"[" + self.body[:-1] + b"]"
 
+    def find(self, text: bytes) -> int | None:
+        """Return the index of the move written in these very words, spaces apart; None if there is none."""
+        at = self.body.find(text.replace(b" ", b"") + b",")
+        index = int(self.offsets.searchsorted(at))
+        return index if self.offsets[index] == at else None
+
     def __getitem__(self, index: int) -> bytes:
         """Return the JSON of one move."""
         return self.body[self.offsets[index] : self.offsets[index + 1] - 1]

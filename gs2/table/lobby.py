@@ -145,9 +145,14 @@ class OpenGuanDanLobby(Lobby):
         stage = _STAGES[type(command)]
         if seat.due.stage != stage:
             raise TableError(f"seat {seat.index} is asked for {seat.due.stage}, not {stage}")
-        index = find_move(data.act, seat.due.actions)
+        text = bytes(data.act)
+        # nearly every client sends back what it was sent
+        index = None if seat.moves is None else seat.moves.find(text)
         if index is None:
-            raise AgentError(f"{str(data.act)[:120]} is not in actionList; send one of its entries")
+            index = find_move(m.decode_value(text), seat.due.actions)
+        if index is None:
+            words = text[:120].decode(errors="replace")
+            raise AgentError(f"{words} is not in actionList; send one of its entries")
         room.answer(seat, index)
 
     def _who(self, connection: Connection, number: int) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from games.guandan.cards import CARD_NAMES, RANKS
 
@@ -38,6 +38,7 @@ __all__ = [
     "decode_act_index",
     "decode_command",
     "decode_server_message",
+    "decode_value",
     "encode",
 ]
 
@@ -84,10 +85,10 @@ class JoinData(RoomData, kw_only=True):
 
 
 class ActData(Struct, kw_only=True):
-    """act: an entry of the request's actionList. roomID: appendix C's spelling of roomId."""
+    """act: an entry of the request's actionList, not read yet. roomID: appendix C's spelling of roomId."""
 
     player: int
-    act: tuple[Any, Any, Any]
+    act: Raw
     roomId: int | UnsetType = UNSET
     roomID: int | UnsetType = UNSET
 
@@ -303,6 +304,14 @@ def decode_command(text: str | bytes) -> Command:
             f"a message is {{type, data}} with type CREATE_ROOM, JOIN_ROOM, PLAY, TRIBUTE, PAYTRIBUTE or "
             f"GET_ROOMPLAYER: {_clean(error)}"
         ) from None
+
+
+def decode_value(text: bytes) -> Any:
+    """Return the value of a part of a message that was left unread. Raises MessageError if it has none."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise MessageError(f"a move is [type, rank, cards]: {_clean(error)}") from None
 
 
 def decode_act_index(text: str | bytes) -> int:

@@ -21,7 +21,7 @@ from gs2.commands.table import play, serve
 def serving(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Yield a server's process and its address."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "gs2.cli", "serve", "--port", "0", "--seed", "1", *options],
+        [sys.executable, "-m", "gs2.cli", "serve", "--port", "0", "--delay", "0", "--seed", "1", *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -9,6 +9,7 @@ import os
 import random
 import signal
 import socket
+import threading
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,9 @@ def test_bad_answers_are_explained_and_asked_again_and_nobody_else_hears_of_them
                 '{"type":"DANCE","data":{}}',
                 '{"type":"PLAY"}',
                 '{"type":"PLAY","data":{"roomId":1,"player":"x","act":[]}}',
+                f'{{"type":"PLAY","data":{{"roomId":1,"player":{seat}}}}}',
+                f'{{"type":"PLAY","data":{{"roomId":1,"player":{seat},"act":"\\x"}}}}',
+                f'{{"type":"PLAY","data":{{"roomId":1,"player":{seat},"act":{"[" * 5000}{"]" * 5000}}}}}',
                 json.dumps(
                     {"type": "PLAY", "data": {"roomId": 7, "player": seat, "act": act["actionList"][0]}}
                 ),
@@ -468,6 +472,34 @@ def test_an_agent_that_fails_or_dawdles_costs_its_seat_a_default_move_and_nobody
 
     assert run(scenario(Breaks)).fallbacks[1] > 50
     assert run(scenario(Dawdles)).fallbacks[1] >= 5
+
+
+def test_an_agent_that_thinks_for_ever_keeps_its_own_table_waiting_and_no_other():
+    wake = threading.Event()
+
+    class Thinks:
+        def act(self, observation):
+            wake.wait(300)
+            return 0
+
+    async def scenario():
+        hosts = {"thinks": ThreadHost(Thinks)}
+        async with TableServer(ServerConfig(dialect="njupt", port=0, seed=1), hosts) as server:
+            url = server.url.removesuffix("/game/{name}")
+            waiting = [asyncio.create_task(njupt_client(url, f"a{k}")) for k in range(3)]
+            await until(lambda: server.rooms and sum(s.taken for s in server.rooms[1].seats) == 3)
+            server.rooms[1].seat_agent(3, "thinks", hosts["thinks"])
+            server.rooms[1].start_if_full()
+            await until(lambda: server.rooms[1].state == "playing")
+            await until(lambda: 3 in server.rooms[1].session.pending)
+            await asyncio.gather(*[njupt_client(url, f"b{k}") for k in range(4)])
+            assert len(server.results) == 1 and 1 in server.rooms
+            assert 3 in server.rooms[1].session.pending
+            wake.set()
+            for client in waiting:
+                client.cancel()
+
+    run(scenario())
 
 
 def test_a_server_that_stops_tells_everyone_and_keeps_the_record(tmp_path):

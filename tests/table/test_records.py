@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments.bench_table import measure
 from games.guandan.events import MatchOver, Played
 from games.guandan.record import read_record, replay
 from gs2.table.agents import RandomAgent
@@ -17,7 +18,7 @@ from gs2.table.server import ServerConfig, TableServer
 from tests.table.protocol import njupt_client, openguandan_client
 
 
-def check_folder(folder: Path, games: int, decisions: int) -> None:
+def check_folder(folder: Path, games: int, decisions: int | None = None) -> None:
     """Replay every record of a folder; compare with what the server said of its sessions."""
     results = [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
     assert sum(result["games"] for result in results) == games
@@ -35,7 +36,8 @@ def check_folder(folder: Path, games: int, decisions: int) -> None:
         wins[last.winner] += 1
     assert wins[0] == sum(result["wins"][0] for result in results)
     assert wins[1] == sum(result["wins"][1] for result in results)
-    assert plays == sum(result["decisions"] for result in results) == decisions
+    assert plays == sum(result["decisions"] for result in results)
+    assert decisions is None or decisions == plays
 
 
 async def play(folder: Path, dialect: str, games: int, rules: str = "ruling") -> int:
@@ -65,18 +67,18 @@ async def play(folder: Path, dialect: str, games: int, rules: str = "ruling") ->
         return server.results[0].decisions
 
 
-@pytest.mark.parametrize(("dialect", "rules"), [("openguandan", "ruling"), ("njupt", "njupt")])
-def test_recorded_games_replay_to_the_same_result(tmp_path, dialect, rules):
-    decisions = asyncio.run(play(tmp_path, dialect, 3, rules))
-    check_folder(tmp_path, 3, decisions)
+@pytest.mark.parametrize("rules", ["ruling", "njupt", "openguandan", "paper"])
+def test_recorded_games_replay_to_the_same_result(tmp_path, rules):
+    decisions = asyncio.run(play(tmp_path, "njupt" if rules == "njupt" else "openguandan", 2, rules))
+    check_folder(tmp_path, 2, decisions)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("rules", ["ruling", "njupt", "openguandan", "paper"])
-def test_a_thousand_recorded_games_replay_to_the_same_result(tmp_path, rules):
-    dialect = "njupt" if rules == "njupt" else "openguandan"
-    decisions = asyncio.run(play(tmp_path, dialect, 250, rules))
-    check_folder(tmp_path, 250, decisions)
+@pytest.mark.parametrize("dialect", ["openguandan", "njupt"])
+def test_five_hundred_recorded_games_replay_to_the_same_result(tmp_path, dialect):
+    load = measure(dialect=dialect, tables=50, games=10, record=str(tmp_path))
+    assert (load.finished, load.lost) == (50, 0)
+    check_folder(tmp_path, 500)
 
 
 def test_the_runner_records_too(tmp_path):
