@@ -1,0 +1,258 @@
+"""Ablations of the blueprint's training at equal processor time: network, guidance, pruning.
+
+    python -m experiments.ablate_blueprint run DIRECTORY --cpu-seconds 120 --seeds 2
+    python -m experiments.ablate_blueprint report DIRECTORY -o experiments/ABLATIONS_BLUEPRINT.md
+
+Every arm is the same self-play with one thing changed. Runs take one thread and end after the same processor
+time (the machine may be shared, so the clock on the wall says little); checkpoints are also kept at round
+numbers of decisions, to compare at equal data. Agents then play greedily on duplicate deals, all on the same.
+Everything is appended to `rows.jsonl`; what is there is not done again.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+if TYPE_CHECKING:
+    from blueprint.selfplay import Chooser
+
+__all__ = ["ARMS", "Arm", "ablate_blueprint", "report", "run"]
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One way of training. network: preset's name; train: fields of TrainConfig that it changes."""
+
+    name: str
+    network: str
+    train: dict[str, float]
+
+
+ARMS = (
+    Arm("ours", "ours", {}),
+    Arm("DanZero's network", "danzero", {}),
+    Arm("with guidance", "ours", {"guide": 200_000, "guide_share": 0.5}),
+    Arm("with pruning", "ours", {"prune": 1}),
+)
+COMMON = {"rounds": 256, "batch": 512}
+"""Generations and batches small enough for runs of minutes."""
+MILESTONES = (100_000, 200_000, 400_000, 800_000, 1_600_000, 3_200_000)
+"""Decisions at which checkpoints are kept."""
+YARDSTICKS = ("greedy", "strong")
+BEGIN, END = "<!-- rows -->", "<!-- end of rows -->"
+"""Marks in the Markdown file between which the tables stand."""
+
+
+def _trainer(arm: Arm, seed: int, **changes: float) -> Any:
+    from blueprint.config import PRESETS, TrainConfig
+    from blueprint.train import Trainer
+
+    config = TrainConfig(**{**COMMON, **arm.train, **changes, "seed": seed})  # type: ignore[arg-type]
+    return Trainer(PRESETS[arm.network], config, threads=1)
+
+
+def run(directory: Path, *, cpu_seconds: float, seeds: int, deals: int, arms: Iterable[Arm] = ARMS) -> None:
+    """Train every arm with every seed for `cpu_seconds` of processor time each, then play all matches.
+
+    directory: gets checkpoints and `rows.jsonl`; what it already holds is not done again. deals: of each
+    match, each played twice with the seats swapped.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    arms = tuple(arms)
+    for seed in range(seeds):
+        for arm in arms:
+            if not any(r["arm"] == arm.name and r["seed"] == seed for r in _rows(directory, "run")):
+                _train(directory, arm, seed, cpu_seconds)
+        _matches(directory, seed, deals)
+
+
+def _train(directory: Path, arm: Arm, seed: int, cpu_seconds: float) -> None:
+    warm = _trainer(arm, seed, rounds=2, batch=16)
+    for _ in range(2):
+        warm.run_generation()  # compiling is not training
+    trainer = _trainer(arm, seed)
+    kept: list[dict[str, Any]] = []
+    milestones = list(MILESTONES)
+    spent = longest = 0.0
+    begin = time.perf_counter()
+    while True:
+        before = time.process_time()
+        row = trainer.run_generation()
+        took = time.process_time() - before
+        spent, longest = spent + took, max(longest, took)
+        last = spent + longest / 2 > cpu_seconds
+        reached = bool(milestones) and trainer.decisions >= milestones[0]
+        while milestones and trainer.decisions >= milestones[0]:
+            milestones.pop(0)
+        if reached or last:
+            path = directory / f"{arm.name.replace(' ', '-')}-{seed}-{trainer.decisions}.safetensors"
+            trainer.save(path)
+            kept.append({"file": path.name, "decisions": trainer.decisions, "cpu_seconds": spent})
+        if last:
+            break
+    _append(
+        directory,
+        {
+            "kind": "run",
+            "arm": arm.name,
+            "seed": seed,
+            "network": arm.network,
+            "train": {**asdict(trainer.config)},
+            "cpu_seconds": spent,
+            "wall_seconds": time.perf_counter() - begin,
+            "decisions": trainer.decisions,
+            "steps_per_round": row["steps_per_round"],
+            "kept": kept,
+        },
+    )
+
+
+def _matches(directory: Path, seed: int, deals: int) -> None:
+    """Play a seed's final checkpoints against the yardsticks and each other, earlier ones against greedy."""
+    runs = [r for r in _rows(directory, "run") if r["seed"] == seed]
+    done = {(r["a"], r["b"]) for r in _rows(directory, "match")}
+    pairs = []
+    for k, one in enumerate(runs):
+        last = one["kept"][-1]["file"]
+        pairs += [(last, b) for b in YARDSTICKS]
+        pairs += [(last, other["kept"][-1]["file"]) for other in runs[:k]]
+        pairs += [(point["file"], "greedy") for point in one["kept"][:-1]]
+    agents: dict[str, Chooser] = {}
+    for a, b in pairs:
+        if (a, b) not in done:
+            for name in (a, b):
+                if name not in agents:
+                    agents[name] = _agent(directory, name)
+            _append(directory, {"kind": "match", "a": a, "b": b, **_play(agents[a], agents[b], deals)})
+
+
+def _agent(directory: Path, name: str) -> Chooser:
+    from blueprint.rule_agents import GreedyAgent
+    from blueprint.split_agents import StrongAgent
+    from blueprint.train import Trainer
+
+    if name == "greedy":
+        return GreedyAgent()
+    if name == "strong":
+        return StrongAgent()
+    trainer = Trainer.load(directory / name, threads=1)
+    return trainer.learner.chooser(0.0, 0.0, np.random.default_rng(0))
+
+
+def _play(a: Chooser, b: Chooser, deals: int) -> dict[str, Any]:
+    from blueprint.match_play import duplicate_deals, play_duplicate
+    from blueprint.match_statistics import bootstrap_interval
+
+    payoffs = play_duplicate(a, b, duplicate_deals(np.arange(deals), 5))
+    rng = np.random.default_rng(6)
+    net, wins = payoffs.mean(1), (payoffs > 0).mean(1)
+    return {
+        "deals": deals,
+        "net": float(net.mean()),
+        "net_interval": list(bootstrap_interval(net, rng)),
+        "wins": float(wins.mean()),
+        "wins_interval": list(bootstrap_interval(wins, rng)),
+    }
+
+
+def _append(directory: Path, row: dict[str, Any]) -> None:
+    with open(directory / "rows.jsonl", "a") as file:
+        file.write(json.dumps(row) + "\n")
+
+
+def _rows(directory: Path, kind: str) -> list[dict[str, Any]]:
+    path = directory / "rows.jsonl"
+    if not path.exists():
+        return []
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    return [row for row in rows if row["kind"] == kind]
+
+
+def report(directory: Path) -> str:
+    """Return the tables of a run in Markdown; means over seeds, and each match with its own interval."""
+    runs, matches = _rows(directory, "run"), _rows(directory, "match")
+    if not runs:
+        raise ValueError(f"ablate_blueprint: {directory} must hold rows of a run; it has none; run it first")
+    owner = {point["file"]: (r, point) for r in runs for point in r["kept"]}
+    final = {r["kept"][-1]["file"]: r for r in runs}
+    lines = ["### Runs", ""]
+    lines += [
+        "arm | seed | processor seconds | decisions | decisions a second",
+        "--- | --- | --- | --- | ---",
+    ]
+    lines += [
+        f"{r['arm']} | {r['seed']} | {r['cpu_seconds']:.0f} | {r['decisions']:,} "
+        f"| {r['decisions'] / r['cpu_seconds']:,.0f}"
+        for r in runs
+    ]
+    lines += ["", "### Strength at equal time", ""]
+    lines += ["arm | seed | against | net levels a round | rounds won", "--- | --- | --- | --- | ---"]
+    lines += [
+        f"{final[m['a']]['arm']} | {final[m['a']]['seed']} "
+        f"| {final[m['b']]['arm'] if m['b'] in final else m['b']} "
+        f"| {_mean(m, 'net', 1)} | {_mean(m, 'wins', 100)}"
+        for m in matches
+        if m["a"] in final
+    ]
+    lines += ["", "### Strength against greedy by decisions trained", ""]
+    lines += [
+        "arm | seed | decisions | processor seconds | net levels a round | rounds won",
+        "--- | --- | --- | --- | --- | ---",
+    ]
+    found = [(*owner[m["a"]], m) for m in matches if m["b"] == "greedy"]
+    lines += [
+        f"{r['arm']} | {r['seed']} | {point['decisions']:,} | {point['cpu_seconds']:.0f} "
+        f"| {_mean(m, 'net', 1)} | {_mean(m, 'wins', 100)}"
+        for r, point, m in sorted(found, key=lambda f: (f[0]["seed"], f[0]["arm"], f[1]["decisions"]))
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _mean(match: dict[str, Any], name: str, scale: float) -> str:
+    """Return a mean and its interval in words; shares in percent."""
+    mean, (low, high) = scale * match[name], (scale * v for v in match[f"{name}_interval"])
+    digits, sign, unit = (2, "+", "") if scale == 1 else (1, "", " %")
+    return f"{mean:{sign}.{digits}f} [{low:{sign}.{digits}f}, {high:{sign}.{digits}f}]{unit}"
+
+
+@click.group()
+def ablate_blueprint() -> None:
+    """Ablations of the blueprint's training at equal processor time."""
+
+
+@ablate_blueprint.command("run")
+@click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--cpu-seconds", type=click.FloatRange(1), default=120.0, show_default=True)
+@click.option("--seeds", type=click.IntRange(1), default=2, show_default=True)
+@click.option("--deals", type=click.IntRange(2), default=400, show_default=True, help="Of each match.")
+def run_command(directory: Path, cpu_seconds: float, seeds: int, deals: int) -> None:
+    """Train every arm and play the matches; rows go to DIRECTORY/rows.jsonl."""
+    run(directory, cpu_seconds=cpu_seconds, seeds=seeds, deals=deals)
+
+
+@ablate_blueprint.command("report")
+@click.argument("directory", type=click.Path(path_type=Path, file_okay=False, exists=True))
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Markdown to update.")
+def report_command(directory: Path, output: Path | None) -> None:
+    """Print the tables of a run, or put them between the marks in a Markdown file."""
+    text = report(directory)
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    before, _, rest = output.read_text().partition(BEGIN)
+    _, mark, after = rest.partition(END)
+    if not mark:
+        raise click.UsageError(f"{output} must hold the lines {BEGIN} and {END}; it does not")
+    output.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}")
+
+
+if __name__ == "__main__":
+    ablate_blueprint()
