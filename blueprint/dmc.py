@@ -123,7 +123,8 @@ class Learner:
         self._prepare(config, device)
 
     def _prepare(self, config: TrainConfig, device: torch.device) -> None:
-        """Set up what training needs besides the network."""
+        """Set up what training needs besides the network; `anneal` scales the learning rate."""
+        self.anneal = 1.0
         self.config, self.device = config, device
         self.parameters = list(self.network.parameters())
         if self.critic is not None:
@@ -231,7 +232,7 @@ class Learner:
         }
 
     def _step(self, loss: Tensor, decisions: int) -> None:
-        rate = self.config.learning_rate / math.sqrt(1 + decisions / self.config.halving)
+        rate = self.anneal * self.config.learning_rate / math.sqrt(1 + decisions / self.config.halving)
         for group in self.optimiser.param_groups:
             group["lr"] = rate
         self.optimiser.zero_grad(set_to_none=True)

@@ -257,6 +257,7 @@ def train(
     resume: bool = True,
     checkpoint_minutes: float = 5.0,
     keep_every: float = 60.0,
+    anneal: bool = False,
     evaluate_minutes: float = 15.0,
     opponents: Sequence[str] = ("greedy", "strong"),
     rounds: int = 100,
@@ -270,6 +271,8 @@ def train(
     directory: gets `last.safetensors` every `checkpoint_minutes`, a numbered copy every `keep_every` minutes
         of training, and `curve.jsonl`, one line per generation; lines after the checkpoint resumed from go.
     resume: continue from `last.safetensors` if there is one; `config`, if given, replaces the saved one.
+    anneal: let the learning rate fall linearly to zero over `minutes`, which steadies the weights before they
+        are shipped; in a copy of the directory, if the run is to go on.
     evaluate_minutes: between evaluations against `opponents` on `rounds` fixed deals; 0 for none.
     progress: called with each generation's row. stop: asked after each; True ends the run.
     A run ends in time: no generation begins that may not finish. SIGTERM ends it after the generation under
@@ -287,6 +290,8 @@ def train(
     with _terminated() as terminated:
         while True:
             started = time.monotonic()
+            if anneal:
+                trainer.learner.anneal = max(0.0, 1.0 - (started - begin) / max(60 * minutes, 1e-9))
             row: dict[str, Any] = trainer.run_generation()
             if evaluate_minutes and opponents and started - evaluated >= 60 * evaluate_minutes:
                 row["won"] = trainer.evaluate(opponents, rounds)
@@ -326,23 +331,6 @@ def _begin(
             "leave the network's options out, or train in another directory"
         )
     return trainer
-
-
-def _trim(curve: Path, generation: int) -> None:
-    """Keep the curve's lines up to a generation: those of a killed run's lost ones go, and a torn line."""
-    if not curve.exists():
-        return
-    kept = []
-    for line in curve.read_text().splitlines():
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError:
-            continue
-        if row["generation"] <= generation:
-            kept.append(line)
-    part = curve.with_suffix(".jsonl.part")
-    part.write_text("".join(line + "\n" for line in kept))
-    os.replace(part, curve)
 
 
 def _trim(curve: Path, generation: int) -> None:

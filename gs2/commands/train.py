@@ -48,6 +48,7 @@ SHOWN = 8
 @click.option(
     "--checkpoint-minutes", type=click.FloatRange(min=0), default=5.0, show_default=True, help="Between them."
 )
+@click.option("--anneal", is_flag=True, help="Learning rate falls to zero over these minutes.")
 @click.option(
     "--evaluate-minutes", type=click.FloatRange(min=0), default=15.0, show_default=True, help="0 for never."
 )
@@ -69,6 +70,7 @@ def train(
     sizes: tuple[str, ...],
     threads: int | None,
     checkpoint_minutes: float,
+    anneal: bool,
     evaluate_minutes: float,
     against: str,
     rounds: int,
@@ -111,6 +113,7 @@ def train(
             minutes=minutes,
             resume=resume,
             checkpoint_minutes=checkpoint_minutes,
+            anneal=anneal,
             evaluate_minutes=evaluate_minutes,
             opponents=opponents,
             rounds=rounds,
