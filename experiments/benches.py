@@ -74,3 +74,14 @@ def cfr(games: tuple[str, ...], repeats: int, openspiel: bool, output: Path | No
 def guandan(seconds: float, processes: int | None, seed: int, as_json: bool) -> None:
     """The GuanDan engine: decisions a second, sizes of move lists, inputs of networks."""
     _run("bench_guandan", as_json, seconds=seconds, processes=processes, seed=seed)
+
+
+@bench.command()
+@click.option("--seconds", type=click.FloatRange(min=0.1), default=2.0, show_default=True, help="Each part.")
+@click.option("--threads", type=click.IntRange(min=1), default=2, show_default=True, help="At once.")
+@click.option("--rounds", type=click.IntRange(min=1), default=1024, show_default=True, help="In lockstep.")
+@SEED
+@AS_JSON
+def blueprint(seconds: float, threads: int, rounds: int, seed: int, as_json: bool) -> None:
+    """GuanDan's network: one decision, batches, self-play and training, beside the floor."""
+    _run("bench_blueprint", as_json, seconds=seconds, threads=threads, rounds=rounds, seed=seed)
