@@ -26,6 +26,7 @@ from gs2.guandan.endgame import Endgame, is_endgame, solve_endgame
 from gs2.guandan.evaluator import BlueprintEvaluator, Evaluator, action_values
 from gs2.guandan.particles import Particles, top_up
 from gs2.guandan.presets import preset
+from gs2.guandan.reach import log_reach, weigh
 from gs2.guandan.rollout import Rollouts
 from gs2.guandan.sampling import Worlds, list_worlds, sample_worlds
 from gs2.guandan.search import Comparison, Question, candidate_moves, compare
@@ -38,6 +39,8 @@ REMEMBERED = 64
 """Rounds of which the agent keeps deals and subgames."""
 PACE = 200_000
 """Positions that the endgame solver visits in a second, at least (our measurement)."""
+POOL = 4
+"""Deals sampled for each one kept, where they are drawn by the blueprint's reach."""
 RESERVE = 0.06
 """Share of the deadline kept for finishing the work under way."""
 
@@ -84,10 +87,11 @@ class Decision:
 
 @dataclass
 class _Memory:
-    """What is kept of one round: deals, and what solved subgames play further down."""
+    """What is kept of one round: own decisions, deals, and what solved subgames play further down."""
 
-    particles: Particles
-    later: dict[bytes, tuple[NDArray, NDArray[np.float64]]]
+    particles: Particles = field(default_factory=Particles)
+    later: dict[bytes, tuple[NDArray, NDArray[np.float64]]] = field(default_factory=dict)
+    trail: list[tuple[NDArray, NDArray]] = field(default_factory=list)
 
 
 class _Progress:
@@ -206,6 +210,10 @@ class Gs2Agent:
                     questions.append((progress, question))
         self._compare(questions, deadline)
         decisions = [progress.decision() for progress in group]
+        if self.config.reach > 0:
+            for decision in decisions:
+                memory = self._memory_of(decision.state, decision.seat)
+                memory.trail.append((decision.state, decision.action))
         if self.watch is not None:
             for decision in decisions:
                 self.watch(decision)
@@ -327,7 +335,7 @@ class Gs2Agent:
         row = state[0]
         start = row["hand"][seat] + row["played"][seat]
         key = bytes([seat, int(row["level"]), int(row["first"])]) + start.tobytes()
-        memory = self._memories.pop(key, None) or _Memory(Particles(), {})
+        memory = self._memories.pop(key, None) or _Memory()
         self._memories[key] = memory
         while len(self._memories) > REMEMBERED:
             del self._memories[next(iter(self._memories))]
@@ -367,8 +375,14 @@ class Gs2Agent:
 
     def _sample(self, state: NDArray, n: int) -> Worlds:
         """Return deals that the player to act considers possible."""
-        seat = int(state["player"][0])
-        return sample_worlds(state, seat, n, self.rng, beliefs=self.beliefs, strength=self.config.belief)
+        seat, config = int(state["player"][0]), self.config
+        pool = POOL * n if config.reach > 0 else n
+        worlds = sample_worlds(state, seat, pool, self.rng, beliefs=self.beliefs, strength=config.belief)
+        if config.reach == 0:
+            return worlds
+        trail = self._memory_of(state, seat).trail
+        logs = log_reach(worlds.states, seat, trail, self.evaluator, config.temperature)
+        return weigh(worlds, config.reach * logs, n, self.rng)
 
     def _settle_endgame(self, progress: _Progress, deadline: float) -> bool:
         """Decide an endgame of two exactly; return whether that settled the choice."""

@@ -31,10 +31,9 @@ class GuanDanConfig:
     trust: standard deviation in levels of the blueprint's error in comparing two moves: how far the rollouts'
         noisy means may move a decision away from it (our measurement). 0 never moves.
     belief: exponent of the learned belief's odds by which hidden cards are dealt; 0 deals uniformly.
-    reach: exponent of the blueprint's soft reach of what the others played, which weighs the deals; 0 leaves
-        them equal. temperature: of that soft policy, in levels.
+    reach: exponent of the blueprint's soft reach of what the others just played, by which deals are drawn; 0
+        leaves them equal. temperature: of that soft policy, in levels.
     endgame: positions that the exact solver may visit when two seats are left; 0 turns it off.
-    threads: rollouts run at once.
     The rest is of the method "subgame", the defaults as published unless said otherwise.
     k: deals kept of `sample` sampled; generator: which, "diverse", "clusters" or "random".
     gadget: "auto" is resolve against two opponents and maxmargin against one. entry_floor: probability of a
@@ -62,7 +61,6 @@ class GuanDanConfig:
     reach: float = 0.0
     temperature: float = 0.2
     endgame: int = 200_000
-    threads: int = 1
     k: int = 10
     sample: int = 1000
     generator: str = "diverse"
@@ -95,7 +93,6 @@ class GuanDanConfig:
             ("wave", 1),
             ("depth", 0),
             ("endgame", 0),
-            ("threads", 1),
             ("k", 1),
             ("sample", 1),
             ("iterations", 1),
