@@ -131,7 +131,7 @@ def sample_worlds(
     beliefs: Beliefs | None = None,
     strength: float = 1.0,
 ) -> Worlds:
-    """Return n deals that `seat` considers possible; all of them, weighted, if there are at most n.
+    """Return n deals that `seat` considers possible; all of them, weighted, if there are at most n; shuffled.
 
     state: [1] STATE. beliefs: who is likely to hold which card, None for uniform deals. strength: exponent of
     the beliefs' odds.
@@ -146,6 +146,9 @@ def sample_worlds(
     if count_bound(row[0], seat) <= 16 * n:
         listed = list_worlds(row[0], seat, n)
         if listed is not None:
+            # whoever looks at the first few only must not see the order of the listing
+            order = rng.permutation(len(listed))
+            listed = Worlds(listed.states[order], listed.weights[order], True)
             return listed if odds is None else _weighed(listed, seat, strength * odds)
     states = determinise(np.repeat(row, n), seat, rng)
     if odds is not None:
