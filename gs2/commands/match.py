@@ -88,7 +88,8 @@ def _progress(total: int, what: str) -> Iterator[Callable[[int, str], None]]:
         TimeRemainingColumn(),
         TextColumn("{task.fields[remark]}"),
     )
-    with Progress(*columns, console=stderr(), transient=True) as bar:
+    console = stderr()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(what, total=total, remark="")
         yield lambda done, remark: bar.update(task, completed=done, remark=remark)
 
@@ -119,8 +120,10 @@ def match(
     """Play agents A and B against each other on the same cards with the seats swapped.
 
     An agent is random, greedy, mincomb, aggressive, conservative, balanced, strong, blueprint, the path of a
-    checkpoint, gs2, gs2-fast, gs2-deep, gs2-paper, or gs2-PRESET@CHECKPOINT. Intervals are bootstrapped over
-    deals. Whole games run from level 2 to A; they magnify the edge of a round and need far more of them.
+    checkpoint, gs2, gs2-fast, gs2-deep, gs2-paper, or gs2-PRESET:FIELD=VALUE,…@CHECKPOINT. Intervals are
+    bootstrapped over deals. Whole games run from level 2 to A; they magnify the edge of a round and need far
+    more of them. A searching agent's deadline runs by the clock: keep other work off the machine, or lift it
+    (gs2-fast:deadline=60).
     """
     from blueprint.match import Arena
     from gs2.guandan.agents import NamedAgents

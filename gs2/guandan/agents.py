@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import json
+import re
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from blueprint.agents import AGENTS, RULE_AGENTS, UnknownAgent
 from blueprint.agents import load_chooser as load_without_search
+from blueprint.checkpoint import SHIPPED
 from blueprint.selfplay import Chooser
+
+if TYPE_CHECKING:
+    from gs2.guandan.config import GuanDanConfig
 
 __all__ = [
     "AGENT_NAMES",
@@ -35,17 +42,19 @@ def load_agent(name: str, rng: np.random.Generator | None = None) -> Chooser:
     name: a rule agent (`random`, `greedy`, `mincomb`, `aggressive`, `conservative`, `balanced`, `strong`);
         `blueprint`, the shipped network's best move; the path of a checkpoint, its best move; `gs2` or
         `gs2-PRESET`, search on top of the shipped network, and `gs2@PATH` or `gs2-PRESET@PATH` on another.
+        Fields of the configuration follow a colon: `gs2-fast:worlds=64,deadline=60@PATH`.
     rng: what an agent that draws draws from; without it, from the operating system's entropy.
-    Raises UnknownAgent with near matches if there is none, CheckpointError if a checkpoint cannot be used.
+    Raises UnknownAgent with near matches if there is none, ConfigError for a field or value that does not
+    exist, CheckpointError if a checkpoint cannot be used.
     """
     check_agent(name)
     rng = np.random.default_rng() if rng is None else rng
-    preset, path = _parts(name)
-    if preset is None:
+    head, path = _parts(name)
+    if head is None:
         return load_without_search(name, rng)
     from gs2.guandan.agent import make_agent
 
-    return make_agent(path, preset, rng)
+    return make_agent(path, _config(head), rng)
 
 
 def load_chooser(name: str) -> tuple[Chooser, bool]:
@@ -64,27 +73,26 @@ def deals_at_once(name: str) -> int:
     Hundreds for one that answers at once. A searching agent runs the rollouts of several decisions together,
     but one piece of work must end in minutes, and the agent remembers `REMEMBERED` seats of rounds.
     """
-    chosen = _parts(name)[0]
-    if chosen is None:
+    head = _parts(name)[0]
+    if head is None:
         return 512
     from gs2.guandan.presets import preset
 
-    return max(1, min(16, int(4 / preset(chosen).deadline)))
+    return max(1, min(16, int(4 / preset(head.partition(":")[0]).deadline)))
 
 
 def check_agent(name: str) -> None:
     """Check a name without loading what it names.
 
-    Raises UnknownAgent with near matches if no agent has the name, or its checkpoint's file does not exist.
+    Raises UnknownAgent with near matches if no agent has the name, or its checkpoint's file does not exist;
+    ConfigError for a field of a search configuration, or its value, that does not exist.
     """
-    from gs2.guandan.presets import PRESETS
-
     if name in RULE_AGENTS:
         return
-    preset, path = _parts(name)
-    if preset is not None and preset not in PRESETS:
-        raise UnknownAgent(f"agent {name!r}: the preset must be one of {', '.join(PRESETS)}; got {preset!r}")
-    if preset is None and path is not None and path.suffix != ".safetensors":
+    head, path = _parts(name)
+    if head is not None:
+        _config(head)
+    if head is None and path is not None and path.suffix != ".safetensors":
         near = difflib.get_close_matches(name.lower(), AGENT_NAMES, n=3, cutoff=0.5)
         hint = f"did you mean {' or '.join(near)}?" if near else f"one of {', '.join(AGENT_NAMES)}"
         raise UnknownAgent(f"there is no agent {name!r}; {hint}, or the path of a .safetensors checkpoint")
@@ -93,19 +101,25 @@ def check_agent(name: str) -> None:
 
 
 def fingerprint(name: str) -> str:
-    """Return what tells the agent of today from one of the same name tomorrow: a hash of its checkpoint.
+    """Return what tells the agent of today from one of the same name tomorrow.
 
-    A rule agent is told by its name alone. Raises UnknownAgent as `check_agent` does.
+    A hash of its checkpoint, and for a searching agent of its configuration and beliefs; a rule agent is told
+    by its name alone. Raises what `check_agent` raises.
     """
     check_agent(name)
     if name in RULE_AGENTS:
         return name
-    from blueprint.checkpoint import SHIPPED
-
-    path = _parts(name)[1] or SHIPPED
+    head, path = _parts(name)
+    path = path or SHIPPED
     if not path.is_file():
         raise UnknownAgent(f"agent {name!r}: no network comes with this installation; name a checkpoint")
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    digest = hashlib.sha256(path.read_bytes())
+    if head is not None:
+        from gs2.guandan.beliefs import DEFAULT
+
+        digest.update(json.dumps(_config(head).to_json(), sort_keys=True).encode())
+        digest.update(DEFAULT.read_bytes() if DEFAULT.is_file() else b"")
+    return digest.hexdigest()[:16]
 
 
 class NamedAgents:
@@ -125,9 +139,27 @@ class NamedAgents:
 
 
 def _parts(name: str) -> tuple[str | None, Path | None]:
-    """Return the search preset, None without search, and the checkpoint, None for the shipped one."""
+    """Return the search preset with its changes, None without search, and the checkpoint, None if shipped."""
     head, at, path = name.partition("@")
-    if head == "gs2" or head.startswith("gs2-"):
-        preset = head.removeprefix("gs2").removeprefix("-") or "standard"
-        return preset, Path(path) if at else None
+    if re.match(r"gs2\b", head):
+        preset, colon, changes = head.partition(":")
+        preset = preset.removeprefix("gs2").removeprefix("-") or "standard"
+        return f"{preset}{colon}{changes}", Path(path) if at else None
     return None, None if name in (*RULE_AGENTS, "blueprint") else Path(name)
+
+
+def _config(head: str) -> GuanDanConfig:
+    """Return the configuration that `PRESET` or `PRESET:FIELD=VALUE,…` names."""
+    from gs2.guandan.presets import PRESETS
+
+    name, _, words = head.partition(":")
+    if name not in PRESETS:
+        raise UnknownAgent(f"agent gs2-{name}: the preset must be one of {', '.join(PRESETS)}; got {name!r}")
+    changes: dict[str, Any] = {}
+    for word in filter(None, words.split(",")):
+        field, _, text = word.partition("=")
+        try:
+            changes[field] = json.loads(text)
+        except json.JSONDecodeError:
+            changes[field] = None if text == "none" else text
+    return PRESETS[name].replace(**changes)

@@ -15,6 +15,8 @@ from blueprint.rule_agents import GreedyAgent
 from blueprint.selfplay import Decisions
 from blueprint.train import Trainer
 from games.guandan.round import legal
+from gs2.config import ConfigError
+from gs2.guandan.agent import Gs2Agent
 from gs2.guandan.agents import (
     RULE_AGENTS,
     NamedAgents,
@@ -26,6 +28,7 @@ from gs2.guandan.agents import (
     load_agent,
 )
 from gs2.guandan.evaluator import load_evaluator
+from gs2.guandan.presets import PRESETS
 
 SMALL = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
 
@@ -75,10 +78,28 @@ def test_a_searching_agent_plays_a_match_of_a_few_deals_at_once(checkpoints: lis
     assert result.complete and len(result.payoffs) == 2
 
 
+def test_fields_of_a_configuration_follow_a_colon(checkpoints: list[str]) -> None:
+    agent = load_agent(f"gs2-fast:worlds=5,per_type=none,leaf=value@{checkpoints[0]}")
+    assert isinstance(agent, Gs2Agent)
+    assert (agent.config.worlds, agent.config.per_type, agent.config.leaf) == (5, None, "value")
+    assert agent.config.gap == PRESETS["fast"].gap
+    for wrong, says in (
+        ("wolds=5", "no field wolds"),
+        ("worlds=0", "worlds must be"),
+        ("leaf=x", "leaf must"),
+    ):
+        with pytest.raises(ConfigError, match=says):
+            check_agent(f"gs2:{wrong}")
+
+
 def test_a_fingerprint_follows_the_weights_not_the_name(checkpoints: list[str], tmp_path: Path) -> None:
     copy = tmp_path / "copy.safetensors"
     copy.write_bytes(Path(checkpoints[0]).read_bytes())
-    assert fingerprint(str(copy)) == fingerprint(checkpoints[0]) == fingerprint(f"gs2@{checkpoints[0]}")
+    assert fingerprint(str(copy)) == fingerprint(checkpoints[0])
+    assert (
+        fingerprint(f"gs2@{copy}") == fingerprint(f"gs2-standard@{checkpoints[0]}") != fingerprint(str(copy))
+    )
+    assert fingerprint(f"gs2:worlds=7@{copy}") != fingerprint(f"gs2@{copy}")
     copy.write_bytes(Path(checkpoints[1]).read_bytes())
     assert fingerprint(str(copy)) == fingerprint(checkpoints[1]) != fingerprint(checkpoints[0])
     assert fingerprint("strong") == "strong"
