@@ -106,7 +106,7 @@ def cluster_histories(
     if k >= m:
         return np.arange(m, dtype=np.int64)
     points = values.reshape(m, -1)
-    scale = max(float(np.ptp(points)), 1e-300)
+    scale = float(np.ptp(points)) or 1.0
     # Values that differ by rounding alone are one.
     distinct = points[np.unique(np.round(points / scale, 9), axis=0, return_index=True)[1]]
     if len(distinct) <= k:
@@ -161,10 +161,10 @@ def diverse_subset(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     Both extremes are kept when k >= 2; with k = 1 the value nearest to the middle of the range is.
     Ties between equal values go to the lower index.
 
-    values: [m] float64, finite. O(m log m + m k log m) time, O(m k) memory.
+    values: [m] float64, finite. O(m log m + m k) time, O(m k) memory.
     Raises GenerationError for values that are not a finite vector or k < 1.
-    Source: GS2 supplement, algorithm 2 and equation 3, which is O(m^2 k). The squared gap obeys the
-    quadrangle inequality, so the best predecessors are monotone and divide and conquer finds them.
+    Source: GS2 supplement, algorithm 2 and equation 3, which is O(m^2 k). A step of that programme is the
+    lower envelope of parabolas of equal shape, which one pass finds (the convex hull trick).
     """
     values = np.ascontiguousarray(values, np.float64)
     if values.ndim != 1 or len(values) == 0 or not np.isfinite(values).all():
@@ -179,50 +179,62 @@ def diverse_subset(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     if k == 1:
         return order[[int(np.argmin((x - x[0]) ** 2 + (x[-1] - x) ** 2))]]
     picked = np.empty(k, np.int64)
-    _spread(x, k, np.empty((k, m), np.int32), np.empty((2, m)), np.empty((m, 4), np.int64), picked)
+    _spread(x - x[0], k, np.empty((k, m), np.int32), np.empty((2, m)), np.empty(m, np.int32), picked)
     return order[picked]
 
 
 @njit(cache=True)
-def _spread(x, k, best, cost, stack, picked):
-    """Write into `picked` the k positions of least squared gaps between x[0] and x[-1], x rising.
+def _spread(x, k, best, cost, hull, picked):
+    """Write into `picked` the k positions of least squared gaps between x[0] = 0 and x[-1], x rising.
 
     best[j, i]: the position before i when i is the j-th chosen one; cost: two rows, used in turn.
+    hull: [m], the positions p whose parabola old[p] + (x - x[p])^2 is the lowest somewhere, by rising x:
+    less x^2 they are lines of falling slope, and the lowest at x[i] only ever moves on.
     """
     m = len(x)
     for i in range(m):
-        gap = x[i] - x[0]
-        cost[1, i] = gap * gap
+        cost[1, i] = x[i] * x[i]
         best[1, i] = 0
     for j in range(2, k):
         old = cost[(j - 1) & 1]
         new = cost[j & 1]
         # Position i as the j-th chosen one has j chosen before it and k - 1 - j after it.
-        first, last = j, m - k + j
-        if j == k - 1:
-            first = m - 1
-        top = 0
-        stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = first, last, j - 1, last - 1
-        while top >= 0:
-            lo, hi, from_lo, from_hi = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3]
-            top -= 1
-            i = (lo + hi) >> 1
-            least = np.inf
-            at = from_lo
-            for p in range(from_lo, min(from_hi, i - 1) + 1):
-                gap = x[i] - x[p]
-                total = old[p] + gap * gap
-                if total < least:
-                    least = total
-                    at = p
+        last = m - k + j
+        head, size = 0, 0
+        for i in range(j, last + 1):
+            p = i - 1
+            while size > head:
+                b = hull[size - 1]
+                if x[b] == x[p]:
+                    if old[b] <= old[p]:
+                        break
+                    size -= 1
+                    continue
+                if size - 1 == head:
+                    break
+                a = hull[size - 2]
+                # b is needed only if c = p overtakes it later than it overtakes a.
+                over_b = (old[p] - old[b]) + (x[p] - x[b]) * (x[p] + x[b])
+                over_a = (old[b] - old[a]) + (x[b] - x[a]) * (x[b] + x[a])
+                if over_b * (x[b] - x[a]) > over_a * (x[p] - x[b]):
+                    break
+                size -= 1
+            if size == head or x[hull[size - 1]] != x[p]:
+                hull[size] = p
+                size += 1
+            if j == k - 1 and i < last:
+                continue
+            gap = x[i] - x[hull[head]]
+            least = old[hull[head]] + gap * gap
+            while head + 1 < size:
+                gap = x[i] - x[hull[head + 1]]
+                total = old[hull[head + 1]] + gap * gap
+                if total > least:
+                    break
+                least = total
+                head += 1
             new[i] = least
-            best[j, i] = at
-            if i < hi:
-                top += 1
-                stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3] = i + 1, hi, at, from_hi
-            if lo < i:
-                top += 1
-                stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3] = lo, i - 1, from_lo, at
+            best[j, i] = hull[head]
     at = m - 1
     for j in range(k - 1, 0, -1):
         picked[j] = at
