@@ -141,7 +141,7 @@ class Session:
         self.level = 0
         self.levels = (0, 0)
         self.actors: list[int] = []
-        self.record: list[NDArray] = []
+        self.record: list[bytes] = []
         self.tributes: tuple[Transfer, ...] = ()
         self.returns: tuple[Transfer, ...] = ()
 
@@ -199,7 +199,7 @@ class Session:
             state=state,
             moves=due.actions,
             actors=np.array(self.actors, np.uint8),
-            record=np.array(self.record, ACTION),
+            record=np.frombuffer(b"".join(self.record), ACTION).copy(),
             tributes=self.tributes,
             returns=self.returns,
         )
@@ -257,7 +257,8 @@ class Session:
         for event in events:
             if isinstance(event, Played):
                 self.actors.append(event.seat)
-                self.record.append(event.action)
+                # bytes, for an action would keep all the list alive that it was chosen from
+                self.record.append(event.action.tobytes())
             elif isinstance(event, Dealt):
                 self._forget_round()
                 self.level, self.levels = event.level, event.levels
