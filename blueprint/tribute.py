@@ -3,7 +3,7 @@
 Every option is tried: the hand that it leaves, the level, whose level it is, who leads and which card the
 other is then known to hold. What a decision does not say is averaged over: which opponent is on the other
 side and, for a payer, which card comes back. Nothing hidden is looked at: V sees one hand.
-`blueprint.deals.card_choice` is the rule that it is measured against.
+`blueprint.deals.card_choice` is the rule that it is measured against (`experiments/ablate_tribute.py`).
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.selfplay import Chooser, Decisions
 from games.guandan.cards import HAND_SIZE, NUM_CARDS, unpack
 from games.guandan.matches import CardDecisions
 from games.guandan.round import from_hands
 from games.guandan.tribute import CARD_PACKED, CARD_RANK
 
-__all__ = ["NetworkTribute", "Values"]
+__all__ = ["NetworkTribute", "TributeAgent", "Values"]
 
 RETURNS = 8
 """Cards that a payer imagines to come back, the same for each of its options."""
@@ -34,6 +35,19 @@ class Values(Protocol):
     ) -> NDArray[np.float64]:
         """Return the expected payoff of states[rows] to the seats, [k] float64."""
         ...
+
+
+class TributeAgent:
+    """A player of whole games whose tribute is chosen by a network (see `Matches.card_decisions`)."""
+
+    def __init__(self, agent: Chooser, network: Values) -> None:
+        """Take who plays, and the network for tribute; both may be of one checkpoint."""
+        self.agent, self.cards = agent, NetworkTribute(network)
+        self.name = f"{getattr(agent, 'name', type(agent).__name__)}+tribute"
+
+    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
+        """Return one action per decision, as an index within its row."""
+        return self.agent(decisions)
 
 
 class NetworkTribute:

@@ -7,8 +7,10 @@ import pytest
 
 from blueprint.config import PRESETS, ConfigError, NetworkConfig, TrainConfig
 from blueprint.deals import card_choice, deal_rounds
+from blueprint.match_play import play_games_duplicate
+from blueprint.rule_agents import GreedyAgent
 from blueprint.train import Trainer
-from blueprint.tribute import NetworkTribute
+from blueprint.tribute import NetworkTribute, TributeAgent
 from games.guandan.cards import unpack
 from games.guandan.matches import BACK, CardDecisions, Matches
 from games.guandan.tribute import CARD_PACKED
@@ -76,6 +78,14 @@ def test_the_answer_does_not_depend_on_the_other_hands() -> None:
     )
     network = Likes(np.random.default_rng(1).random(54))
     assert np.array_equal(NetworkTribute(network)(decisions), NetworkTribute(network)(again)[::-1])
+
+
+def test_an_agent_with_a_network_for_tribute_uses_it_in_whole_games() -> None:
+    network = Likes(np.arange(54.0))
+    agent = TributeAgent(GreedyAgent(), network)
+    score, rounds = play_games_duplicate(agent, GreedyAgent(), np.arange(2, dtype=np.uint64))
+    assert agent.name == "greedy+tribute" and score.shape == rounds.shape == (2, 2)
+    assert len(network.asked) > 0
 
 
 def test_self_play_gives_tribute_by_the_networks_own_values() -> None:
