@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -106,8 +107,8 @@ def run_bench(
         ours, printed, excess = [], [], 0.0
         for _ in range(repeats):
             values = rng.normal(size=m)
-            ours.append(_microseconds(lambda v=values, n=k: diverse_subset(v, n)))
-            printed.append(_microseconds(lambda v=values, n=k: printed_subset(v, n)))
+            ours.append(_microseconds(partial(diverse_subset, values, k)))
+            printed.append(_microseconds(partial(printed_subset, values, k)))
             costs = gap_cost(values, diverse_subset(values, k)), gap_cost(values, printed_subset(values, k))
             excess = max(excess, abs(costs[0] / costs[1] - 1))
         a, b = float(np.median(ours)), float(np.median(printed))

@@ -33,6 +33,7 @@ ABOUT = (
     "Processor time of one thread, compiled code warm. PCFR+ with 300 iterations in every subgame; "
     "blueprint: plain CFR, 100 iterations. A gadget of N nodes: the median over searches of N/2 to 2N."
 )
+GAMES = ("leduc_poker", "liars_dice_6")
 BLUEPRINT = "cfr:100"
 ITERATIONS = 300
 NODES = (100, 1_000, 10_000)
@@ -151,7 +152,7 @@ def _whole(name: str, methods: tuple[str, ...]) -> list[WholeGame]:
 
 def run_bench(
     *,
-    games: tuple[str, ...] = ("leduc_poker", "liars_dice_6"),
+    games: tuple[str, ...] = GAMES,
     methods: tuple[str, ...] = METHODS,
     repeats: int = 20,
     seed: int = 0,

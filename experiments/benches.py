@@ -41,7 +41,7 @@ def _run(
         path, command = written
         write_markdown(path, part.TITLE, command, part.ABOUT, part.bench_tables(result), result)
     if as_json:
-        print_json(asdict(result))
+        print_json([asdict(row) for row in result] if isinstance(result, list) else asdict(result))
         return
     for table in part.bench_tables(result):
         stdout().print(table)
@@ -85,3 +85,47 @@ def guandan(seconds: float, processes: int | None, seed: int, as_json: bool) -> 
 def blueprint(seconds: float, threads: int, rounds: int, seed: int, as_json: bool) -> None:
     """GuanDan's network: one decision, batches, self-play and training, beside the floor."""
     _run("bench_blueprint", as_json, seconds=seconds, threads=threads, rounds=rounds, seed=seed)
+
+
+@bench.command()
+@click.option("--repeats", type=click.IntRange(min=1), default=9, show_default=True, help="Of every timing.")
+@SEED
+@AS_JSON
+def generation(repeats: int, seed: int, as_json: bool) -> None:
+    """The diversity programme beside the one that the paper prints."""
+    _run("bench_generation", as_json, repeats=repeats, seed=seed)
+
+
+@bench.command()
+@click.argument("games", nargs=-1)
+@click.option(
+    "--repeats", type=click.IntRange(min=1), default=20, show_default=True, help="Infosets a depth."
+)
+@SEED
+@AS_JSON
+def search(games: tuple[str, ...], repeats: int, seed: int, as_json: bool) -> None:
+    """Searches one by one, and of whole GAMES (Leduc poker and Liar's Dice 6 if none is given)."""
+    from experiments.bench_search import GAMES
+
+    _run("bench_search", as_json, games=games or GAMES, repeats=repeats, seed=seed)
+
+
+@bench.command()
+@click.argument("presets", nargs=-1)
+@click.option("--rounds", type=click.IntRange(min=1), default=4, show_default=True, help="Of four agents.")
+@SEED
+@AS_JSON
+def agent(presets: tuple[str, ...], rounds: int, seed: int, as_json: bool) -> None:
+    """The GuanDan agent's PRESETS (all if none is given): latency by phase, decisions a second, stages."""
+    _run("bench_agent", as_json, *((presets,) if presets else ()), rounds=rounds, seed=seed)
+
+
+@bench.command()
+@click.option(
+    "--repeats", type=click.IntRange(min=1), default=3, show_default=True, help="Of one table alone."
+)
+@SEED
+@AS_JSON
+def table(repeats: int, seed: int, as_json: bool) -> None:
+    """The match server under random clients: one table, and 200 at once, in both dialects."""
+    _run("bench_table", as_json, repeats=repeats, seed=seed)

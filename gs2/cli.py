@@ -106,6 +106,8 @@ TARGETS = {
     "knowledge": Target("gs2.commands.knowledge", "knowledge", "Size what each method would have to solve."),
     "match": Target("gs2.commands.match", "match", "Play two GuanDan agents on duplicate deals."),
     "ladder": Target("gs2.commands.match", "ladder", "Rate many GuanDan agents against each other."),
+    "train": Target("gs2.commands.train", "train", "Train GuanDan's blueprint, or go on training it."),
+    "gate": Target("gs2.commands.train", "gate", "Ask whether a checkpoint beats the shipped one."),
     "guandan": Target("gs2.commands.guandan", "guandan", "Tell random or recorded rounds of GuanDan."),
     "serve": Target("gs2.commands.table", "serve", "Serve GuanDan tables in either dialect of its world."),
     "play": Target("gs2.commands.table", "play", "Send our agents to anybody's GuanDan server."),
