@@ -82,7 +82,9 @@ def method_config(method: str, limit: float | None = None, iterations: int | Non
         changes["iterations"] = iterations
     for word in filter(None, words.split(",")):
         field, _, value = word.partition("=")
-        changes[field.strip()] = _value(value.strip())
+        known = SearchConfig.__dataclass_fields__.get(field.strip())
+        words_only = known is not None and str(known.type) == "str"
+        changes[field.strip()] = value.strip() if words_only else _value(value.strip())
     return preset(name, **changes)
 
 

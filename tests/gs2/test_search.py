@@ -1,0 +1,118 @@
+"""Searches explain themselves, and refinements of whole strategies hold together."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import numpy as np
+import pytest
+
+from cfr.best_response import best_response_values
+from gs2.config import ConfigError, SearchConfig
+from gs2.presets import PRESET_NOTES, PRESETS, preset
+from gs2.refine import refine_policy
+from gs2.search import solve_infoset
+from tests.gs2.setting import GOOFSPIEL, KUHN, LEDUC, LIARS_DICE, blueprint, context, form
+
+NEVER_ABOVE = 1e-9
+
+
+@pytest.mark.parametrize("method", PRESETS)
+@pytest.mark.parametrize("name", [KUHN, LIARS_DICE])
+def test_every_preset_explains_its_answer(method, name):
+    prepared = context(name)
+    infoset = prepared.game.parse_infoset(prepared.infoset_text(3))
+    config = preset(method, iterations=50)
+    found = solve_infoset(
+        prepared.game, blueprint(name), infoset, config, np.random.default_rng(1), context=prepared
+    )
+    assert found.infoset == infoset.text and found.player == infoset.player
+    assert sum(found.refined.values()) == pytest.approx(1.0)
+    assert sum(found.blueprint.values()) == pytest.approx(1.0)
+    assert sum(row.reach for row in found.histories) == pytest.approx(1.0)
+    numbers = {row.number for row in found.opponents}
+    assert {row.opponent_infoset for row in found.histories} == numbers
+    assert found.histories_kept == sum(row.kept for row in found.histories)
+    assert len(found.slots) == len(found.probs)
+    assert json.loads(json.dumps(found.to_json()))["config"]["name"] == method
+    assert method in PRESET_NOTES
+    if config.solver != "mirror-descent":
+        assert found.nodes > 0 and found.iterations > 0
+
+
+def test_the_same_seed_gives_the_same_answer_and_a_passed_deadline_the_old_one():
+    prepared = context(LEDUC)
+    runs = [
+        solve_infoset(
+            prepared.game, blueprint(LEDUC), 5, preset("gs2-r"), np.random.default_rng(7), context=prepared
+        )
+        for _ in range(2)
+    ]
+    assert np.array_equal(runs[0].probs, runs[1].probs)
+    late = solve_infoset(
+        prepared.game,
+        blueprint(LEDUC),
+        5,
+        preset("gs2+"),
+        np.random.default_rng(7),
+        time.perf_counter() - 1,
+        context=prepared,
+    )
+    assert late.refined == late.blueprint and not late.kept_refined
+    assert late.cut_off
+
+
+@pytest.mark.parametrize("name", [KUHN, LIARS_DICE, pytest.param(GOOFSPIEL, marks=pytest.mark.long)])
+@pytest.mark.parametrize("method", ["gs2+", "gs2+:whole", "gs2+path"])
+def test_gs2_plus_is_never_above_its_blueprint_and_well_below_it(name, method):
+    prepared = context(name)
+    policy = blueprint(name, 10)
+    changes = {"whole": 0, "k": 2} if method == "gs2+:whole" else {}
+    config = preset(method.partition(":")[0], iterations=100, **changes)
+    before, refined = best_response_values(form(name), policy), policy.copy()
+    for player in (0, 1):
+        made = refine_policy(prepared, policy, player, config)
+        mine = np.repeat(prepared.tree.infoset_player == player, np.diff(prepared.tree.infoset_offset))
+        assert np.array_equal(made.policy[~mine], policy[~mine])
+        refined[mine] = made.policy[mine]
+        assert best_response_values(form(name), made.policy)[1 - player] <= before[1 - player] + NEVER_ABOVE
+    assert sum(best_response_values(form(name), refined)) <= 0.7 * sum(before)
+
+
+def test_independent_searches_do_not_depend_on_their_order_or_on_workers():
+    prepared = context(KUHN)
+    policy = blueprint(KUHN)
+    config = preset("gs2-r", k=1, iterations=30)
+    mine = np.flatnonzero(prepared.tree.infoset_player == 0)
+    one = refine_policy(prepared, policy, 0, config, mode="independent", infosets=mine)
+    other = refine_policy(prepared, policy, 0, config, mode="independent", infosets=mine[::-1])
+    shared = refine_policy(prepared, policy, 0, config, mode="independent", workers=2)
+    assert np.array_equal(one.policy, other.policy) and np.array_equal(one.policy, shared.policy)
+
+
+def test_nested_searches_see_those_above_them():
+    prepared = context(LIARS_DICE)
+    policy = blueprint(LIARS_DICE, 5)
+    config = preset("1-klss", iterations=50)
+    made = {mode: refine_policy(prepared, policy, 0, config, mode=mode) for mode in ("independent", "nested")}
+    assert not np.array_equal(made["independent"].policy, made["nested"].policy)
+    first = np.flatnonzero(prepared.tree.infoset_player == 0)[0]
+    at = prepared.slots_of(int(first))
+    assert np.array_equal(made["independent"].policy[at], made["nested"].policy[at])
+
+
+def test_bad_configurations_name_the_field_the_value_and_the_next_step():
+    with pytest.raises(ConfigError, match="did you mean"):
+        preset("gs2-e")
+    with pytest.raises(ConfigError, match="k must be given"):
+        SearchConfig(generator="diverse")
+    with pytest.raises(ConfigError, match="at least 1; got 0"):
+        preset("gs2-d", k=0)
+    with pytest.raises(ConfigError, match="no field deepness"):
+        preset("gs2-d", deepness=3)
+    with pytest.raises(ConfigError, match="close must be True"):
+        preset("gs2+", close=False)
+    with pytest.raises(ConfigError, match="mode must be one of"):
+        refine_policy(context(KUHN), blueprint(KUHN), 0, preset("resolve"), mode="together")
+    assert preset("7-klss").order == 7
