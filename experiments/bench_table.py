@@ -324,7 +324,7 @@ def run_bench(
     tables: tuple[int, ...] = (1, 200),
     dialects: tuple[str, ...] = ("openguandan", "njupt"),
     *,
-    repeats: int = 3,
+    repeats: int = 8,
     seed: int = 0,
     progress: Callable[[str], None] = lambda what: None,
 ) -> TableBench:

@@ -202,7 +202,11 @@ class TableServer:
         loop = asyncio.get_running_loop()
         stop = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, stop.set)
+            try:
+                loop.add_signal_handler(number, stop.set)
+            except NotImplementedError:
+                # Windows
+                signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
         self._last = (sessions, stop)
         await stop.wait()
         await self.stop(grace)
