@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import multiprocessing
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Any, Protocol
@@ -31,6 +31,10 @@ class Host(Protocol):
 
     def forget(self, key: Hashable) -> None:
         """Drop the agent of a seat whose games are over."""
+        ...
+
+    def give_up(self, key: Hashable) -> None:
+        """Expect no answer for this seat any more: its time is up."""
         ...
 
     def close(self) -> None:
@@ -72,6 +76,9 @@ class InstantHost:
         """Drop a seat's agent."""
         self.agents.pop(key, None)
 
+    def give_up(self, key: Hashable) -> None:
+        """Nothing to wait for: answers come at once."""
+
     def close(self) -> None:
         """Nothing to stop."""
 
@@ -99,6 +106,9 @@ class ThreadHost:
     def forget(self, key: Hashable) -> None:
         """Drop a seat's agent."""
         self.agents.pop(key, None)
+
+    def give_up(self, key: Hashable) -> None:
+        """Leave the thread to itself: nothing can end it. Another goes on with the same agent."""
 
     def close(self) -> None:
         """Stop; threads still at work are left to end."""
@@ -163,15 +173,16 @@ class ProcessHost:
 
     What is asked while a worker is busy is gathered. A BatchAgent gets it in one batch when it is free, which
     is what a network on many tables wants; another agent gets one request after the other, first come first
-    served. A worker that dies fails what it was asked and is started anew.
-    workers: processes.
+    served. A worker that dies, or is given up, fails what it was asked and is started anew.
+    workers: processes; a seat goes to the one with the fewest.
     """
 
     def __init__(self, name: str, workers: int = 1) -> None:
         self.name = name
         self.pools: list[ProcessPoolExecutor | None] = [None] * workers
         self.waiting: dict[int, list[tuple[Hashable, Observation, asyncio.Future[int]]]] = defaultdict(list)
-        self.busy: set[int] = set()
+        self.busy: dict[int, list[Hashable]] = {}
+        self.homes: dict[Hashable, int] = {}
         self.batch = True
         self.tasks: set[asyncio.Task[None]] = set()
 
@@ -197,11 +208,11 @@ class ProcessHost:
 
     def answer(self, key: Hashable, observation: Observation) -> asyncio.Future[int]:
         """Return the agent's choice, as a future."""
-        worker = hash(key) % len(self.pools)
+        worker = self._home(key)
         future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self.waiting[worker].append((key, observation, future))
         if worker not in self.busy:
-            self.busy.add(worker)
+            self.busy[worker] = []
             task = asyncio.get_running_loop().create_task(self._drain(worker))
             self.tasks.add(task)
             task.add_done_callback(self.tasks.discard)
@@ -215,6 +226,7 @@ class ProcessHost:
                 batch, self.waiting[worker] = self.waiting[worker][:count], self.waiting[worker][count:]
                 batch = [entry for entry in batch if not entry[2].done()]
                 asked = [(key, observation) for key, observation, _ in batch]
+                self.busy[worker] = [key for key, _ in asked]
                 answers: list[int | str]
                 try:
                     answers = await loop.run_in_executor(self._pool(worker), _answer_all, self.name, asked)
@@ -231,23 +243,40 @@ class ProcessHost:
                     except AgentError as error:
                         future.set_exception(error)
         finally:
-            self.busy.discard(worker)
+            del self.busy[worker]
 
     def forget(self, key: Hashable) -> None:
         """Drop a seat's agent, once its worker is free."""
-        pool = self.pools[hash(key) % len(self.pools)]
+        pool = self.pools[self.homes.pop(key, 0)]
         if pool is not None:
             try:
                 pool.submit(_forget, self.name, key)
             except (BrokenExecutor, RuntimeError):
                 logger.debug("no worker left to forget %s", key)
 
+    def give_up(self, key: Hashable) -> None:
+        """End the worker if it is this seat that it thinks about, lest others wait for it for ever."""
+        worker = self._home(key)
+        if key in self.busy.get(worker, ()):
+            logger.warning("the worker of agent %s takes too long and is ended", self.name)
+            self._end(worker)
+
     def close(self) -> None:
         """Stop the workers; one that is still thinking is ended."""
-        for worker, pool in enumerate(self.pools):
-            if pool is not None:
-                processes = list((pool._processes or {}).values())
-                pool.shutdown(wait=False, cancel_futures=True)
-                for process in processes:
-                    process.terminate()
-            self.pools[worker] = None
+        for worker in range(len(self.pools)):
+            self._end(worker)
+
+    def _home(self, key: Hashable) -> int:
+        """Return the worker of a seat; a new one goes where the fewest are."""
+        if key not in self.homes:
+            seats = Counter(self.homes.values())
+            self.homes[key] = min(range(len(self.pools)), key=lambda worker: seats[worker])
+        return self.homes[key]
+
+    def _end(self, worker: int) -> None:
+        pool, self.pools[worker] = self.pools[worker], None
+        if pool is not None:
+            processes = list((pool._processes or {}).values())
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in processes:
+                process.terminate()

@@ -260,6 +260,9 @@ class Room:
         limit = self.config.decision
         if seat.host is not None or seat.thinking:
             logger.warning("room %d: the agent for seat %d is too slow", self.number, seat.index)
+            host = self.fallback if seat.thinking else seat.host
+            if host is not None:
+                host.give_up((self.number, seat.index))
             self.result.fallbacks[seat.index] += 1
             self._choose(seat, default_choice(seat.due))
         elif seat.lost is not None:

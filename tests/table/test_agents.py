@@ -152,6 +152,15 @@ class Crashes:
         os._exit(3)
 
 
+class Hangs:
+    """Never answers for seat 0."""
+
+    def act(self, observation):
+        if observation.seat == 0:
+            time.sleep(600)
+        return 0
+
+
 class Counts:
     """Answers in batches with how many it was asked at once."""
 
@@ -188,6 +197,36 @@ def test_worker_processes_answer_gather_batches_and_survive_a_crash():
 
     got = asyncio.run(asyncio.wait_for(scenario(), 120))
     assert got == [len(seen) - 1] * len(seen)
+
+
+def test_a_worker_that_hangs_is_given_up_and_the_next_seat_answered():
+    seats = {observation.seat: observation for observation in observations(40)}
+
+    async def scenario():
+        host = ProcessHost("tests.table.test_agents:Hangs")
+        try:
+            await host.start()
+            hung, waits = host.answer("a", seats[0]), host.answer("b", seats[1])
+            host.give_up("b")
+            while "a" not in host.busy.get(0, ()):
+                await asyncio.sleep(0.01)
+            host.give_up("b")
+            assert not hung.done() and not waits.done()
+            host.give_up("a")
+            with pytest.raises(AgentError, match="died"):
+                await hung
+            return await waits
+        finally:
+            host.close()
+
+    assert asyncio.run(asyncio.wait_for(scenario(), 300)) == 0
+
+
+def test_seats_spread_over_the_workers():
+    host = ProcessHost("random", workers=3)
+    assert sorted(host._home((1, seat)) for seat in range(3)) == [0, 1, 2]
+    host.forget((1, 1))
+    assert host._home((2, 0)) == 1
 
 
 def test_a_chooser_of_batches_plays_at_the_table():

@@ -7,6 +7,7 @@ from collections import Counter
 
 import pytest
 
+from experiments.bench_table import measure
 from gs2.table.agents import RandomAgent
 from gs2.table.client import ClientConfig, TableClient
 from gs2.table.hosts import InstantHost
@@ -120,3 +121,11 @@ def test_a_server_plays_many_tables_at_once():
     sessions, rooms = asyncio.run(scenario())
     assert sessions == 6
     assert rooms == {}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("dialect", ["openguandan", "njupt"])
+def test_two_hundred_tables_at_once_all_end_and_nobody_misses_a_move(dialect):
+    load = measure(dialect=dialect, tables=200)
+    assert load.finished == 200
+    assert load.lost == 0
