@@ -113,6 +113,22 @@ class Grid:
 
 FAMILY = ("unsafe", "resolve", "maxmargin", "reach-maxmargin", "1-klss", "kluss", "mirror-descent", "gs2+")
 GENERATED = tuple(f"{name}:k={k}" for k in (2, 3, 5, 10) for name in ("gs2-r", "gs2-d"))
+ABLATION = (
+    "gs2+",
+    *(f"gs2+:whole=0,k={k}" for k in (3, 2, 5)),
+    "gs2+:whole=0,generator=random",
+    *(f"gs2+:whole=0,plans={n}" for n in (4, 1)),
+    "gs2+:whole=0,certificate=none",
+    "gs2+:whole=0,certificate=margin",
+    "gs2+:certificate=none",
+    "gs2+:scope=infoset",
+    "gs2+:gadget=unsafe",
+    "gs2+:gadget=resolve,entry_floor=0.05,entry_prior=mixed",
+    "gs2+:entry_floor=0.05",
+    "gs2+:alternative=profile",
+    "gs2+path",
+)
+"""GS2+ with one part taken away or changed (`ABLATIONS_GS2.md`)."""
 LARGE = ("liars_dice_7", "goofspiel_12_ascending_3")
 """The two largest games: a method takes minutes there, so they get fewer seeds and blueprints."""
 
@@ -155,6 +171,13 @@ GRIDS = {
                 few_seeds=dict.fromkeys(LARGE, 3),
             )
             for seconds in (3, 4, 5)
+        ),
+        Grid(
+            "ablation",
+            games=("leduc_poker", "liars_dice(sides=4)"),
+            methods=ABLATION,
+            iterations=(300,),
+            seeds=1,
         ),
         Grid(
             "closures",
