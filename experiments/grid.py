@@ -48,8 +48,16 @@ class Cell:
 
 
 def is_random(method: str) -> bool:
-    """Return whether a method draws random numbers, so that seeds matter."""
-    return preset(method.partition(":")[0]).generator in ("random", "clusters")
+    """Return whether a method draws random numbers, so that seeds matter.
+
+    A diverse generator does where alternative values tie; GS2+ only where it is told not to solve closures
+    whole.
+    """
+    name, _, fields = method.partition(":")
+    config = preset(name)
+    if config.rest == "summary" and "whole=" not in fields:
+        return False
+    return config.generator in ("random", "clusters", "diverse")
 
 
 def _mode(method: str, mode: str) -> str | None:
@@ -112,7 +120,9 @@ class Grid:
 
 
 FAMILY = ("unsafe", "resolve", "maxmargin", "reach-maxmargin", "1-klss", "kluss", "mirror-descent", "gs2+")
-GENERATED = tuple(f"{name}:k={k}" for k in (2, 3, 5, 10) for name in ("gs2-r", "gs2-d"))
+SAME_K = "gs2+:whole=0,k=3"
+"""GS2+ made to keep k histories in full, however small the closure, to set beside GS2-R and GS2-D."""
+GENERATED = (*(f"{name}:k={k}" for k in (2, 3, 5, 10) for name in ("gs2-r", "gs2-d")), SAME_K)
 ABLATION = (
     "gs2+",
     *(f"gs2+:whole=0,k={k}" for k in (3, 2, 5)),
@@ -144,7 +154,7 @@ GRIDS = {
         ),
         Grid(
             "blueprints",
-            methods=(*FAMILY, "gs2-r:k=3", "gs2-d:k=3"),
+            methods=(*FAMILY, "gs2-r:k=3", "gs2-d:k=3", SAME_K),
             blueprints=tuple(name for name in BLUEPRINTS if name != "cfr:100"),
             iterations=(300,),
             seeds=3,
