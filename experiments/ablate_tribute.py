@@ -94,6 +94,9 @@ def tribute_gain(checkpoint: Path | None, rule: str, deals: int, seed: int) -> T
 @click.option("--seed", type=click.IntRange(0), default=11, show_default=True)
 def ablate_tribute(checkpoint: Path | None, deals: int, seed: int) -> None:
     """Gain of tribute by the network's values over both rules, in levels a round."""
+    import torch
+
+    torch.set_num_threads(1)
     click.echo(" | ".join(field.name for field in fields(TributeGain)))
     for rule in ("rarest", "danzero"):
         g = tribute_gain(checkpoint, rule, deals, seed)
