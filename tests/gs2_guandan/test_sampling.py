@@ -207,3 +207,21 @@ def test_the_mover_has_the_same_moves_in_every_world() -> None:
     worlds = sample_worlds(state, int(state["player"][0]), 20, rng)
     lists = legal(worlds.states, canonical=True)
     assert all(np.array_equal(lists[i], lists[0]) for i in range(20))
+
+
+def test_the_shipped_beliefs_are_small_and_beat_uniform_deals() -> None:
+    from gs2.guandan.beliefs import DEFAULT, load_beliefs
+    from gs2.guandan.evaluator import load_evaluator
+    from gs2.guandan.train_beliefs import collect_positions, hidden_hands
+
+    assert DEFAULT.stat().st_size <= 2_000_000
+    states = collect_positions(load_evaluator(critic=False), 24, np.random.default_rng(5))
+    seats = states["player"].astype(np.int64)
+    odds = load_beliefs().log_odds(states, seats).astype(np.float64)
+    held = hidden_hands(states, seats).astype(np.float64)
+    ours = odds - np.log(np.exp(odds).sum(1, keepdims=True))
+    left = held.sum(2, keepdims=True)
+    even = np.log(np.maximum(left / left.sum(1, keepdims=True), 1e-9))
+    cards = np.maximum(held.sum((1, 2)), 1)
+    gain = ((ours - even) * held).sum((1, 2)) / cards
+    assert gain.mean() > 0.05
