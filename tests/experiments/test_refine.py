@@ -12,7 +12,7 @@ from experiments.refine import ROWS, method_config, read_rows, run_cell, run_gri
 from experiments.report import summarise, write_report
 
 GRID = Grid(
-    "test", games=("kuhn_poker",), methods=("maxmargin", "gs2-r:k=1", "gs2-d:k=1"), iterations=(20,), seeds=3
+    "test", games=("kuhn_poker",), methods=("maxmargin", "gs2-r:k=1", "1-klss"), iterations=(20,), seeds=3
 )
 
 
