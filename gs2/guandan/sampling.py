@@ -157,8 +157,11 @@ def sample_worlds(
 
 
 def _weighed(worlds: Worlds, seat: int, odds: NDArray[np.float64]) -> Worlds:
-    """Return listed deals with weights multiplied by their cards' odds."""
+    """Return listed deals with weights multiplied by their cards' odds, the likeliest first."""
     hands = unpack(worlds.states["hand"]).astype(np.float64)
     others = hands[:, [(seat + j) % 4 for j in (1, 2, 3)]]
     score = np.einsum("nsc,sc->n", others, odds)
-    return Worlds(worlds.states, worlds.weights * np.exp(score - score.max()), worlds.exact)
+    weights = worlds.weights * np.exp(score - score.max())
+    # likely deals first: a search cut short has then seen most of what there is
+    order = np.argsort(-weights, kind="stable")
+    return Worlds(worlds.states[order], weights[order], worlds.exact)
