@@ -16,7 +16,7 @@ __all__ = ["SolveCommand", "solve"]
 
 EXAMPLE_GAME = "leduc_poker"
 EXAMPLE_INFOSET = "P1 holds Ks | raise"
-SHOWN_ROWS = 12
+SHOWN_ROWS = 6
 
 
 class SolveCommand(click.Command):
