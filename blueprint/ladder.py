@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from blueprint.match import Arena, MatchConfig, MatchError, MatchResult
 from blueprint.match_statistics import Estimate, rounds_won
 
-__all__ = ["ELO", "PENALTY", "Ladder", "bradley_terry", "play_ladder", "plot_ladder", "rate"]
+__all__ = ["ELO", "PENALTY", "Ladder", "bradley_terry", "play_ladder", "plot_ladder", "rate", "short_names"]
 
 ELO = 400 / np.log(10)
 """Points of one unit of log odds."""
@@ -128,7 +128,7 @@ def rate(
     ratings = tuple(
         Estimate(float(x), float(a), float(b), n) for x, a, b in zip(best, low, high, strict=True)
     )
-    return Ladder(tuple(agents), _labels(agents), ratings, net, won, n)
+    return Ladder(tuple(agents), short_names(agents), ratings, net, won, n)
 
 
 def _strengths(k: int, pairs: list[tuple[int, int]], taken: NDArray, n: int) -> NDArray[np.float64]:
@@ -138,7 +138,7 @@ def _strengths(k: int, pairs: list[tuple[int, int]], taken: NDArray, n: int) -> 
     return bradley_terry(wins)
 
 
-def _labels(agents: Sequence[str]) -> tuple[str, ...]:
+def short_names(agents: Sequence[str]) -> tuple[str, ...]:
     """Return the agents' names with paths cut to the file's stem, where that stays unique."""
     short = [re.sub(r"[^@]*/|\.safetensors$", "", name) for name in agents]
     return tuple(s if short.count(s) == 1 else name for s, name in zip(short, agents, strict=True))

@@ -202,15 +202,18 @@ def _verdict(summary: MatchSummary, a: str, b: str) -> str:
 def _print(result: MatchResult, output: Path | None) -> None:
     from rich.table import Table
 
+    from blueprint.ladder import short_names
+
     summary = result.summary()
+    a, b = short_names((result.a, result.b))
     out = stdout()
-    table = Table(title=f"{result.a} against {result.b}", title_justify="left", show_header=False)
+    table = Table(title=f"{a} against {b}", title_justify="left", show_header=False)
     table.add_column()
     table.add_column(justify="right")
     if summary.net is not None and summary.won is not None and summary.outcomes is not None:
         table.add_row("levels a round", _signed(summary.net))
         table.add_row("rounds won", _percent(summary.won))
-        for name, sign in ((result.a, "+"), (result.b, "-")):
+        for name, sign in ((a, "+"), (b, "-")):
             shares = " / ".join(f"{100 * summary.outcomes[f'{sign}{k}']:.1f}" for k in (3, 2, 1))
             table.add_row(f"{name} wins 3 / 2 / 1 levels", f"{shares} %")
     if summary.games is not None:
@@ -221,8 +224,8 @@ def _print(result: MatchResult, output: Path | None) -> None:
         parts.append(f"{len(result.payoffs):,} deals")
     if len(result.games):
         parts.append(f"{len(result.games):,} whole games")
-    out.print(f"{' and '.join(parts)}, each played twice; 95 % intervals over deals. ", end="")
-    out.print(_verdict(summary, result.a, result.b))
+    out.print(f"{' and '.join(parts)}, each played twice; 95 % intervals. ", end="")
+    out.print(_verdict(summary, a, b))
     if result.played:
         pace = 60 * result.played / result.seconds
         out.print(f"{result.played:,} rounds in {result.seconds:.1f} s, {pace:,.0f} a minute.")
