@@ -41,6 +41,7 @@ ARMS = (
     Arm("DanZero's network", "danzero", {}),
     Arm("with guidance", "ours", {"guide": 200_000, "guide_share": 0.5}),
     Arm("with pruning", "ours", {"prune": 1}),
+    Arm("DanZero's network, rate 2e-4", "danzero", {"learning_rate": 2e-4}),
 )
 COMMON = {"rounds": 256, "batch": 512}
 """Generations and batches small enough for runs of minutes."""
