@@ -41,6 +41,7 @@ def _variants() -> dict[str, GuanDanConfig]:
     rollouts = preset("standard").replace(endgame=0)
     subgame = preset("paper").replace(leaf="value", room=300)
     found = {name: PRESETS[name] for name in ("fast", "standard", "deep", "paper")}
+    found |= {f"{name} uniform deals": PRESETS[name].replace(belief=0.0) for name in ("fast", "standard")}
     found |= {
         "rollouts": rollouts,
         "rollouts depth 0": rollouts.replace(depth=0),

@@ -138,13 +138,13 @@ def markdown(rows: list[Choice | RoundPair]) -> str:
         for row in choices:
             if row.blueprint == name:
                 table.setdefault(row.variant, {})[row.position] = row
-        base = table.get("rollouts", {})
+        base = table.get("rollouts uniform deals") or table.get("rollouts", {})
         for variant, found in table.items():
             gain = mean_interval(1000 * np.array([row.gain for row in found.values()]))
             actual = mean_interval(1000 * np.array([row.actual for row in found.values()]))
             both = [place for place in found if place in base]
             against = ""
-            if both and variant != "rollouts":
+            if both and found is not base:
                 far = mean_interval(1000 * np.array([found[p].gain - base[p].gain for p in both]))
                 against = f"{far[0]:+.0f} ± {far[1]:.0f}"
             lines.append(
