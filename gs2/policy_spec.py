@@ -19,6 +19,8 @@ __all__ = ["PolicySpecError", "policy_from_spec"]
 
 NOISE_BASE_ITERATIONS = 2_000
 """DCFR iterations behind `noise`: exploitability below 1e-3 of the payoff range on all research games."""
+TRAINED = {"dmc": "games", "network": "decisions"}
+"""Strategies from self-play, and what their length is counted in."""
 SOFTNESS = 0.02
 """Temperature of `dmc`, as a share of the payoff range: near-best actions stay in play."""
 
@@ -34,22 +36,30 @@ def policy_from_spec(
 
     spec: `uniform`; `cfr:100`, the average policy of that many iterations of a CFR variant; `noise:0.25`,
         a near-equilibrium mixed with 25 % of uniform play at every infoset; `dmc:20000`, a soft choice by
-        action values of that many games of Monte-Carlo self-play; or a policy file.
-    seed: of `dmc`.
-    Raises PolicySpecError if it is none of these, PolicyError if the file is another game's.
+        action values of that many games of Monte-Carlo self-play; `network:300000`, a Deep-Monte-Carlo
+        network after that many decisions; a policy file; or a network's checkpoint (.safetensors).
+    seed: of `dmc` and `network`.
+    Raises PolicySpecError if it is none of these, PolicyError or CheckpointError if the file is another
+    game's.
     """
     word, colon, amount = spec.partition(":")
     word = word.strip().lower()
     if word == "uniform" and not colon:
         return uniform_policy(tree)
-    if colon and (word in VARIANTS or word == "dmc"):
+    if colon and (word in VARIANTS or word in TRAINED):
         if not amount.strip().isdigit() or int(amount) < 1:
-            what = "games" if word == "dmc" else "iterations"
+            what = TRAINED.get(word, "iterations")
             raise PolicySpecError(f"{word}: {what} must be an integer of at least 1; got {amount!r}")
         if word == "dmc":
             low, high = game.payoff_range
             q = monte_carlo_q(tree, int(amount), np.random.default_rng(seed))
             return soft_policy(tree, q, SOFTNESS * (high - low))
+        if word == "network":
+            from blueprint.research_train import train_research_blueprint
+
+            rng = np.random.default_rng(seed)
+            trained = train_research_blueprint(game, rng, decisions=int(amount))
+            return trained.on_slots(tree.infoset_player, tree.infoset_key, tree.infoset_offset)[0]
         return solve(form or sequence_form(tree), variant=word, iterations=int(amount)).policy
     if colon and word == "noise":
         try:
@@ -60,9 +70,14 @@ def policy_from_spec(
             raise PolicySpecError(f"noise: epsilon must be a number in [0, 1]; got {amount!r}")
         base = solve(form or sequence_form(tree), variant="dcfr", iterations=NOISE_BASE_ITERATIONS).policy
         return (1 - epsilon) * base + epsilon * uniform_policy(tree)
+    if spec.endswith(".safetensors") and Path(spec).is_file():
+        from blueprint.research_network import load_research_blueprint
+
+        read = load_research_blueprint(spec, game)
+        return read.on_slots(tree.infoset_player, tree.infoset_key, tree.infoset_offset)[0]
     if Path(spec).is_file():
         return load_policy(spec, game.name).on(tree)
     raise PolicySpecError(
-        "blueprint must be uniform, noise:EPSILON, dmc:GAMES, VARIANT:ITERATIONS with one of "
-        f"{', '.join(VARIANTS)}, or a file; got {spec!r}, and there is no such file"
+        "blueprint must be uniform, noise:EPSILON, dmc:GAMES, network:DECISIONS, VARIANT:ITERATIONS with one "
+        f"of {', '.join(VARIANTS)}, or a file; got {spec!r}, and there is no such file"
     )

@@ -41,7 +41,8 @@ class SolveCommand(click.Command):
     "spec",
     default="cfr:100",
     show_default=True,
-    help="Strategy to refine: a file of `gs2 blueprint`, VARIANT:ITERATIONS, noise:EPSILON or uniform.",
+    help="Strategy to refine: a file of `gs2 blueprint` or of a network, VARIANT:ITERATIONS, noise:EPSILON, "
+    "dmc:GAMES, network:DECISIONS or uniform.",
 )
 @click.option("--method", default="gs2+", show_default=True, help="Preset; --methods lists them.")
 @click.option("--methods", is_flag=True, help="List the presets and end.")

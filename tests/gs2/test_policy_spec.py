@@ -1,0 +1,64 @@
+"""Strategies by a short name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from blueprint.research_train import train_research_blueprint
+from cfr.best_response import exploitability
+from cfr.tree import FlatTree, grow
+from games.registry import load_game
+from gs2.policy_spec import PolicySpecError, policy_from_spec
+
+GAME = load_game("kuhn_poker")
+
+
+@pytest.fixture(scope="module")
+def tree() -> FlatTree:
+    return grow(GAME)
+
+
+@pytest.mark.parametrize("spec", ["uniform", "cfr:10", "noise:0.25", "dmc:500", "network:2000"])
+def test_every_kind_is_a_policy_on_the_tree(spec: str, tree: FlatTree) -> None:
+    policy = policy_from_spec(spec, GAME, tree, seed=3)
+    assert np.all(policy >= 0)
+    assert np.allclose(np.add.reduceat(policy, tree.infoset_offset[:-1]), 1)
+
+
+def test_learned_strategies_depend_on_the_seed_alone(tree: FlatTree) -> None:
+    for spec in ("dmc:500", "network:2000"):
+        one, again, other = (policy_from_spec(spec, GAME, tree, seed=seed) for seed in (1, 1, 2))
+        assert np.array_equal(one, again) and not np.array_equal(one, other), spec
+
+
+def test_a_networks_checkpoint_is_a_strategy(tree: FlatTree, tmp_path: Path) -> None:
+    path = tmp_path / "kuhn.safetensors"
+    trained = train_research_blueprint(GAME, np.random.default_rng(0), decisions=2000, output=path)
+    same = trained.on_slots(tree.infoset_player, tree.infoset_key, tree.infoset_offset)[0]
+    assert np.allclose(policy_from_spec(str(path), GAME, tree), same)
+
+
+def test_longer_cfr_is_less_exploitable_and_noise_more(tree: FlatTree) -> None:
+    found = [
+        exploitability(tree, policy_from_spec(spec, GAME, tree))
+        for spec in ("cfr:1000", "cfr:10", "noise:0.5", "uniform")
+    ]
+    assert found == sorted(found)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("cfr:0", "iterations must be an integer of at least 1; got '0'"),
+        ("network:many", "decisions must be"),
+        ("dmc:-1", "games must be"),
+        ("noise:2", r"epsilon must be a number in \[0, 1\]"),
+        ("nothing", "there is no such file"),
+    ],
+)
+def test_anything_else_is_refused(spec: str, message: str, tree: FlatTree) -> None:
+    with pytest.raises(PolicySpecError, match=message):
+        policy_from_spec(spec, GAME, tree)
