@@ -268,7 +268,14 @@ def play(
         raise click.UsageError(
             f"give one --seat for each --agent or none; got {len(seats)} for {len(agents)}"
         )
-    results = asyncio.run(_play(url, dialect, agents, games, seats, room, user, token, workers))
+    from gs2.table.client import ClientError
+
+    try:
+        results = asyncio.run(_play(url, dialect, agents, games, seats, room, user, token, workers))
+    except ClientError as error:
+        raise ClientError(str(error)) from None
+    except TimeoutError:
+        raise ClientError(f"{url} answers, but gives no seat; is it an {dialect} server?") from None
     if as_json:
         print_json([result.summary() for result in results])
         return

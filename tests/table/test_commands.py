@@ -105,6 +105,13 @@ def test_bad_arguments_are_refused_with_a_reason():
     ):
         done = runner.invoke(command, arguments)
         assert done.exit_code == 2 and word in done.output
+    done = subprocess.run(
+        [sys.executable, "-m", "gs2.cli", "play", "--server", "ws://127.0.0.1:1", "--agent", "random"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("gs2: cannot connect") and len(done.stderr.splitlines()) == 1
     for command, arguments, word in (
         (serve, ["--host", "0.0.0.0"], "token"),
         (serve, ["--agents", "a,b,c,d"], "four seats"),
