@@ -30,7 +30,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_run_resumes_where_its_checkpoint_was_written(run: Path) -> None:
     first = Trainer.load(run / "last.safetensors")
     second = train(run, minutes=0.001)
-    assert second.generation == first.generation + 1
+    assert second.generation > first.generation
     assert second.decisions > first.decisions
     assert len((run / "curve.jsonl").read_text().splitlines()) == second.generation
 
