@@ -110,6 +110,17 @@ def search(games: tuple[str, ...], repeats: int, seed: int, as_json: bool) -> No
     _run("bench_search", as_json, games=games or GAMES, repeats=repeats, seed=seed)
 
 
+@bench.command("min-combination")
+@click.option("--hands", type=click.IntRange(min=100), default=3000, show_default=True, help="Dealt.")
+@SEED
+def min_combination(hands: int, seed: int) -> None:
+    """Minimum Combination Search: microseconds a hand, by wild cards held."""
+    from experiments.bench_min_combination import bench_min_combination
+
+    assert bench_min_combination.callback is not None
+    bench_min_combination.callback(hands, seed)
+
+
 @bench.command()
 @click.argument("presets", nargs=-1)
 @click.option("--rounds", type=click.IntRange(min=1), default=4, show_default=True, help="Of four agents.")

@@ -1,4 +1,4 @@
-"""`gs2 experiment`: the refinement experiments by command."""
+"""`gs2 experiment`: measured tables and plots, by command."""
 
 from __future__ import annotations
 
@@ -8,20 +8,36 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gs2.cli import LazyGroup, Target
 from gs2.commands.common import Interruption, stderr
 
 if TYPE_CHECKING:
     from experiments.refine import Row
 
-__all__ = ["experiment"]
+__all__ = ["experiment", "refine", "report"]
 
 
-@click.group()
+PARTS = {
+    "refine": Target("experiments.commands", "refine", "Refine whole strategies by every method of a grid."),
+    "report": Target("experiments.commands", "report", "Write tables and plots of run folders."),
+    "agent": Target(
+        "experiments.ablate_guandan", "ablate_guandan", "What each part of the GuanDan agent is worth."
+    ),
+    "training": Target(
+        "experiments.ablate_blueprint", "ablate_blueprint", "Networks and options of training at equal time."
+    ),
+    "tribute": Target(
+        "experiments.ablate_tribute", "ablate_tribute", "Tribute by the network against rules."
+    ),
+}
+
+
+@click.group(cls=LazyGroup, targets=PARTS)
 def experiment() -> None:
-    """Run and report the refinement experiments."""
+    """Run and report experiments: refinement on the research games, ablations at GuanDan."""
 
 
-@experiment.command()
+@click.command()
 @click.option("--preset", "name", default="quick", show_default=True, help="Grid; --list shows them.")
 @click.option("--list", "listing", is_flag=True, help="List the grids and end.")
 @click.option(
@@ -98,7 +114,7 @@ def refine(
         raise SystemExit(130)
 
 
-@experiment.command()
+@click.command()
 @click.argument(
     "folders", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path)
 )
