@@ -19,7 +19,7 @@ __all__ = ["guandan_solve", "render"]
     "--position",
     "source",
     metavar="FILE",
-    default="lead",
+    default="follow",
     show_default=True,
     help="Position as JSON, or the name of an example; --positions lists them.",
 )
@@ -56,7 +56,7 @@ def guandan_solve(
 ) -> None:
     """Say what to play in a position of GuanDan, and why.
 
-    With no options: an example in which the seat to act leads.
+    With no options: an example in which one may bomb or pass.
     """
     from gs2.guandan.solve import example_positions, read_position, solve_position
 
