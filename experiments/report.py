@@ -12,11 +12,14 @@ from typing import Any
 import numpy as np
 
 from experiments.refine import ROWS, Row, read_rows
+from games.registry import RESEARCH_GAMES
 
-__all__ = ["Summary", "markdown", "plot_k", "plot_time", "summarise", "write_report"]
+__all__ = ["Summary", "markdown", "overview", "plot_k", "plot_time", "summarise", "write_report"]
 
 BOOTSTRAPS = 2000
 PANELS = 3
+SHOWN_AS_ZERO = 1e-5
+"""Exploitability below this is drawn as this: the axis is logarithmic."""
 
 
 @dataclass(frozen=True)
@@ -90,26 +93,52 @@ def _limit(summary: Summary) -> str:
     return "preset's" if summary.cap is None else f"{summary.cap} iter."
 
 
+def _block(summary: Summary) -> tuple:
+    """Return what one table holds: searches that build on one another stand together."""
+    apart = "independent" if summary.mode == "independent" else "nested"
+    return summary.game, summary.blueprint, apart, summary.sample
+
+
 def markdown(summaries: Sequence[Summary]) -> str:
-    """Return a table per game, blueprint and mode: methods down, limits across."""
+    """Return a table per game and blueprint: methods down, limits across; independent searches apart."""
     parts = []
     blocks: dict[tuple, list[Summary]] = defaultdict(list)
     for row in summaries:
-        blocks[row.game, row.blueprint, row.mode, row.sample].append(row)
+        blocks[_block(row)].append(row)
     for (game, blueprint, mode, sample), rows in blocks.items():
         limits = list(dict.fromkeys(_limit(row) for row in rows))
         which = "all infosets" if sample is None else f"{sample} random infosets a player"
         before = np.mean([row.blueprint_exploitability for row in rows])
         parts.append(f"### {game}, blueprint {blueprint} (exploitability {before:.4f}), {mode}, {which}\n")
-        parts.append("| method | " + " | ".join(f"{limit}" for limit in limits) + " | ms a search | nodes |")
-        parts.append("| --- |" + " ---: |" * (len(limits) + 2))
+        parts.append("| method | " + " | ".join(limits) + " | seeds | ms a search | nodes |")
+        parts.append("| --- |" + " ---: |" * (len(limits) + 3))
         for method in dict.fromkeys(row.method for row in rows):
             mine = {_limit(row): row for row in rows if row.method == method}
             cells = [_cell(mine.get(limit)) for limit in limits]
             last = list(mine.values())[-1]
-            parts.append(
-                f"| {method} | " + " | ".join(cells) + f" | {last.median_ms:.1f} | {last.nodes:,.0f} |"
-            )
+            cells += [f"{last.seeds}", f"{last.median_ms:.1f}", f"{last.nodes:,.0f}"]
+            parts.append(f"| {method} | {' | '.join(cells)} |")
+        parts.append("")
+    return "\n".join(parts)
+
+
+def overview(summaries: Sequence[Summary]) -> str:
+    """Return a table of ratios to the blueprint's for each blueprint and limit: methods down, games across."""
+    parts = []
+    blocks: dict[tuple, list[Summary]] = defaultdict(list)
+    for row in summaries:
+        blocks[row.blueprint, _block(row)[2], _limit(row)].append(row)
+    for (blueprint, mode, limit), rows in blocks.items():
+        games = list(dict.fromkeys(row.game for row in rows))
+        if len(games) < 2:
+            continue
+        parts.append(f"Exploitability over the blueprint's, blueprint {blueprint}, {mode}, {limit}\n")
+        parts.append("| method | " + " | ".join(games) + " |")
+        parts.append("| --- |" + " ---: |" * len(games))
+        for method in dict.fromkeys(row.method for row in rows):
+            ratios = {row.game: row.ratio for row in rows if row.method == method}
+            cells = [f"{ratios[game]:.3f}" if game in ratios else "" for game in games]
+            parts.append(f"| {method} | {' | '.join(cells)} |")
         parts.append("")
     return "\n".join(parts)
 
@@ -141,7 +170,8 @@ def plot_k(summaries: Sequence[Summary], path: Path) -> None:
         for row in rows:
             base, k = _base(row.method)
             if k is None:
-                axis.axhline(row.exploitability, label=base, linestyle="--", linewidth=1, color=_colour(base))
+                level = max(row.exploitability, SHOWN_AS_ZERO)
+                axis.axhline(level, label=base, linestyle="--", linewidth=1, color=_colour(base))
             else:
                 curves[base].append((k, row))
         for base, points in curves.items():
@@ -171,22 +201,24 @@ def plot_time(summaries: Sequence[Summary], path: Path) -> None:
 
 def _curve(axis, label: str, x: Sequence[float], rows: Sequence[Summary]) -> None:
     colour = _colour(label)
-    middle = [row.exploitability for row in rows]
+    middle = [max(row.exploitability, SHOWN_AS_ZERO) for row in rows]
     axis.plot(x, middle, marker="o", markersize=3, label=label, color=colour)
     axis.fill_between(
         x,
-        [row.low * row.blueprint_exploitability for row in rows],
-        [row.high * row.blueprint_exploitability for row in rows],
+        [max(row.low * row.blueprint_exploitability, SHOWN_AS_ZERO) for row in rows],
+        [max(row.high * row.blueprint_exploitability, SHOWN_AS_ZERO) for row in rows],
         alpha=0.15,
         color=colour,
     )
 
 
-_COLOURS: dict[str, str] = {}
+_COLOURS: dict[str, tuple[float, ...]] = {}
 
 
-def _colour(label: str) -> str:
-    return _COLOURS.setdefault(label, f"C{len(_COLOURS)}" if len(_COLOURS) < 10 else f"C{len(_COLOURS) % 10}")
+def _colour(label: str) -> tuple[float, ...]:
+    from matplotlib import colormaps
+
+    return _COLOURS.setdefault(label, colormaps["tab20"](len(_COLOURS) % 20))
 
 
 def _panels(summaries: Sequence[Summary], path: Path, draw) -> None:
@@ -236,11 +268,12 @@ def write_report(folders: Sequence[Path], output: Path) -> list[Path]:
         "it is wider than 0.005. Methods, modes and fields are those of `gs2.presets`, `gs2.refine` and "
         "`gs2.config`. Time limits are per infoset; a search ends sooner when its subgame is solved.\n",
     ]
+    found: dict[str, list[Row]] = defaultdict(list)
     for folder in folders:
-        rows = read_rows(folder / ROWS)
-        grid = json.loads((folder / "grid.json").read_text())
-        summaries = summarise(rows)
-        name = grid["name"]
+        found[json.loads((folder / "grid.json").read_text())["name"]] += read_rows(folder / ROWS)
+    for name, rows in found.items():
+        order = {game: number for number, game in enumerate(RESEARCH_GAMES)}
+        summaries = summarise(sorted(rows, key=lambda row: order.get(row.game, len(order))))
         commits = ", ".join(dict.fromkeys(row.commit for row in rows if row.commit))
         parts.append(f"## {name}\n")
         parts.append(
@@ -254,11 +287,12 @@ def write_report(folders: Sequence[Path], output: Path) -> list[Path]:
             if wanted:
                 for blueprint in dict.fromkeys(row.blueprint for row in summaries):
                     chosen = [row for row in summaries if row.blueprint == blueprint]
-                    chosen = [row for row in chosen if row.mode == chosen[0].mode]
+                    chosen = [row for row in chosen if _block(row)[2] == _block(chosen[0])[2]]
                     picture = output.with_name(f"{name}-{blueprint.replace(':', '-')}-{kind}.png")
                     plot(chosen, picture)
                     parts.append(f"![exploitability against {kind}, blueprint {blueprint}]({picture.name})\n")
                     written.append(picture)
+        parts.append(overview(summaries))
         parts.append(markdown(summaries))
     output.write_text("\n".join(parts))
     return written
