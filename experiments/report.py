@@ -123,7 +123,7 @@ def markdown(summaries: Sequence[Summary]) -> str:
 
 
 def overview(summaries: Sequence[Summary]) -> str:
-    """Return a table of ratios to the blueprint's for each blueprint and limit: methods down, games across."""
+    """Return tables of ratios to the blueprint's, one per blueprint and limit: methods down, games across."""
     parts = []
     blocks: dict[tuple, list[Summary]] = defaultdict(list)
     for row in summaries:
@@ -212,13 +212,23 @@ def _curve(axis, label: str, x: Sequence[float], rows: Sequence[Summary]) -> Non
     )
 
 
-_COLOURS: dict[str, tuple[float, ...]] = {}
+_COLOURS: dict[str, Any] = {
+    "gs2+": "red",
+    "gs2+:whole=0": "darkred",
+    "gs2-d": "tab:blue",
+    "gs2-r": "tab:orange",
+    "1-klss": "tab:green",
+    "kluss": "lightgreen",
+    "unsafe": "grey",
+    "resolve": "plum",
+    "maxmargin": "tab:purple",
+    "reach-maxmargin": "indigo",
+    "mirror-descent": "tab:brown",
+}
 
 
-def _colour(label: str) -> tuple[float, ...]:
-    from matplotlib import colormaps
-
-    return _COLOURS.setdefault(label, colormaps["tab20"](len(_COLOURS) % 20))
+def _colour(label: str) -> Any:
+    return _COLOURS.setdefault(label, f"C{len(_COLOURS) % 10}")
 
 
 def _panels(summaries: Sequence[Summary], path: Path, draw) -> None:
