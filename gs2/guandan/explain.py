@@ -184,6 +184,8 @@ def _moves(decision: Decision, names: list[str], config: GuanDanConfig) -> list[
     notes = ["" for _ in range(n)]
     if decision.candidates.size:
         notes = ["too far behind"] * n
+        for move in decision.candidates:
+            notes[move] = ""
     comparison = decision.comparison
     if comparison is not None and comparison.rollouts:
         refined[decision.candidates] = chances(comparison.mean, comparison.error)
