@@ -15,13 +15,17 @@ from cfr.best_response import best_response_values
 from cfr.sequence_form import SequenceForm, Treeplex, sequence_form
 from cfr.tree import FlatTree
 
-__all__ = ["LP_METHODS", "LpError", "LpSolution", "solve_lp"]
+__all__ = ["LP_METHODS", "LpError", "LpSolution", "LpTimeout", "solve_lp"]
 
 LP_METHODS = ("highs-ds", "highs-ipm")
 
 
 class LpError(ValueError):
     """An unknown method, or a programme that HiGHS could not finish."""
+
+
+class LpTimeout(LpError):
+    """The time limit came before an optimum."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +49,8 @@ def solve_lp(
 
     method: "highs-ds" (dual simplex) or "highs-ipm" (interior point, faster on the largest games).
     time_limit: seconds.
-    Raises LpError if HiGHS does not reach an optimum; InvalidTree as `sequence_form`.
+    Raises LpError if HiGHS does not reach an optimum, LpTimeout if the time is up; InvalidTree as
+    `sequence_form`.
     """
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, hstack
@@ -73,7 +78,8 @@ def solve_lp(
         options={} if time_limit is None else {"time_limit": time_limit},
     )
     if result.status != 0:
-        raise LpError(
+        # status 1: HiGHS met a limit, and time is the only one that it is given
+        raise (LpTimeout if result.status == 1 else LpError)(
             f"solve_lp: HiGHS must reach an optimum; {method} stopped with {result.message.strip()!r}; "
             "try the other method, a longer time_limit, or CFR"
         )

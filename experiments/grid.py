@@ -100,14 +100,14 @@ class Grid:
             preset(method.partition(":")[0])
 
     def cells(self) -> Iterator[Cell]:
-        """Yield the cells, small games and the first seed of everything first."""
-        limits: list[tuple[float | None, int | None]] = [(limit, None) for limit in self.limits]
+        """Yield the cells, small games and the first seed of everything first, short limits before long."""
+        limits: list[tuple[float | None, int | None]] = [(limit, None) for limit in sorted(self.limits)]
         limits += [(None, n) for n in self.iterations]
         for game in self.games:
             sample = self.samples.get(game)
             for seed in range(self.few_seeds.get(game, self.seeds)):
-                for mode, blueprint, method, (limit, iterations) in itertools.product(
-                    self.modes, self.blueprints, self.methods, limits or [(None, None)]
+                for mode, blueprint, (limit, iterations), method in itertools.product(
+                    self.modes, self.blueprints, limits or [(None, None)], self.methods
                 ):
                     how = _mode(method, mode)
                     drawn = is_random(method) or blueprint.startswith("dmc")
@@ -139,6 +139,9 @@ ABLATION = (
     "gs2+path",
 )
 """GS2+ with one part taken away or changed (`ABLATIONS_GS2.md`)."""
+TIGHT = (0.001, 0.01, 0.1)
+PAPER = (3.0, 4.0, 5.0)
+"""Limits in seconds for each infoset: where the order of the methods matters, and those of the paper."""
 LARGE = ("liars_dice_7", "goofspiel_12_ascending_3")
 """The two largest games: a method takes minutes there, so they get fewer seeds and blueprints."""
 
@@ -167,20 +170,13 @@ GRIDS = {
             modes=("independent",),
             iterations=(300,),
         ),
-        Grid(
-            "tight",
-            methods=(*FAMILY, *GENERATED),
-            limits=(0.001, 0.01, 0.1),
-            few_seeds=dict.fromkeys(LARGE, 3),
-        ),
         *(
-            Grid(
-                f"paper-{seconds}s",
-                methods=(*FAMILY, *GENERATED),
-                limits=(float(seconds),),
-                few_seeds=dict.fromkeys(LARGE, 3),
-            )
-            for seconds in (3, 4, 5)
+            Grid(name, methods=(*FAMILY, *GENERATED), limits=limits, few_seeds=dict.fromkeys(LARGE, 3))
+            for name, limits in {
+                "limits": (*TIGHT, *PAPER),
+                "tight": TIGHT,
+                **{f"paper-{seconds:g}s": (seconds,) for seconds in PAPER},
+            }.items()
         ),
         Grid(
             "ablation",

@@ -8,8 +8,8 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from dataclasses import asdict, dataclass, fields
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
@@ -43,8 +43,10 @@ class Row:
 
     The first fields name the cell (`experiments.grid.Cell`). exploitability: NashConv / 2 of the spliced
     policy of both players; blueprint_exploitability: before. searches, skipped: infosets of both players
-    searched, and left alone. nodes, kept, iterations, anchor: means over searches. median_ms, p99_ms: time of
-    a search. seconds: of the whole cell. commit: of the code, "+" if it was changed since.
+    searched, and left alone. late: searches that their limit cut short; where there are none, the same cell
+    with a longer limit is the same run, and its row is a copy. ran_at: limit of the run. nodes, kept,
+    iterations, anchor: means over searches. median_ms, p99_ms: time of a search. seconds: of the whole cell.
+    commit: of the code, "+" if it was changed since.
     """
 
     game: str
@@ -59,6 +61,8 @@ class Row:
     exploitability: float
     searches: int
     skipped: int
+    late: int
+    ran_at: float | None
     nodes: float
     kept: float
     iterations: float
@@ -152,6 +156,8 @@ def run_cell(cell: Cell, commit: str = "") -> Row:
         exploitability=sum(best_response_values(form, refined)) / 2,
         searches=len(searches),
         skipped=skipped,
+        late=sum(search.late for search in searches),
+        ran_at=cell.limit,
         nodes=mean("nodes"),
         kept=mean("kept"),
         iterations=mean("iterations"),
@@ -185,14 +191,15 @@ def run_grid(
         raise GridError(f"{folder}: it must hold the grid {grid.name} as it is now; choose a new folder")
     told.write_text(described + "\n")
     path = folder / ROWS
-    done = {_cell_key(row) for row in read_rows(path)} if path.exists() else set()
+    had = read_rows(path) if path.exists() else []
+    done = {_cell(row).key for row in had}
     cells = list(grid.cells())
     todo = [cell for cell in cells if cell.key not in done]
     finished = len(cells) - len(todo)
     if progress is not None:
         progress(finished, len(cells), None)
     commit = _commit()
-    for row in _rows(todo, commit, workers, stop):
+    for row in _rows(todo, had, commit, workers, stop):
         _append(path, row)
         finished += 1
         if progress is not None:
@@ -200,24 +207,54 @@ def run_grid(
     return path
 
 
-def _rows(cells: list[Cell], commit: str, workers: int, stop: Callable[[], bool]) -> Iterator[Row]:
+def _rows(
+    cells: list[Cell], had: list[Row], commit: str, workers: int, stop: Callable[[], bool]
+) -> Iterator[Row]:
+    """Yield a row per cell; a cell that came to its end in a shorter limit is not run again."""
+    settled = {_without_limit(_cell(row)): row for row in had if not row.late}
+
+    def known(cell: Cell) -> Row | None:
+        row = settled.get(_without_limit(cell))
+        if row is None or row.limit is None or cell.limit is None or row.limit > cell.limit:
+            return None
+        return replace(row, limit=cell.limit)
+
     if workers == 1:
         for cell in cells:
             if stop():
                 return
-            yield run_cell(cell, commit)
+            row = known(cell) or run_cell(cell, commit)
+            if not row.late:
+                settled.setdefault(_without_limit(cell), row)
+            yield row
         return
     waiting = iter(cells)
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        first = [cell for _, cell in zip(range(workers), waiting, strict=False)]
-        running = {pool.submit(run_cell, cell, commit) for cell in first}
-        while running:
-            finished, running = wait(running, return_when=FIRST_COMPLETED)
+        running: dict[Future[Row], Cell] = {}
+        stopped = False
+        while True:
+            while len(running) < workers and not stopped:
+                following = next(waiting, None)
+                if following is None:
+                    break
+                copied = known(following)
+                if copied is None:
+                    running[pool.submit(run_cell, following, commit)] = following
+                else:
+                    yield copied
+            if not running:
+                return
+            finished, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in finished:
-                yield future.result()
-                following = None if stop() else next(waiting, None)
-                if following is not None:
-                    running.add(pool.submit(run_cell, following, commit))
+                row, cell = future.result(), running.pop(future)
+                if not row.late:
+                    settled.setdefault(_without_limit(cell), row)
+                yield row
+                stopped = stopped or stop()
+
+
+def _without_limit(cell: Cell) -> Cell:
+    return replace(cell, limit=None)
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -248,8 +285,8 @@ def _parse(values: dict[str, str]) -> Row:
     return Row(**made)
 
 
-def _cell_key(row: Row) -> tuple[str, ...]:
-    return Cell(row.game, row.blueprint, row.method, row.mode, row.limit, row.cap, row.sample, row.seed).key
+def _cell(row: Row) -> Cell:
+    return Cell(row.game, row.blueprint, row.method, row.mode, row.limit, row.cap, row.sample, row.seed)
 
 
 def _append(path: Path, row: Row) -> None:

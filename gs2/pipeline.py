@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.lp import solve_lp
+from cfr.lp import LpTimeout, solve_lp
 from cfr.solver import solve
 from cfr.tree import FlatTree
 from cfr.variants import variant
@@ -69,6 +69,7 @@ class Refinement:
     seconds: wall-clock time of each stage.
     steps: the searches that this one was made of, if more than one; the fields above are the last one's.
     complete: whether the opponent's replies that a summary left out gain it nothing.
+    late: whether the time limit cut anything short. If not, more time would have changed nothing.
     """
 
     infoset: int
@@ -88,6 +89,7 @@ class Refinement:
     seconds: dict[str, float]
     steps: tuple[Refinement, ...] = ()
     complete: bool = True
+    late: bool = False
 
     def at(self, tree: FlatTree, infoset: int) -> NDArray[np.float64]:
         """Return the refined probabilities of one infoset's actions, [a] float64.
@@ -103,10 +105,11 @@ class Refinement:
 
 @dataclass
 class _Log:
-    """Wall-clock time stage by stage, and what was left out."""
+    """Wall-clock time stage by stage, what was left out, and whether it was for want of time."""
 
     seconds: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    late: bool = False
     last: float = field(default_factory=time.perf_counter)
 
     def lap(self, stage: str) -> None:
@@ -139,8 +142,10 @@ def refine_infoset(
     # Each step starts from what the one before left; the profile is put back as it was at the end.
     before: dict[int, float] = {}
     done: list[Refinement] = []
+    late = False
     for step in steps:
         if done and deadline is not None and time.perf_counter() >= deadline:
+            late = True
             break
         found = _one_step(context, profile, infoset, step, rng, deadline, leaf)
         for slot, prob in zip(found.slots.tolist(), profile.policy[found.slots].tolist(), strict=True):
@@ -153,7 +158,8 @@ def refine_infoset(
     profile.update(slots, np.array([before[slot] for slot in slots.tolist()]), reach_kept=True)
     for found in reversed(done):
         profile.take_note(context, found.certified, -1.0)
-    return replace(done[-1], slots=slots, probs=probs, steps=tuple(done))
+    late = late or any(found.late for found in done)
+    return replace(done[-1], slots=slots, probs=probs, steps=tuple(done), late=late)
 
 
 def _one_step(
@@ -183,6 +189,7 @@ def _one_step(
     if config.rest == "summary":
         nodes = int(context.cutter.sizes[considered.nodes].sum())
         if deadline is not None and nodes * SECONDS_PER_NODE > deadline - time.perf_counter():
+            log.late = True
             log.notes.append(
                 f"the closure's {nodes:,} nodes cannot be solved and certified in the time: the strategy is "
                 "left as it was"
@@ -198,11 +205,16 @@ def _one_step(
         log.notes.append("no history of the infoset itself was generated: its strategy is left as it was")
         return _untouched(context, profile, infoset, considered, kept, log)
     if deadline is not None and time.perf_counter() >= deadline:
+        log.late = True
         log.notes.append("the time was up before the subgame could be built: the strategy is left as it was")
         return _untouched(context, profile, infoset, considered, kept, log)
 
     kept, entry = _entry(context, profile, considered, kept, config, log)
     solution = _solution(context, profile, considered, kept, entry, config, deadline, leaf, log)
+    if solution is None:
+        log.late = True
+        log.notes.append("the time was up before the LP was solved: the strategy is left as it was")
+        return _untouched(context, profile, infoset, considered, kept, log)
     subgame, gadget, policy, solved = solution.subgame, solution.gadget, solution.policy, solution.solved
 
     mine = np.repeat(subgame.tree.infoset_player == considered.player, np.diff(subgame.tree.infoset_offset))
@@ -229,6 +241,7 @@ def _one_step(
         anchor=certified.weight,
         seconds=log.seconds,
         complete=solution.missed <= solution.tolerance,
+        late=log.late,
     )
 
 
@@ -261,8 +274,11 @@ def _solution(
     deadline: float | None,
     leaf: LeafEvaluator | None,
     log: _Log,
-) -> _Solution:
-    """Return the subgame below the histories kept, solved; again and again while a summary misses replies."""
+) -> _Solution | None:
+    """Return the subgame below the histories kept, solved; again and again while a summary misses replies.
+
+    None if the time was up before there was any solution.
+    """
     low, high = context.game.payoff_range
     tolerance = MISSED * (high - low)
     summary = None
@@ -277,7 +293,10 @@ def _solution(
         log.lap("subgame")
         gadget = build_gadget(config.gadget, subgame.tree, subgame.root_of, entry, floor=floor)
         log.lap("gadget")
-        policy, iterations, gap = _solve(gadget.tree, config, deadline, log)
+        try:
+            policy, iterations, gap = _solve(gadget.tree, config, deadline, log)
+        except LpTimeout:
+            return None
         policy = gadget.to_forest(policy, subgame.tree.n_slots)
         spent += iterations
         log.lap("solve")
@@ -291,7 +310,10 @@ def _solution(
         log.lap("summary")
         now = time.perf_counter()
         late = deadline is not None and 2 * now - began >= deadline
-        if missed <= tolerance or late or summary is None or summary.full():
+        if missed <= tolerance or summary is None or summary.full():
+            break
+        if late:
+            log.late = True
             break
     if len(subgame.truncated):
         log.notes.append(
@@ -428,6 +450,7 @@ def _solve(
     row = variant(config.variant) if config.gamma is None else variant(config.variant, gamma=config.gamma)
     found = solve(tree, variant=row, iterations=config.iterations, deadline=deadline, target=config.target)
     if found.stopped == "deadline":
+        log.late = True
         log.notes.append(f"the time was up after {found.iteration} of {config.iterations} iterations")
     return found.policy, found.iteration, found.exploitability
 
@@ -471,6 +494,7 @@ def _untouched(
         cut_off=tuple(log.notes),
         anchor=0.0 if probs is None else 1.0,
         seconds=log.seconds,
+        late=log.late,
     )
 
 

@@ -37,7 +37,7 @@ class RefineStats:
     """One search of a refinement.
 
     infoset: number in the tree. nodes: of the subgame with its gadget, 0 if none was solved.
-    kept: histories in it. iterations, anchor, seconds: as in `Refinement`.
+    kept: histories in it. iterations, anchor, seconds, late: as in `Refinement`.
     """
 
     infoset: int
@@ -46,6 +46,7 @@ class RefineStats:
     iterations: int
     anchor: float
     seconds: float
+    late: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,6 +219,7 @@ def _stats(found: Refinement) -> RefineStats:
         iterations=found.iterations,
         anchor=found.anchor,
         seconds=sum(found.seconds.values()),
+        late=found.late,
     )
 
 

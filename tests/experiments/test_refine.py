@@ -70,3 +70,19 @@ def test_the_report_shows_every_method(tmp_path: Path) -> None:
     assert all(method in text for method in GRID.methods)
     assert all(file.stat().st_size > 0 for file in files)
     assert len(summarise(read_rows(tmp_path / "run" / ROWS))) == 3
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_cell_that_its_limit_did_not_cut_is_not_run_again_with_a_longer_one(
+    tmp_path: Path, workers: int
+) -> None:
+    grid = Grid("test", games=("kuhn_poker",), methods=("maxmargin",), limits=(5.0, 1e-7, 6.0))
+    run_grid(grid, tmp_path, workers=1)
+    short, long, longer = read_rows(tmp_path / ROWS)
+    assert (short.limit, long.limit, longer.limit) == (1e-7, 5.0, 6.0)
+    assert short.late == short.searches > 0 and short.ran_at == 1e-7
+    assert long.late == 0 and long.exploitability < short.exploitability
+    assert longer == replace(long, limit=6.0) and longer.ran_at == 5.0
+    (tmp_path / ROWS).write_bytes((tmp_path / ROWS).read_bytes().rsplit(b"\n", 2)[0] + b"\n")
+    run_grid(grid, tmp_path, workers=workers)
+    assert read_rows(tmp_path / ROWS)[2] == longer

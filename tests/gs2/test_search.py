@@ -63,6 +63,16 @@ def test_the_same_seed_gives_the_same_answer_and_a_passed_deadline_the_old_one()
     assert late.cut_off
 
 
+def test_a_linear_programme_that_the_time_cuts_off_leaves_the_old_strategy():
+    prepared = context(LIARS_DICE)
+    config = preset("maxmargin", solver="lp", time_limit=0.002)
+    found = solve_infoset(
+        prepared.game, blueprint(LIARS_DICE), 0, config, np.random.default_rng(0), context=prepared
+    )
+    assert found.refined == found.blueprint and not found.kept_refined
+    assert any("time was up" in note for note in found.cut_off)
+
+
 @pytest.mark.parametrize("name", [KUHN, LIARS_DICE, pytest.param(GOOFSPIEL, marks=pytest.mark.long)])
 @pytest.mark.parametrize("method", ["gs2+", "gs2+:whole", "gs2+path"])
 def test_gs2_plus_is_never_above_its_blueprint_and_well_below_it(name, method):
