@@ -33,6 +33,8 @@ __all__ = ["Refinement", "action_values", "refine_infoset"]
 
 MISSED = 1e-4
 """Share of the payoff range by which a summary may underrate the opponent."""
+ROUGH = 1e-3
+"""Share of the payoff range to which a subgame is first solved where a summary still lacks plans."""
 SECONDS_PER_NODE = 1e-6
 """What solving and certifying a closure takes at least; a search that has less time leaves it alone."""
 
@@ -286,15 +288,21 @@ def _solution(
         rows = np.sort(kept.rows[kept.summary])
         summary = Summary(context, profile, considered, rows, config.plans)
     floor = config.entry_floor if config.gadget != "unsafe" else 0.0
+    # A target is met only once the plans suffice; until then a rough solution finds them as well.
+    rough = ROUGH * (high - low) if summary is not None and config.target is not None else 0.0
     spent = 0
+    start = time.perf_counter()
     while True:
         began = time.perf_counter()
         subgame = _forest(context, profile, considered, kept, config, leaf, summary)
         log.lap("subgame")
         gadget = build_gadget(config.gadget, subgame.tree, subgame.root_of, entry, floor=floor)
         log.lap("gadget")
+        last = rough <= (config.target or 0.0)
         try:
-            policy, iterations, gap = _solve(gadget.tree, config, deadline, log)
+            policy, iterations, gap = _solve(
+                gadget.tree, config if last else replace(config, target=rough), deadline, log
+            )
         except LpTimeout:
             return None
         policy = gadget.to_forest(policy, subgame.tree.n_slots)
@@ -309,12 +317,18 @@ def _solution(
             missed = summary.complete(subgame.slot_origin[mine], policy[mine], solved, tolerance)
         log.lap("summary")
         now = time.perf_counter()
-        late = deadline is not None and 2 * now - began >= deadline
-        if missed <= tolerance or summary is None or summary.full():
+        closed = missed <= tolerance or summary is None or summary.full()
+        if closed and last:
             break
-        if late:
+        if deadline is not None and 2 * now - began >= deadline:
             log.late = True
             break
+        if closed:
+            rough = 0.0
+        elif not last and deadline is not None and now - start >= deadline - now:
+            rough, log.late = 0.0, True
+        else:
+            rough = min(rough, missed / 8)
     if len(subgame.truncated):
         log.notes.append(
             f"{len(subgame.truncated)} histories at depth {config.depth} were not played out: {config.leaf}"
