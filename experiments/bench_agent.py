@@ -54,7 +54,8 @@ class AgentBench:
 
     rate: decisions a second over whole rounds, forced moves included; processor_rate: of processor time.
     decisions, forced, searched: how many. stages: share of the time thought that each stage took.
-    rollout_rate: network decisions in rollouts a second. memory: the process's peak so far, in MB.
+    rollout_rate: network decisions in rollouts a second, 0 without rollouts. memory: the process's peak so
+    far, in MB.
     """
 
     preset: str
@@ -120,9 +121,7 @@ def run_bench(
         config = preset(name)
         rng = np.random.default_rng(seed)
         agent = Gs2Agent(evaluator, config, rng)
-        warm = deal(1, np.random.default_rng(seed + 1))
-        for _ in range(12):  # compile and fill caches before a clock starts
-            advance(warm, agent.act(warm))
+        agent.warm_up()
         agent.rollouts.decisions = 0
         tally = _Tally()
         took = spent = 0.0
@@ -154,7 +153,7 @@ def run_bench(
                 total / spent,
                 latencies,
                 {stage: part / thought for stage, part in tally.stages.items()},
-                agent.rollouts.decisions / max(tally.stages.get("rollouts", 0.0), 1e-9),
+                agent.rollouts.decisions / tally.stages["rollouts"] if "rollouts" in tally.stages else 0.0,
                 resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
             )
         )
@@ -181,7 +180,7 @@ def bench_tables(results: list[AgentBench]) -> list[Table]:
             f"{row.rate:.0f}",
             f"{row.processor_rate:.0f}",
             f"{row.searched / row.decisions:.0%}",
-            f"{row.rollout_rate:,.0f}/s",
+            f"{row.rollout_rate:,.0f}/s" if row.rollout_rate else "–",
             f"{row.memory:.0f} MB",
         )
         for latency in row.latencies:

@@ -13,11 +13,6 @@ if TYPE_CHECKING:
 
 __all__ = ["guandan_solve", "render"]
 
-COMPILING = 120.0
-"""Seconds that a first search may take while its kernels are compiled."""
-FEW = 4
-"""Deals of that search."""
-
 
 @click.command("guandan")
 @click.option(
@@ -70,7 +65,7 @@ def guandan_solve(
         return
     import numpy as np
 
-    from gs2.guandan.agent import Gs2Agent, make_agent
+    from gs2.guandan.agent import make_agent
     from gs2.guandan.presets import preset
 
     config = preset(name).replace(**{k: v for k, v in changes.items() if v is not None})
@@ -78,9 +73,7 @@ def guandan_solve(
     with stderr().status("loading the blueprint …"):
         agent = make_agent(spec, config, np.random.default_rng(seed))
         # kernels compile on the first use after an install: not on the time of this decision
-        small = config.replace(deadline=COMPILING, worlds=min(config.worlds, FEW), k=min(config.k, FEW))
-        first = Gs2Agent(agent.evaluator, small, np.random.default_rng(seed), beliefs=agent.beliefs)
-        solve_position(position, first, listed=rows)
+        agent.warm_up()
     with stderr().status(f"searching by {config.name} …"):
         explanation = solve_position(position, agent, listed=rows)
     if as_json:

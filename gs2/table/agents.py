@@ -208,7 +208,14 @@ class _Nobody(Listener):
 
 
 def warm_up(agent: Agent) -> None:
-    """Let an agent decide once about a made-up deal, so that what it loads on first use is loaded."""
+    """Let an agent decide about a made-up deal, so that what it loads on first use is loaded.
+
+    An agent with a `warm_up` of its own, or whose `choose` has one, is asked for that as well.
+    """
+    for part in (agent, getattr(agent, "choose", None)):
+        own = getattr(part, "warm_up", None)
+        if own is not None:
+            own()
     session = Session(_Nobody(), seed=0)
     session.begin()
     (seat,) = session.pending

@@ -224,6 +224,19 @@ def test_search_beats_a_weak_blueprint_on_paired_deals() -> None:
     assert gain > 2 * error, (gain, error)
 
 
+def test_warming_up_searches_by_the_agents_own_method_and_leaves_its_random_stream_alone() -> None:
+    for name, stage in (("fast", "rollout"), ("paper", "subgame")):
+        rng = np.random.default_rng(3)
+        before = rng.bit_generator.state
+        seen: list[str] = []
+        evaluator = CountBlueprint(noise=0.05)
+        agent = Gs2Agent(evaluator, name, rng, watch=lambda decision, seen=seen: seen.append(decision.stage))
+        agent.warm_up()
+        assert rng.bit_generator.state == before
+        assert agent.rollouts.decisions == 0 and not seen
+        assert stage in agent.warm_up()
+
+
 @pytest.mark.long
 def test_ten_thousand_decisions_keep_the_deadline_and_the_rules() -> None:
     rng = np.random.default_rng(10)
