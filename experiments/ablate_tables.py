@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -65,14 +66,16 @@ def append_rows(path: Path, rows: Sequence[Choice | RoundPair]) -> None:
 
 
 def read_rows(paths: tuple[Path, ...] | list[Path]) -> list[Choice | RoundPair]:
-    """Return the rows of files, in order.
+    """Return the rows of files, `.gz` or not, in order.
 
     Raises ValueError at a line that is no row.
     """
     kinds = {"Choice": Choice, "RoundPair": RoundPair}
     rows: list[Choice | RoundPair] = []
     for path in paths:
-        for number, line in enumerate(path.read_text().splitlines(), 1):
+        data = path.read_bytes()
+        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
+        for number, line in enumerate(text.splitlines(), 1):
             try:
                 fields = json.loads(line)
                 rows.append(kinds[fields.pop("kind")](**fields))
