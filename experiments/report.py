@@ -215,6 +215,7 @@ def _curve(axis, label: str, x: Sequence[float], rows: Sequence[Summary]) -> Non
 _COLOURS: dict[str, Any] = {
     "gs2+": "red",
     "gs2+:whole=0": "darkred",
+    "gs2+:whole=0,k=3": "deeppink",
     "gs2-d": "tab:blue",
     "gs2-r": "tab:orange",
     "1-klss": "tab:green",
@@ -227,7 +228,18 @@ _COLOURS: dict[str, Any] = {
 }
 
 
+_SHADES = {"gs2-d": "Blues", "gs2-r": "Oranges"}
+"""Colour maps of methods of which curves for several k stand in one panel: the more histories the darker."""
+_DARKEST = 10
+"""Histories from which on a shade is the darkest."""
+
+
 def _colour(label: str) -> Any:
+    base, k = _base(label)
+    if k is not None and base in _SHADES:
+        from matplotlib import colormaps
+
+        return colormaps[_SHADES[base]](0.35 + 0.6 * min(k, _DARKEST) / _DARKEST)
     return _COLOURS.setdefault(label, f"C{len(_COLOURS) % 10}")
 
 
