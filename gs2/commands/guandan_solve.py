@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 __all__ = ["guandan_solve", "render"]
 
+ANY_GAP = 100.0
+"""Levels behind the best move at which none is left out: who asks wants to see a search."""
+
 
 @click.command("guandan")
 @click.option(
@@ -33,6 +36,13 @@ __all__ = ["guandan_solve", "render"]
     help="How to search: fast, standard, deep, paper or blueprint.",
 )
 @click.option("--seconds", "deadline", type=click.FloatRange(min=0.001), help="Time limit.")
+@click.option(
+    "--gap",
+    type=click.FloatRange(0, ANY_GAP),
+    default=ANY_GAP,
+    help="Search moves up to so many levels behind the blueprint's best.  [default: any; the agent itself "
+    "leaves moves alone that are far behind]",
+)
 @click.option("--worlds", type=click.IntRange(min=1), help="Deals to sample.  [default: the preset's]")
 @click.option("-k", "k", type=click.IntRange(min=1), help="Deals kept in the subgame (preset paper).")
 @click.option("--generator", help="How they are chosen: diverse, clusters, random (preset paper).")

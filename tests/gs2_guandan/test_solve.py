@@ -106,3 +106,13 @@ def test_the_command_prints_a_verdict_for_people_and_for_programs(monkeypatch, t
     listed = runner.invoke(guandan_solve, ["--positions"])
     assert all(name in listed.output for name in example_positions())
     assert made == [None, None]
+
+
+def test_a_move_far_behind_is_searched_when_asked_and_left_alone_with_a_gap() -> None:
+    def ask(*words: str) -> dict:
+        done = CliRunner().invoke(guandan_solve, ["--json", "--worlds", "4", *words])
+        assert done.exit_code == 0, done.output
+        return json.loads(done.stdout)
+
+    assert ask()["stage"] == "rollout"
+    assert ask("--gap", "0")["stage"] == "clear"
