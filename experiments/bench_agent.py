@@ -122,7 +122,6 @@ def run_bench(
         rng = np.random.default_rng(seed)
         agent = Gs2Agent(evaluator, config, rng)
         agent.warm_up()
-        agent.rollouts.decisions = 0
         tally = _Tally()
         took = spent = 0.0
         for number in range(rounds):

@@ -215,22 +215,24 @@ def _rows(
 
     def known(cell: Cell) -> Row | None:
         row = settled.get(_without_limit(cell))
-        if row is None or row.limit is None or cell.limit is None or row.limit > cell.limit:
+        if row is None or row.ran_at is None or cell.limit is None or row.ran_at > cell.limit:
             return None
         return replace(row, limit=cell.limit)
+
+    def ran(row: Row) -> Row:
+        if not row.late:
+            settled.setdefault(_without_limit(_cell(row)), row)
+        return row
 
     if workers == 1:
         for cell in cells:
             if stop():
                 return
-            row = known(cell) or run_cell(cell, commit)
-            if not row.late:
-                settled.setdefault(_without_limit(cell), row)
-            yield row
+            yield known(cell) or ran(run_cell(cell, commit))
         return
     waiting = iter(cells)
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        running: dict[Future[Row], Cell] = {}
+        running: set[Future[Row]] = set()
         stopped = False
         while True:
             while len(running) < workers and not stopped:
@@ -239,17 +241,15 @@ def _rows(
                     break
                 copied = known(following)
                 if copied is None:
-                    running[pool.submit(run_cell, following, commit)] = following
+                    running.add(pool.submit(run_cell, following, commit))
                 else:
                     yield copied
             if not running:
                 return
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in finished:
-                row, cell = future.result(), running.pop(future)
-                if not row.late:
-                    settled.setdefault(_without_limit(cell), row)
-                yield row
+                running.remove(future)
+                yield ran(future.result())
                 stopped = stopped or stop()
 
 

@@ -279,7 +279,7 @@ def _solution(
 ) -> _Solution | None:
     """Return the subgame below the histories kept, solved; again and again while a summary misses replies.
 
-    None if the time was up before there was any solution.
+    None if the time was up before a linear programme was solved.
     """
     low, high = context.game.payoff_range
     tolerance = MISSED * (high - low)
