@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from blueprint.protocol import Blueprint
 from gs2.config import ConfigError, SearchConfig
 from gs2.context import Profile, SearchContext
-from gs2.pipeline import Refinement, refine_infoset
+from gs2.pipeline import refine_infoset
+from gs2.refinement import Refinement
 from gs2.tabulate import tabulate
 
 __all__ = ["MODES", "RefineResult", "RefineStats", "refine_policy"]

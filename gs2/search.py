@@ -12,7 +12,8 @@ from games.game import Game, Infoset
 from gs2.config import SearchConfig
 from gs2.context import Profile, SearchContext, policy_of
 from gs2.leaf import LeafEvaluator
-from gs2.pipeline import Refinement, action_values, refine_infoset
+from gs2.pipeline import action_values, refine_infoset
+from gs2.refinement import Refinement
 from gs2.result import MAX_LISTED, ActionRow, HistoryRow, InfosetRow, SearchResult
 
 __all__ = ["explain", "solve_infoset"]

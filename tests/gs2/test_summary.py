@@ -7,8 +7,9 @@ import pytest
 
 from cfr.sequence_form import sequence_form
 from gs2.context import Profile
-from gs2.pipeline import MISSED, refine_infoset
+from gs2.pipeline import refine_infoset
 from gs2.presets import preset
+from gs2.solution import MISSED
 from gs2.summary import choose_plans
 from tests.gs2.setting import GAMES, KUHN, LEDUC, LIARS_DICE, blueprint, context, random_policy
 
