@@ -45,12 +45,13 @@ EXPECTANT = 2
 def discount_table(n, alpha, beta):
     """Return [n + 1, 4]: d(t, alpha), d(t, beta) and their summed logarithms, for t = 0 … n.
 
-    d(t, e) = t^e / (t^e + 1); 1 for e = inf, 0 for e = -inf.
+    d(t, e) = t^e / (t^e + 1); 1 for e = inf, 0 for e = -inf. d(0, e) = 1, for what CFR starts from was not
+    an iteration's (see `warm_start`); from uniform play that is zero anyway.
     """
     table = np.zeros((n + 1, 4))
     for k, exponent in enumerate((alpha, beta)):
         for t in range(n + 1):
-            if exponent == np.inf:
+            if exponent == np.inf or t == 0:
                 table[t, k] = 1.0
             elif exponent > -np.inf:
                 power = float(t) ** exponent

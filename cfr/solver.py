@@ -17,7 +17,9 @@ from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form
 from cfr.simd import WIDTH
 from cfr.tree import FlatTree
 from cfr.tree_cfr import TreeSolver
-from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, Variant, variant
+from cfr.values import check_policy
+from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, START_WEIGHT, Variant, variant
+from cfr.warm_start import start_regrets
 
 __all__ = ["Progress", "Solution", "Solver", "SolverError", "solve"]
 
@@ -114,6 +116,16 @@ class Solver:
             self._work,
         )
         self.iteration = last
+
+    def start_from(self, policy: NDArray[np.float64], regrets: NDArray[np.float64]) -> None:
+        """Begin at a policy with the regrets that hold on to it (see `warm_start`), both [n_slots] float64.
+
+        Raises SolverError once iterations were run.
+        """
+        if self.iteration:
+            raise SolverError(f"start_from: must come first; {self.iteration} iterations were run already")
+        self._play.from_slots(policy, self._policy)
+        self._play.from_slots(regrets, self._regret)
 
     def current_policy(self) -> NDArray[np.float64]:
         """Return the policy that the next iteration starts from, [n_slots] float64."""
@@ -213,6 +225,8 @@ def solve(
     callback: Callable[[Progress], bool | None] | None = None,
     check_every: int | None = None,
     resume: dict | None = None,
+    start: NDArray[np.float64] | None = None,
+    start_weight: float = START_WEIGHT,
 ) -> Solution:
     """Return the average policy of CFR, run until the first limit is met.
 
@@ -223,7 +237,11 @@ def solve(
     callback: called with a `Progress` at every check; return True to stop.
     check_every: iterations between checks; by default they grow with the run, 5 % of it apart.
     resume: a `Solver.state_dict()` to continue from.
-    Raises SolverError for limits out of range or a state of another game; InvalidTree as `sequence_form`.
+    start: [n_slots] float64, a policy to begin at instead of the uniform one; needs the tree.
+    start_weight: iterations' worth of regrets with which it is held on to at first, positive (see
+        `warm_start`).
+    Raises SolverError for limits out of range, a state of another game or a start that cannot be used;
+    InvalidTree as `sequence_form`; ValueError for a start of another size.
     """
     if iterations is None and target is None and deadline is None:
         raise SolverError("solve: give iterations, target or deadline; got none of them")
@@ -241,6 +259,15 @@ def solve(
         solver = Solver(game_form, variant)
     if resume is not None:
         solver.load_state_dict(resume)
+    if start is not None:
+        if not isinstance(game_form, FlatTree) or resume is not None or not start_weight > 0:
+            raise SolverError(
+                "solve: start needs a tree, no resume and a positive start_weight; got "
+                f"{type(game_form).__name__}, {'a' if resume is not None else 'no'} state, {start_weight}"
+            )
+        start = check_policy(game_form, start)
+        scale = float(np.abs(game_form.returns).max(initial=0.0))
+        solver.start_from(start, start_regrets(game_form, start, start_weight, scale))
     first = solver.iteration
     last = inf if iterations is None else first + iterations
     checks = target is not None or callback is not None

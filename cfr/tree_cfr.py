@@ -67,6 +67,16 @@ class TreeSolver:
         )
         self.iteration += n
 
+    def start_from(self, policy: NDArray[np.float64], regrets: NDArray[np.float64]) -> None:
+        """Begin at a policy with the regrets that hold on to it (see `warm_start`), both [n_slots] float64.
+
+        Raises ValueError once iterations were run.
+        """
+        if self.iteration:
+            raise ValueError(f"start_from: must come first; {self.iteration} iterations were run already")
+        self._policy[:] = policy
+        self._regret[:] = regrets
+
     def current_policy(self) -> NDArray[np.float64]:
         """Return the policy that the next iteration starts from, [n_slots] float64."""
         return self._policy.copy()

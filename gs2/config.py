@@ -52,6 +52,8 @@ class SearchConfig:
     variant: a row of `cfr.variants.VARIANTS`. gamma: its averaging exponent, None for the row's own.
         Default: PCFR+ with exponent 5, 300 iterations, our measurement on small gadgets.
     target: stop at this exploitability within the gadget, in payoffs; None for no such limit.
+    warm_start: iterations' worth of regrets with which CFR starts out at the strategy being refined (see
+        `cfr.warm_start`); 0 starts from uniform play.
     iterations: most CFR iterations. time_limit: most seconds for the whole search, None for no limit.
     depth: decisions below a history before `leaf` values it; None to the end of the game.
     leaf: what is worth what at the depth limit: exact (expected under the strategy, small games), value
@@ -94,6 +96,7 @@ class SearchConfig:
     variant: str = "pcfr+"
     gamma: float | None = 5.0
     iterations: int = 300
+    warm_start: float = 0.0
     target: float | None = None
     time_limit: float | None = None
     depth: int | None = None
@@ -138,6 +141,7 @@ class SearchConfig:
         self._within("anchor", lambda x: 0 < x <= 1, "in (0, 1]")
         self._within("step", lambda x: x > 0, "positive")
         self._within("magnet", lambda x: x >= 0, "at least 0")
+        self._within("warm_start", lambda x: x >= 0, "at least 0, in iterations")
         if self.target is not None:
             self._within("target", lambda x: x > 0, "positive, in payoffs")
         if self.gamma is not None:

@@ -75,7 +75,7 @@ def solve_subgame(
     # A target is met only once the plans suffice; until then a rough solution finds them as well.
     rough = ROUGH * (high - low) if summary is not None and config.target is not None else 0.0
     spent = 0
-    start = time.perf_counter()
+    begun = time.perf_counter()
     while True:
         began = time.perf_counter()
         subgame = _forest(context, profile, considered, kept, config, leaf, summary)
@@ -83,9 +83,10 @@ def solve_subgame(
         gadget = build_gadget(config.gadget, subgame.tree, subgame.root_of, entry, floor=floor)
         log.lap("gadget")
         last = rough <= (config.target or 0.0)
+        start = _start(profile, subgame, gadget) if config.warm_start > 0 else None
         try:
             policy, iterations, gap = _solve(
-                gadget.tree, config if last else replace(config, target=rough), deadline, log
+                gadget.tree, config if last else replace(config, target=rough), deadline, log, start
             )
         except LpTimeout:
             return None
@@ -109,7 +110,7 @@ def solve_subgame(
             break
         if closed:
             rough = 0.0
-        elif not last and deadline is not None and now - start >= deadline - now:
+        elif not last and deadline is not None and now - begun >= deadline - now:
             rough, log.late = 0.0, True
         else:
             rough = min(rough, missed / 8)
@@ -163,8 +164,27 @@ def _forest(
     return choose_plans(forest, counts, reach, group, considered.opponent)
 
 
+def _start(profile: Profile, subgame: Subgame, gadget: Gadget) -> NDArray[np.float64]:
+    """Return the strategies in `profile` on the gadget's slots, uniform where they say nothing."""
+    offset = gadget.tree.infoset_offset
+    sizes = np.diff(offset)
+    policy = np.repeat(1.0 / sizes, sizes)
+    below = np.flatnonzero(gadget.slot_origin >= 0)
+    origin = subgame.slot_origin[gadget.slot_origin[below]]
+    known = origin >= 0
+    slots = below[known]
+    policy[slots] = profile.policy[origin[known]]
+    # What a branch limit leaves of an infoset's actions may have less than all of the probability, or none.
+    total = np.repeat(np.add.reduceat(policy, offset[:-1]), sizes)
+    return np.where(total > 0, policy / np.where(total > 0, total, 1.0), np.repeat(1.0 / sizes, sizes))
+
+
 def _solve(
-    tree: FlatTree, config: SearchConfig, deadline: float | None, log: Log
+    tree: FlatTree,
+    config: SearchConfig,
+    deadline: float | None,
+    log: Log,
+    start: NDArray[np.float64] | None,
 ) -> tuple[NDArray[np.float64], int, float]:
     """Return (policy on the gadget's slots, iterations, exploitability)."""
     if config.solver == "lp":
@@ -172,7 +192,15 @@ def _solve(
         exact = solve_lp(tree, time_limit=limit)
         return exact.policy, 0, exact.exploitability
     row = variant(config.variant) if config.gamma is None else variant(config.variant, gamma=config.gamma)
-    found = solve(tree, variant=row, iterations=config.iterations, deadline=deadline, target=config.target)
+    found = solve(
+        tree,
+        variant=row,
+        iterations=config.iterations,
+        deadline=deadline,
+        target=config.target,
+        start=start,
+        start_weight=config.warm_start,
+    )
     if found.stopped == "deadline":
         log.late = True
         log.notes.append(f"the time was up after {found.iteration} of {config.iterations} iterations")

@@ -1,0 +1,34 @@
+"""Starting CFR from a strategy instead of the uniform one.
+
+Regret matching plays any strategy whose regrets are proportional to it. How large they are says how long
+the start is held on to: here `weight` iterations in each of which a full payoff range was regretted, scaled
+by how often the infoset comes up. The idea is that of Brown and Sandholm 2016, "Strategy-based warm starting
+for regret minimization in games", who derive the size from the strategy's exploitability; this rule is ours.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cfr.tree import FlatTree
+from cfr.values import reach
+
+__all__ = ["start_regrets"]
+
+
+def start_regrets(
+    tree: FlatTree, policy: NDArray[np.float64], weight: float, scale: float
+) -> NDArray[np.float64]:
+    """Return the regrets that CFR starts from so that it plays `policy`, [n_slots] float64, in payoffs.
+
+    weight: iterations' worth of them. scale: payoffs regretted in each, the largest of the tree for example.
+    Zero at infosets that the others and chance never lead to under `policy`.
+    """
+    reached = reach(tree, policy)
+    often = np.zeros(tree.n_infosets)
+    for player in np.unique(tree.infoset_player):
+        at = np.flatnonzero(tree.player == player)
+        others = reached.without(int(player))[at]
+        often += np.bincount(tree.infoset[at], others, minlength=tree.n_infosets)
+    return weight * scale * np.repeat(often, np.diff(tree.infoset_offset)) * policy
