@@ -70,6 +70,8 @@ class TrainConfig:
     cooling: decisions after which the temperature has fallen by sqrt(2).
     trace: lambda of the return from the critic's values; 1 is plain Monte Carlo.
     critic: whether returns are measured against the critic's value of the full state (a control variate).
+    average: the running mean of the weights, which plays, values and is shipped, looks back on this share of
+        the decisions trained so far; 0 uses the weights themselves.
     guide: decisions over which the strong rule-based agent's share in the play falls to zero (SDMC; see
         `guidance`); 0 turns guidance off.
     guide_share: its share at the beginning.
@@ -92,6 +94,7 @@ class TrainConfig:
     cooling: float = 3e6
     trace: float = 0.95
     critic: bool = True
+    average: float = 0.0
     guide: float = 0.0
     guide_share: float = 0.5
     prune: int = -1
@@ -111,6 +114,7 @@ class TrainConfig:
             "temperature": (0, 10),
             "cooling": (1, 1e15),
             "trace": (0, 1),
+            "average": (0, 1),
             "guide": (0, 1e15),
             "guide_share": (0, 1),
             "prune": (-1, 27),

@@ -8,6 +8,7 @@ PerfectDou). With trace < 1 the return is the lambda-return through the critic's
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -129,8 +130,15 @@ class Learner:
         self._prepare(config, device)
 
     def _prepare(self, config: TrainConfig, device: torch.device) -> None:
-        """Set up what training needs besides the network; `anneal` scales the learning rate."""
+        """Set up what training needs besides the network; `anneal` scales the learning rate.
+
+        `mean_network` and `mean_critic` play and value: running means of the weights, or the weights
+        themselves.
+        """
         self.anneal = 1.0
+        averaged = config.average > 0
+        self.mean_network = copy.deepcopy(self.network) if averaged else self.network
+        self.mean_critic = copy.deepcopy(self.critic) if averaged else self.critic
         self.config, self.device = config, device
         self.parameters = list(self.network.parameters())
         if self.critic is not None:
@@ -148,8 +156,8 @@ class Learner:
     def chooser(self, temperature: float, epsilon: float, rng: np.random.Generator) -> Chooser:
         """Return a player by a snapshot of the network: by its fast path on a processor if it has one."""
         if self.device.type != "cpu" or self.network.config.kind != "ours":
-            return NetworkChooser(self.network, temperature, epsilon, rng, self.device, self.dtype)
-        tensors = {f"network.{k}": v.detach().numpy() for k, v in self.network.state_dict().items()}
+            return NetworkChooser(self.mean_network, temperature, epsilon, rng, self.device, self.dtype)
+        tensors = {f"network.{k}": v.detach().numpy() for k, v in self.mean_network.state_dict().items()}
         snapshot = Inference(tensors, critic=False, half=self.half)
         return InferenceAgent(snapshot, temperature=temperature, epsilon=epsilon, rng=rng)
 
@@ -158,11 +166,11 @@ class Learner:
         seats = record.states["player"].astype(np.int64)
         signs = 1 - 2 * (seats & 1)
         outcome = np.asarray(OUTCOMES[0] - signs * payoff[record.round], np.int64)
-        if self.critic is None:
+        if self.mean_critic is None:
             values = np.zeros(len(seats), np.float32)
         else:
             values = self.critic_values(record.states, seats)
-        trace = self.config.trace if self.critic is not None else 1.0
+        trace = self.config.trace if self.mean_critic is not None else 1.0
         target = lambda_returns(record.round, seats, values, payoff, trace)
         return Samples(record.states, record.actions, outcome, target)
 
@@ -174,17 +182,18 @@ class Learner:
         with torch.inference_mode(), self.precision():
             for part in self._parts(len(rows)):
                 x = encode_states(states, seats[part], rows[part])
-                logits = self.network.outcomes(self.network.states(tensor(x, self.device, self.dtype)))
+                h = self.mean_network.states(tensor(x, self.device, self.dtype))
+                logits = self.mean_network.outcomes(h)
                 out[part] = (F.softmax(logits.float(), 1) * self.outcomes).sum(1).cpu().numpy()
         return out
 
     def critic_values(self, states: NDArray, seats: NDArray) -> NDArray[np.float32]:
         """Return the critic's value of each state to the seat's side, [n] float32."""
-        assert self.critic is not None
+        assert self.mean_critic is not None
         out = np.empty(len(states), np.float32)
         with torch.inference_mode(), self.precision():
             for rows in self._parts(len(states)):
-                logits = self.critic(
+                logits = self.mean_critic(
                     tensor(encode_states(states[rows], seats[rows]), self.device, self.dtype),
                     tensor(encode_hidden(states[rows], seats[rows]), self.device, self.dtype),
                 )
@@ -259,6 +268,20 @@ class Learner:
             group["lr"] = rate
         torch.nn.utils.clip_grad_norm_(self.parameters, 5.0)
         self.optimiser.step()
+        self._follow(decisions)
+
+    def _follow(self, decisions: int) -> None:
+        """Move the means of the weights by one gradient step's share of the decisions they look back on."""
+        if self.mean_network is self.network:
+            return
+        share = min(1.0, self.config.batch / (self.config.average * max(decisions, 1)))
+        pairs = [(self.mean_network, self.network)]
+        if self.critic is not None:
+            pairs.append((self.mean_critic, self.critic))
+        with torch.no_grad():
+            for mean, module in pairs:
+                for slow, fast in zip(mean.parameters(), module.parameters(), strict=True):
+                    slow.lerp_(fast, share)
 
 
 def batches(replay: list[Samples], size: int, number: int, rng: np.random.Generator) -> Iterator[Samples]:

@@ -147,11 +147,22 @@ class Trainer:
         }
 
     def save(self, path: str | Path) -> None:
-        """Write a checkpoint from which `load` continues."""
-        tensors = {f"network.{k}": v for k, v in self.learner.network.state_dict().items()}
-        if self.learner.critic is not None:
-            tensors |= {f"critic.{k}": v for k, v in self.learner.critic.state_dict().items()}
-        for i, state in self.learner.optimiser.state_dict()["state"].items():
+        """Write a checkpoint from which `load` continues.
+
+        Its network and critic are what plays and values. Where those are means of the weights, the weights
+        themselves are there as `learned.network` and `learned.critic`.
+        """
+        learner = self.learner
+        modules = {"network": learner.mean_network, "critic": learner.mean_critic}
+        if learner.mean_network is not learner.network:
+            modules |= {"learned.network": learner.network, "learned.critic": learner.critic}
+        tensors = {
+            f"{name}.{k}": v
+            for name, module in modules.items()
+            if module is not None
+            for k, v in module.state_dict().items()
+        }
+        for i, state in learner.optimiser.state_dict()["state"].items():
             for k, v in state.items():
                 tensors[f"optimiser.{i}.{k}"] = v
         write_checkpoint(
@@ -206,9 +217,15 @@ class Trainer:
         config = from_dict(TrainConfig, description["train"]) if config is None else config
         trainer = cls(network, config, device=device, threads=threads)
         check_features(path, description, trainer.learner.features)
-        _load_module(trainer.learner.network, tensors, "network.", path)
-        if trainer.learner.critic is not None:
-            _load_module(trainer.learner.critic, tensors, "critic.", path)
+        learner = trainer.learner
+        learned = "learned." if any(name.startswith("learned.") for name in tensors) else ""
+        for prefix, network_of, critic_of in (
+            ("", learner.mean_network, learner.mean_critic),
+            (learned, learner.network, learner.critic),
+        ):
+            _load_module(network_of, tensors, f"{prefix}network.", path)
+            if critic_of is not None:
+                _load_module(critic_of, tensors, f"{prefix}critic.", path)
         moments: dict[int, dict[str, torch.Tensor]] = {}
         for name, array in tensors.items():
             if name.startswith("optimiser."):

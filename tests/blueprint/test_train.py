@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from blueprint.config import ConfigError, NetworkConfig, TrainConfig, to_dict
 from blueprint.deals import deal_rounds
 from blueprint.dmc import lambda_returns
+from blueprint.inference import load_inference
 from blueprint.rule_agents import RandomAgent
-from blueprint.selfplay import Scratch, play_rounds
+from blueprint.selfplay import Decisions, Scratch, play_rounds
 from blueprint.train import Trainer, train
 from games.guandan.round import GuanDan
 
@@ -49,6 +53,66 @@ def test_a_checkpoint_restores_parameters_moments_and_the_random_stream(tmp_path
     for index, moments in one["state"].items():
         for name, value in moments.items():
             assert np.array_equal(value.numpy(), two["state"][index][name].numpy())
+
+
+def test_the_mean_of_the_weights_plays_values_and_is_what_a_checkpoint_holds(tmp_path: Path) -> None:
+    trainer = Trainer(SMALL, replace(FAST, average=0.5))
+    for _ in range(4):
+        trainer.run_generation()
+    learner = trainer.learner
+    path = tmp_path / "a.safetensors"
+    trainer.save(path)
+    again = Trainer.load(path).learner
+    for name, now, then in (
+        ("network", learner.mean_network, again.mean_network),
+        ("critic", learner.mean_critic, again.mean_critic),
+        ("learned.network", learner.network, again.network),
+        ("learned.critic", learner.critic, again.critic),
+    ):
+        held = read_checkpoint(path, prefix=f"{name}.")[0]
+        for key, value in now.state_dict().items():
+            assert np.array_equal(value.numpy(), held[f"{name}.{key}"])
+            assert np.array_equal(value.numpy(), then.state_dict()[key].numpy())
+    assert any(
+        not np.array_equal(slow.detach(), fast.detach())
+        for slow, fast in zip(learner.mean_network.parameters(), learner.network.parameters(), strict=True)
+    )
+    # what plays is the mean: its scores are those of the checkpoint's network
+    players = [load_inference(path, critic=False), learner.chooser(0.0, 0.0, trainer.rng).inference]
+    scores: list[list] = [[], []]
+
+    def watch(decisions: Decisions) -> np.ndarray:
+        d = decisions
+        for player, found in zip(players, scores, strict=True):
+            found.append(player.advantages(d.states, d.rows, d.seats, d.offsets, d.actions).copy())
+        return np.zeros(len(d), np.int64)
+
+    play_rounds(deal_rounds(1, np.random.default_rng(1)), [watch], Scratch())
+    for one, other in zip(*scores, strict=True):
+        np.testing.assert_allclose(one, other, atol=0.01 * np.abs(one).max())
+
+
+def test_the_mean_looks_back_on_its_share_of_the_decisions() -> None:
+    trainer = Trainer(SMALL, replace(FAST, average=0.1, batch=50))
+    learner = trainer.learner
+    with torch.no_grad():
+        for slow, fast in zip(learner.mean_network.parameters(), learner.network.parameters(), strict=True):
+            slow.zero_()
+            fast.fill_(1.0)
+    learner._follow(1000)  # half of the hundred decisions it looks back on
+    assert all(torch.allclose(slow, torch.tensor(0.5)) for slow in learner.mean_network.parameters())
+    learner._follow(100)  # more decisions than it looks back on
+    assert all(torch.allclose(slow, torch.tensor(1.0)) for slow in learner.mean_network.parameters())
+
+
+def test_a_run_without_means_goes_on_with_them_and_back(run: Path, tmp_path: Path) -> None:
+    shutil.copy(run / "last.safetensors", tmp_path / "last.safetensors")
+    train(tmp_path, config=replace(FAST, average=0.5), minutes=0.001)
+    learned = read_checkpoint(tmp_path / "last.safetensors", prefix="learned.network.")[0]
+    back = Trainer.load(tmp_path / "last.safetensors", config=FAST)
+    assert learned and back.learner.mean_network is back.learner.network
+    for key, value in back.learner.network.state_dict().items():
+        assert np.array_equal(value.numpy(), learned[f"learned.network.{key}"])
 
 
 def test_one_seed_replays_one_run() -> None:
