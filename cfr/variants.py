@@ -79,9 +79,8 @@ REGRET_NOISE = 1e-12
 """Regrets up to this share of the payoff scale count as 0 when they are matched: actions that are equally
 good must not be told apart by rounding."""
 
-START_WEIGHT = 0.3
-"""Iterations' worth of regrets that hold on to a start (see `warm_start`): of 0.1, 0.3 and 1 the best on the
-gadgets of four games."""
+START_WEIGHT = 1.0
+"""Iterations' worth of regrets that hold on to a start (see `warm_start`)."""
 
 DEFAULT_VARIANT = "dcfr+"
 """Fewest iterations to exploitability 1e-4 over the research games taken together (`gs2 bench cfr`): level

@@ -136,9 +136,25 @@ ABLATION = (
     "gs2+:gadget=resolve,entry_floor=0.05,entry_prior=mixed",
     "gs2+:entry_floor=0.05",
     "gs2+:alternative=profile",
+    "gs2+:warm_start=0.3",
     "gs2+path",
 )
 """GS2+ with one part taken away or changed (`ABLATIONS_GS2.md`)."""
+WARM = tuple(
+    f"{name}{',' if ':' in name else ':'}warm_start=1"
+    for name in (
+        "unsafe",
+        "resolve",
+        "maxmargin",
+        "1-klss",
+        "gs2-r:k=3",
+        "gs2-d:k=3",
+        "gs2-r:k=5",
+        "gs2-d:k=5",
+        "gs2+",
+    )
+)
+"""Methods whose CFR starts from the blueprint, to set beside the same from uniform play."""
 TIGHT = (0.001, 0.01, 0.1)
 PAPER = (3.0, 4.0, 5.0)
 """Limits in seconds for each infoset: where the order of the methods matters, and those of the paper."""
@@ -178,6 +194,7 @@ GRIDS = {
                 **{f"paper-{seconds:g}s": (seconds,) for seconds in PAPER},
             }.items()
         ),
+        Grid("warm", methods=WARM, limits=TIGHT, few_seeds=dict.fromkeys(LARGE, 3)),
         Grid(
             "ablation",
             games=("leduc_poker", "liars_dice(sides=4)"),

@@ -199,10 +199,19 @@ def plot_time(summaries: Sequence[Summary], path: Path) -> None:
     _panels([row for row in summaries if row.limit is not None], path, draw)
 
 
+def _cold(method: str) -> str:
+    """Return a method as it is without its warm start."""
+    name, _, words = method.partition(":")
+    kept = [word for word in words.split(",") if word and not word.startswith("warm_start=")]
+    return name + (":" + ",".join(kept) if kept else "")
+
+
 def _curve(axis, label: str, x: Sequence[float], rows: Sequence[Summary]) -> None:
-    colour = _colour(label)
+    cold = _cold(label)
+    colour = _colour(cold)
     middle = [max(row.exploitability, SHOWN_AS_ZERO) for row in rows]
-    axis.plot(x, middle, marker="o", markersize=3, label=label, color=colour)
+    style = "-" if cold == label else ":"
+    axis.plot(x, middle, marker="o", markersize=3, label=label, color=colour, linestyle=style)
     axis.fill_between(
         x,
         [max(row.low * row.blueprint_exploitability, SHOWN_AS_ZERO) for row in rows],

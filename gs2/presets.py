@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 
-from cfr.variants import START_WEIGHT
 from gs2.config import ConfigError, SearchConfig
 
 __all__ = ["DEFAULT_K", "PRESETS", "PRESET_NOTES", "preset"]
@@ -22,7 +21,6 @@ _PLUS = _GS2.replace(
     freeze="none",
     scope="block",
     certificate="anchored",
-    warm_start=START_WEIGHT,
     mode="sequential",
 )
 

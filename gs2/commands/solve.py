@@ -53,6 +53,7 @@ class SolveCommand(click.Command):
 @click.option("--depth", type=int, help="Decisions below a history before a leaf value stands in.")
 @click.option("--leaf", help="Leaf values at that depth: exact, value, rollout, continuations.")
 @click.option("--iterations", type=int, help="CFR iterations on the subgame.")
+@click.option("--warm-start", type=float, help="Iterations' worth of holding on to the blueprint at first.")
 @click.option("--variant", help="CFR variant on the subgame.")
 @click.option("--solver", help="cfr, lp or mirror-descent.")
 @click.option("--entry-floor", type=float, help="Probability that the opponent is forced to enter.")

@@ -149,8 +149,8 @@ def test_a_warm_start_makes_little_time_enough():
 
 def test_a_warm_start_begins_at_the_blueprint_also_where_branches_were_cut():
     prepared, policy = context(LEDUC), blueprint(LEDUC, 30)
-    for gadget in ("resolve", "maxmargin", "unsafe"):
-        config = preset("1-klss", gadget=gadget, iterations=1, warm_start=1e9)
+    for gadget, branch in (("resolve", None), ("maxmargin", None), ("unsafe", None), ("maxmargin", 9)):
+        config = preset("1-klss", gadget=gadget, iterations=1, warm_start=1e9, branch=branch)
         for infoset in (0, 3, 20):
             found = refine_infoset(
                 prepared, Profile(prepared.tree, policy), infoset, config, np.random.default_rng(0)
