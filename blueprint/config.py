@@ -70,6 +70,7 @@ class TrainConfig:
     cooling: decisions after which the temperature has fallen by sqrt(2).
     trace: lambda of the return from the critic's values; 1 is plain Monte Carlo.
     critic: whether returns are measured against the critic's value of the full state (a control variate).
+    critic_every: the critic learns from one decision in so many: those of a round share its outcome.
     average: the running mean of the weights, which plays, values and is shipped, looks back on this share of
         the decisions trained so far; 0 uses the weights themselves.
     guide: decisions over which the strong rule-based agent's share in the play falls to zero (SDMC; see
@@ -94,6 +95,7 @@ class TrainConfig:
     cooling: float = 3e6
     trace: float = 0.95
     critic: bool = True
+    critic_every: int = 1
     average: float = 0.0
     guide: float = 0.0
     guide_share: float = 0.5
@@ -114,6 +116,7 @@ class TrainConfig:
             "temperature": (0, 10),
             "cooling": (1, 1e15),
             "trace": (0, 1),
+            "critic_every": (1, 64),
             "average": (0, 1),
             "guide": (0, 1e15),
             "guide_share": (0, 1),

@@ -161,16 +161,20 @@ class Learner:
         snapshot = Inference(tensors, critic=False, half=self.half)
         return InferenceAgent(snapshot, temperature=temperature, epsilon=epsilon, rng=rng)
 
-    def samples(self, record: Record, payoff: NDArray) -> Samples:
-        """Return a record with targets; payoff: [rounds] to side 0."""
+    def critic_snapshot(self) -> Critic | None:
+        """Return a copy of the critic as it values now, for a thread beside the one that learns."""
+        return copy.deepcopy(self.mean_critic)
+
+    def samples(self, record: Record, payoff: NDArray, critic: Critic | None) -> Samples:
+        """Return a record with targets; payoff: [rounds] to side 0. critic: None for plain returns."""
         seats = record.states["player"].astype(np.int64)
         signs = 1 - 2 * (seats & 1)
         outcome = np.asarray(OUTCOMES[0] - signs * payoff[record.round], np.int64)
-        if self.mean_critic is None:
+        if critic is None:
             values = np.zeros(len(seats), np.float32)
         else:
-            values = self.critic_values(record.states, seats)
-        trace = self.config.trace if self.mean_critic is not None else 1.0
+            values = self.critic_values(critic, record.states, seats)
+        trace = self.config.trace if critic is not None else 1.0
         target = lambda_returns(record.round, seats, values, payoff, trace)
         return Samples(record.states, record.actions, outcome, target)
 
@@ -187,13 +191,12 @@ class Learner:
                 out[part] = (F.softmax(logits.float(), 1) * self.outcomes).sum(1).cpu().numpy()
         return out
 
-    def critic_values(self, states: NDArray, seats: NDArray) -> NDArray[np.float32]:
-        """Return the critic's value of each state to the seat's side, [n] float32."""
-        assert self.mean_critic is not None
+    def critic_values(self, critic: Critic, states: NDArray, seats: NDArray) -> NDArray[np.float32]:
+        """Return a critic's value of each state to the seat's side, [n] float32."""
         out = np.empty(len(states), np.float32)
         with torch.inference_mode(), self.precision():
             for rows in self._parts(len(states)):
-                logits = self.mean_critic(
+                logits = critic(
                     tensor(encode_states(states[rows], seats[rows]), self.device, self.dtype),
                     tensor(encode_hidden(states[rows], seats[rows]), self.device, self.dtype),
                 )
@@ -252,8 +255,9 @@ class Learner:
             loss = action_loss + 0.5 * value_loss
             critic_loss = torch.zeros(())
             if self.critic is not None:
-                hidden = tensor(encode_hidden(batch, seats), self.device, self.dtype)
-                critic_loss = F.cross_entropy(self.critic(states, hidden).float(), outcome)
+                some = slice(None, None, self.config.critic_every)
+                hidden = tensor(encode_hidden(batch[some], seats[some]), self.device, self.dtype)
+                critic_loss = F.cross_entropy(self.critic(states[some], hidden).float(), outcome[some])
                 loss = loss + critic_loss
         (share * loss).backward()
         return {

@@ -26,7 +26,7 @@ from blueprint.dmc import Learner, Samples, batches
 from blueprint.guidance import GuidedChooser, guidance_share
 from blueprint.match_play import duplicate_deals, play_duplicate
 from blueprint.pruning import PrunedChooser
-from blueprint.selfplay import Chooser, Record, Scratch, join, play_rounds
+from blueprint.selfplay import Chooser, Scratch, play_rounds
 from blueprint.split_agents import StrongAgent
 from blueprint.tribute import NetworkTribute
 from games.guandan.round import GuanDan
@@ -59,7 +59,7 @@ class Trainer:
             )
         self.rng = np.random.default_rng(config.seed)
         self.replay: list[Samples] = []
-        self.pending: Record | None = None
+        self.pending: list[Samples] = []
         self.scratch = [Scratch() for _ in range(threads)]
         self.generation = 0
         self.decisions = 0
@@ -70,8 +70,9 @@ class Trainer:
     def run_generation(self) -> dict[str, float]:
         """Play one generation while learning from the one before; return what happened.
 
-        Players act by a snapshot of the network and one thread learns meanwhile, so no thread ever waits at a
-        barrier inside a matrix product: on a shared machine that costs more than it gains.
+        Players act by a snapshot of the network and value what they played by one of the critic; one thread
+        learns meanwhile, so no thread ever waits at a barrier inside a matrix product: on a shared machine
+        that costs more than it gains.
         """
         begin = time.perf_counter()
         players = max(1, self.threads - 1)
@@ -80,28 +81,24 @@ class Trainer:
         parts = np.array_split(states, players)
         rngs = self.rng.spawn(players)
         choosers = [self._chooser(rng) for rng in rngs]
+        critic = self.learner.critic_snapshot()
 
-        def play(k: int) -> Record:
-            return play_rounds(parts[k].copy(), [choosers[k]], self.scratch[k])
+        def play(k: int) -> tuple[int, Samples]:
+            record = play_rounds(parts[k].copy(), [choosers[k]], self.scratch[k])
+            payoff = GuanDan().returns(record.final)[:, 0]
+            return record.steps, self.learner.samples(record, payoff, critic)
 
         if self.threads == 1:
             learned = self._learn()
-            records = [play(0)]
+            played = [play(0)]
         else:
             with ThreadPoolExecutor(players) as pool:
                 futures = [pool.submit(play, k) for k in range(players)]
                 learned = self._learn()
-                records = [future.result() for future in futures]
-        bases = np.cumsum([0] + [len(r.final) for r in records[:-1]])
-        self.pending = Record(
-            join([r.states for r in records]),
-            join([r.actions for r in records]),
-            np.concatenate([r.round + base for r, base in zip(records, bases, strict=True)]),
-            join([r.final for r in records]),
-            sum(r.steps for r in records),
-        )
+                played = [future.result() for future in futures]
+        self.pending = [samples for _, samples in played]
         seconds = time.perf_counter() - begin
-        steps, rounds = self.pending.steps, len(self.pending.final)
+        steps, rounds = sum(steps for steps, _ in played), len(states)
         self.generation += 1
         self.decisions += steps
         self.rounds += rounds
@@ -113,7 +110,7 @@ class Trainer:
             "hours": self.seconds / 3600,
             "decisions_per_second": steps / seconds,
             "steps_per_round": steps / rounds,
-            "choices_per_round": len(self.pending.states) / rounds,
+            "choices_per_round": sum(map(len, self.pending)) / rounds,
             **learned,
         }
 
@@ -127,22 +124,21 @@ class Trainer:
         return GuidedChooser(chooser, StrongAgent(), share, rng) if share > 0 else chooser
 
     def _learn(self) -> dict[str, float]:
-        """Learn from the pending record and the replay; return mean losses and the seconds it took."""
-        if self.pending is None:
+        """Learn from what was played last and the replay; return mean losses and the seconds it took."""
+        if not self.pending:
             return {}
         begin = time.perf_counter()
-        payoff = GuanDan().returns(self.pending.final)[:, 0]
-        fresh = self.learner.samples(self.pending, payoff)
-        self.replay = [*self.replay, fresh][-self.config.replay :]
+        fresh = sum(map(len, self.pending))
+        self.replay = [*self.replay, *self.pending][-self.config.replay * len(self.pending) :]
         total = sum(len(s) for s in self.replay)
-        number = max(1, round(self.config.passes * len(fresh) / self.config.batch))
+        number = max(1, round(self.config.passes * fresh / self.config.batch))
         losses = [
             self.learner.learn(batch, self.decisions)
             for batch in batches(self.replay, min(self.config.batch, total), number, self.rng)
         ]
         return {
             "learn_seconds": time.perf_counter() - begin,
-            "target_std": float(fresh.target.std()),
+            "target_std": float(np.concatenate([s.target for s in self.pending]).std()),
             **{k: float(np.mean([loss[k] for loss in losses])) for k in losses[0]},
         }
 

@@ -57,8 +57,7 @@ def test_training_with_guidance_plays_the_teachers_moves_until_it_ends() -> None
     config = TrainConfig(rounds=4, batch=64, seed=3, guide=50, guide_share=1.0)
     trainer = Trainer(SMALL, config, threads=1)
     trainer.run_generation()
-    teacher, record = StrongAgent(), trainer.pending
-    assert record is not None
+    teacher, (record,) = StrongAgent(), trainer.pending
     taught = play_rounds(
         deal_rounds(4, np.random.default_rng(3), tribute=config.tribute), [teacher], Scratch()
     )
