@@ -95,8 +95,8 @@ class TrainConfig:
     cooling: float = 3e6
     trace: float = 0.95
     critic: bool = True
-    critic_every: int = 1
-    average: float = 0.0
+    critic_every: int = 2
+    average: float = 0.03
     guide: float = 0.0
     guide_share: float = 0.5
     prune: int = -1

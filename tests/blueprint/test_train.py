@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -105,11 +104,13 @@ def test_the_mean_looks_back_on_its_share_of_the_decisions() -> None:
     assert all(torch.allclose(slow, torch.tensor(1.0)) for slow in learner.mean_network.parameters())
 
 
-def test_a_run_without_means_goes_on_with_them_and_back(run: Path, tmp_path: Path) -> None:
-    shutil.copy(run / "last.safetensors", tmp_path / "last.safetensors")
+def test_a_run_without_means_goes_on_with_them_and_back(tmp_path: Path) -> None:
+    bare = replace(FAST, average=0.0)
+    train(tmp_path, network=SMALL, config=bare, minutes=0.001)
+    assert not read_checkpoint(tmp_path / "last.safetensors", prefix="learned.")[0]
     train(tmp_path, config=replace(FAST, average=0.5), minutes=0.001)
     learned = read_checkpoint(tmp_path / "last.safetensors", prefix="learned.network.")[0]
-    back = Trainer.load(tmp_path / "last.safetensors", config=FAST)
+    back = Trainer.load(tmp_path / "last.safetensors", config=bare)
     assert learned and back.learner.mean_network is back.learner.network
     for key, value in back.learner.network.state_dict().items():
         assert np.array_equal(value.numpy(), learned[f"learned.network.{key}"])
