@@ -312,7 +312,7 @@ def write_report(folders: Sequence[Path], output: Path) -> list[Path]:
             f"commit {commits or 'unknown'}.\n"
         )
         for kind, plot, wanted in (
-            ("k", plot_k, any(_base(row.method)[1] for row in summaries)),
+            ("k", plot_k, len({_base(row.method)[1] for row in summaries} - {None}) > 1),
             ("time", plot_time, any(row.limit is not None for row in summaries)),
         ):
             if wanted:
