@@ -13,6 +13,7 @@ from blueprint.rule_agents import RandomAgent
 from blueprint.selfplay import Decisions, Scratch, play_rounds
 from blueprint.train import Trainer
 from games.guandan.cards import BOMB, FOUR_KINGS, PASS, STRAIGHT_FLUSH
+from games.guandan.round import legal
 
 
 def plainly(decisions: Decisions, margin: int) -> np.ndarray:
@@ -86,7 +87,16 @@ def test_training_with_pruning_never_plays_a_move_that_is_pruned() -> None:
     trainer = Trainer(small, TrainConfig(rounds=4, batch=64, prune=0), threads=1)
     assert isinstance(trainer._chooser(np.random.default_rng(0)), PrunedChooser)
     trainer.run_generation()
-    assert trainer.pending is not None and len(trainer.pending.actions) > 0
+    (played,) = trainer.pending
+    moves = legal(played.states, canonical=True)
+    rows = np.arange(len(played))
+    seats = played.states["player"].astype(np.int64)
+    decisions = Decisions(played.states, rows, seats, moves.offsets, moves.values)
+    kept = kept_moves(decisions, 0)
+    assert 0 < kept.sum() < len(kept)
+    for i in rows:
+        these = slice(*moves.offsets[i : i + 2])
+        assert np.any(moves.values[these][kept[these]] == played.actions[i])
 
 
 def test_a_margin_out_of_range_is_refused() -> None:
