@@ -13,7 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from cfr.tree import FlatTree
-from cfr.values import check_policy
+from cfr.values import reach
 
 __all__ = ["start_regrets"]
 
@@ -27,37 +27,20 @@ def start_regrets(
     Zero at infosets that the others and chance never lead to under `policy`.
     Raises ValueError for a policy of another size.
     """
-    policy = check_policy(tree, policy)
+    found = reach(tree, policy)
     often = np.zeros(tree.n_infosets)
-    _often(
-        tree.parent,
-        tree.first_child,
-        tree.player,
-        tree.infoset,
-        tree.chance_prob,
-        tree.infoset_offset,
-        policy,
-        np.empty((tree.n_nodes, tree.n_players + 1)),
-        often,
-    )
+    _often(tree.player, tree.infoset, found.players, found.chance, often)
     return np.repeat(weight * scale * often, np.diff(tree.infoset_offset)) * policy
 
 
 @njit(cache=True)
-def _often(parent, first_child, player, infoset, chance_prob, infoset_offset, policy, factors, often):
-    """Add the reach of each decision but for the decider's own to its infoset; chance is the last factor."""
-    n_factors = factors.shape[1]
-    for node in range(len(parent)):
-        up = parent[node]
-        for p in range(n_factors):
-            factors[node, p] = factors[up, p] if up >= 0 else 1.0
-        factors[node, n_factors - 1] *= chance_prob[node]
-        if up >= 0 and player[up] >= 0:
-            factors[node, player[up]] *= policy[infoset_offset[infoset[up]] + node - first_child[up]]
+def _often(player, infoset, players, chance, often):
+    """Add the reach of each decision, but for the decider's own factor, to its infoset."""
+    for node in range(len(player)):
         me = player[node]
         if me >= 0:
-            others = 1.0
-            for p in range(n_factors):
+            others = chance[node]
+            for p in range(players.shape[1]):
                 if p != me:
-                    others *= factors[node, p]
+                    others *= players[node, p]
             often[infoset[node]] += others
