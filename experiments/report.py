@@ -154,10 +154,17 @@ def _cell(row: Summary | None) -> str:
 
 def _base(method: str) -> tuple[str, int | None]:
     """Return a method without its k, and the k."""
-    name, _, words = method.partition(":")
-    kept = [word for word in words.split(",") if word and not word.startswith("k=")]
-    ks = [int(word[2:]) for word in words.split(",") if word.startswith("k=")]
-    return name + (":" + ",".join(kept) if kept else ""), ks[0] if ks else None
+    base, k = _without(method, "k")
+    return base, int(k) if k else None
+
+
+def _without(method: str, field: str) -> tuple[str, str | None]:
+    """Return a method without one of its fields, and that field's value."""
+    name, _, text = method.partition(":")
+    words = [word for word in text.split(",") if word]
+    kept = [word for word in words if not word.startswith(f"{field}=")]
+    found = [word.partition("=")[2] for word in words if word.startswith(f"{field}=")]
+    return name + (":" + ",".join(kept) if kept else ""), found[0] if found else None
 
 
 def plot_k(summaries: Sequence[Summary], path: Path) -> None:
@@ -199,18 +206,11 @@ def plot_time(summaries: Sequence[Summary], path: Path) -> None:
     _panels([row for row in summaries if row.limit is not None], path, draw)
 
 
-def _cold(method: str) -> str:
-    """Return a method as it is without its warm start."""
-    name, _, words = method.partition(":")
-    kept = [word for word in words.split(",") if word and not word.startswith("warm_start=")]
-    return name + (":" + ",".join(kept) if kept else "")
-
-
 def _curve(axis, label: str, x: Sequence[float], rows: Sequence[Summary]) -> None:
-    cold = _cold(label)
+    cold, warm = _without(label, "warm_start")
     colour = _colour(cold)
     middle = [max(row.exploitability, SHOWN_AS_ZERO) for row in rows]
-    style = "-" if cold == label else ":"
+    style = "-" if warm is None else ":"
     axis.plot(x, middle, marker="o", markersize=3, label=label, color=colour, linestyle=style)
     axis.fill_between(
         x,

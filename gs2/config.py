@@ -142,6 +142,8 @@ class SearchConfig:
         self._within("step", lambda x: x > 0, "positive")
         self._within("magnet", lambda x: x >= 0, "at least 0")
         self._within("warm_start", lambda x: x >= 0, "at least 0, in iterations")
+        if self.warm_start > 0 and self.solver != "cfr":
+            raise ConfigError(f"warm_start needs the solver cfr; got {self.solver}; leave it at 0")
         if self.target is not None:
             self._within("target", lambda x: x > 0, "positive, in payoffs")
         if self.gamma is not None:

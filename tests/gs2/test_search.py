@@ -147,6 +147,12 @@ def test_a_warm_start_makes_little_time_enough():
     assert after[0.3] < 0.7 * after[0.0] <= 0.7 * (1 + 1e-9)
 
 
+def test_a_warm_start_is_for_cfr_alone():
+    for solver in ("lp", "mirror-descent"):
+        with pytest.raises(ConfigError, match="warm_start needs the solver cfr"):
+            SearchConfig(solver=solver, warm_start=1.0)
+
+
 def test_a_warm_start_begins_at_the_blueprint_also_where_branches_were_cut():
     prepared, policy = context(LEDUC), blueprint(LEDUC, 30)
     for gadget, branch in (("resolve", None), ("maxmargin", None), ("unsafe", None), ("maxmargin", 9)):
