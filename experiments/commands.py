@@ -49,7 +49,16 @@ def experiment() -> None:
 @click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: one per core]")
 @click.option("--game", "games", multiple=True, help="Only these games of the grid; repeatable.")
 @click.option("--method", "methods", multiple=True, help="These methods instead; repeatable.")
-@click.option("--seeds", type=click.IntRange(min=1), help="This many seeds instead.")
+@click.option("--blueprint", "blueprints", multiple=True, help="These blueprints instead; repeatable.")
+@click.option(
+    "--limit", "limits", type=float, multiple=True, help="These limits of seconds per infoset; repeatable."
+)
+@click.option(
+    "--iterations", type=click.IntRange(min=1), multiple=True, help="These limits of iterations; repeatable."
+)
+@click.option("--mode", "modes", multiple=True, help="independent or nested, instead; repeatable.")
+@click.option("--sample", type=click.IntRange(min=1), help="Infosets of each player, drawn at random.")
+@click.option("--seeds", type=click.IntRange(min=1), help="This many seeds instead, on every game.")
 def refine(
     name: str,
     listing: bool,
@@ -57,12 +66,17 @@ def refine(
     workers: int | None,
     games: tuple[str, ...],
     methods: tuple[str, ...],
+    blueprints: tuple[str, ...],
+    limits: tuple[float, ...],
+    iterations: tuple[int, ...],
+    modes: tuple[str, ...],
+    sample: int | None,
     seeds: int | None,
 ) -> None:
     """Refine whole strategies by every method of a grid and measure them exactly.
 
     A search at every infoset of each player, spliced into one policy. Ctrl-C ends after the cells in flight;
-    the same command goes on where it stopped.
+    the same command goes on where it stopped. --limit or --iterations replace both kinds of limits.
     """
     from dataclasses import replace
 
@@ -81,8 +95,16 @@ def refine(
         chosen = replace(chosen, games=games)
     if methods:
         chosen = replace(chosen, methods=methods)
+    if blueprints:
+        chosen = replace(chosen, blueprints=blueprints)
+    if limits or iterations:
+        chosen = replace(chosen, limits=limits, iterations=iterations)
+    if modes:
+        chosen = replace(chosen, modes=modes)
+    if sample is not None:
+        chosen = replace(chosen, samples=dict.fromkeys(chosen.games, sample))
     if seeds is not None:
-        chosen = replace(chosen, seeds=seeds)
+        chosen = replace(chosen, seeds=seeds, few_seeds={})
     folder = output or Path("runs") / name
     columns = (
         TextColumn("{task.description}"),

@@ -9,6 +9,7 @@ from typing import Any
 
 from games.registry import RESEARCH_GAMES
 from gs2.presets import preset
+from gs2.refine import MODES
 
 __all__ = ["BLUEPRINTS", "GRIDS", "Cell", "Grid", "GridError", "grid"]
 
@@ -57,7 +58,7 @@ def is_random(method: str) -> bool:
     config = preset(name)
     if config.rest == "summary" and "whole=" not in fields:
         return False
-    return config.generator in ("random", "clusters", "diverse")
+    return config.generator != "all"
 
 
 def _mode(method: str, mode: str) -> str | None:
@@ -96,6 +97,9 @@ class Grid:
         for limit in self.limits:
             if not limit > 0:
                 raise GridError(f"grid: a limit must be a positive number of seconds; got {limit}")
+        for mode in self.modes:
+            if mode not in MODES:
+                raise GridError(f"grid: a mode must be one of {', '.join(MODES)}; got {mode!r}")
         for method in self.methods:
             preset(method.partition(":")[0])
 

@@ -7,7 +7,11 @@ from games.lazy import lazy_exports
 if TYPE_CHECKING:
     from gs2.config import SearchConfig
     from gs2.context import SearchContext
+    from gs2.gadget import check_gadget
+    from gs2.generation import check_generator
     from gs2.knowledge import knowledge_report
+    from gs2.leaf import check_leaf_value
+    from gs2.parts import register_gadget, register_generator
     from gs2.presets import PRESETS, preset
     from gs2.refine import refine_policy
     from gs2.result import SearchResult
@@ -19,9 +23,14 @@ __all__ = [
     "SearchConfig",
     "SearchContext",
     "SearchResult",
+    "check_gadget",
+    "check_generator",
+    "check_leaf_value",
     "knowledge_report",
     "preset",
     "refine_policy",
+    "register_gadget",
+    "register_generator",
     "solve_infoset",
     "tabulate",
 ]
@@ -31,7 +40,11 @@ __getattr__, __dir__ = lazy_exports(
     {
         "gs2.config": ("SearchConfig",),
         "gs2.context": ("SearchContext",),
+        "gs2.gadget": ("check_gadget",),
+        "gs2.generation": ("check_generator",),
         "gs2.knowledge": ("knowledge_report",),
+        "gs2.leaf": ("check_leaf_value",),
+        "gs2.parts": ("register_gadget", "register_generator"),
         "gs2.presets": ("PRESETS", "preset"),
         "gs2.refine": ("refine_policy",),
         "gs2.result": ("SearchResult",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -10,8 +10,9 @@ from cfr.variants import VARIANTS, UnknownVariant
 
 __all__ = ["ConfigError", "SearchConfig"]
 
-GADGET_NAMES = ("unsafe", "resolve", "maxmargin", "reach-maxmargin", "path")
-GENERATOR_NAMES = ("all", "random", "diverse", "clusters")
+GADGET_NAMES = ["unsafe", "resolve", "maxmargin", "reach-maxmargin", "path"]
+GENERATOR_NAMES = ["all", "random", "diverse", "clusters"]
+"""Parts of one's own add their names (`gs2.parts`)."""
 ALTERNATIVE_NAMES = ("best-response", "profile", "value")
 LEAF_NAMES = ("exact", "value", "rollout", "continuations", "play-on")
 MODE_NAMES = ("independent", "nested", "sequential")
@@ -34,7 +35,7 @@ class SearchConfig:
     name: the preset it started from.
     order: histories considered are the order-k knowledge set of the infoset; 1 is the infoset itself, None
         the common-knowledge closure.
-    generator: which of them enter the subgame: all, random, diverse, clusters.
+    generator: which of them enter the subgame: all, random, diverse, clusters, or one's own (`gs2.parts`).
     k: how many, at least 1; None with the generator `all`.
     close: complete every opponent infoset that a chosen history belongs to (GS2, algorithm 1).
     freeze: "outside": the searching player's decisions below histories outside the knowledge set considered
@@ -43,7 +44,7 @@ class SearchConfig:
         in summary ("summary"): the opponent chooses there among plans, best responses to what was tried.
     whole: nodes up to which a closure is generated whole, so that nothing stays in summary; 0 for never.
     plans: most plans of a summary; the subgame is solved again whenever one is added.
-    gadget: unsafe, resolve, maxmargin, reach-maxmargin.
+    gadget: unsafe, resolve, maxmargin, reach-maxmargin, path, or one's own (`gs2.parts`).
     entry_floor: probability in [0, 1) with which the opponent is forced to enter the gadget.
     entry_prior: how forced entries are dealt: "uniform" over opponent infosets; "reach": as chance and the
         searching player lead there; "mixed": half uniform, half as both players lead there (Obscuro).
@@ -151,7 +152,7 @@ class SearchConfig:
         if self.time_limit is not None:
             self._within("time_limit", lambda x: x > 0, "positive, in seconds")
 
-    def _one_of(self, field: str, choices: tuple[str, ...]) -> None:
+    def _one_of(self, field: str, choices: Sequence[str]) -> None:
         value = getattr(self, field)
         if value not in choices:
             raise ConfigError(f"{field} must be one of {', '.join(choices)}; got {value!r}")

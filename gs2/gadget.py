@@ -18,6 +18,7 @@ then close to a sequential one (arXiv 2601.17131).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +27,20 @@ from cfr.tree import FlatTree
 from games.game import CHANCE, TERMINAL
 from gs2.path import OpponentPath
 
-__all__ = ["GADGETS", "Entry", "Gadget", "GadgetError", "build_gadget", "check_gadget"]
+__all__ = [
+    "GADGETS",
+    "OWN_GADGETS",
+    "Entry",
+    "Gadget",
+    "GadgetBuilder",
+    "GadgetError",
+    "build_gadget",
+    "check_gadget",
+]
 
 GADGETS = ("unsafe", "resolve", "maxmargin", "reach-maxmargin", "path")
+OWN_GADGETS: dict[str, GadgetBuilder] = {}
+"""Builders added by `gs2.parts.register_gadget`."""
 Child = tuple[str, int | float, float]
 """A node of the gadget `path`: what it is, its index or payoff, its probability."""
 LIVE = 1e-300
@@ -88,6 +100,14 @@ class Gadget:
         return out
 
 
+class GadgetBuilder(Protocol):
+    """Build a gadget of one's own (`gs2.parts.register_gadget`)."""
+
+    def __call__(self, forest: FlatTree, root_of: NDArray[np.int32], entry: Entry, floor: float, /) -> Gadget:
+        """Return the gadget above a forest; arguments as those of `build_gadget`, which checked them."""
+        ...
+
+
 def build_gadget(
     kind: str, forest: FlatTree, root_of: NDArray[np.int32], entry: Entry, *, floor: float = 0.0
 ) -> Gadget:
@@ -101,12 +121,14 @@ def build_gadget(
     arrays of wrong shape, or roots that nobody reaches.
     """
     r = forest.n_roots
-    if kind not in GADGETS:
-        raise GadgetError(f"gadget must be one of {', '.join(GADGETS)}; got {kind!r}")
+    if kind not in GADGETS and kind not in OWN_GADGETS:
+        raise GadgetError(f"gadget must be one of {', '.join((*GADGETS, *OWN_GADGETS))}; got {kind!r}")
     if not 0 <= floor < 1:
         raise GadgetError(f"gadget: the entry floor must be in [0, 1); got {floor}")
     if entry.reach.shape != (r,) or entry.group.shape != (len(entry.seats), r):
         raise GadgetError(f"gadget: reach and group must have one entry per root, {r}")
+    if kind in OWN_GADGETS:
+        return OWN_GADGETS[kind](forest, root_of, entry, floor)
     if kind == "unsafe":
         weight = entry.reach * entry.opponent_reach
         if not weight.sum() > LIVE:

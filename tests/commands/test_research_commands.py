@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import signal
@@ -127,10 +128,27 @@ def test_an_interrupted_blueprint_leaves_a_file_that_resumes(tmp_path: Path) -> 
         (("infosets", "leduc_poker", "--grep", "("), "regular expression"),
         (("knowledge", "kuhn_poker", "--infoset", "P0 holds Z"), "did you mean"),
         (("experiment", "refine", "--preset", "nothing"), "preset must be one of"),
+        (("experiment", "refine", "--mode", "sideways"), "mode must be one of independent, nested"),
+        (("experiment", "refine", "--limit", "-1"), "positive number of seconds"),
     ],
 )
 def test_bad_input_is_one_line_with_the_rule_and_exit_code_2(words: tuple[str, ...], says: str) -> None:
     assert says in one_line_refusal(gs2(*words))
+
+
+def test_a_grid_is_narrowed_by_options(tmp_path: Path) -> None:
+    words = ["--game", "kuhn_poker", "--method", "maxmargin", "--method", "gs2-r:k=1", "--seeds", "2"]
+    words += ["--mode", "independent", "--iterations", "20", "--blueprint", "cfr:10", "--workers", "1"]
+    assert gs2("experiment", "refine", *words, "-o", str(tmp_path)).exit_code == 0
+    rows = list(csv.DictReader((tmp_path / "rows.csv").open()))
+    assert [(row["method"], row["seed"]) for row in rows] == [
+        ("maxmargin", "0"),
+        ("gs2-r:k=1", "0"),
+        ("gs2-r:k=1", "1"),
+    ]
+    assert {(row["blueprint"], row["mode"], row["cap"], row["limit"]) for row in rows} == {
+        ("cfr:10", "independent", "20", "")
+    }
 
 
 def test_a_policy_of_another_game_is_refused(tmp_path: Path) -> None:

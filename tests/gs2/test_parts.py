@@ -1,0 +1,57 @@
+"""Parts of one's own: what the documentation shows works, and names are guarded."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gs2.config import GADGET_NAMES, GENERATOR_NAMES, ConfigError, SearchConfig
+from gs2.gadget import GADGETS, OWN_GADGETS
+from gs2.generation import GENERATORS
+from gs2.parts import register_gadget, register_generator
+
+PAGE = Path(__file__).parents[2] / "docs" / "own_parts.md"
+
+
+@pytest.fixture
+def names():
+    """Forget what a test registers."""
+    before = list(GENERATOR_NAMES), list(GADGET_NAMES)
+    yield
+    GENERATOR_NAMES[:], GADGET_NAMES[:] = before
+    OWN_GADGETS.clear()
+    for name in set(GENERATORS) - set(GENERATOR_NAMES):
+        del GENERATORS[name]
+
+
+def test_names_of_a_configuration_are_those_there_are():
+    assert tuple(GADGET_NAMES) == GADGETS
+    assert list(GENERATORS) == GENERATOR_NAMES
+
+
+def test_the_page_runs_and_its_parts_are_used(names, capsys):
+    found: dict = {}
+    for code in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL):
+        exec(compile(code, PAGE.name, "exec"), found)
+    lines = capsys.readouterr().out.splitlines()
+    blueprint = float(lines[0].split()[-1])
+    values = {tuple(line.split()[:2]): float(line.split()[-1]) for line in lines[1:5]}
+    assert values["gs2+", "diverse"] < blueprint
+    assert values["gs2+", "highest"] < blueprint
+    assert values["gs2-d", "diverse"] != values["gs2-d", "highest"]
+    assert found["checked"], "the gadget of one's own was built"
+    assert "not played out" in lines[6]
+
+
+def test_a_part_that_breaks_its_contract_or_takes_a_name_is_refused(names):
+    with pytest.raises(AssertionError, match="rise and be distinct"):
+        register_generator("backwards", lambda values, weights, k, rng: np.arange(min(k, len(values)))[::-1])
+    with pytest.raises(ConfigError, match="must differ from all, random"):
+        register_generator("diverse", GENERATORS["diverse"])
+    with pytest.raises(ConfigError, match="must differ from unsafe"):
+        register_gadget("resolve", lambda forest, root_of, entry, floor: None)
+    with pytest.raises(ConfigError, match="generator must be one of"):
+        SearchConfig(generator="backwards", k=2)
