@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.compare import comparison_table
 from experiments.refine import ROWS, Row, read_rows
 from games.registry import RESEARCH_GAMES
 
@@ -302,9 +303,14 @@ def write_report(folders: Sequence[Path], output: Path) -> list[Path]:
     found: dict[str, list[Row]] = defaultdict(list)
     for folder in folders:
         found[json.loads((folder / "grid.json").read_text())["name"]] += read_rows(folder / ROWS)
+    order = {game: number for number, game in enumerate(RESEARCH_GAMES)}
+    summarised = {
+        name: summarise(sorted(rows, key=lambda row: order.get(row.game, len(order))))
+        for name, rows in found.items()
+    }
+    parts.append(comparison_table([row for summaries in summarised.values() for row in summaries]))
     for name, rows in found.items():
-        order = {game: number for number, game in enumerate(RESEARCH_GAMES)}
-        summaries = summarise(sorted(rows, key=lambda row: order.get(row.game, len(order))))
+        summaries = summarised[name]
         commits = ", ".join(dict.fromkeys(row.commit for row in rows if row.commit))
         parts.append(f"## {name}\n")
         parts.append(

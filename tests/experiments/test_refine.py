@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from experiments.compare import BLUEPRINT, compare, comparison_table
 from experiments.grid import Cell, Grid, GridError
 from experiments.refine import ROWS, method_config, read_rows, run_cell, run_grid
-from experiments.report import summarise, write_report
+from experiments.report import Summary, summarise, write_report
 
 GRID = Grid(
     "test", games=("kuhn_poker",), methods=("maxmargin", "gs2-r:k=1", "1-klss"), iterations=(20,), seeds=3
@@ -86,3 +87,20 @@ def test_a_cell_that_its_limit_did_not_cut_is_not_run_again_with_a_longer_one(
     (tmp_path / ROWS).write_bytes((tmp_path / ROWS).read_bytes().rsplit(b"\n", 2)[0] + b"\n")
     run_grid(grid, tmp_path, workers=workers)
     assert read_rows(tmp_path / ROWS)[2] == longer
+
+
+def test_methods_are_compared_in_the_cells_that_both_have() -> None:
+    def row(game: str, method: str, exploitability: float) -> Summary:
+        return Summary(
+            game, "cfr:10", method, "nested", None, 20, None, 1, 0.5, exploitability, 0, 0, 0, 0, 0, 0, 1
+        )
+
+    rows = [row("a", "gs2+", 0.25), row("b", "gs2+", 0.5), row("c", "gs2+", 0.6), row("a", "1-klss", 0.0)]
+    found = compare(rows, "gs2+", BLUEPRINT)
+    assert found is not None
+    assert (found.cells, found.below, found.level, found.above) == (3, 1, 1, 1)
+    assert (found.median, found.worst) == (1.0, 1.2)
+    beside = compare(rows, "gs2+", "1-klss")
+    assert beside is not None and (beside.cells, beside.above) == (1, 1)
+    assert compare(rows, "gs2+", "unsafe") is None
+    assert "| gs2+ | blueprint | 3 | 1 | 1 | 1 | 1 | 1.2 |" in comparison_table(rows)
