@@ -5,12 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from experiments.compare import BLUEPRINT, compare, comparison_table
 from experiments.grid import Cell, Grid, GridError
 from experiments.refine import ROWS, method_config, read_rows, run_cell, run_grid
 from experiments.report import Summary, summarise, write_report
+from experiments.which_histories import Ranks
+from experiments.which_histories import main as which_histories
+from gs2.config import GENERATOR_NAMES
+from gs2.generation import GENERATORS, check_generator
 
 GRID = Grid(
     "test", games=("kuhn_poker",), methods=("maxmargin", "gs2-r:k=1", "1-klss"), iterations=(20,), seeds=3
@@ -104,3 +110,19 @@ def test_methods_are_compared_in_the_cells_that_both_have() -> None:
     assert beside is not None and (beside.cells, beside.above) == (1, 1)
     assert compare(rows, "gs2+", "unsafe") is None
     assert "| gs2+ | blueprint | 3 | 1 | 1 | 1 | 1 | 1.2 |" in comparison_table(rows)
+
+
+@pytest.mark.parametrize("ranks", [(), (0, 2, 5), (1, 3)])
+def test_a_generator_of_fixed_ranks_keeps_the_contract(ranks: tuple[int, ...]) -> None:
+    check_generator(Ranks(ranks), np.random.default_rng(0))
+    values = np.array([3.0, 1.0, 2.0, 0.0])
+    assert Ranks((1, 3))(values, np.ones(4), 2, np.random.default_rng(0)).tolist() == [0, 1]
+
+
+def test_every_choice_of_ranks_is_measured() -> None:
+    words = ["kuhn_poker(cards=4)", "-k", "1", "--ranks", "3", "--iterations", "20", "--seeds", "1"]
+    lines = CliRunner().invoke(which_histories, words).output.splitlines()
+    GENERATORS.pop("ranks")
+    GENERATOR_NAMES.remove("ranks")
+    assert [line.split()[0] for line in lines] == ["gs2-d", "gs2-r", "0:", "1:", "2:"]
+    assert len({line.split()[1] for line in lines}) > 1
