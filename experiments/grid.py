@@ -155,7 +155,6 @@ WARM = tuple(
         "gs2-d:k=3",
         "gs2-r:k=5",
         "gs2-d:k=5",
-        "gs2+",
     )
 )
 """Methods whose CFR starts from the blueprint, to set beside the same from uniform play."""

@@ -43,6 +43,9 @@ class SearchConfig:
     rest: histories not generated are left out ("drop"), or all those of the common-knowledge closure stay
         in summary ("summary"): the opponent chooses there among plans, best responses to what was tried.
     whole: nodes up to which a closure is generated whole, so that nothing stays in summary; 0 for never.
+    fallback_k: histories kept by the search made instead where a closure cannot be solved in the time: the
+        rest left out, our play outside the infoset frozen, CFR started from the old strategy, and mixed in as
+        far as the same certificate allows; 0 leaves the strategy there as it was.
     plans: most plans of a summary; the subgame is solved again whenever one is added.
     gadget: unsafe, resolve, maxmargin, reach-maxmargin, path, or one's own (`gs2.parts`).
     entry_floor: probability in [0, 1) with which the opponent is forced to enter the gadget.
@@ -88,6 +91,7 @@ class SearchConfig:
     freeze: str = "outside"
     rest: str = "drop"
     whole: int = 0
+    fallback_k: int = 0
     plans: int = 16
     gadget: str = "maxmargin"
     entry_floor: float = 0.0
@@ -136,6 +140,10 @@ class SearchConfig:
             raise ConfigError(f"k must be given with the generator {self.generator}; got none; pass -k")
         if not isinstance(self.whole, int) or self.whole < 0:
             raise ConfigError(f"whole must be an integer of at least 0, in nodes; got {self.whole!r}")
+        if not isinstance(self.fallback_k, int) or self.fallback_k < 0:
+            raise ConfigError(f"fallback_k must be an integer of at least 0; got {self.fallback_k!r}")
+        if self.fallback_k and self.rest != "summary":
+            raise ConfigError("fallback_k needs rest = summary, which solves closures; got rest = drop")
         if self.rest == "summary" and not self.close:
             raise ConfigError("close must be True with rest = summary; got False; an infoset has one role")
         self._within("entry_floor", lambda x: 0 <= x < 1, "in [0, 1)")
@@ -190,6 +198,20 @@ class SearchConfig:
         else:
             once = (self if self.rounds == 1 else replace(self, rounds=1),)
         return once * self.rounds
+
+    def fallback(self) -> SearchConfig:
+        """Return the configuration where the closure cannot be solved in the time; needs a `fallback_k`."""
+        return replace(
+            self,
+            order=1,
+            k=self.fallback_k,
+            rest="drop",
+            freeze="outside",
+            scope="subtree",
+            whole=0,
+            fallback_k=0,
+            warm_start=max(self.warm_start, 1.0) if self.solver == "cfr" else 0.0,
+        )
 
     def for_unreached(self) -> SearchConfig:
         """Return the configuration for an infoset that the player's own strategy never leads to.

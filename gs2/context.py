@@ -197,6 +197,8 @@ class Profile:
     """A strategy for both players on the full tree, changed piece by piece, and what follows from it.
 
     policy: [slots] float64; change it through `update` only.
+    start: where many searches change one level of the game one after another, the strategies before the
+        first of them; None where none did.
     blueprint: where action values and history values come from, if not from the tree.
     """
 
@@ -206,6 +208,7 @@ class Profile:
         """Take a strategy on the slots of a tree, and the blueprint that it came from, if any."""
         self.tree = tree
         self.policy = check_policy(tree, policy).copy()
+        self.start: Profile | None = None
         self.blueprint = blueprint
         self._reach: Reach | None = None
         self._values: NDArray[np.float64] | None = None

@@ -27,6 +27,9 @@ __all__ = ["action_values", "refine_infoset"]
 
 SECONDS_PER_NODE = 1e-6
 """What solving and certifying a closure takes at least; a search that has less time leaves it alone."""
+CERTIFY_SECONDS_PER_NODE = 1e-7
+"""What a certificate takes, which a search keeps back from its time: the histories' trees and the opponent's
+answers to a few mixtures, at 13 nanoseconds a node each; with time left it tries more."""
 
 
 def refine_infoset(
@@ -83,7 +86,18 @@ def _one_step(
     leaf: LeafEvaluator | None,
 ) -> Refinement:
     log = Log()
-    considered = consider_histories(context, profile, infoset, config, leaf)
+    hurried = config.rest == "summary" and _too_large(context, profile, infoset, deadline, log)
+    seen = profile
+    if hurried and config.fallback_k:
+        # Small searches of one level do not see each other's results, and are let through one after another:
+        # if each had to improve on what the others made of the opponent's values, few would.
+        config = config.fallback()
+        # Ties fall the same way whenever the search is made, whatever the seed: it may have to be replayed.
+        rng = np.random.default_rng(infoset)
+        seen = profile.start or profile
+        if seen is not profile and seen.best_response(1 - seen.tree.infoset_player[infoset]) is None:
+            seen.prepare(1 - int(seen.tree.infoset_player[infoset]))
+    considered = consider_histories(context, seen, infoset, config, leaf)
     if considered.unreached:
         log.notes.append(
             "the player's own strategy never leads here: histories are weighed by chance alone, and nothing "
@@ -97,31 +111,32 @@ def _one_step(
     log.lap("knowledge")
     if config.solver == "mirror-descent":
         return _mirror_descent(context, profile, infoset, config, considered, log)
+    size = int(context.cutter.sizes[considered.nodes].sum())
     if config.rest == "summary":
-        nodes = int(context.cutter.sizes[considered.nodes].sum())
-        if deadline is not None and nodes * SECONDS_PER_NODE > deadline - time.perf_counter():
-            log.late = True
-            log.notes.append(
-                f"the closure's {nodes:,} nodes cannot be solved and certified in the time: the strategy is "
-                "left as it was"
-            )
+        if hurried:
             none = np.zeros(0, np.int64)
             kept = Kept(none, np.zeros(0, bool), np.zeros(0, bool), none)
             return _untouched(context, profile, infoset, considered, kept, log)
-        if nodes <= config.whole:
+        if size <= config.whole:
             config = replace(config, generator="all", k=None)
     kept = _keep(considered, config, rng, log)
     log.lap("generation")
     if not np.any(considered.own_infoset[kept.rows[~kept.frozen]] == infoset):
         log.notes.append("no history of the infoset itself was generated: its strategy is left as it was")
         return _untouched(context, profile, infoset, considered, kept, log)
+    end = deadline
+    if deadline is not None and config.certificate != "none":
+        deadline -= CERTIFY_SECONDS_PER_NODE * size
     if deadline is not None and time.perf_counter() >= deadline:
         log.late = True
-        log.notes.append("the time was up before the subgame could be built: the strategy is left as it was")
+        log.notes.append(
+            "the time was up before a subgame could be built, solved and certified: the strategy is left as "
+            "it was"
+        )
         return _untouched(context, profile, infoset, considered, kept, log)
 
-    kept, entry = _entry(context, profile, considered, kept, config, log)
-    solution = solve_subgame(context, profile, considered, kept, entry, config, deadline, leaf, log)
+    kept, entry = _entry(context, seen, considered, kept, config, log)
+    solution = solve_subgame(context, seen, considered, kept, entry, config, deadline, leaf, log)
     if solution is None:
         log.late = True
         log.notes.append("the time was up before the LP was solved: the strategy is left as it was")
@@ -130,7 +145,16 @@ def _one_step(
 
     mine = np.repeat(subgame.tree.infoset_player == considered.player, np.diff(subgame.tree.infoset_offset))
     certified = certify(
-        context, profile, infoset, considered, subgame.slot_origin[mine], policy[mine], solved, config
+        context,
+        profile,
+        infoset,
+        considered,
+        subgame.slot_origin[mine],
+        policy[mine],
+        solved,
+        config,
+        end,
+        None if seen is profile else seen.policy,
     )
     if certified.weight == 0:
         log.notes.append("no mixture with the old strategy was certified: the strategy is left as it was")
@@ -151,9 +175,32 @@ def _one_step(
         cut_off=tuple(log.notes),
         anchor=certified.weight,
         seconds=log.seconds,
-        complete=solution.missed <= solution.tolerance,
+        complete=solution.missed <= solution.tolerance and not hurried,
         late=log.late,
     )
+
+
+def _too_large(
+    context: SearchContext, profile: Profile, infoset: int, deadline: float | None, log: Log
+) -> bool:
+    """Return whether an infoset's closure cannot be solved and certified in the time, and say so."""
+    if deadline is None:
+        return False
+    player = int(context.tree.infoset_player[infoset])
+    graph = context.graph(player)
+    at = context.closure(infoset)
+    nodes, group = graph.nodes[at], graph.group[1 - player, at]
+    known = profile.reach
+    live = np.bincount(group, known.chance[nodes] * known.players[nodes, player]) > LIVE
+    size = int(context.cutter.sizes[nodes[live[group]]].sum())
+    if size * SECONDS_PER_NODE <= deadline - time.perf_counter():
+        return False
+    log.late = True
+    log.notes.append(
+        f"the closure's {size:,} nodes cannot be solved and certified in the time: the strategy is left as "
+        "it was, or refined as far as a smaller search can certify (fallback_k)"
+    )
+    return True
 
 
 def _keep(considered: Considered, config: SearchConfig, rng: np.random.Generator, log: Log) -> Kept:

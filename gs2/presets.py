@@ -18,6 +18,7 @@ _PLUS = _GS2.replace(
     generator="diverse",
     rest="summary",
     whole=10_000_000,
+    fallback_k=3,
     freeze="none",
     scope="block",
     certificate="anchored",
@@ -44,7 +45,12 @@ PRESETS: dict[str, SearchConfig] = {
         SearchConfig(name="mirror-descent", solver="mirror-descent"),
         _PLUS,
         _PLUS.replace(
-            name="gs2+path", gadget="path", entry_floor=0.05, entry_prior="mixed", certificate="path"
+            name="gs2+path",
+            gadget="path",
+            entry_floor=0.05,
+            entry_prior="mixed",
+            certificate="path",
+            fallback_k=0,
         ),
     )
 }
@@ -63,7 +69,7 @@ PRESET_NOTES: dict[str, str] = {
     "gs2-d": "k histories of evenly spread alternative values, completed to opponent infosets",
     "gs2-clusters": "k histories, one for each cluster of alternative values",
     "mirror-descent": "one step on the blueprint's action values, without a subgame",
-    "gs2+": "gs2-d with the rest of the closure in summary, mixed in as far as a certificate allows",
+    "gs2+": "the whole closure, or a summary of it, or gs2-d, as time allows; mixed in as far as certified",
     "gs2+path": "gs2+ against the opponent's whole path; needs values off the path, as `path` does",
 }
 

@@ -173,6 +173,8 @@ def _search_all(
     opponent = 1 - job.player
     profile = Profile(tree, job.policy, job.blueprint)
     config = job.config
+    if job.mode == "sequential":
+        profile.start = Profile(tree, job.policy, job.blueprint)
     if config.alternative == "best-response" and config.depth is None and job.mode != "sequential":
         profile.prepare(opponent)
     graph = context.graph(job.player)

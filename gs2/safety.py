@@ -11,13 +11,17 @@ Mixtures. The value of an opponent infoset is a maximum of linear functions of t
 so it is convex in the weight of the refined plan: the weights that certify form an interval from 0, and the
 best of them is found by bisection and golden sections.
 
-Many searches. One after another, each certified against what the one before left, searches add up as they
-are. Searches that do not see each other may clash where they share an opponent infoset; if at most n of them
-do, a weight of 1 / n each is safe again, because the joint change is the mean of changes that are ("shared").
+Many searches. One after another, each certified with what the one before left, searches add up as they are.
+Those of one level of the game may hold the opponent down to its values before the first of them rather than
+to what they have made of these since (`Profile.start`): once all are done nothing at the level rose, and what
+one gained another may spend where it buys more. Searches that do not see each other may clash where they
+share an opponent infoset; if at most n of them do, a weight of 1 / n each is safe again, because the joint
+change is the mean of changes that are ("shared").
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -145,11 +149,16 @@ def certify(
     probs: NDArray[np.float64],
     solved: NDArray[np.float64],
     config: SearchConfig,
+    deadline: float | None = None,
+    start: NDArray[np.float64] | None = None,
 ) -> Certified:
     """Return the refined strategy after anchoring and certification.
 
     slots, probs: [s], everything that the subgame solved for the searching player. solved: [g] float64, what
     the opponent infosets considered are worth against it as the subgame sees it.
+    deadline: an instant of `time.perf_counter()` after which no further mixture is tried.
+    start: [slots] of the full tree, the strategy that the opponent is held down to, in place of the present
+        one: that of before the first search of the level.
     """
     player = considered.player
     inside = splice_slots(context, player, infoset, slots, config.scope)
@@ -161,20 +170,21 @@ def certify(
         return Certified(config.anchor, slots, mixed, considered, considered.alternative, solved)
     if config.scope == "block" and config.rest != "summary":
         considered = cover(context, profile, considered, slots)
-    attempt = _attempts(context, profile, considered, slots, mixer, old, new, config)
+    attempt, most = _attempts(context, profile, considered, slots, mixer, old, new, config, start)
     before = attempt(0.0)
     slack = ROUNDING * (context.game.payoff_range[1] - context.game.payoff_range[0])
+    most = np.maximum(most, before.values) + slack
 
     def sound(tried: _Attempt) -> bool:
         if config.certificate == "path":
             return tried.root <= before.root + slack
-        return bool(np.all(tried.values <= before.values + slack))
+        return bool(np.all(tried.values <= most))
 
     top = attempt(config.anchor)
     if config.certificate == "margin":
         best = top if sound(top) else before
     else:
-        best = _best_attempt(attempt, sound, before, top)
+        best = _best_attempt(attempt, sound, before, top, deadline)
     if config.certificate == "shared" and best.weight > 0:
         best = attempt(best.weight / _most_sharers(considered))
     return Certified(best.weight, slots, best.mixed, considered, before.values, best.values)
@@ -206,9 +216,16 @@ def _attempts(
     old: NDArray[np.float64],
     new: NDArray[np.float64],
     config: SearchConfig,
-) -> Callable[[float], _Attempt]:
-    """Return a function that tries a weight on the whole of what the opponent can notice."""
+    start: NDArray[np.float64] | None,
+) -> tuple[Callable[[float], _Attempt], NDArray[np.float64]]:
+    """Return a function that tries a weight on all that the opponent can notice, and its values at `start`.
+
+    The latter are [g] float64, -inf without a start.
+    """
     response = OpponentResponse(context, profile, considered, np.arange(len(considered.nodes)))
+    most = np.full(len(considered.alternative), -np.inf)
+    if start is not None:
+        most = response.respond_to(start)
     present, places = response.places(slots)
     mass = np.bincount(considered.group, considered.reach)
     path: OpponentPath | None = None
@@ -230,7 +247,7 @@ def _attempts(
             considered.reach,
             now,
         )
-    return attempt
+    return attempt, most
 
 
 def _best_attempt(
@@ -238,12 +255,22 @@ def _best_attempt(
     sound: Callable[[_Attempt], bool],
     before: _Attempt,
     top: _Attempt,
+    deadline: float | None,
 ) -> _Attempt:
-    """Return the cheapest sound mixture up to the weight of `top`; `before` if none is better."""
+    """Return the cheapest sound mixture up to the weight of `top`; `before` if none is better.
+
+    deadline: an instant after which nothing more is tried.
+    """
+
+    def late() -> bool:
+        return deadline is not None and time.perf_counter() >= deadline
+
     best = before
     if not sound(top):
         low, high = before, top
         for _ in range(WEIGHTS_TRIED):
+            if late():
+                break
             middle = attempt((low.weight + high.weight) / 2)
             if sound(middle):
                 low = middle
@@ -252,7 +279,7 @@ def _best_attempt(
         top = low
     if top.cost < best.cost:
         best = top
-    if top.weight == 0:
+    if top.weight == 0 or late():
         return best
     ratio = (5**0.5 - 1) / 2
     a, b = 0.0, top.weight
@@ -261,6 +288,8 @@ def _best_attempt(
         for tried in (left, right):
             if tried.cost < best.cost and sound(tried):
                 best = tried
+        if late():
+            break
         if left.cost <= right.cost:
             b, right = right.weight, left
             left = attempt(b - ratio * (b - a))

@@ -64,6 +64,13 @@ class OpponentResponse:
         if len(places):
             policy = policy.copy()
             policy[places] = probs
+        return self._values(policy)
+
+    def respond_to(self, policy: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the value of each of `groups` to the opponent, [g], against a policy of the full tree."""
+        return self._values(policy[self._cut.slot_origin])[0]
+
+    def _values(self, policy: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         values, _, pure = best_responses(self._cut.tree, policy, self._opponent)
         rooted = group_values(values[: len(self._reach)], self._reach, self._group)
         return rooted, pure[self._theirs]

@@ -12,6 +12,7 @@ from cfr.values import reach
 from gs2.context import Profile
 from gs2.pipeline import refine_infoset
 from gs2.presets import preset
+from gs2.refine import refine_policy
 from gs2.safety import PlanMixer, splice_slots
 from tests.gs2.setting import GOOFSPIEL, KUHN, LEDUC, LIARS_DICE, blueprint, context, form, random_policy
 
@@ -65,6 +66,37 @@ def test_a_certificate_still_lets_improvements_through():
     found = [gains(LIARS_DICE, preset("gs2+"), seed) for seed in range(12)]
     assert min(gain for gain, _ in found) < -1e-3
     assert max(weight for _, weight in found) > 0.2
+
+
+@pytest.mark.parametrize("name", [KUHN, LIARS_DICE, GOOFSPIEL])
+@pytest.mark.parametrize("k", [1, 2])
+def test_small_searches_in_place_of_closures_never_raise_it_however_many_there_are(name, k, monkeypatch):
+    monkeypatch.setattr("gs2.pipeline.SECONDS_PER_NODE", 1e9)
+    prepared = context(name)
+    config = preset("gs2+", fallback_k=k, time_limit=600.0, iterations=10)
+    fell = []
+    for seed in range(3):
+        policy = 0.9 * blueprint(name, 20) + 0.1 * random_policy(name, np.random.default_rng(seed))
+        before = best_response_values(form(name), policy)
+        for player in (0, 1):
+            made = refine_policy(prepared, policy, player, config, seed=seed)
+            again = refine_policy(prepared, policy, player, config, seed=seed + 1)
+            assert np.array_equal(made.policy, again.policy), "the seed changes nothing"
+            assert all(search.late for search in made.searches)
+            after = best_response_values(form(name), made.policy)
+            assert after[1 - player] <= before[1 - player] + ROUNDING
+            fell.append(before[1 - player] - after[1 - player])
+    assert max(fell) > 1e-3
+
+
+def test_a_closure_that_cannot_be_solved_in_time_is_left_alone_without_a_fallback(monkeypatch):
+    monkeypatch.setattr("gs2.pipeline.SECONDS_PER_NODE", 1e9)
+    prepared = context(LIARS_DICE)
+    config = preset("gs2+", fallback_k=0, time_limit=600.0)
+    policy = blueprint(LIARS_DICE)
+    made = refine_infoset(prepared, Profile(prepared.tree, policy), 0, config, np.random.default_rng(0))
+    assert made.late and made.anchor == 0 and np.array_equal(made.probs, policy[made.slots])
+    assert "cannot be solved" in made.cut_off[0]
 
 
 def test_mixing_plans_mixes_the_reach_of_every_node():
