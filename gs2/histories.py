@@ -21,6 +21,11 @@ from gs2.leaf import LeafEvaluator
 __all__ = ["Considered", "choose_histories", "consider_histories", "weigh_histories"]
 
 
+WHOLE_TREE = 8
+"""Histories with more than one in so many of the tree's nodes below them are valued by a pass over the whole
+tree: it copies nothing, and holds for every search until the strategy changes."""
+
+
 @dataclass(frozen=True, eq=False)
 class Considered:
     """The histories of a knowledge set and all others of the opponent infosets that they touch; b in all.
@@ -156,6 +161,11 @@ def _alternatives(
     if config.alternative == "value":
         return group_values(profile.values[nodes, opponent], reach, group)
     shared = profile.best_response(opponent)
+    if shared is None and config.depth is None:
+        below = int(context.cutter.sizes[nodes].sum())
+        if WHOLE_TREE * below > context.tree.n_nodes:
+            profile.prepare(opponent)
+            shared = profile.best_response(opponent)
     if shared is not None and config.depth is None:
         return group_values(shared[0][nodes], reach, group)
     cut = cut_forest(context, profile, 1 - opponent, nodes, reach, config, leaf=leaf)

@@ -27,9 +27,14 @@ __all__ = ["action_values", "refine_infoset"]
 
 SECONDS_PER_NODE = 1e-6
 """What solving and certifying a closure takes at least; a search that has less time leaves it alone."""
+SOLVE_SECONDS_PER_NODE = 7e-7
+"""What building and solving a subgame takes of that at least."""
 CERTIFY_SECONDS_PER_NODE = 1e-7
 """What a certificate takes, which a search keeps back from its time: the histories' trees and the opponent's
 answers to a few mixtures, at 13 nanoseconds a node each; with time left it tries more."""
+
+NOTHING = Kept(np.zeros(0, np.int64), np.zeros(0, bool), np.zeros(0, bool), np.zeros(0, np.int64))
+"""What a search without a subgame keeps."""
 
 
 def refine_infoset(
@@ -92,8 +97,6 @@ def _one_step(
         # Small searches of one level do not see each other's results, and are let through one after another:
         # if each had to improve on what the others made of the opponent's values, few would.
         config = config.fallback()
-        # Ties fall the same way whenever the search is made, whatever the seed: it may have to be replayed.
-        rng = np.random.default_rng(infoset)
         seen = profile.start or profile
         if seen is not profile and seen.best_response(1 - seen.tree.infoset_player[infoset]) is None:
             seen.prepare(1 - int(seen.tree.infoset_player[infoset]))
@@ -114,19 +117,25 @@ def _one_step(
     size = int(context.cutter.sizes[considered.nodes].sum())
     if config.rest == "summary":
         if hurried:
-            none = np.zeros(0, np.int64)
-            kept = Kept(none, np.zeros(0, bool), np.zeros(0, bool), none)
-            return _untouched(context, profile, infoset, considered, kept, log)
+            return _untouched(context, profile, infoset, considered, NOTHING, log)
         if size <= config.whole:
             config = replace(config, generator="all", k=None)
+    end = deadline
+    if deadline is not None and config.certificate != "none":
+        deadline -= CERTIFY_SECONDS_PER_NODE * size
+    if hurried:
+        assert deadline is not None
+        fitting = _fitting(context, considered, config, infoset, deadline - time.perf_counter())
+        if fitting is None:
+            log.notes.append("nor could one of a single history")
+            return _untouched(context, profile, infoset, considered, NOTHING, log)
+        # Ties fall the same way whenever the search is made, whatever the seed: it may have to be replayed.
+        config, rng = fitting, np.random.default_rng(infoset)
     kept = _keep(considered, config, rng, log)
     log.lap("generation")
     if not np.any(considered.own_infoset[kept.rows[~kept.frozen]] == infoset):
         log.notes.append("no history of the infoset itself was generated: its strategy is left as it was")
         return _untouched(context, profile, infoset, considered, kept, log)
-    end = deadline
-    if deadline is not None and config.certificate != "none":
-        deadline -= CERTIFY_SECONDS_PER_NODE * size
     if deadline is not None and time.perf_counter() >= deadline:
         log.late = True
         log.notes.append(
@@ -201,6 +210,19 @@ def _too_large(
         "it was, or refined as far as a smaller search can certify (fallback_k)"
     )
     return True
+
+
+def _fitting(
+    context: SearchContext, considered: Considered, config: SearchConfig, infoset: int, seconds: float
+) -> SearchConfig | None:
+    """Return a configuration with the largest k, up to its own, that can be solved in the time, or None."""
+    assert config.k is not None
+    for k in range(config.k, 0, -1):
+        tried = replace(config, k=k)
+        _, rows = choose_histories(considered, tried, np.random.default_rng(infoset))
+        if int(context.cutter.sizes[considered.nodes[rows]].sum()) * SOLVE_SECONDS_PER_NODE < seconds:
+            return tried
+    return None
 
 
 def _keep(considered: Considered, config: SearchConfig, rng: np.random.Generator, log: Log) -> Kept:
@@ -339,6 +361,4 @@ def _mirror_descent(
         magnet=config.magnet * (high - low),
     )
     log.lap("solve")
-    none = np.zeros(0, np.int64)
-    kept = Kept(none, np.zeros(0, bool), np.zeros(0, bool), none)
-    return _untouched(context, profile, infoset, considered, kept, log, probs)
+    return _untouched(context, profile, infoset, considered, NOTHING, log, probs)

@@ -99,6 +99,20 @@ def test_a_closure_that_cannot_be_solved_in_time_is_left_alone_without_a_fallbac
     assert "cannot be solved" in made.cut_off[0]
 
 
+def test_small_searches_keep_as_many_histories_as_the_time_allows(monkeypatch):
+    prepared = context(LIARS_DICE)
+    profile = Profile(prepared.tree, blueprint(LIARS_DICE))
+    config = preset("gs2+", fallback_k=2, time_limit=600.0, iterations=10)
+    kept = []
+    for seconds_per_node in (1e-9, 1.0, 1e6):
+        monkeypatch.setattr("gs2.pipeline.SECONDS_PER_NODE", 1e9)
+        monkeypatch.setattr("gs2.pipeline.SOLVE_SECONDS_PER_NODE", seconds_per_node)
+        made = refine_infoset(prepared, profile, 0, config, np.random.default_rng(0))
+        assert made.late
+        kept.append((len(made.kept.generated), made.nodes > 0))
+    assert kept == [(2, True), (1, True), (0, False)]
+
+
 def test_mixing_plans_mixes_the_reach_of_every_node():
     prepared = context(LEDUC)
     tree = prepared.tree

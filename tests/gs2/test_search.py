@@ -123,6 +123,10 @@ def test_bad_configurations_name_the_field_the_value_and_the_next_step():
         preset("gs2-d", k=0)
     with pytest.raises(ConfigError, match="no field deepness"):
         preset("gs2-d", deepness=3)
+    with pytest.raises(ConfigError, match="fallback_k must be an integer of at least 0; got -1"):
+        preset("gs2+", fallback_k=-1)
+    with pytest.raises(ConfigError, match="fallback_k needs rest = summary"):
+        preset("gs2-d", fallback_k=3)
     with pytest.raises(ConfigError, match="close must be True"):
         preset("gs2+", close=False)
     with pytest.raises(ConfigError, match="mode must be one of"):
