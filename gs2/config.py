@@ -44,8 +44,8 @@ class SearchConfig:
         in summary ("summary"): the opponent chooses there among plans, best responses to what was tried.
     whole: nodes up to which a closure is generated whole, so that nothing stays in summary; 0 for never.
     fallback_k: most histories kept by the search made instead where a closure cannot be solved in the time:
-        the rest left out, our play outside the infoset frozen, CFR started from the old strategy, and mixed in
-        as far as the same certificate allows; 0 leaves the strategy there as it was.
+        the rest left out, our play outside the infoset frozen, CFR started from the old strategy, mixed in as
+        far as the same certificate allows; 0 leaves the strategy there as it was.
     plans: most plans of a summary; the subgame is solved again whenever one is added.
     gadget: unsafe, resolve, maxmargin, reach-maxmargin, path, or one's own (`gs2.parts`).
     entry_floor: probability in [0, 1) with which the opponent is forced to enter the gadget.
