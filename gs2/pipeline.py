@@ -117,6 +117,7 @@ def _one_step(
     size = int(context.cutter.sizes[considered.nodes].sum())
     if config.rest == "summary":
         if hurried:
+            log.notes.append("the strategy is left as it was")
             return _untouched(context, profile, infoset, considered, NOTHING, log)
         if size <= config.whole:
             config = replace(config, generator="all", k=None)
@@ -127,10 +128,11 @@ def _one_step(
         assert deadline is not None
         fitting = _fitting(context, considered, config, infoset, deadline - time.perf_counter())
         if fitting is None:
-            log.notes.append("nor could one of a single history")
+            log.notes.append("nor can those below any one of its histories: the strategy is left as it was")
             return _untouched(context, profile, infoset, considered, NOTHING, log)
         # Ties fall the same way whenever the search is made, whatever the seed: it may have to be replayed.
         config, rng = fitting, np.random.default_rng(infoset)
+        log.notes.append(f"the infoset is searched with at most {config.k} histories instead")
     kept = _keep(considered, config, rng, log)
     log.lap("generation")
     if not np.any(considered.own_infoset[kept.rows[~kept.frozen]] == infoset):
@@ -192,7 +194,7 @@ def _one_step(
 def _too_large(
     context: SearchContext, profile: Profile, infoset: int, deadline: float | None, log: Log
 ) -> bool:
-    """Return whether an infoset's closure cannot be solved and certified in the time, and say so."""
+    """Return whether an infoset's closure cannot be solved and certified in the time, and note it."""
     if deadline is None:
         return False
     player = int(context.tree.infoset_player[infoset])
@@ -205,10 +207,7 @@ def _too_large(
     if size * SECONDS_PER_NODE <= deadline - time.perf_counter():
         return False
     log.late = True
-    log.notes.append(
-        f"the closure's {size:,} nodes cannot be solved and certified in the time: the strategy is left as "
-        "it was, or refined as far as a smaller search can certify (fallback_k)"
-    )
+    log.notes.append(f"the closure's {size:,} nodes cannot be solved and certified in the time")
     return True
 
 
