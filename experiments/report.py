@@ -224,6 +224,7 @@ def _curve(axis, label: str, x: Sequence[float], rows: Sequence[Summary]) -> Non
 
 _COLOURS: dict[str, Any] = {
     "gs2+": "red",
+    "gs2+:fallback_k=0": "salmon",
     "gs2+:whole=0": "darkred",
     "gs2+:whole=0,k=3": "deeppink",
     "gs2-d": "tab:blue",
