@@ -15,15 +15,9 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.best_response import exploitability
-from cfr.sequence_form import sequence_form
-from games.registry import load_game
-from gs2.config import SearchConfig
-from gs2.context import SearchContext
+from experiments.grid import Cell
+from experiments.refine import run_cell
 from gs2.parts import register_generator
-from gs2.policy_spec import policy_from_spec
-from gs2.presets import preset
-from gs2.refine import refine_policy
 
 __all__ = ["Ranks", "main"]
 
@@ -54,26 +48,18 @@ class Ranks:
 @click.option("--seeds", default=2, show_default=True, help="Of gs2-r, beside them.")
 def main(game: str, k: int, ranks: int, iterations: int, blueprint: str, seeds: int) -> None:
     """Print the exploitability over the blueprint's for every choice of K ranks, for gs2-d and for gs2-r."""
-    context = SearchContext(load_game(game))
-    form = sequence_form(context.tree)
-    policy = policy_from_spec(blueprint, context.game, context.tree, form)
-    before = exploitability(form, policy)
-    owner = np.repeat(context.tree.infoset_player, np.diff(context.tree.infoset_offset))
 
-    def ratio(config: SearchConfig, seed: int = 0) -> float:
-        spliced = policy.copy()
-        for player in (0, 1):
-            found = refine_policy(context, policy, player, config, seed=seed).policy
-            spliced[owner == player] = found[owner == player]
-        return exploitability(form, spliced) / before
+    def ratio(method: str, seed: int = 0) -> float:
+        row = run_cell(Cell(game, blueprint, method, iterations=iterations, seed=seed))
+        return row.exploitability / row.blueprint_exploitability
 
     chosen = Ranks(())
     register_generator("ranks", chosen)
-    click.echo(f"gs2-d {ratio(preset('gs2-d', k=k, iterations=iterations)):.2f}")
+    click.echo(f"gs2-d {ratio(f'gs2-d:k={k}'):.2f}")
     for seed in range(seeds):
-        click.echo(f"gs2-r {ratio(preset('gs2-r', k=k, iterations=iterations), seed):.2f} (seed {seed})")
+        click.echo(f"gs2-r {ratio(f'gs2-r:k={k}', seed):.2f} (seed {seed})")
     for chosen.ranks in itertools.combinations(range(ranks), k):
-        found = ratio(preset("gs2-d", generator="ranks", k=k, iterations=iterations))
+        found = ratio(f"gs2-d:generator=ranks,k={k}")
         click.echo(f"{' '.join(map(str, chosen.ranks))}: {found:.2f}")
 
 

@@ -118,6 +118,10 @@ class SearchContext:
             self.game, self.tree, number, graph=graph, sizes=self.cutter.sizes, max_order=max_order
         )
 
+    def nodes_below(self, nodes: NDArray) -> int:
+        """Return how many nodes stand at and below some histories, none below another."""
+        return int(self.cutter.sizes[nodes].sum())
+
     def slots_of(self, infoset: int) -> NDArray[np.int64]:
         """Return the slots of an infoset's actions, [a] int64."""
         return np.arange(*self.tree.infoset_offset[infoset : infoset + 2])
@@ -350,8 +354,9 @@ class Profile:
         return self._continuations[name]
 
     def prepare(self, seat: int) -> None:
-        """Compute the best response of `seat` on the whole tree now, so that many searches can share it."""
-        self._best[seat] = best_response_node_values(self.tree, self.policy, seat)
+        """Compute the best response of `seat` on the whole tree once, so that many searches can share it."""
+        if seat not in self._best:
+            self._best[seat] = best_response_node_values(self.tree, self.policy, seat)
 
     def best_response(self, seat: int) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
         """Return what `prepare` computed for `seat`, or None if the strategy has changed since."""

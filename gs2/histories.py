@@ -160,14 +160,12 @@ def _alternatives(
         return group_values(values, reach, group)
     if config.alternative == "value":
         return group_values(profile.values[nodes, opponent], reach, group)
-    shared = profile.best_response(opponent)
-    if shared is None and config.depth is None:
-        below = int(context.cutter.sizes[nodes].sum())
-        if WHOLE_TREE * below > context.tree.n_nodes:
+    if config.depth is None:
+        if WHOLE_TREE * context.nodes_below(nodes) > context.tree.n_nodes:
             profile.prepare(opponent)
-            shared = profile.best_response(opponent)
-    if shared is not None and config.depth is None:
-        return group_values(shared[0][nodes], reach, group)
+        shared = profile.best_response(opponent)
+        if shared is not None:
+            return group_values(shared[0][nodes], reach, group)
     cut = cut_forest(context, profile, 1 - opponent, nodes, reach, config, leaf=leaf)
     values, _ = best_response_node_values(cut.tree, profile.policy[cut.slot_origin], opponent)
     return group_values(values[: len(nodes)], reach, group)

@@ -97,8 +97,8 @@ def _one_step(
         # Small searches of one level do not see each other's results, and are let through one after another:
         # if each had to improve on what the others made of the opponent's values, few would.
         config = config.fallback()
-        seen = profile.start or profile
-        if seen is not profile and seen.best_response(1 - seen.tree.infoset_player[infoset]) is None:
+        if profile.start is not None:
+            seen = profile.start
             seen.prepare(1 - int(seen.tree.infoset_player[infoset]))
     considered = consider_histories(context, seen, infoset, config, leaf)
     if considered.unreached:
@@ -114,7 +114,7 @@ def _one_step(
     log.lap("knowledge")
     if config.solver == "mirror-descent":
         return _mirror_descent(context, profile, infoset, config, considered, log)
-    size = int(context.cutter.sizes[considered.nodes].sum())
+    size = context.nodes_below(considered.nodes)
     if config.rest == "summary":
         if hurried:
             log.notes.append("the strategy is left as it was")
@@ -167,6 +167,7 @@ def _one_step(
         end,
         None if seen is profile else seen.policy,
     )
+    log.late = log.late or (end is not None and time.perf_counter() >= end)
     if certified.weight == 0:
         log.notes.append("no mixture with the old strategy was certified: the strategy is left as it was")
     log.lap("safety")
@@ -203,7 +204,7 @@ def _too_large(
     nodes, group = graph.nodes[at], graph.group[1 - player, at]
     known = profile.reach
     live = np.bincount(group, known.chance[nodes] * known.players[nodes, player]) > LIVE
-    size = int(context.cutter.sizes[nodes[live[group]]].sum())
+    size = context.nodes_below(nodes[live[group]])
     if size * SECONDS_PER_NODE <= deadline - time.perf_counter():
         return False
     log.late = True
@@ -219,7 +220,7 @@ def _fitting(
     for k in range(config.k, 0, -1):
         tried = replace(config, k=k)
         _, rows = choose_histories(considered, tried, np.random.default_rng(infoset))
-        if int(context.cutter.sizes[considered.nodes[rows]].sum()) * SECONDS_PER_NODE < seconds:
+        if context.nodes_below(considered.nodes[rows]) * SECONDS_PER_NODE < seconds:
             return tried
     return None
 
