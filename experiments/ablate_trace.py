@@ -1,6 +1,6 @@
 """What the trace of lambda-returns costs and gains: their noise, and how far they are from playing on.
 
-    python -m experiments.ablate_trace --pairs 4000 --playouts 32
+    gs2 experiment trace --pairs 4000 --playouts 32
 
 A target of training is a lambda-return less the critic's value. A short trace leans on the critic's later
 values: less noise, but the critic's errors come with it. Both are measured. The noise is the variance of the
@@ -102,19 +102,19 @@ def trace_rows(
     noise = (squares / playouts - (sums.sum(2) / playouts) ** 2).mean((0, 1)) * playouts / (playouts - 1)
     difference = (sums[:, 0] - sums[:, 1]) / (playouts / 2)  # [pairs, half, trace]
     kinds = moves["type"]
-    masks = {
-        "all": np.ones(pairs, bool),
-        "near ties": gap < 0.15,
-        "best is pass": kinds[:, 0] == PASS,
-        "other is pass": kinds[:, 1] == PASS,
-        "other is a bomb": np.isin(kinds[:, 1], (STRAIGHT_FLUSH, BOMB, FOUR_KINGS)),
-    }
+    masks = (  # as in SITUATIONS
+        np.ones(pairs, bool),
+        gap < 0.15,
+        kinds[:, 0] == PASS,
+        kinds[:, 1] == PASS,
+        np.isin(kinds[:, 1], (STRAIGHT_FLUSH, BOMB, FOUR_KINGS)),
+    )
     error = difference - difference[..., :1]
     signal = (difference[:, 0, 0] * difference[:, 1, 0]).mean()
     shifts = []
     for k in range(len(TRACES)):
         mean = error[..., k].mean(1)
-        shifts.append([(mean[m].mean(), mean[m].std() / max(m.sum(), 1) ** 0.5) for m in masks.values()])
+        shifts.append([(mean[m].mean(), mean[m].std() / max(m.sum(), 1) ** 0.5) for m in masks])
     return [
         TraceRow(
             trace,

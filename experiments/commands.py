@@ -29,6 +29,7 @@ PARTS = {
     "tribute": Target(
         "experiments.ablate_tribute", "ablate_tribute", "Tribute by the network against rules."
     ),
+    "trace": Target("experiments.ablate_trace", "ablate_trace", "Noise and error of returns by their trace."),
 }
 
 
