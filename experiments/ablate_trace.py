@@ -39,7 +39,8 @@ class TraceRow:
 
     target_variance: of the targets in self-play. noise: variance of a return from one full state and move.
     error: mean square of D(trace) - D(1) over that of D(1), sampling noise taken out.
-    shifts: mean of D(trace) - D(1) and its standard error by situation, as in `SITUATIONS`.
+    shifts: mean of D(trace) - D(1) and its standard error by situation, as in `SITUATIONS`; nan
+        where no pair is of it.
     """
 
     trace: float
@@ -114,7 +115,9 @@ def trace_rows(
     shifts = []
     for k in range(len(TRACES)):
         mean = error[..., k].mean(1)
-        shifts.append([(mean[m].mean(), mean[m].std() / max(m.sum(), 1) ** 0.5) for m in masks])
+        shifts.append(
+            [(mean[m].mean(), mean[m].std() / m.sum() ** 0.5) if m.any() else (np.nan, np.nan) for m in masks]
+        )
     return [
         TraceRow(
             trace,
@@ -186,7 +189,7 @@ def ablate_trace(checkpoint: Path | None, pairs: int, playouts: int, seed: int) 
     click.echo("| trace | variance of targets | noise | error | " + " | ".join(SITUATIONS) + " |")
     click.echo("| ---: " * (4 + len(SITUATIONS)) + "|")
     for row in trace_rows(checkpoint, pairs, playouts, seed):
-        shifts = " | ".join(f"{a:+.3f} ± {1.96 * b:.3f}" for a, b in row.shifts)
+        shifts = " | ".join("–" if np.isnan(a) else f"{a:+.3f} ± {1.96 * b:.3f}" for a, b in row.shifts)
         click.echo(
             f"| {row.trace:g} | {row.target_variance:.3f} | {row.noise:.3f} | {row.error:.3f} | {shifts} |"
         )
