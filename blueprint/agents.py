@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.selfplay import Chooser, Decisions, choose_soft
+from blueprint.selfplay import Chooser, Decisions, draw_soft
 
 if TYPE_CHECKING:
     from blueprint.inference import Inference
@@ -80,8 +80,12 @@ class InferenceAgent:
 
     def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
         """Return one action per decision, as an index within its row."""
+        return self.draw(decisions)[0]
+
+    def draw(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return one action per decision, as an index within its row, and its probability."""
         offsets = decisions.offsets
         scores = self.inference.advantages(
             decisions.states, decisions.rows, decisions.seats, offsets, decisions.actions
         )
-        return choose_soft(scores, offsets, self.temperature, self.epsilon, self._rng)
+        return draw_soft(scores, offsets, self.temperature, self.epsilon, self._rng)

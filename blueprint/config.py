@@ -68,9 +68,12 @@ class TrainConfig:
     temperature: of the soft choice among actions by advantage, in levels (SDMC); 0 is greedy. It falls as
         1 / sqrt(1 + decisions / cooling).
     cooling: decisions after which the temperature has fallen by sqrt(2).
-    trace: lambda of the return from the critic's values; 1 is plain Monte Carlo.
+    trace: lambda of the return from the critic's values, from one decision learned from to the next; 1 is
+        plain Monte Carlo.
     critic: whether returns are measured against the critic's value of the full state (a control variate).
     critic_every: the critic learns from one decision in so many: those of a round share its outcome.
+    focus: a decision is learned from with probability 0.15 + focus * (1 - that of the move played): where
+        play is all but certain there is little to learn, and half of all decisions are so. 0 learns from all.
     average: the running mean of the weights, which plays, values and is shipped, looks back on this share of
         the decisions trained so far; 0 uses the weights themselves.
     guide: decisions over which the strong rule-based agent's share in the play falls to zero (SDMC; see
@@ -96,6 +99,7 @@ class TrainConfig:
     trace: float = 0.95
     critic: bool = True
     critic_every: int = 2
+    focus: float = 0.0
     average: float = 0.03
     guide: float = 0.0
     guide_share: float = 0.5
@@ -117,6 +121,7 @@ class TrainConfig:
             "cooling": (1, 1e15),
             "trace": (0, 1),
             "critic_every": (1, 64),
+            "focus": (0, 1000),
             "average": (0, 1),
             "guide": (0, 1e15),
             "guide_share": (0, 1),

@@ -22,11 +22,12 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from blueprint.agents import InferenceAgent
+from blueprint.bfloat import native_half
 from blueprint.config import NetworkConfig, TrainConfig
-from blueprint.features import encode_hidden, encode_states
-from blueprint.inference import Inference, native_half
+from blueprint.features import encode_full, encode_states
+from blueprint.inference import Inference
 from blueprint.network import OUTCOMES, Critic, make_network
-from blueprint.selfplay import Chooser, Decisions, Record, choose_soft, join
+from blueprint.selfplay import Chooser, Decisions, Record, draw_soft, join
 
 __all__ = ["Learner", "NetworkChooser", "Samples", "lambda_returns"]
 
@@ -37,6 +38,8 @@ LEARNED = 2 * CACHED
 """The same where gradients are added up: each part also passes over all weights and gradients."""
 MOST = 1 << 16
 """Decisions at once elsewhere."""
+CERTAIN = 0.15
+"""Share that is learned of the decisions that leave no doubt, where `TrainConfig.focus` is set."""
 
 
 @dataclass(frozen=True)
@@ -117,9 +120,11 @@ class NetworkChooser:
 
     def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
         """Return one action per decision, as an index within its row."""
-        return choose_soft(
-            self.values(decisions), decisions.offsets, self.temperature, self.epsilon, self.rng
-        )
+        return self.draw(decisions)[0]
+
+    def draw(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return one action per decision, as an index within its row, and its probability."""
+        return draw_soft(self.values(decisions), decisions.offsets, self.temperature, self.epsilon, self.rng)
 
 
 class Learner:
@@ -167,18 +172,28 @@ class Learner:
         """Return a copy of the critic as it values now, for a thread beside the one that learns."""
         return copy.deepcopy(self.mean_critic)
 
-    def samples(self, record: Record, payoff: NDArray, critic: Critic | None) -> Samples:
-        """Return a record with targets; payoff: [rounds] to side 0. critic: None for plain returns."""
-        seats = record.states["player"].astype(np.int64)
+    def samples(
+        self, record: Record, payoff: NDArray, critic: Critic | None, rng: np.random.Generator
+    ) -> Samples:
+        """Return what is learned of a record, with targets, in its order.
+
+        payoff: [rounds] to side 0. critic: None for plain returns. rng: draws what is learned, if not all.
+        """
+        states, actions, rounds = record.states, record.actions, record.round
+        if self.config.focus:
+            doubt = CERTAIN + self.config.focus * (1.0 - record.chance)
+            kept = np.flatnonzero(rng.random(len(doubt)) < doubt)
+            states, actions, rounds = states[kept], actions[kept], rounds[kept]
+        seats = states["player"].astype(np.int64)
         signs = 1 - 2 * (seats & 1)
-        outcome = np.asarray(OUTCOMES[0] - signs * payoff[record.round], np.int64)
+        outcome = np.asarray(OUTCOMES[0] - signs * payoff[rounds], np.int64)
         if critic is None:
             values = np.zeros(len(seats), np.float32)
         else:
-            values = self.critic_values(critic, record.states, seats)
+            values = self.critic_values(critic, states, seats)
         trace = self.config.trace if critic is not None else 1.0
-        target = lambda_returns(record.round, seats, values, payoff, trace)
-        return Samples(record.states, record.actions, outcome, target)
+        target = lambda_returns(rounds, seats, values, payoff, trace)
+        return Samples(states, actions, outcome, target)
 
     def values(
         self, states: NDArray, rows: NDArray[np.int64], seats: NDArray[np.int64]
@@ -198,10 +213,7 @@ class Learner:
         out = np.empty(len(states), np.float32)
         with torch.inference_mode(), self.precision():
             for rows in self._parts(len(states)):
-                logits = critic(
-                    tensor(encode_states(states[rows], seats[rows]), self.device, self.dtype),
-                    tensor(encode_hidden(states[rows], seats[rows]), self.device, self.dtype),
-                )
+                logits = critic(tensor(encode_full(states[rows], seats[rows]), self.device, self.dtype))
                 out[rows] = (F.softmax(logits.float(), 1) * self.outcomes).sum(1).cpu().numpy()
         return out
 
@@ -214,10 +226,10 @@ class Learner:
         """Return the context under which forward passes run."""
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.half)
 
-    def learn(self, samples: Samples, decisions: int) -> dict[str, float]:
+    def learn(self, samples: Samples, decisions: int, span: float) -> dict[str, float]:
         """Take one gradient step on a batch; return its losses.
 
-        decisions: trained so far, for the learning rate.
+        decisions: trained so far, for the learning rate. span: decisions played for each gradient step.
         """
         self.optimiser.zero_grad(set_to_none=True)
         losses = dict.fromkeys(("advantage", "value", "critic"), 0.0)
@@ -226,6 +238,7 @@ class Learner:
             for name, loss in self._backward(samples, part, share).items():
                 losses[name] += share * loss
         self._step(decisions)
+        self._follow(decisions, span)
         return losses
 
     def _parts(self, n: int, cached: int = CACHED) -> Iterator[slice]:
@@ -258,8 +271,8 @@ class Learner:
             critic_loss = torch.zeros(())
             if self.critic is not None:
                 some = slice(None, None, self.config.critic_every)
-                hidden = tensor(encode_hidden(batch[some], seats[some]), self.device, self.dtype)
-                critic_loss = F.cross_entropy(self.critic(states[some], hidden).float(), outcome[some])
+                full = tensor(encode_full(batch[some], seats[some]), self.device, self.dtype)
+                critic_loss = F.cross_entropy(self.critic(full).float(), outcome[some])
                 loss = loss + critic_loss
         (share * loss).backward()
         return {
@@ -274,13 +287,12 @@ class Learner:
             group["lr"] = rate
         torch.nn.utils.clip_grad_norm_(self.parameters, 5.0)
         self.optimiser.step()
-        self._follow(decisions)
 
-    def _follow(self, decisions: int) -> None:
+    def _follow(self, decisions: int, span: float) -> None:
         """Move the means of the weights by one gradient step's share of the decisions they look back on."""
         if self.mean_network is self.network:
             return
-        share = min(1.0, self.config.batch / (self.config.average * max(decisions, 1)))
+        share = min(1.0, span / (self.config.average * max(decisions, 1)))
         pairs = [(self.mean_network, self.network)]
         if self.critic is not None:
             pairs.append((self.mean_critic, self.critic))

@@ -60,6 +60,7 @@ __all__ = [
     "STATE_BLOCKS",
     "STATE_WIDTH",
     "encode_actions",
+    "encode_full",
     "encode_hidden",
     "encode_states",
 ]
@@ -395,6 +396,17 @@ def _encode_actions(words, bytes_, rows, seats, offsets, actions, out):
 def _encode_all_hidden(words, bytes_, rows, seats, out):
     for j in range(len(rows)):
         _encode_hidden(words, bytes_, rows[j], np.int64(seats[j]), out[j])
+
+
+def encode_full(states: NDArray, seats: NDArray) -> NDArray[np.uint8]:
+    """Return what the critic sees: `encode_states`, then `encode_hidden`, in one row a state, uint8."""
+    states = np.ascontiguousarray(states)
+    rows = np.arange(len(states), dtype=np.int64)
+    seats = np.broadcast_to(np.asarray(seats, np.int64), rows.shape)
+    out = np.empty((len(rows), STATE_WIDTH + HIDDEN_WIDTH), np.uint8)
+    _encode_states(*views(states), rows, seats, out[:, :STATE_WIDTH])
+    _encode_all_hidden(*views(states), rows, seats, out[:, STATE_WIDTH:])
+    return out
 
 
 def encode_hidden(states: NDArray, seats: NDArray) -> NDArray[np.uint8]:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
+from blueprint.bfloat import add_positive, bits, join, native_half, positive, weigh
 from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint
 from blueprint.features import (
     ACTION_WIDTH,
@@ -50,12 +51,6 @@ FEW = 2
 """States up to which kernels that read half-precision weights beat matrix products (measured)."""
 SMALL = 160
 """Actions, or states without, below which single precision is faster (measured)."""
-
-
-def native_half() -> bool:
-    """Return whether this processor multiplies bfloat16 tiles natively, some eight times as fast."""
-    supported = getattr(torch.cpu, "_is_amx_tile_supported", None)
-    return torch.backends.mkldnn.is_available() and supported is not None and bool(supported())
 
 
 def _widens() -> bool:
@@ -149,6 +144,11 @@ class _Layer:
         assert self.half is not None
         return F.linear(x, *self.half)
 
+    def product(self, x: Tensor) -> Tensor:
+        """Return the layer's output without its bias, all in bfloat16."""
+        assert self.half is not None
+        return F.linear(x, self.half[0])
+
     @cached_property
     def rows(self) -> NDArray[np.uint16]:
         """[inputs, width] weights as bits in half precision."""
@@ -156,8 +156,12 @@ class _Layer:
 
 
 def _residual(layers: list[_Layer], h: Tensor) -> Tensor:
+    """Return the output of residual layers; h is overwritten."""
     for layer in layers:
-        h = torch.add(layer(h).relu_(), h)
+        if h.dtype == torch.bfloat16:
+            add_positive(bits(h), bits(layer.product(h)), layer.base, bits(h))
+        else:
+            h.add_(layer(h).relu_())
     return h
 
 
@@ -175,13 +179,15 @@ class _Tower:
     def __call__(self, x: NDArray[np.uint8], top: _Layer, half: bool) -> Tensor:
         """Return the output of `top` on the tower's on x [n, inputs], [n, outputs of top]."""
         if half:
-            return top(_residual(self.blocks, self.first(torch.from_numpy(x).bfloat16()).relu_()))
-        h = np.empty((len(x), self.base.shape[1]), np.float32)
-        _first_layer(x, self.first.rows, self.base, np.zeros(len(x), np.int64), h)
+            h = self.first.product(torch.from_numpy(x).bfloat16())
+            positive(bits(h), self.first.base)
+            return top(_residual(self.blocks, h))
+        first = np.empty((len(x), self.base.shape[1]), np.float32)
+        _first_layer(x, self.first.rows, self.base, np.zeros(len(x), np.int64), first)
         if len(x) > FEW:
-            return top(_residual(self.blocks, torch.from_numpy(h)))
+            return top(_residual(self.blocks, torch.from_numpy(first)))
         out = np.empty((len(x), len(top.base)), np.float32)
-        _few(h, self.stack, self.biases, top.rows, top.base, out)
+        _few(first, self.stack, self.biases, top.rows, top.base, out)
         return torch.from_numpy(out)
 
 
@@ -269,15 +275,20 @@ class Inference:
         words, bytes_ = views(states)
         moves = action_words(actions)
         out = np.empty(len(moves), np.float32)
-        for low, high in self._pieces(offsets):
-            first, last = offsets[low], offsets[high]
-            part = np.asarray(offsets[low : high + 1]) - first
-            n, m, half = self._room(high - low, int(last - first))
+        for start in range(0, len(rows), CHUNK):
+            end = min(start + CHUNK, len(rows))
+            n, _, half = self._room(end - start, int(offsets[end] - offsets[start]))
             x = np.empty((n, STATE_WIDTH), np.uint8)
-            a = np.empty((m, ACTION_WIDTH), np.uint8)
-            _encode_states(words, bytes_, rows[low:high], seats[low:high], x)
-            _encode_actions(words, bytes_, rows[low:high], seats[low:high], part, moves[first:last], a)
-            out[first:last] = self._score(x, a, part, half)
+            _encode_states(words, bytes_, rows[start:end], seats[start:end], x)
+            context = self._contexts(x, half)
+            for low, high in self._pieces(offsets[start : end + 1]):
+                low, high = start + low, start + high
+                first, last = offsets[low], offsets[high]
+                part = np.asarray(offsets[low : high + 1]) - first
+                m = int(last - first)
+                a = np.empty((_bucket(m) if half else m, ACTION_WIDTH), np.uint8)
+                _encode_actions(words, bytes_, rows[low:high], seats[low:high], part, moves[first:last], a)
+                out[first:last] = self._score(context[low - start : high - start], a, part, half)
         return out
 
     def score_features(
@@ -285,11 +296,15 @@ class Inference:
     ) -> NDArray[np.float32]:
         """Return A(I, a) from encoded states [k, STATE_WIDTH] and actions [m, ACTION_WIDTH], [m] float32."""
         out = np.empty(len(a), np.float32)
-        for low, high in self._pieces(offsets):
-            first, last = offsets[low], offsets[high]
-            part = np.asarray(offsets[low : high + 1]) - first
-            _, _, half = self._room(high - low, int(last - first))
-            out[first:last] = self._score(x[low:high], a[first:last], part, half)
+        for start in range(0, len(x), CHUNK):
+            end = min(start + CHUNK, len(x))
+            half = self._room(end - start, int(offsets[end] - offsets[start]))[2]
+            context = self._contexts(x[start:end], half)
+            for low, high in self._pieces(offsets[start : end + 1]):
+                low, high = start + low, start + high
+                first, last = offsets[low], offsets[high]
+                part = np.asarray(offsets[low : high + 1]) - first
+                out[first:last] = self._score(context[low - start : high - start], a[first:last], part, half)
         return out
 
     def values(
@@ -345,29 +360,30 @@ class Inference:
             return n, m, False
         return _bucket(n), _bucket(m), True
 
+    def _contexts(self, x: NDArray[np.uint8], half: bool) -> Tensor:
+        """Return what the head adds to its actions' first layer, [n, width]."""
+        with torch.inference_mode():
+            return self._tower(x, self._context, half)
+
     def _score(
-        self, x: NDArray[np.uint8], a: NDArray[np.uint8], offsets: NDArray[np.int64], half: bool
-    ) -> NDArray[np.float32]:
+        self, context: Tensor, a: NDArray[np.uint8], offsets: NDArray[np.int64], half: bool
+    ) -> NDArray:
         """Return the scores of the actions within `offsets`; rows beyond are padding."""
         m = int(offsets[-1])
-        at = np.zeros(len(a), np.int64)
-        if len(offsets) > 2:
-            at[:m] = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        counts = np.diff(offsets)
+        weight, bias = self._last
         with torch.inference_mode():
-            context = self._tower(x, self._context, half)
             if half:
-                z = self._action(torch.from_numpy(a).bfloat16())
-                z = z.add_(context.index_select(0, torch.from_numpy(at))).relu_()
-            else:
-                base = context.numpy() + self._action.base
-                first = np.empty((len(a), base.shape[1]), np.float32)
-                _first_layer(a, self._action.rows, base, at, first)
-                z = torch.from_numpy(first)
-            z = _residual(self._head, z)
-            if half:
-                return self._advantage(z)[:m, 0].float().numpy()
-            weight, bias = self._last
-            return z.numpy() @ weight + bias
+                z = self._action.product(torch.from_numpy(a).bfloat16())
+                join(bits(z), bits(context), self._action.base, counts)
+                out = np.empty(m, np.float32)
+                weigh(bits(_residual(self._head, z)), weight, bias, out)
+                return out
+            base = context.numpy() + self._action.base
+            first = np.empty((m, base.shape[1]), np.float32)
+            at = np.repeat(np.arange(len(counts)), counts) if len(counts) > 1 else np.zeros(m, np.int64)
+            _first_layer(a, self._action.rows, base, at, first)
+            return _residual(self._head, torch.from_numpy(first)).numpy() @ weight + bias
 
     def _expected(self, logits: Tensor) -> NDArray[np.float64]:
         return (logits.float().softmax(1) @ self._payoffs).double().numpy()

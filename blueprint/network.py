@@ -7,10 +7,11 @@ and is used in training alone.
 
 from __future__ import annotations
 
+from typing import cast
+
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from blueprint.config import NetworkConfig
 from blueprint.features import (
@@ -23,6 +24,7 @@ from blueprint.features import (
     encode_states,
 )
 from blueprint.inference import OUTCOMES
+from blueprint.layers import joined, rectified, residual
 
 __all__ = ["OUTCOMES", "Critic", "QNetwork", "make_network"]
 
@@ -49,11 +51,11 @@ class Tower(nn.Module):
         with torch.no_grad():
             self.input.weight.mul_(2.0)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Return [n, width] from [n, inputs]."""
-        h = F.relu(self.input(x), inplace=True)
+    def forward(self, x: Tensor, scale: Tensor) -> Tensor:
+        """Return [n, width] from [n, inputs], of which each is multiplied by `scale` [inputs]."""
+        h = rectified(x, self.input, scale)
         for block in self.blocks:
-            h = h + F.relu(block(h), inplace=True)
+            h = residual(h, cast(nn.Linear, block))
         return h
 
 
@@ -91,37 +93,38 @@ class QNetwork(nn.Module):
 
     def states(self, x: Tensor) -> Tensor:
         """Return the tower's output, [n, state], from state features [n, STATE_WIDTH]."""
-        return self.tower(x * self.scale.to(x.dtype))
+        return self.tower(x, self.scale)
 
     def outcomes(self, h: Tensor) -> Tensor:
         """Return the logits of the outcomes, [n, 7], from the tower's output."""
-        return self.value(F.relu(self.value_hidden(h), inplace=True))
+        return self.value(rectified(h, self.value_hidden))
 
     def advantages(self, h: Tensor, actions: Tensor, rows: Tensor | None = None) -> Tensor:
         """Return A, [m], of actions [m, ACTION_WIDTH] at states `h[rows]` (row by row if None)."""
         context = self.context(h)
         if rows is not None:
             context = context.index_select(0, rows)
-        z = F.relu(self.action(actions) + context, inplace=True)
+        z = joined(actions, self.action, context)
         for block in self.head:
-            z = z + F.relu(block(z), inplace=True)
+            z = residual(z, cast(nn.Linear, block))
         return self.advantage(z).squeeze(-1)
 
 
 class Critic(nn.Module):
-    """Logits of the outcomes from all four hands."""
+    """Logits of the outcomes from all four hands, the rows of `encode_full`."""
 
     scale: Tensor
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.register_buffer("scale", _played_scale(), persistent=False)
+        scale = torch.cat([_played_scale(), torch.ones(HIDDEN_WIDTH)])
+        self.register_buffer("scale", scale, persistent=False)
         self.tower = Tower(STATE_WIDTH + HIDDEN_WIDTH, width, 2)
         self.value = nn.Linear(width, len(OUTCOMES))
 
-    def forward(self, states: Tensor, hidden: Tensor) -> Tensor:
-        """Return [n, 7] logits from state features and the other hands' features."""
-        return self.value(self.tower(torch.cat([states * self.scale.to(states.dtype), hidden], 1)))
+    def forward(self, x: Tensor) -> Tensor:
+        """Return [n, 7] logits from [n, STATE_WIDTH + HIDDEN_WIDTH]."""
+        return self.value(self.tower(x, self.scale))
 
 
 def make_network(config: NetworkConfig) -> nn.Module:

@@ -25,7 +25,7 @@ from games.guandan.moves import RESERVE
 from games.guandan.playout import _legal_states
 from games.guandan.state import PLAYER, STATE, _play, views
 
-__all__ = ["Chooser", "Decisions", "Record", "Scratch", "choose_soft", "join", "play_rounds"]
+__all__ = ["Chooser", "Decisions", "Record", "Scratch", "choose_soft", "draw_soft", "join", "play_rounds"]
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,14 @@ class Record:
     """Decisions in the order they were taken, round by round interleaved.
 
     states: [n] STATE before the decision; actions: [n] ACTION taken; round: [n] int64 which round.
+    chance: [n] float32, probability with which the action was taken; 0 where its chooser does not tell.
     final: [rounds] STATE at the end. steps: decisions taken in all, forced ones included.
     """
 
     states: NDArray
     actions: NDArray
     round: NDArray[np.int64]
+    chance: NDArray[np.float32]
     final: NDArray
     steps: int
 
@@ -158,30 +160,35 @@ def _play_chosen(words, bytes_, rows, offsets, moves, choice, record, log_words,
 
 
 @njit(cache=True, nogil=True)
-def _choose_soft(values, offsets, temperature, epsilon, uniforms, choice):
+def _choose_soft(values, offsets, temperature, epsilon, uniforms, choice, chance):
     """Draw an action per row: uniform with probability epsilon, else softmax of values / temperature."""
     for j in range(len(choice)):
         start, end = offsets[j], offsets[j + 1]
         u = uniforms[j]
-        if u < epsilon:
-            choice[j] = min(np.int64(u / epsilon * (end - start)), end - start - 1)
-            continue
         best = start
         for k in range(start, end):
             if values[k] > values[best]:
                 best = k
-        choice[j] = best - start
-        if temperature <= 0:
-            continue
-        total = 0.0
-        for k in range(start, end):
-            total += np.exp((values[k] - values[best]) / temperature)
-        left = (u - epsilon) / (1.0 - epsilon) * total
-        for k in range(start, end):
-            left -= np.exp((values[k] - values[best]) / temperature)
-            if left < 0:
-                choice[j] = k - start
-                break
+        total = 1.0
+        if temperature > 0:
+            total = 0.0
+            for k in range(start, end):
+                total += np.exp((values[k] - values[best]) / temperature)
+        picked = best
+        if u < epsilon:
+            picked = start + min(np.int64(u / epsilon * (end - start)), end - start - 1)
+        elif temperature > 0:
+            left = (u - epsilon) / (1.0 - epsilon) * total
+            for k in range(start, end):
+                left -= np.exp((values[k] - values[best]) / temperature)
+                if left < 0:
+                    picked = k
+                    break
+        choice[j] = picked - start
+        share = 1.0 if picked == best else 0.0
+        if temperature > 0:
+            share = np.exp((values[picked] - values[best]) / temperature) / total
+        chance[j] = (1.0 - epsilon) * share + epsilon / (end - start)
 
 
 def choose_soft(
@@ -192,13 +199,32 @@ def choose_soft(
     values: [m] of each action. With probability `epsilon` any action of the row, else one drawn from the
     softmax of values / temperature (the greedy one at temperature 0; the first among equals).
     """
+    return draw_soft(values, offsets, temperature, epsilon, rng)[0]
+
+
+def draw_soft(
+    values: NDArray, offsets: NDArray[np.int64], temperature: float, epsilon: float, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return what `choose_soft` does, and the probability of each action it returns, [n] float32."""
     choice = np.zeros(len(offsets) - 1, np.int64)
-    _choose_soft(values, offsets, temperature, epsilon, rng.random(len(choice)), choice)
-    return choice
+    chance = np.zeros(len(choice), np.float32)
+    _choose_soft(values, offsets, temperature, epsilon, rng.random(len(choice)), choice, chance)
+    return choice, chance
 
 
 Chooser = Callable[[Decisions], NDArray[np.int64]]
-"""Answers decisions with one action each, as an index within its row."""
+"""Answers decisions with one action each, as an index within its row.
+
+One that draws may have a method `draw` too, which also returns the probability of each action it answers."""
+
+
+def _drawn(chooser: Chooser, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return a chooser's answer and its probability, 0 where it does not tell."""
+    draw = getattr(chooser, "draw", None)
+    if draw is None:
+        return chooser(decisions), np.zeros(len(decisions), np.float32)
+    choice, chance = draw(decisions)
+    return choice, chance
 
 
 def play_rounds(
@@ -207,11 +233,11 @@ def play_rounds(
     """Return the record of playing every round to its end.
 
     states: [n] STATE, played in place. choosers: one for all seats, or one per side (0: seats 0 and 2).
-    record: False leaves `states` and `actions` of the record empty.
+    record: False leaves the record of decisions empty.
     """
     n = len(states)
     words, bytes_ = views(states)
-    logs: list[tuple[NDArray, NDArray, NDArray]] = []
+    logs: list[tuple[NDArray, NDArray, NDArray, NDArray]] = []
     steps = 0
     rows, seats = np.empty(n, np.int64), np.empty(n, np.int64)
     offsets = np.empty(n + 1, np.int64)
@@ -226,13 +252,13 @@ def play_rounds(
             continue
         decisions = Decisions(states, rows[:k], seats[:k], offsets[: k + 1], moves[:m].view(ACTION)[:, 0])
         if len(choosers) == 1:
-            choice = choosers[0](decisions)
+            choice, chance = _drawn(choosers[0], decisions)
         else:
-            choice = np.empty(k, np.int64)
+            choice, chance = np.empty(k, np.int64), np.empty(k, np.float32)
             for side in (0, 1):
                 mask = decisions.seats & 1 == side
                 if mask.any():
-                    choice[mask] = choosers[side](decisions.where(mask))
+                    choice[mask], chance[mask] = _drawn(choosers[side], decisions.where(mask))
         size = k if record else 1
         log = (np.empty(size, STATE), np.empty((size, 3), np.int64), np.empty(size, np.int64))
         _play_chosen(
@@ -247,13 +273,16 @@ def play_rounds(
             *log[1:],
         )
         if record:
-            logs.append(log)
+            logs.append((*log, chance))
     if not logs:
-        logs.append((np.empty(0, STATE), np.empty((0, 3), np.int64), np.empty(0, np.int64)))
+        logs.append(
+            (np.empty(0, STATE), np.empty((0, 3), np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
+        )
     return Record(
         join([log[0] for log in logs]),
         np.concatenate([log[1] for log in logs]).view(ACTION)[:, 0],
         np.concatenate([log[2] for log in logs]),
+        np.concatenate([log[3] for log in logs]),
         states,
         steps,
     )

@@ -60,6 +60,7 @@ class Trainer:
         self.rng = np.random.default_rng(config.seed)
         self.replay: list[Samples] = []
         self.pending: list[Samples] = []
+        self.pending_steps = 0
         self.scratch = [Scratch() for _ in range(threads)]
         self.generation = 0
         self.decisions = 0
@@ -86,7 +87,7 @@ class Trainer:
         def play(k: int) -> tuple[int, Samples]:
             record = play_rounds(parts[k].copy(), [choosers[k]], self.scratch[k])
             payoff = GuanDan().returns(record.final)[:, 0]
-            return record.steps, self.learner.samples(record, payoff, critic)
+            return record.steps, self.learner.samples(record, payoff, critic, rngs[k])
 
         if self.threads == 1:
             learned = self._learn()
@@ -97,6 +98,7 @@ class Trainer:
                 learned = self._learn()
                 played = [future.result() for future in futures]
         self.pending = [samples for _, samples in played]
+        self.pending_steps = sum(steps for steps, _ in played)
         seconds = time.perf_counter() - begin
         steps, rounds = sum(steps for steps, _ in played), len(states)
         self.generation += 1
@@ -110,7 +112,7 @@ class Trainer:
             "hours": self.seconds / 3600,
             "decisions_per_second": steps / seconds,
             "steps_per_round": steps / rounds,
-            "choices_per_round": sum(map(len, self.pending)) / rounds,
+            "learned_per_round": sum(map(len, self.pending)) / rounds,
             **learned,
         }
 
@@ -133,7 +135,7 @@ class Trainer:
         total = sum(len(s) for s in self.replay)
         number = max(1, round(self.config.passes * fresh / self.config.batch))
         losses = [
-            self.learner.learn(batch, self.decisions)
+            self.learner.learn(batch, self.decisions, self.pending_steps / number)
             for batch in batches(self.replay, min(self.config.batch, total), number, self.rng)
         ]
         return {

@@ -14,7 +14,7 @@ import blueprint.inference as fast
 from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint, write_checkpoint
 from blueprint.config import NetworkConfig, to_dict
 from blueprint.export import LIMIT, export_checkpoint
-from blueprint.features import FEATURE_HASH, encode_hidden
+from blueprint.features import FEATURE_HASH, encode_full
 from blueprint.inference import Inference, load_inference
 from tests.blueprint.positions import SMALL, random_tensors, some_decisions
 
@@ -41,8 +41,8 @@ def trained_as(tensors: dict, config: NetworkConfig):
         h = network.states(torch.from_numpy(x).float())
         advantages = network.advantages(h, torch.from_numpy(a).float(), rows).numpy()
         values = network.outcomes(h).softmax(1) @ payoffs
-        hidden = torch.from_numpy(encode_hidden(d.states, d.seats)).float()
-        judged = critic(torch.from_numpy(x).float(), hidden).softmax(1) @ payoffs
+        full = torch.from_numpy(encode_full(d.states, d.seats)).float()
+        judged = critic(full).softmax(1) @ payoffs
     return advantages, values.numpy(), judged.numpy()
 
 

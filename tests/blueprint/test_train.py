@@ -15,7 +15,7 @@ from blueprint.deals import deal_rounds
 from blueprint.dmc import lambda_returns
 from blueprint.inference import load_inference
 from blueprint.rule_agents import RandomAgent
-from blueprint.selfplay import Decisions, Scratch, play_rounds
+from blueprint.selfplay import Decisions, Scratch, draw_soft, play_rounds
 from blueprint.train import Trainer, train
 from games.guandan.round import GuanDan
 
@@ -91,6 +91,44 @@ def test_the_mean_of_the_weights_plays_values_and_is_what_a_checkpoint_holds(tmp
         np.testing.assert_allclose(one, other, atol=0.01 * np.abs(one).max())
 
 
+def test_the_probability_of_an_action_is_how_often_it_is_drawn() -> None:
+    values = np.array([0.0, 0.05, -0.1, 0.3, 0.3])
+    offsets = np.array([0, 3, 5])
+    for temperature in (0.0, 0.05):
+        rng = np.random.default_rng(1)
+        drawn = [draw_soft(values, offsets, temperature, 0.2, rng) for _ in range(4000)]
+        choice, chance = (np.stack(found) for found in zip(*drawn, strict=True))
+        for row, count in enumerate(np.diff(offsets)):
+            for action in range(count):
+                taken = choice[:, row] == action
+                wanted = chance[taken, row]
+                assert np.ptp(wanted) == 0
+                assert taken.mean() == pytest.approx(wanted[0], abs=0.03)
+
+
+def test_focus_learns_most_from_what_is_in_doubt() -> None:
+    trainer = Trainer(SMALL, replace(FAST, focus=2.0, temperature=0.02))
+    rng = np.random.default_rng(5)
+    record = play_rounds(
+        deal_rounds(40, np.random.default_rng(2)), [trainer.learner.chooser(0.02, 0.05, rng)], Scratch()
+    )
+    payoff = GuanDan().returns(record.final)[:, 0]
+    chance = np.where(np.arange(len(record.chance)) % 2, np.float32(0.3), np.float32(1.0))
+    record = replace(record, chance=chance)
+    found = trainer.learner.samples(record, payoff, None, rng)
+    certain = int((chance == 1).sum())
+    sure = len(found) - (len(chance) - certain)  # the others are all learned from
+    assert sure / certain == pytest.approx(0.15, abs=0.05)
+    assert len(Trainer(SMALL, FAST).learner.samples(record, payoff, None, rng)) == len(chance)
+
+
+def test_a_player_that_never_wavers_is_learned_from_now_and_then() -> None:
+    sure = replace(FAST, rounds=20, temperature=0.0, epsilon=0.0)
+    every = Trainer(SMALL, sure).run_generation()["learned_per_round"]
+    some = Trainer(SMALL, replace(sure, focus=2.0)).run_generation()["learned_per_round"]
+    assert some / every == pytest.approx(0.15, abs=0.04)
+
+
 def test_the_mean_looks_back_on_its_share_of_the_decisions() -> None:
     trainer = Trainer(SMALL, replace(FAST, average=0.1, batch=50))
     learner = trainer.learner
@@ -98,9 +136,9 @@ def test_the_mean_looks_back_on_its_share_of_the_decisions() -> None:
         for slow, fast in zip(learner.mean_network.parameters(), learner.network.parameters(), strict=True):
             slow.zero_()
             fast.fill_(1.0)
-    learner._follow(1000)  # half of the hundred decisions it looks back on
+    learner._follow(1000, 50)  # half of the hundred decisions it looks back on
     assert all(torch.allclose(slow, torch.tensor(0.5)) for slow in learner.mean_network.parameters())
-    learner._follow(100)  # more decisions than it looks back on
+    learner._follow(100, 50)  # more decisions than it looks back on
     assert all(torch.allclose(slow, torch.tensor(1.0)) for slow in learner.mean_network.parameters())
 
 

@@ -78,7 +78,7 @@ def test_the_network_is_asked_as_training_asks_it() -> None:
     import torch
 
     from blueprint.config import NetworkConfig
-    from blueprint.features import encode_actions, encode_hidden, encode_states
+    from blueprint.features import encode_actions, encode_full, encode_states
     from blueprint.inference import Inference
     from blueprint.network import OUTCOMES, Critic, QNetwork
 
@@ -97,7 +97,7 @@ def test_the_network_is_asked_as_training_asks_it() -> None:
     with torch.inference_mode():
         h = network.states(x)
         wanted = network.advantages(h, a, torch.from_numpy(moves.rows)).numpy()
-        values = critic(x, torch.from_numpy(encode_hidden(states, seats)).float()).softmax(1) @ payoffs
+        values = critic(torch.from_numpy(encode_full(states, seats)).float()).softmax(1) @ payoffs
         outcomes = network.outcomes(h).softmax(1) @ payoffs
     tolerance = 0.03 if evaluator.inference.half else 1e-4
     assert np.allclose(action_values(evaluator, states, moves), wanted, atol=tolerance)

@@ -1,0 +1,144 @@
+"""What happens between matrix products in bfloat16, one pass over memory each.
+
+Products in bfloat16 are fast enough where the processor has tiles for them (AMX) that the passes between them
+(bias, ReLU, sums) would take as long as the products; here each layer has one. NumPy and Numba have no
+bfloat16: kernels take its bits and add in single precision. Widths are of the last axis.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+from torch import Tensor
+
+__all__ = [
+    "add_positive",
+    "bits",
+    "join",
+    "masked",
+    "narrowed",
+    "native_half",
+    "positive",
+    "weigh",
+    "widened",
+]
+
+
+def native_half() -> bool:
+    """Return whether this processor multiplies bfloat16 tiles natively, some eight times as fast."""
+    supported = getattr(torch.cpu, "_is_amx_tile_supported", None)
+    return torch.backends.mkldnn.is_available() and supported is not None and bool(supported())
+
+
+def bits(x: Tensor) -> NDArray[np.uint16]:
+    """Return the memory of a bfloat16 tensor on the processor, as bits."""
+    return x.view(torch.int16).numpy().view(np.uint16)
+
+
+def _widen_bits(typingctx: Any, bits: Any) -> Any:
+    """The single-precision value of 16 bits in bfloat16."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word = ir.IntType(32)
+        return builder.bitcast(builder.shl(builder.zext(arguments[0], word), word(16)), ir.FloatType())
+
+    return types.float32(types.uint16), codegen
+
+
+def _narrow_value(typingctx: Any, value: Any) -> Any:
+    """The 16 bits in bfloat16 nearest to a finite single-precision value, ties to even."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word = ir.IntType(32)
+        whole = builder.bitcast(arguments[0], word)
+        odd = builder.and_(builder.lshr(whole, word(16)), word(1))
+        rounded = builder.add(whole, builder.add(odd, word(0x7FFF)))
+        return builder.trunc(builder.lshr(rounded, word(16)), ir.IntType(16))
+
+    return types.uint16(types.float32), codegen
+
+
+_widen: Any = intrinsic(_widen_bits)
+_narrow: Any = intrinsic(_narrow_value)
+
+
+@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+def positive(h, bias):
+    """h = relu(h + bias); h: [n, width] bits, bias: [width] float32."""
+    for j in range(len(h)):
+        for o in range(h.shape[1]):
+            h[j, o] = _narrow(max(_widen(h[j, o]) + bias[o], np.float32(0)))
+
+
+@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+def join(h, context, bias, counts):
+    """h[j] = relu(h[j] + bias + its context); counts[i] rows of h in a row have context[i].
+
+    h: [n, width], context: [m, width] bits; bias: [width] float32.
+    """
+    j = 0
+    base = np.empty(h.shape[1], np.float32)
+    for i in range(len(counts)):
+        for o in range(h.shape[1]):
+            base[o] = bias[o] + _widen(context[i, o])
+        for _ in range(counts[i]):
+            for o in range(h.shape[1]):
+                h[j, o] = _narrow(max(_widen(h[j, o]) + base[o], np.float32(0)))
+            j += 1
+
+
+@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+def add_positive(h, y, bias, out):
+    """y = relu(y + bias), out = h + y; h, y, out: [n, width] bits (out may be h), bias: [width] float32."""
+    for j in range(len(h)):
+        for o in range(h.shape[1]):
+            more = max(_widen(y[j, o]) + bias[o], np.float32(0))
+            y[j, o] = _narrow(more)
+            out[j, o] = _narrow(_widen(h[j, o]) + more)
+
+
+@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+def weigh(h, weight, bias, out):
+    """out[j] = h[j] @ weight + bias; h: [n or more, width] bits, weight: [width], out: [n] float32."""
+    for j in range(len(out)):
+        total = bias
+        for o in range(h.shape[1]):
+            total += _widen(h[j, o]) * weight[o]
+        out[j] = total
+
+
+@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+def narrowed(x, scale, out):
+    """out = x * scale; x: [n, width] float32, scale: [width] float32, out: [n, width] bits."""
+    for j in range(len(x)):
+        for o in range(x.shape[1]):
+            out[j, o] = _narrow(x[j, o] * scale[o])
+
+
+@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+def widened(h, scale, out):
+    """out = h * scale; h: [n, width] bits, scale: [width] float32, out: [n, width] float32."""
+    for j in range(len(h)):
+        for o in range(h.shape[1]):
+            out[j, o] = _widen(h[j, o]) * scale[o]
+
+
+@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+def masked(gradient, y, out, total):
+    """out = gradient where y > 0, else 0; total = its sum over rows.
+
+    gradient: [n, width] bits, of the output of a ReLU, y: that output; out: [n, width] bits, total: [width]
+    float32.
+    """
+    total[:] = 0
+    for j in range(len(y)):
+        for o in range(y.shape[1]):
+            one = gradient[j, o] if 0 < y[j, o] < 0x8000 else np.uint16(0)
+            out[j, o] = one
+            total[o] += _widen(one)
