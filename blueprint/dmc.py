@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from blueprint.inference import Inference
 from blueprint.network import OUTCOMES, Critic, make_network
 from blueprint.selfplay import Chooser, Decisions, Record, draw_soft, join
 
-__all__ = ["Learner", "NetworkChooser", "Samples", "lambda_returns"]
+__all__ = ["Judge", "Learner", "NetworkChooser", "Samples", "lambda_returns"]
 
 CACHED = 1024
 """Decisions that go through the network at once on a processor: layers of more do not stay in its cache
@@ -40,6 +41,10 @@ MOST = 1 << 16
 """Decisions at once elsewhere."""
 CERTAIN = 0.15
 """Share that is learned of the decisions that leave no doubt, where `TrainConfig.focus` is set."""
+
+
+Judge = Callable[[NDArray, NDArray], NDArray[np.float64]]
+"""Values states [n] STATE, all four hands open, to seats [n]: [n] levels to their side."""
 
 
 @dataclass(frozen=True)
@@ -160,24 +165,36 @@ class Learner:
         """Name of the network's inputs."""
         return str(self.network.features)
 
+    @property
+    def _fast(self) -> bool:
+        """Whether a snapshot of the network can take the fast path."""
+        return self.device.type == "cpu" and self.network.config.kind == "ours"
+
     def chooser(self, temperature: float, epsilon: float, rng: np.random.Generator) -> Chooser:
         """Return a player by a snapshot of the network: by its fast path on a processor if it has one."""
-        if self.device.type != "cpu" or self.network.config.kind != "ours":
+        if not self._fast:
             return NetworkChooser(self.mean_network, temperature, epsilon, rng, self.device, self.dtype)
         tensors = {f"network.{k}": v.detach().numpy() for k, v in self.mean_network.state_dict().items()}
         snapshot = Inference(tensors, critic=False, half=self.half)
         return InferenceAgent(snapshot, temperature=temperature, epsilon=epsilon, rng=rng)
 
-    def critic_snapshot(self) -> Critic | None:
-        """Return a copy of the critic as it values now, for a thread beside the one that learns."""
-        return copy.deepcopy(self.mean_critic)
+    def judge(self) -> Judge | None:
+        """Return the critic as it values now, for threads beside the one that learns; None without one."""
+        if self.mean_critic is None:
+            return None
+        if not self._fast:
+            return partial(self._critic_values, copy.deepcopy(self.mean_critic))
+        tensors = {f"network.{k}": v.detach().numpy() for k, v in self.mean_network.state_dict().items()}
+        tensors |= {f"critic.{k}": v.detach().numpy() for k, v in self.mean_critic.state_dict().items()}
+        fast = Inference(tensors, half=self.half)
+        return lambda states, seats: fast.critic_values(states, np.arange(len(states)), seats)
 
     def samples(
-        self, record: Record, payoff: NDArray, critic: Critic | None, rng: np.random.Generator
+        self, record: Record, payoff: NDArray, judge: Judge | None, rng: np.random.Generator
     ) -> Samples:
         """Return what is learned of a record, with targets, in its order.
 
-        payoff: [rounds] to side 0. critic: None for plain returns. rng: draws what is learned, if not all.
+        payoff: [rounds] to side 0. judge: None for plain returns. rng: draws what is learned, if not all.
         """
         states, actions, rounds = record.states, record.actions, record.round
         if self.config.focus:
@@ -187,11 +204,8 @@ class Learner:
         seats = states["player"].astype(np.int64)
         signs = 1 - 2 * (seats & 1)
         outcome = np.asarray(OUTCOMES[0] - signs * payoff[rounds], np.int64)
-        if critic is None:
-            values = np.zeros(len(seats), np.float32)
-        else:
-            values = self.critic_values(critic, states, seats)
-        trace = self.config.trace if critic is not None else 1.0
+        values = np.zeros(len(seats)) if judge is None else judge(states, seats)
+        trace = 1.0 if judge is None else self.config.trace
         target = lambda_returns(rounds, seats, values, payoff, trace)
         return Samples(states, actions, outcome, target)
 
@@ -208,9 +222,9 @@ class Learner:
                 out[part] = (F.softmax(logits.float(), 1) * self.outcomes).sum(1).cpu().numpy()
         return out
 
-    def critic_values(self, critic: Critic, states: NDArray, seats: NDArray) -> NDArray[np.float32]:
-        """Return a critic's value of each state to the seat's side, [n] float32."""
-        out = np.empty(len(states), np.float32)
+    def _critic_values(self, critic: Critic, states: NDArray, seats: NDArray) -> NDArray[np.float64]:
+        """Return a critic's value of each state to the seat's side, [n] float64."""
+        out = np.empty(len(states))
         with torch.inference_mode(), self.precision():
             for rows in self._parts(len(states)):
                 logits = critic(tensor(encode_full(states[rows], seats[rows]), self.device, self.dtype))

@@ -82,12 +82,12 @@ class Trainer:
         parts = np.array_split(states, players)
         rngs = self.rng.spawn(players)
         choosers = [self._chooser(rng) for rng in rngs]
-        critic = self.learner.critic_snapshot()
+        judge = self.learner.judge()
 
         def play(k: int) -> tuple[int, Samples]:
             record = play_rounds(parts[k].copy(), [choosers[k]], self.scratch[k])
             payoff = GuanDan().returns(record.final)[:, 0]
-            return record.steps, self.learner.samples(record, payoff, critic, rngs[k])
+            return record.steps, self.learner.samples(record, payoff, judge, rngs[k])
 
         if self.threads == 1:
             learned = self._learn()

@@ -29,6 +29,9 @@ PARTS = {
     "tribute": Target(
         "experiments.ablate_tribute", "ablate_tribute", "Tribute by the network against rules."
     ),
+    "learning": Target(
+        "experiments.ablate_learning", "ablate_learning", "What settings learn from the same games."
+    ),
     "trace": Target("experiments.ablate_trace", "ablate_trace", "Noise and error of returns by their trace."),
 }
 

@@ -220,20 +220,22 @@ def _configurations(
     last = output / "last.safetensors"
     if not last.exists():
         network = NETWORKS[preset or "ours"]
-        return replace(network, **_values(network, sizes)), TrainConfig(**_values(TrainConfig(), settings))
+        return replace(network, **field_values(network, sizes)), TrainConfig(
+            **field_values(TrainConfig(), settings)
+        )
     if not resume:
         raise click.UsageError(f"{output} holds a run; --resume goes on with it, or give another directory")
     wanted = None
     if preset is not None or sizes:
-        wanted = replace(NETWORKS[preset or "ours"], **_values(NETWORKS[preset or "ours"], sizes))
+        wanted = replace(NETWORKS[preset or "ours"], **field_values(NETWORKS[preset or "ours"], sizes))
     if not settings:
         return wanted, None
     _, description = read_checkpoint(last, prefix="-")
     saved = from_dict(TrainConfig, description.get("train", {}))
-    return wanted, replace(saved, **_values(saved, settings))
+    return wanted, replace(saved, **field_values(saved, settings))
 
 
-def _values(config: Any, settings: tuple[str, ...]) -> dict[str, Any]:
+def field_values(config: Any, settings: tuple[str, ...]) -> dict[str, Any]:
     """Return the fields that `FIELD=VALUE` settings name, each in its field's type."""
     known = {field.name: type(getattr(config, field.name)) for field in fields(config)}
     found: dict[str, Any] = {}
