@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from blueprint.config import NetworkConfig, TrainConfig
     from blueprint.match import GateResult
 
-__all__ = ["gate", "train"]
+__all__ = ["field_values", "gate", "train"]
 
 PRESETS = ("ours", "danzero")
 SHOWN = 8
