@@ -12,7 +12,7 @@ import json
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,8 +20,8 @@ import torch
 from numpy.typing import NDArray
 
 from blueprint.agents import InferenceAgent
-from blueprint.checkpoint import SHIPPED
-from blueprint.config import NetworkConfig, TrainConfig
+from blueprint.checkpoint import SHIPPED, read_checkpoint
+from blueprint.config import NetworkConfig, TrainConfig, from_dict
 from blueprint.deals import deal_rounds
 from blueprint.features import ACTION_WIDTH, STATE_WIDTH
 from blueprint.inference import Inference, load_inference
@@ -199,7 +199,8 @@ def run_bench(
 ) -> BenchResult:
     """Return the speeds of the shipped network.
 
-    seconds: of each part. threads: of batches, self-play and training. rounds: in lockstep on all threads.
+    seconds: of each part. threads: of batches, self-play and training, which is as the shipped network was
+    trained last. rounds: in lockstep on all threads, twice as many in training.
     progress: called with what is measured next. torch is left with one thread per product.
     """
     torch.set_num_threads(1)
@@ -224,8 +225,13 @@ def run_bench(
     encoders = [_Encoding(r) for r in rng.spawn(threads)]
     without = _rate(lambda: _play(encoders, rounds, rng, scratch), seconds, threads)
     progress("training")
-    trainer = Trainer.load(SHIPPED, threads=threads, config=TrainConfig(rounds=rounds, seed=seed))
-    trainer.run_generation()
+    saved = from_dict(TrainConfig, read_checkpoint(SHIPPED, prefix="-")[1]["train"])
+    # with focus there is more to play than to learn: a thread more keeps the cores busy
+    more = int(threads > 1 and saved.focus > 0)
+    config = replace(saved, rounds=2 * rounds, seed=seed)
+    trainer = Trainer.load(SHIPPED, threads=threads + more, config=config)
+    for _ in range(2):
+        trainer.run_generation()
 
     def generation() -> int:
         before = trainer.decisions
