@@ -51,8 +51,8 @@ class Tower(nn.Module):
         with torch.no_grad():
             self.input.weight.mul_(2.0)
 
-    def forward(self, x: Tensor, scale: Tensor) -> Tensor:
-        """Return [n, width] from [n, inputs], of which each is multiplied by `scale` [inputs]."""
+    def forward(self, x: Tensor, scale: Tensor | None = None) -> Tensor:
+        """Return [n, width] from [n, inputs], each multiplied by `scale` [inputs] first if it is given."""
         h = rectified(x, self.input, scale)
         for block in self.blocks:
             h = residual(h, cast(nn.Linear, block))
