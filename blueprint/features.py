@@ -61,7 +61,6 @@ __all__ = [
     "STATE_WIDTH",
     "encode_actions",
     "encode_full",
-    "encode_hidden",
     "encode_states",
 ]
 
@@ -398,23 +397,21 @@ def _encode_all_hidden(words, bytes_, rows, seats, out):
         _encode_hidden(words, bytes_, rows[j], np.int64(seats[j]), out[j])
 
 
+def _encode_full(words, bytes_, rows, seats, out):
+    """Write what a seat sees and then the other hands, [len(rows) or more, STATE_WIDTH + HIDDEN_WIDTH]."""
+    _encode_states(words, bytes_, rows, seats, out[:, :STATE_WIDTH])
+    _encode_all_hidden(words, bytes_, rows, seats, out[:, STATE_WIDTH:])
+
+
 def encode_full(states: NDArray, seats: NDArray) -> NDArray[np.uint8]:
-    """Return what the critic sees: `encode_states`, then `encode_hidden`, in one row a state, uint8."""
+    """Return what the critic sees: the rows of `encode_states`, then the others' hands, uint8.
+
+    [n, STATE_WIDTH + HIDDEN_WIDTH], the latter as in HIDDEN_BLOCKS.
+    """
     states = np.ascontiguousarray(states)
     rows = np.arange(len(states), dtype=np.int64)
-    seats = np.broadcast_to(np.asarray(seats, np.int64), rows.shape)
     out = np.empty((len(rows), STATE_WIDTH + HIDDEN_WIDTH), np.uint8)
-    _encode_states(*views(states), rows, seats, out[:, :STATE_WIDTH])
-    _encode_all_hidden(*views(states), rows, seats, out[:, STATE_WIDTH:])
-    return out
-
-
-def encode_hidden(states: NDArray, seats: NDArray) -> NDArray[np.uint8]:
-    """Return the other seats' hands as the critic sees them, [n, HIDDEN_WIDTH] uint8."""
-    states = np.ascontiguousarray(states)
-    rows = np.arange(len(states), dtype=np.int64)
-    out = np.empty((len(rows), HIDDEN_WIDTH), np.uint8)
-    _encode_all_hidden(*views(states), rows, np.broadcast_to(np.asarray(seats, np.int64), rows.shape), out)
+    _encode_full(*views(states), rows, np.broadcast_to(np.asarray(seats, np.int64), rows.shape), out)
     return out
 
 

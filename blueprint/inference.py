@@ -34,7 +34,7 @@ from blueprint.features import (
     STATE_BLOCKS,
     STATE_WIDTH,
     _encode_actions,
-    _encode_all_hidden,
+    _encode_full,
     _encode_states,
 )
 from games.guandan.state import action_words, views
@@ -280,7 +280,8 @@ class Inference:
             n, _, half = self._room(end - start, int(offsets[end] - offsets[start]))
             x = np.empty((n, STATE_WIDTH), np.uint8)
             _encode_states(words, bytes_, rows[start:end], seats[start:end], x)
-            context = self._contexts(x, half)
+            with torch.inference_mode():
+                context = self._tower(x, self._context, half)
             for low, high in self._pieces(offsets[start : end + 1]):
                 low, high = start + low, start + high
                 first, last = offsets[low], offsets[high]
@@ -289,22 +290,6 @@ class Inference:
                 a = np.empty((_bucket(m) if half else m, ACTION_WIDTH), np.uint8)
                 _encode_actions(words, bytes_, rows[low:high], seats[low:high], part, moves[first:last], a)
                 out[first:last] = self._score(context[low - start : high - start], a, part, half)
-        return out
-
-    def score_features(
-        self, x: NDArray[np.uint8], a: NDArray[np.uint8], offsets: NDArray[np.int64]
-    ) -> NDArray[np.float32]:
-        """Return A(I, a) from encoded states [k, STATE_WIDTH] and actions [m, ACTION_WIDTH], [m] float32."""
-        out = np.empty(len(a), np.float32)
-        for start in range(0, len(x), CHUNK):
-            end = min(start + CHUNK, len(x))
-            half = self._room(end - start, int(offsets[end] - offsets[start]))[2]
-            context = self._contexts(x[start:end], half)
-            for low, high in self._pieces(offsets[start : end + 1]):
-                low, high = start + low, start + high
-                first, last = offsets[low], offsets[high]
-                part = np.asarray(offsets[low : high + 1]) - first
-                out[first:last] = self._score(context[low - start : high - start], a[first:last], part, half)
         return out
 
     def values(
@@ -336,8 +321,7 @@ class Inference:
             high = min(low + CHUNK, len(rows))
             n, _, half = self._room(high - low, high - low)
             x = np.empty((n, STATE_WIDTH + HIDDEN_WIDTH), np.uint8)
-            _encode_states(*views(states), rows[low:high], seats[low:high], x[:, :STATE_WIDTH])
-            _encode_all_hidden(*views(states), rows[low:high], seats[low:high], x[:, STATE_WIDTH:])
+            _encode_full(*views(states), rows[low:high], seats[low:high], x)
             with torch.inference_mode():
                 out[low:high] = self._expected(self._critic(x, self._critic_value, half))[: high - low]
         return out
@@ -359,11 +343,6 @@ class Inference:
         if not self.half or m < SMALL:
             return n, m, False
         return _bucket(n), _bucket(m), True
-
-    def _contexts(self, x: NDArray[np.uint8], half: bool) -> Tensor:
-        """Return what the head adds to its actions' first layer, [n, width]."""
-        with torch.inference_mode():
-            return self._tower(x, self._context, half)
 
     def _score(
         self, context: Tensor, a: NDArray[np.uint8], offsets: NDArray[np.int64], half: bool

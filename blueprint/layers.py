@@ -73,8 +73,7 @@ class _Rectified(torch.autograd.Function):
             wide = torch.empty_like(weight, dtype=torch.float32)
             widened(bits(weight), ctx.scale.numpy(), wide.numpy())
             weight = wide
-        # of the scaled inputs none is ever learned
-        back = inner @ half if ctx.needs_input_grad[0] and ctx.scale is None else None
+        back = inner @ half if ctx.needs_input_grad[0] else None
         return back, weight.float(), bias, inner if ctx.needs_input_grad[3] else None, None
 
 

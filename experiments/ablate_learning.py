@@ -2,7 +2,7 @@
 
     gs2 experiment learning --rounds 100000 --try trace=0.98 --try trace=0.9 --try trace=1
 
-A network plays its own games once; each setting then goes on from that network with one pass over the same
+A network plays its own games once; each setting then goes on from that network with its passes over the same
 games, and is judged on others that it never learns from, at each decision in turn against what the network
 was before: by the squared error of the advantages against plain payoffs less the critic's value (what
 training is to find, noisy and leaning nowhere), and by the cross-entropy of value and critic. Differences are
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from blueprint.config import TrainConfig
+    from blueprint.dmc import Samples
     from blueprint.selfplay import Record
     from blueprint.train import Trainer
 
@@ -137,7 +138,7 @@ def learning_rows(
     for name, config in settings.items():
         trainer = start(config)
         # means look back on decisions learned from here, not on all that were ever trained
-        decisions = round(window)
+        span = config.batch * trainer.decisions / window
         rng = np.random.default_rng(seed)
         samples = trainer.learner.samples(learned.record, learned.payoff, judge, rng)
         number = max(1, round(config.passes * len(samples) / config.batch))
@@ -145,7 +146,7 @@ def learning_rows(
         seconds = 0.0
         for step, batch in enumerate(batches([samples], min(config.batch, len(samples)), number, rng), 1):
             begin = time.process_time()
-            trainer.learner.learn(batch, trainer.decisions, config.batch * trainer.decisions / decisions)
+            trainer.learner.learn(batch, trainer.decisions, span)
             seconds += time.process_time() - begin
             if step in marks:
                 after = _judged(trainer, truth)
@@ -162,7 +163,7 @@ def learning_rows(
                 )
 
 
-def _judged(trainer: Trainer, samples: Any) -> tuple[NDArray, NDArray, NDArray]:
+def _judged(trainer: Trainer, samples: Samples) -> tuple[NDArray, NDArray, NDArray]:
     """Return the advantages [n] of what was played, and the cross-entropies [n] of value and critic."""
     import torch
     from torch.nn import functional as F
@@ -201,7 +202,7 @@ def _judged(trainer: Trainer, samples: Any) -> tuple[NDArray, NDArray, NDArray]:
 def ablate_learning(
     checkpoint: Path | None, tries: tuple[str, ...], rounds: int, held_out: int, window: float, seed: int
 ) -> None:
-    """What settings of training learn from the same play, as a table; its last four columns in 1e-4."""
+    """What settings of training learn from the same play, as a table."""
     import torch
 
     from blueprint.checkpoint import SHIPPED, read_checkpoint

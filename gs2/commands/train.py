@@ -220,9 +220,8 @@ def _configurations(
     last = output / "last.safetensors"
     if not last.exists():
         network = NETWORKS[preset or "ours"]
-        return replace(network, **field_values(network, sizes)), TrainConfig(
-            **field_values(TrainConfig(), settings)
-        )
+        config = TrainConfig(**field_values(TrainConfig(), settings))
+        return replace(network, **field_values(network, sizes)), config
     if not resume:
         raise click.UsageError(f"{output} holds a run; --resume goes on with it, or give another directory")
     wanted = None

@@ -14,7 +14,7 @@ from blueprint.features import (
     STATE_BLOCKS,
     STATE_WIDTH,
     encode_actions,
-    encode_hidden,
+    encode_full,
     encode_states,
 )
 from games.guandan.belief import determinise
@@ -38,6 +38,13 @@ def block(rows: NDArray, blocks: tuple[tuple[str, int], ...], name: str) -> NDAr
     raise KeyError(name)
 
 
+def hidden_features(states: NDArray, seats: NDArray) -> NDArray[np.uint8]:
+    """Return what the critic sees beyond a state's features."""
+    full = encode_full(states, seats)
+    assert np.array_equal(full[:, :STATE_WIDTH], encode_states(states, seats))
+    return full[:, STATE_WIDTH:]
+
+
 def hands(seats: NDArray) -> NDArray[np.int64]:
     """Return the hand of each decision's seat in `seats`, [n, 54]."""
     return unpack(DECISIONS.states["hand"][DECISIONS.rows, seats]).astype(np.int64)
@@ -47,7 +54,7 @@ def test_rows_are_as_wide_as_their_blocks_and_hold_bits_but_for_played_counts() 
     for rows, blocks, width in (
         (STATES, STATE_BLOCKS, STATE_WIDTH),
         (ACTIONS, ACTION_BLOCKS, ACTION_WIDTH),
-        (encode_hidden(DECISIONS.states, DECISIONS.seats), HIDDEN_BLOCKS, HIDDEN_WIDTH),
+        (hidden_features(DECISIONS.states, DECISIONS.seats), HIDDEN_BLOCKS, HIDDEN_WIDTH),
     ):
         assert rows.shape[1] == width == sum(size for _, size in blocks)
         for name, _ in blocks:
@@ -106,12 +113,12 @@ def test_nothing_hidden_reaches_a_states_features() -> None:
     assert np.array_equal(encode_states(other, DECISIONS.seats), STATES)
     again = encode_actions(other, DECISIONS.seats, DECISIONS.offsets, DECISIONS.actions)
     assert np.array_equal(again, ACTIONS)
-    hidden = encode_hidden(DECISIONS.states, DECISIONS.seats)
-    assert not np.array_equal(encode_hidden(other, DECISIONS.seats), hidden)
+    hidden = hidden_features(DECISIONS.states, DECISIONS.seats)
+    assert not np.array_equal(hidden_features(other, DECISIONS.seats), hidden)
 
 
 def test_the_critic_sees_the_three_other_hands() -> None:
-    cards = block(encode_hidden(DECISIONS.states, DECISIONS.seats), HIDDEN_BLOCKS, "cards")
+    cards = block(hidden_features(DECISIONS.states, DECISIONS.seats), HIDDEN_BLOCKS, "cards")
     planes = cards.reshape(-1, 3, 54, 2).sum(3)
     for j in range(3):
         assert np.array_equal(planes[:, j], hands((DECISIONS.seats + j + 1) % 4))

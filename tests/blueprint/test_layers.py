@@ -46,19 +46,21 @@ def test_fused_layers_and_their_gradients_are_those_of_torch(
 
 def test_a_scale_is_that_of_the_inputs() -> None:
     torch.manual_seed(1)
-    x = torch.randint(0, 8, (50, 24))
+    whole = torch.randint(0, 8, (50, 24))
     weights = torch.randn(50, 40)
     found = []
     for dtype in (torch.float32, torch.bfloat16):
         torch.manual_seed(2)
         layer = nn.Linear(24, 40)
         with torch.autocast("cpu", torch.bfloat16, enabled=dtype == torch.bfloat16):
-            out = rectified(x.to(dtype), layer, SCALE)
+            x = whole.to(dtype).requires_grad_()
+            out = rectified(x, layer, SCALE)
         (out.float() * weights).sum().backward()
         assert layer.weight.grad is not None
-        found.append((out.detach().float(), layer.weight.grad))
+        assert x.grad is not None
+        found.append((out.detach().float(), layer.weight.grad, x.grad.float()))
     plain = nn.Linear(24, 40)
     plain.load_state_dict(layer.state_dict())
-    assert torch.allclose(torch.relu(plain(x * SCALE)), found[0][0], atol=1e-5)
+    assert torch.allclose(torch.relu(plain(whole * SCALE)), found[0][0], atol=1e-5)
     for one, other in zip(*found, strict=True):
         assert ((one - other).abs() <= 0.03 * one.abs().max()).float().mean() > 0.97

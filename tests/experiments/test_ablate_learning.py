@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from blueprint.config import NetworkConfig, TrainConfig
+from blueprint.config import TrainConfig
 from blueprint.train import Trainer, train
 from experiments.ablate_learning import ablate_learning, learning_rows, play
+from tests.blueprint.positions import SMALL
 
-SMALL = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
 CONFIG = TrainConfig(rounds=4, batch=64, seed=3)
 
 
