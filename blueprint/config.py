@@ -79,6 +79,9 @@ class TrainConfig:
     guide: decisions over which the strong rule-based agent's share in the play falls to zero (SDMC; see
         `guidance`); 0 turns guidance off.
     guide_share: its share at the beginning.
+    strangers: agents, by name or path and set apart by commas, that play one side in some rounds, where only
+        the other side's moves are learned (see `sparring`).
+    strangers_share: share of the rounds that are so.
     prune: margin of move pruning by minimum combination in self-play, in moves (ODMC; see `pruning`); -1
         offers every move.
     tribute: share of rounds that start with tribute.
@@ -103,6 +106,8 @@ class TrainConfig:
     average: float = 0.03
     guide: float = 0.0
     guide_share: float = 0.5
+    strangers: str = ""
+    strangers_share: float = 0.0
     prune: int = -1
     tribute: float = 0.5
     tribute_by_value: bool = False
@@ -125,6 +130,7 @@ class TrainConfig:
             "average": (0, 1),
             "guide": (0, 1e15),
             "guide_share": (0, 1),
+            "strangers_share": (0, 1),
             "prune": (-1, 27),
             "tribute": (0, 1),
             "seed": (0, 1 << 63),
@@ -133,6 +139,8 @@ class TrainConfig:
             value = getattr(self, name)
             if not low <= value <= high:
                 raise ConfigError(f"TrainConfig: {name} must be in [{low}, {high}]; got {value}")
+        if self.strangers_share and not self.strangers:
+            raise ConfigError("TrainConfig: strangers_share needs strangers, such as 'strong'; got none")
 
 
 def from_dict(kind: type, values: dict[str, Any]) -> Any:

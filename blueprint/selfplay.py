@@ -25,7 +25,17 @@ from games.guandan.moves import RESERVE
 from games.guandan.playout import _legal_states
 from games.guandan.state import PLAYER, STATE, _play, views
 
-__all__ = ["Chooser", "Decisions", "Record", "Scratch", "choose_soft", "draw_soft", "join", "play_rounds"]
+__all__ = [
+    "Chooser",
+    "Decisions",
+    "Record",
+    "Scratch",
+    "choose_soft",
+    "draw_soft",
+    "drawn",
+    "join",
+    "play_rounds",
+]
 
 
 @dataclass(frozen=True)
@@ -218,7 +228,7 @@ Chooser = Callable[[Decisions], NDArray[np.int64]]
 One that draws may have a method `draw` too, which also returns the probability of each action it answers."""
 
 
-def _drawn(chooser: Chooser, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+def drawn(chooser: Chooser, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return a chooser's answer and its probability, 0 where it does not tell."""
     draw = getattr(chooser, "draw", None)
     if draw is None:
@@ -252,13 +262,13 @@ def play_rounds(
             continue
         decisions = Decisions(states, rows[:k], seats[:k], offsets[: k + 1], moves[:m].view(ACTION)[:, 0])
         if len(choosers) == 1:
-            choice, chance = _drawn(choosers[0], decisions)
+            choice, chance = drawn(choosers[0], decisions)
         else:
             choice, chance = np.empty(k, np.int64), np.empty(k, np.float32)
             for side in (0, 1):
                 mask = decisions.seats & 1 == side
                 if mask.any():
-                    choice[mask], chance[mask] = _drawn(choosers[side], decisions.where(mask))
+                    choice[mask], chance[mask] = drawn(choosers[side], decisions.where(mask))
         size = k if record else 1
         log = (np.empty(size, STATE), np.empty((size, 3), np.int64), np.empty(size, np.int64))
         _play_chosen(

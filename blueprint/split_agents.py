@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from blueprint.features import DECK_HI, DECK_LO, _higher, _place
 from blueprint.hands import BITS5, _lanes, _naturals
-from blueprint.min_combination import UNIT, UNIT_COSTS, Costs, _split_hand, _write_group, workspace
+from blueprint.min_combination import UNIT, UNIT_COSTS, Costs, _split_again, _write_group, memory, workspace
 from blueprint.selfplay import Decisions
 from games.guandan.cards import (
     BOMB,
@@ -44,9 +44,11 @@ MIN_COMBINATION, PERSONALITY, STRONG = 0, 1, 2
 
 
 @njit(cache=True, nogil=True)
-def _split_with_flush(lo, hi, level, table, bombs, work, slots, naturals, ranks, groups, spare):
+def _split_with_flush(
+    lo, hi, level, table, bombs, work, slots, naturals, ranks, groups, spare, known, splits
+):
     """Return (cost, groups) of the cheapest split in which at most one straight flush is kept whole."""
-    best, m = _split_hand(lo, hi, level, table, bombs, work, slots, naturals, groups)
+    best, m = _split_again(lo, hi, level, table, bombs, work, slots, naturals, groups, known, splits)
     wild = _naturals(lo, hi, level, ranks)
     lanes = _lanes(ranks)
     for start in range(10):
@@ -64,7 +66,9 @@ def _split_with_flush(lo, hi, level, table, bombs, work, slots, naturals, ranks,
                 else:
                     rest_hi -= np.int64(1) << 2 * (card - 28)
             rank = (start + 12) % 13
-            cost, k = _split_hand(rest_lo, rest_hi, level, table, bombs, work, slots, naturals, spare)
+            cost, k = _split_again(
+                rest_lo, rest_hi, level, table, bombs, work, slots, naturals, spare, known, splits
+            )
             cost += table[STRAIGHT_FLUSH, rank]
             if cost < best:
                 best, m = cost, k + 1
@@ -89,6 +93,8 @@ def _choose(
     parameters,
     work,
     slots,
+    known,
+    splits,
     choice,
 ):
     naturals, ranks = np.empty(15, np.int64), np.empty(15, np.int64)
@@ -112,7 +118,9 @@ def _choose(
         )
         foe = min(next_left if next_left else 99, last_left if last_left else 99)
         t, b = table[level], bombs[level]
-        before, m = _split_with_flush(lo, hi, level, t, b, work, slots, naturals, ranks, groups, spare)
+        before, m = _split_with_flush(
+            lo, hi, level, t, b, work, slots, naturals, ranks, groups, spare, known, splits
+        )
         # groups that nothing unseen beats but bombs; bombs among them
         sure = 0
         for g in range(m):
@@ -142,8 +150,18 @@ def _choose(
                 continue
             after = 0.0
             if not goes_out:
-                cost, _ = _split_hand(
-                    lo - moves[k, 1], hi - moves[k, 2], level, t, b, work, slots, naturals, spare
+                cost, _ = _split_again(
+                    lo - moves[k, 1],
+                    hi - moves[k, 2],
+                    level,
+                    t,
+                    b,
+                    work,
+                    slots,
+                    naturals,
+                    spare,
+                    known,
+                    splits,
                 )
                 after = cost / UNIT
             gain = before / UNIT - after
@@ -331,6 +349,7 @@ class _SplitAgent:
         self._kind, self._costs = kind, costs
         self._values, self._parameters = np.asarray(values, np.float64), np.asarray(parameters, np.float64)
         self._work, self._slots = workspace()
+        self._known, self._splits = memory()
 
     def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
         """Return one action per decision, as an index within its row."""
@@ -349,6 +368,8 @@ class _SplitAgent:
             self._parameters,
             self._work,
             self._slots,
+            self._known,
+            self._splits,
             choice,
         )
         return choice

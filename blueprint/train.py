@@ -27,6 +27,7 @@ from blueprint.guidance import GuidedChooser, guidance_share
 from blueprint.match_play import duplicate_deals, play_duplicate
 from blueprint.pruning import PrunedChooser
 from blueprint.selfplay import Chooser, Scratch, play_rounds
+from blueprint.sparring import SparringChooser
 from blueprint.split_agents import StrongAgent
 from blueprint.tribute import NetworkTribute
 from games.guandan.round import GuanDan
@@ -58,6 +59,7 @@ class Trainer:
                 f"TrainConfig: tribute_by_value needs a network with a value; got {network.kind!r}"
             )
         self.rng = np.random.default_rng(config.seed)
+        self._strangers(self.rng)
         self.replay: list[Samples] = []
         self.pending: list[Samples] = []
         self.pending_steps = 0
@@ -81,11 +83,14 @@ class Trainer:
         states = deal_rounds(self.config.rounds, self.rng, tribute=self.config.tribute, cards=cards)
         parts = np.array_split(states, players)
         rngs = self.rng.spawn(players)
-        choosers = [self._chooser(rng) for rng in rngs]
+        choosers = [self._chooser(rng, len(part)) for rng, part in zip(rngs, parts, strict=True)]
         judge = self.learner.judge()
 
         def play(k: int) -> tuple[int, Samples]:
-            record = play_rounds(parts[k].copy(), [choosers[k]], self.scratch[k])
+            chooser = choosers[k]
+            record = play_rounds(parts[k].copy(), [chooser], self.scratch[k])
+            if isinstance(chooser, SparringChooser):
+                record = chooser.own(record)
             payoff = GuanDan().returns(record.final)[:, 0]
             return record.steps, self.learner.samples(record, payoff, judge, rngs[k])
 
@@ -116,14 +121,23 @@ class Trainer:
             **learned,
         }
 
-    def _chooser(self, rng: np.random.Generator) -> Chooser:
+    def _chooser(self, rng: np.random.Generator, rounds: int) -> Chooser:
+        """Return who plays a batch of so many rounds."""
         config = self.config
         temperature = config.temperature / math.sqrt(1 + self.decisions / config.cooling)
         chooser: Chooser = self.learner.chooser(temperature, config.epsilon, rng)
         if config.prune >= 0:
             chooser = PrunedChooser(chooser, config.prune)
         share = guidance_share(self.decisions, config.guide, config.guide_share)
-        return GuidedChooser(chooser, StrongAgent(), share, rng) if share > 0 else chooser
+        if share > 0:
+            chooser = GuidedChooser(chooser, StrongAgent(), share, rng)
+        if config.strangers_share == 0:
+            return chooser
+        return SparringChooser(chooser, self._strangers(rng), config.strangers_share, rounds, rng)
+
+    def _strangers(self, rng: np.random.Generator) -> list[Chooser]:
+        """Return who plays one side in some rounds; raise UnknownAgent or CheckpointError without one."""
+        return [load_chooser(name, rng) for name in self.config.strangers.split(",") if name]
 
     def _learn(self) -> dict[str, float]:
         """Learn from what was played last and the replay; return mean losses and the seconds it took."""

@@ -64,7 +64,7 @@ def test_training_with_guidance_plays_the_teachers_moves_until_it_ends() -> None
     assert np.array_equal(record.actions, taught.actions)
     assert trainer.decisions > 50
     unguided = Trainer(SMALL, TrainConfig(rounds=4, batch=64, seed=3), threads=1)
-    assert type(trainer._chooser(trainer.rng)) is type(unguided._chooser(unguided.rng))
+    assert type(trainer._chooser(trainer.rng, 4)) is type(unguided._chooser(unguided.rng, 4))
 
 
 def test_a_share_out_of_range_is_refused() -> None:

@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blueprint.min_combination import UNIT_COSTS, Costs, cheapest_split, min_combinations
+from blueprint.min_combination import (
+    UNIT_COSTS,
+    Costs,
+    _split_again,
+    _split_hand,
+    cheapest_split,
+    memory,
+    min_combinations,
+    workspace,
+)
 from games.guandan.cards import BOMB, NUM_CARDS, STRAIGHT, THREE_WITH_TWO, TWO_TRIPS, pack, parse_cards
 from tests.reference.min_combination import fewest_moves
 
@@ -115,3 +124,23 @@ def test_a_leftover_wild_card_joins_a_group_unless_every_group_is_full() -> None
 def test_a_level_out_of_range_is_refused() -> None:
     with pytest.raises(ValueError, match=r"0\.\.12"):
         min_combinations(np.zeros((1, 2), np.uint64), 13)
+
+
+def test_what_is_remembered_of_a_split_is_what_a_search_finds() -> None:
+    rng = np.random.default_rng(6)
+    table, bombs = rng.integers(1, 2000, (11, 15)), rng.integers(1, 2000, (11, 15))
+    work, slots = workspace()
+    # so little room that many hands share a place
+    known, splits = (part[:16] for part in memory())
+    hands = [pack(random_hand(rng, 3, "any")) for _ in range(60)]
+    again = 0
+    for at in rng.integers(len(hands), size=400):
+        lo, hi = hands[at].view(np.int64)
+        for level in (3, 9):
+            room = [(np.empty(15, np.int64), np.zeros((32, 3), np.int64)) for _ in range(2)]
+            before = known[:, 0].copy()
+            cost, m = _split_again(lo, hi, level, table, bombs, work, slots, *room[0], known, splits)
+            again += np.array_equal(before, known[:, 0])
+            assert (cost, m) == _split_hand(lo, hi, level, table, bombs, work, slots, *room[1])
+            assert np.array_equal(room[0][1][:m], room[1][1][:m])
+    assert 0 < again < 800
