@@ -1,4 +1,4 @@
-"""Ablations of the blueprint's training at equal processor time: network, guidance, pruning.
+"""Ablations of the blueprint's training at equal processor time: network, guidance, pruning, and others.
 
     python -m experiments.ablate_blueprint run DIRECTORY --cpu-seconds 120 --seeds 2
     python -m experiments.ablate_blueprint report DIRECTORY -o experiments/ABLATIONS_BLUEPRINT.md
@@ -33,7 +33,7 @@ class Arm:
 
     name: str
     network: str
-    train: dict[str, float]
+    train: dict[str, Any]
 
 
 ARMS = (
@@ -41,7 +41,8 @@ ARMS = (
     Arm("DanZero's network", "danzero", {}),
     Arm("with guidance", "ours", {"guide": 200_000, "guide_share": 0.5}),
     Arm("with pruning", "ours", {"prune": 1}),
-    Arm("DanZero's network, rate 2e-4", "danzero", {"learning_rate": 2e-4}),
+    Arm("with focus", "ours", {"focus": 3.0, "trace": 0.98}),
+    Arm("with strangers", "ours", {"strangers": "strong", "strangers_share": 0.2}),
 )
 COMMON = {"rounds": 256, "batch": 512}
 """Generations and batches small enough for runs of minutes."""
@@ -56,7 +57,7 @@ def _trainer(arm: Arm, seed: int, **changes: float) -> Any:
     from blueprint.config import PRESETS, TrainConfig
     from blueprint.train import Trainer
 
-    config = TrainConfig(**{**COMMON, **arm.train, **changes, "seed": seed})  # type: ignore[arg-type]
+    config = TrainConfig(**{**COMMON, **arm.train, **changes, "seed": seed})
     return Trainer(PRESETS[arm.network], config, threads=1)
 
 
