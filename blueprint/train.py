@@ -297,8 +297,9 @@ def train(
 ) -> Trainer:
     """Return the trainer after `minutes` of training; the run lives in `directory` and can be continued.
 
-    directory: gets `last.safetensors` every `checkpoint_minutes`, a numbered copy every `keep_every` minutes
-        of training, and `curve.jsonl`, one line per generation; lines after the checkpoint resumed from go.
+    directory: gets `last.safetensors` after the first generation and every `checkpoint_minutes`, a numbered
+        copy every `keep_every` minutes of training, and `curve.jsonl`, one line per generation; lines after
+        the checkpoint resumed from go.
     resume: continue from `last.safetensors` if there is one; `config`, if given, replaces the saved one.
     anneal: let the learning rate fall linearly to zero over `minutes`, which steadies the weights before they
         are shipped; in a copy of the directory, if the run is to go on.
@@ -313,7 +314,9 @@ def train(
     trainer = _begin(directory / "last.safetensors", network, config, resume, device, threads)
     directory.mkdir(parents=True, exist_ok=True)
     _trim(directory / "curve.jsonl", trainer.generation)
-    begin = saved = time.monotonic()
+    begin = time.monotonic()
+    # a new run is saved after its first generation, so that what it was asked to be is never lost
+    saved = begin if trainer.generation else -math.inf
     evaluated = begin - 60 * evaluate_minutes if not trainer.evaluation else begin
     longest = 0.0
     with _terminated() as terminated:

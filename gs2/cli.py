@@ -38,13 +38,22 @@ class InputError(click.ClickException):
 
 
 def _raised_by_us(error: BaseException) -> bool:
-    """Return whether one of our packages raised the error itself; anything else is a bug to be seen."""
+    """Return whether one of our packages raised the error itself; anything else is a bug to be seen.
+
+    An error of a class of ours is: of what a worker process raised, the class is all that is left.
+    """
+    if _ours(type(error).__module__):
+        return True
     traceback: TracebackType | None = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
     if traceback is None:
         return False
-    return str(traceback.tb_frame.f_globals.get("__name__", "")).split(".")[0] in OUR_PACKAGES
+    return _ours(str(traceback.tb_frame.f_globals.get("__name__", "")))
+
+
+def _ours(module: str) -> bool:
+    return module.split(".")[0] in OUR_PACKAGES
 
 
 class LazyGroup(click.Group):

@@ -16,6 +16,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint
+from blueprint.config import NetworkConfig, TrainConfig
+from blueprint.train import train as train_run
+from gs2.cli import main
 from gs2.commands.train import gate, train
 
 TINY = [
@@ -89,6 +92,28 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(tmp_path: Path) -> None:
     assert after["decisions"] > description["decisions"]
 
 
+def test_a_new_run_is_saved_after_its_first_generation(tmp_path: Path) -> None:
+    held: list[int] = []
+
+    def look(row: dict[str, object]) -> None:
+        if (tmp_path / "last.safetensors").exists():
+            held.append(read_checkpoint(tmp_path / "last.safetensors", prefix="-")[1]["generation"])
+
+    small = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
+    train_run(
+        tmp_path,
+        network=small,
+        config=TrainConfig(rounds=4, batch=64),
+        minutes=60,
+        checkpoint_minutes=60,
+        evaluate_minutes=0,
+        threads=1,
+        progress=look,
+        stop=lambda: len(held) == 2,
+    )
+    assert held == [1, 1]
+
+
 def test_an_existing_run_is_not_overwritten(run: Path) -> None:
     result = invoke("train", "--minutes", "0", "-o", str(run))
     assert result.exit_code == 2 and "--resume goes on with it" in result.output
@@ -146,3 +171,12 @@ def test_a_better_network_passes_the_gate_and_is_exported(run: Path, tmp_path: P
     assert "better: +" in result.output
     _, description = read_checkpoint(target)
     assert description["gate"]["verdict"] == "better" and description["gate"]["low"] > 0
+
+
+def test_what_a_worker_process_refuses_is_one_line(tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.safetensors"
+    damaged.write_bytes(b"\xff" * 100)
+    words = ["match", str(damaged), "greedy", "--rounds", "2", "--processes", "2"]
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code != 0 and "is damaged" in result.output
+    assert isinstance(result.exception, SystemExit) and "Traceback" not in result.output
