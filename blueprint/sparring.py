@@ -58,7 +58,10 @@ class SparringChooser:
         return choice, chance
 
     def own(self, record: Record) -> Record:
-        """Return a record of these rounds without what strangers decided, neither kept nor counted."""
+        """Return a record of these rounds without what strangers decided, neither kept nor counted.
+
+        Their forced moves, of which a record only has the number, stay in it.
+        """
         kept = self._playing(record.round, record.states["player"]) == NOBODY
         return replace(
             record,
