@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ from games.game import Game, Infoset
 from games.ragged import Ragged
 from gs2.alternative import best_response_node_values
 from gs2.continuations import continuation_values
+from gs2.cover import CoverMaker
 from gs2.knowledge import KnowledgeGraph, KnowledgeReport, knowledge_graph, knowledge_report
 from gs2.subgame import TreeCutter
 from gs2.tabulate import tabulate
@@ -59,6 +60,7 @@ class SearchContext:
             raise ValueError("search: the tree must hold its states; grow it with keep_states=True")
         self.cutter = TreeCutter(self.tree)
         self._graphs: dict[int, KnowledgeGraph] = {}
+        self._covers: dict[int, CoverMaker] = {}
         self._parents: dict[int, NDArray[np.int64]] = {}
         self._own_slots: dict[int, NDArray[np.int64]] = {}
         self._closure: tuple[int, NDArray[np.int64]] | None = None
@@ -78,6 +80,16 @@ class SearchContext:
         if player not in self._graphs:
             self._graphs[player] = knowledge_graph(self.game, self.tree, player)
         return self._graphs[player]
+
+    def covers(self, player: int) -> CoverMaker:
+        """Return what makes the covers of searches by `player`; made on first use.
+
+        Raises GameError if the game's infoset keys are of imperfect recall.
+        """
+        if player not in self._covers:
+            own, theirs = self.own_slot(player), self.own_slot(1 - player)
+            self._covers[player] = CoverMaker(self.tree, self.graph(player), own, theirs)
+        return self._covers[player]
 
     def closure(self, infoset: int) -> NDArray[np.int64]:
         """Return the common-knowledge closure of an infoset, rising positions in its player's graph."""
@@ -221,6 +233,20 @@ class Profile:
         self._opponent: dict[int, OpponentValues] = {}
         self._continuations: dict[tuple[int, int], NDArray[np.float64]] = {}
 
+    def copy(self) -> Profile:
+        """Return a profile of its own with the same strategies, which shares what was derived from them."""
+        twin = Profile.__new__(Profile)
+        twin.__dict__.update(self.__dict__)
+        twin.policy = self.policy.copy()
+        twin._best, twin._gifts = dict(self._best), dict(self._gifts)
+        twin._continuations = dict(self._continuations)
+        # These are adjusted in place.
+        twin._opponent = {
+            seat: replace(best, infoset=best.infoset.copy(), slot=best.slot.copy())
+            for seat, best in self._opponent.items()
+        }
+        return twin
+
     def update(
         self, slots: NDArray[np.int64], probs: NDArray[np.float64], *, reach_kept: bool = False
     ) -> None:
@@ -303,16 +329,32 @@ class Profile:
             waiting[above] = waiting.get(above, 0.0) + now - best.infoset[infoset]
             best.infoset[infoset] = now
 
-    def take_note(self, context: SearchContext, certified: Certified | None, sign: float) -> None:
+    def take_over(
+        self,
+        context: SearchContext,
+        player: int,
+        slots: NDArray[np.int64],
+        probs: NDArray[np.float64],
+        certified: Certified | None,
+    ) -> None:
+        """Change the player's strategy to what a search found.
+
+        Where the opponent notices every turn, searches of one depth do not change each other's reach; what
+        is derived is then kept and brought up to date by what the certificate found.
+        """
+        kept = context.covers(player).turns_are_noticed
+        self.update(slots, probs, reach_kept=kept)
+        if kept and certified is not None:
+            self._take_note(context, certified)
+
+    def _take_note(self, context: SearchContext, certified: Certified) -> None:
         """Bring `opponent_values` up to date after a change whose effect a certificate found."""
-        if certified is None:
-            return
         considered = certified.considered
         known = np.isfinite(certified.after)
         mass = np.bincount(considered.group, considered.reach)
         first = np.searchsorted(considered.group, np.arange(len(mass)))
         slot = context.own_slot(considered.opponent)[considered.nodes[first]]
-        gain = sign * mass * (certified.after - certified.before)
+        gain = mass * (certified.after - certified.before)
         self.adjust(context, considered.opponent, slot[known], gain[known])
 
     def gifts(self, seat: int) -> NDArray[np.float64]:

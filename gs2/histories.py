@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from gs2.alternative import best_response_node_values, group_values
 from gs2.config import SearchConfig
 from gs2.context import Profile, SearchContext
+from gs2.cover import Cover
 from gs2.forest import cut_forest
 from gs2.gadget import LIVE
 from gs2.generation import generator
@@ -30,13 +31,18 @@ tree: it copies nothing, and holds for every search until the strategy changes."
 class Considered:
     """The histories of a knowledge set and all others of the opponent infosets that they touch; b in all.
 
-    They stand opponent infoset by opponent infoset; g of these.
+    They stand opponent infoset by opponent infoset; g of these. Where the opponent does not notice every
+    turn of the player, opponent infosets that it may confuse later are merged, and histories at which the
+    player does not act may belong to them (`gs2.cover`).
 
     infoset: where the player stands.
     nodes: [b] int32, nodes of the full tree.
-    own_infoset: [b] int32, the searching player's infoset at each.
+    own_infoset: [b] int32, the searching player's infoset at each; -1 where it does not act, unless
+        the infoset searched lies below.
     in_set: [b] bool, True in the knowledge set, False where only an opponent infoset connects.
     group: [b] int32, number of the opponent's infoset, 0 … g - 1, rising.
+    own_below: [b] int32, infosets of the player at and below the history's opponent infoset; empty where
+        the opponent notices every turn.
     reach: [b] float64, probability that chance and the searching player lead there; where they never do
         (`unreached`), chance alone.
     opponent_reach: [b] float64, the opponent's own part.
@@ -52,6 +58,7 @@ class Considered:
     own_infoset: NDArray[np.int32]
     in_set: NDArray[np.bool_]
     group: NDArray[np.int32]
+    own_below: NDArray[np.int32]
     reach: NDArray[np.float64]
     opponent_reach: NDArray[np.float64]
     alternative: NDArray[np.float64]
@@ -83,9 +90,9 @@ def consider_histories(
         every = top
     else:
         every = graph.neighbours(top, None if config.order > 1 else (opponent,))
-    if len(every) > 1 and graph.level[every].min() < graph.level[every].max():
-        every = graph.antichain(every, tree)
-    found = weigh_histories(context, profile, top, every, infoset, player)
+    whole = config.rest == "summary" or config.order is None or config.freeze == "none"
+    cover = context.covers(player).make(infoset, top, every, whole=whole)
+    found = weigh_histories(context, profile, cover, infoset, player)
     return replace(
         found,
         alternative=_alternatives(
@@ -95,36 +102,34 @@ def consider_histories(
 
 
 def weigh_histories(
-    context: SearchContext,
-    profile: Profile,
-    top: NDArray[np.int64],
-    every: NDArray[np.int64],
-    infoset: int,
-    player: int,
+    context: SearchContext, profile: Profile, cover: Cover, infoset: int, player: int
 ) -> Considered:
-    """Return histories opponent infoset by opponent infoset, with reaches; alternative values are left nan.
+    """Return the histories of a cover with their reaches; alternative values are left nan.
 
-    top: positions in the player's knowledge graph, rising: the knowledge set. every: positions of these and
-        of all others in the opponent infosets they touch, none below another.
     infoset: where the player stands, to see whether its strategy ever leads there.
     """
-    graph = context.graph(player)
     opponent = 1 - player
-    every = every[np.argsort(graph.group[opponent, every], kind="stable")]
-    nodes = graph.nodes[every]
-    group = graph.group[opponent, every]
+    nodes, group, own, in_set, own_below = (
+        cover.nodes,
+        cover.group,
+        cover.own_infoset,
+        cover.in_set,
+        cover.own_below,
+    )
     known = profile.reach
     chance, mine = known.chance[nodes], known.players[nodes, player]
     reach = chance * mine
-    own = context.tree.infoset[nodes]
-    unreached = not np.any(reach[own == infoset] > LIVE)
+    graph = context.graph(player)
+    at = graph.nodes[graph.of_infoset(infoset)]
+    unreached = not np.any(known.chance[at] * known.players[at, player] > LIVE)
     if unreached:
         reach = chance
     live = np.bincount(group, reach) > LIVE
     dropped = int(len(np.unique(group)) - np.count_nonzero(live[np.unique(group)]))
     if dropped:
         stay = live[group]
-        every, nodes, group, reach, own = every[stay], nodes[stay], group[stay], reach[stay], own[stay]
+        nodes, group, reach, own, in_set = nodes[stay], group[stay], reach[stay], own[stay], in_set[stay]
+        own_below = own_below[stay] if len(own_below) else own_below
     group = np.unique(group, return_inverse=True)[1].astype(np.int32)
     return Considered(
         player=player,
@@ -132,8 +137,9 @@ def weigh_histories(
         infoset=infoset,
         nodes=nodes,
         own_infoset=own,
-        in_set=np.isin(every, top, assume_unique=True),
+        in_set=in_set,
         group=group,
+        own_below=own_below,
         reach=reach,
         opponent_reach=known.players[nodes, opponent],
         alternative=np.full(int(group.max()) + 1, np.nan),

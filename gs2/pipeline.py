@@ -58,8 +58,10 @@ def refine_infoset(
     steps = config.steps()
     if len(steps) == 1:
         return _one_step(context, profile, infoset, steps[0], rng, deadline, leaf)
-    # Each step starts from what the one before left; the profile is put back as it was at the end.
-    before: dict[int, float] = {}
+    # Each step starts from what the one before left, on a copy: nothing of the caller's is changed.
+    profile = profile.copy()
+    player = int(context.tree.infoset_player[infoset])
+    changed: set[int] = set()
     done: list[Refinement] = []
     late = False
     for step in steps:
@@ -67,18 +69,12 @@ def refine_infoset(
             late = True
             break
         found = _one_step(context, profile, infoset, step, rng, deadline, leaf)
-        for slot, prob in zip(found.slots.tolist(), profile.policy[found.slots].tolist(), strict=True):
-            before.setdefault(slot, prob)
-        profile.update(found.slots, found.probs, reach_kept=True)
-        profile.take_note(context, found.certified, 1.0)
+        changed.update(found.slots.tolist())
+        profile.take_over(context, player, found.slots, found.probs, found.certified)
         done.append(found)
-    slots = np.array(sorted(before), np.int64)
-    probs = profile.policy[slots]
-    profile.update(slots, np.array([before[slot] for slot in slots.tolist()]), reach_kept=True)
-    for found in reversed(done):
-        profile.take_note(context, found.certified, -1.0)
+    slots = np.array(sorted(changed), np.int64)
     late = late or any(found.late for found in done)
-    return replace(done[-1], slots=slots, probs=probs, steps=tuple(done), late=late)
+    return replace(done[-1], slots=slots, probs=profile.policy[slots], steps=tuple(done), late=late)
 
 
 def _one_step(
@@ -199,12 +195,11 @@ def _too_large(
     if deadline is None:
         return False
     player = int(context.tree.infoset_player[infoset])
-    graph = context.graph(player)
     at = context.closure(infoset)
-    nodes, group = graph.nodes[at], graph.group[1 - player, at]
+    cover = context.covers(player).make(infoset, at, at, whole=True)
     known = profile.reach
-    live = np.bincount(group, known.chance[nodes] * known.players[nodes, player]) > LIVE
-    size = context.nodes_below(nodes[live[group]])
+    live = np.bincount(cover.group, known.chance[cover.nodes] * known.players[cover.nodes, player]) > LIVE
+    size = context.nodes_below(cover.nodes[live[cover.group]])
     if size * SECONDS_PER_NODE <= deadline - time.perf_counter():
         return False
     log.late = True

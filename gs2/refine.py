@@ -173,7 +173,8 @@ def _search_all(
     opponent = 1 - job.player
     profile = Profile(tree, job.policy, job.blueprint)
     config = job.config
-    if job.mode == "sequential":
+    if job.mode == "sequential" and context.covers(job.player).turns_are_noticed:
+        # Searches of one depth then share their opponent infosets, and what one gains another may spend.
         profile.start = Profile(tree, job.policy, job.blueprint)
     if config.alternative == "best-response" and config.depth is None and job.mode != "sequential":
         profile.prepare(opponent)
@@ -192,14 +193,13 @@ def _search_all(
         found = refine_infoset(context, profile, number, config, rng)
         if _settled(config, found):
             own = np.unique(found.considered.own_infoset[found.kept.rows])
-            solved[own] = True
+            solved[own[own >= 0]] = True
         slots.append(found.slots)
         probs.append(found.probs)
         stats.append(_stats(found))
         if job.mode == "sequential":
-            profile.update(found.slots, found.probs, reach_kept=True)
             for done in found.steps or (found,):
-                profile.take_note(context, done.certified, 1.0)
+                profile.take_over(context, job.player, done.slots, done.probs, done.certified)
     if not slots:
         return np.zeros(0, np.int64), np.zeros(0), stats
     return np.concatenate(slots), np.concatenate(probs), stats

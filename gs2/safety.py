@@ -4,8 +4,10 @@ The certificate. Let a search change the player's strategy at some infosets and 
 Every way in which the opponent can notice leads through one of the opponent infosets that share a history
 with them. If the opponent's counterfactual best-response value rises at none of these, it rises nowhere above
 them either, because best-response values are monotone in the values below: the opponent's best response to
-the whole strategy is worth no more than before. All of it can be computed at the infoset, from the histories
-of those opponent infosets (order-2 knowledge), given the player's strategy elsewhere.
+the whole strategy is worth no more than before. This holds if what the opponent does below one of these
+infosets touches nothing outside of it; `gs2.cover` states the lemma and extends the cover where it must. All
+of it can be computed at the infoset, from the histories of those opponent infosets (order-2 knowledge where
+every turn is noticed), given the player's strategy elsewhere.
 
 Mixtures. The value of an opponent infoset is a maximum of linear functions of the player's realization plan,
 so it is convex in the weight of the refined plan: the weights that certify form an interval from 0, and the
@@ -133,11 +135,15 @@ def cover(
     slots: [s] int64, slots of the searching player at and below the histories considered.
     """
     graph = context.graph(considered.player)
+    covers = context.covers(considered.player)
     changed = np.unique(context.slot_infoset[slots])
-    own = np.intersect1d(changed, considered.own_infoset)
-    top = np.sort(graph.members[considered.player].take(graph.infoset_group[own]).values)
-    every = graph.antichain(graph.neighbours(top, (considered.opponent,)), context.tree)
-    return weigh_histories(context, profile, top, every, considered.infoset, considered.player)
+    if covers.turns_are_noticed:
+        # What lies deeper lies below one of these.
+        changed = np.intersect1d(changed, considered.own_infoset)
+    top = np.sort(graph.members[considered.player].take(graph.infoset_group[changed]).values)
+    every = graph.neighbours(top, (considered.opponent,))
+    found = covers.make(considered.infoset, top, every)
+    return weigh_histories(context, profile, found, considered.infoset, considered.player)
 
 
 def certify(
@@ -192,6 +198,8 @@ def certify(
 
 def _most_sharers(considered: Considered) -> int:
     """Return the largest number of the player's infosets that meet in one opponent infoset."""
+    if len(considered.own_below):
+        return int(considered.own_below.max())
     pairs = np.unique(np.stack([considered.group, considered.own_infoset]), axis=1)
     return int(np.bincount(pairs[0]).max())
 

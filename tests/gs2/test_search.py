@@ -7,15 +7,18 @@ import time
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cfr.best_response import best_response_values
+from gs2 import pipeline
 from gs2.config import ConfigError, SearchConfig
 from gs2.context import Profile
 from gs2.pipeline import refine_infoset
 from gs2.presets import PRESET_NOTES, PRESETS, preset
 from gs2.refine import refine_policy
 from gs2.search import solve_infoset
-from tests.gs2.setting import GOOFSPIEL, KUHN, LEDUC, LIARS_DICE, blueprint, context, form
+from tests.gs2.setting import GOOFSPIEL, KUHN, LEDUC, LIARS_DICE, blueprint, context, form, random_policy
 
 NEVER_ABOVE = 1e-9
 
@@ -168,3 +171,41 @@ def test_a_warm_start_begins_at_the_blueprint_also_where_branches_were_cut():
             np.testing.assert_allclose(
                 found.at(prepared.tree, infoset), policy[prepared.slots_of(infoset)], atol=1e-6
             )
+
+
+def test_an_interrupted_search_of_several_steps_leaves_the_callers_strategy_as_it_was(monkeypatch):
+    prepared = context(KUHN)
+    calls = []
+    inner = pipeline._one_step
+
+    def interrupted(*args):
+        calls.append(args)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return inner(*args)
+
+    monkeypatch.setattr(pipeline, "_one_step", interrupted)
+    policy = random_policy(KUHN, np.random.default_rng(3))
+    profile = Profile(prepared.tree, policy)
+    best = profile.opponent_values(1)
+    before = best.slot.copy(), best.infoset.copy(), best.root
+    with pytest.raises(KeyboardInterrupt):
+        pipeline.refine_infoset(prepared, profile, 0, preset("gs2+", rounds=2), np.random.default_rng(0))
+    assert len(calls) == 2 and np.array_equal(profile.policy, policy)
+    assert np.array_equal(best.slot, before[0], equal_nan=True) and best.root == before[2]
+    assert np.array_equal(best.infoset, before[1], equal_nan=True)
+
+
+@given(
+    seed=st.integers(0, 10**6), rounds=st.integers(1, 3), scope=st.sampled_from(["both", "block", "subtree"])
+)
+@settings(max_examples=20, deadline=None)
+def test_searches_of_several_steps_never_change_the_callers_strategy(seed, rounds, scope):
+    prepared = context(KUHN)
+    policy = random_policy(KUHN, np.random.default_rng(seed))
+    profile = Profile(prepared.tree, policy)
+    config = preset("gs2+", rounds=rounds, scope=scope, iterations=5)
+    infoset = seed % prepared.tree.n_infosets
+    found = refine_infoset(prepared, profile, infoset, config, np.random.default_rng(0))
+    assert np.array_equal(profile.policy, policy)
+    assert len(found.steps) == len(config.steps()) or len(config.steps()) == 1

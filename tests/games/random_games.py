@@ -1,0 +1,185 @@
+"""Small games given as lists of nodes, and random ones of perfect recall."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from games import CHANCE, TERMINAL, Ragged
+from games.base import TwoPlayerGame
+
+
+@dataclass
+class Node:
+    """One history, listed breadth first.
+
+    up: number of the history before, -1 at the root; move: number of the action that led here.
+    who: a seat, CHANCE or TERMINAL. count: actions. prob: of the outcome that led here, where chance acted.
+    known: what each seat knows. payoff: to seat 0, where the game is over.
+    """
+
+    up: int
+    move: int
+    known: tuple[tuple, tuple]
+    who: int = TERMINAL
+    count: int = 0
+    prob: float = 1.0
+    payoff: float = 0.0
+
+
+class NodeGame(TwoPlayerGame):
+    """A game given by its nodes, children next to each other in order; a state is a node's number."""
+
+    def __init__(self, name: str, nodes: list[Node]) -> None:
+        """Take the nodes, root first."""
+        self.name = name
+        self.nodes = nodes
+        self._who = np.array([node.who for node in nodes], np.int8)
+        self._count = np.array([node.count for node in nodes], np.int64)
+        self._first = 1 + np.cumsum(self._count) - self._count
+        self._prob = np.array([node.prob for node in nodes])
+        self._payoff = np.array([node.payoff for node in nodes])
+        most = float(np.abs(self._payoff[self._who == TERMINAL]).max())
+        self.payoff_range = (-most, most)
+        known: tuple[dict, dict] = ({}, {})
+        self._known = np.array(
+            [[known[s].setdefault(node.known[s], len(known[s])) for node in nodes] for s in (0, 1)], np.uint64
+        )
+
+    def root(self) -> NDArray[np.int64]:
+        """Return the root."""
+        return np.zeros(1, np.int64)
+
+    def player(self, states: NDArray) -> NDArray[np.int8]:
+        """Return who acts."""
+        return self._who[states]
+
+    def actions(self, states: NDArray) -> Ragged:
+        """Return the numbers of the actions, from 0."""
+        counts = self._count[states]
+        before = np.repeat(np.cumsum(counts) - counts, counts)
+        return Ragged.from_counts(counts, np.arange(len(before)) - before)
+
+    def chance_probs(self, states: NDArray, actions: Ragged) -> NDArray[np.float64]:
+        """Return the probability of each outcome."""
+        return self._prob[self._first[states][actions.rows] + actions.values]
+
+    def step(self, states: NDArray, rows: NDArray[np.int64], actions: NDArray) -> NDArray:
+        """Return the children."""
+        return self._first[states[rows]] + actions
+
+    def returns(self, states: NDArray) -> NDArray[np.float64]:
+        """Return the payoffs of both seats."""
+        return np.stack([self._payoff[states], -self._payoff[states]], axis=1)
+
+    def infoset_key(self, states: NDArray, player: int) -> NDArray[np.uint64]:
+        """Return the number of what a seat knows."""
+        return self._known[player][states][:, None]
+
+    def action_text(self, state: NDArray, action: NDArray) -> str:
+        """Return a letter and the number of the action."""
+        return f"a{int(action)}"
+
+    def state_text(self, state: NDArray) -> str:
+        """Return the actions so far."""
+        way, node = [], self.nodes[int(state)]
+        while node.up >= 0:
+            way.append(f"a{node.move}")
+            node = self.nodes[node.up]
+        return " ".join(reversed(way)) or "start"
+
+    def infoset_text(self, state: NDArray, player: int) -> str:
+        """Return the number of what a seat knows."""
+        return f"P{player} knows {int(self._known[player][int(state)])}"
+
+
+def hidden_move() -> NodeGame:
+    """Return a game in which seat 0 acts without knowing whether seat 1 has moved; 11 nodes.
+
+    Chance lets seat 1 choose between two actions, or not; seat 0 then chooses, in one infoset.
+    """
+    left, right, none = ("moves", 0), ("moves", 1), ("nothing",)
+    return NodeGame(
+        "hidden_move",
+        [
+            Node(-1, 0, ((), ()), CHANCE, 2),
+            Node(0, 0, ((), ("moves",)), 1, 2, 0.5),
+            Node(0, 1, (("asked",), none), 0, 2, 0.5),
+            Node(1, 0, (("asked",), left), 0, 2),
+            Node(1, 1, (("asked",), right), 0, 2),
+            Node(2, 0, (("asked", 0), none), payoff=3.0),
+            Node(2, 1, (("asked", 1), none), payoff=0.0),
+            Node(3, 0, (("asked", 0), left), payoff=0.0),
+            Node(3, 1, (("asked", 1), left), payoff=4.0),
+            Node(4, 0, (("asked", 0), right), payoff=2.0),
+            Node(4, 1, (("asked", 1), right), payoff=0.0),
+        ],
+    )
+
+
+class RandomGame(NodeGame):
+    """A random two-player zero-sum game of perfect recall.
+
+    Chance deals privately and acts anywhere, either seat may be first, lines end at different depths.
+
+    public: every move is noticed by both seats, and who acts and whether the game ends follow from what both
+        have seen. Otherwise they may depend on hidden things, and a seat may not notice that the other
+        moved: a private order of turns.
+    """
+
+    def __init__(self, seed: int, *, public: bool, depth: int = 5, width: int = 3, most: int = 150) -> None:
+        """Draw a game: at most `depth` moves, `width` actions, and about `most` nodes."""
+        rng = np.random.default_rng([seed, public])
+        self._seed = [seed, int(public), 1]
+        self._drawn: dict[tuple, int] = {}
+        hidden = (0.3, 0.6, 0.9)[int(rng.integers(3))]
+        nodes = [Node(-1, 0, ((), ()))]
+        open_: list[tuple] = [()]
+        decimals = int(rng.integers(0, 3))
+        for at, node in enumerate(nodes):  # grows as we go
+            length, seen = len(open_[at]), node.known
+            # What decides who acts: what everybody saw or, in a private order, the history itself.
+            about = ("turn", open_[at]) if public else ("turn", at)
+            over = length >= depth or len(nodes) > most
+            if over or self._draw(about, "ends", 100) < (0 if length < 2 else 20):
+                node.payoff = float(np.round(rng.normal(0, 2), decimals))
+                continue
+            node.who = self._draw(about, "who", 8)
+            node.who = CHANCE if node.who < 2 and length != 1 else node.who % 2
+            if node.who == CHANCE:
+                node.count = 2 + self._draw(about, "outcomes", width - 1)
+            else:
+                drawn = self._draw(("own", node.who, seen[node.who]), "actions", width + 2)
+                node.count = min(width, 1 + drawn)
+                asked = (*seen[node.who], "asked")
+                node.known = (asked, seen[1]) if node.who == 0 else (seen[0], asked)
+            prob = 0.02 + rng.dirichlet(np.ones(node.count)) * (1 - 0.02 * node.count)
+            # In public games everybody sees one label of a move: its number, or only that it was made.
+            shown = self._draw(about, "shown", 2) and node.who >= 0
+            for action in range(node.count):
+                label = (node.who, action if shown else -1)
+                after = []
+                for seat in (0, 1):
+                    new: tuple = (label,) if public else ()
+                    if seat == node.who:
+                        new = ("asked", action, *new)
+                    elif rng.random() >= hidden:
+                        new = (*new, "saw", action if rng.integers(3) == 0 else int(rng.integers(2)))
+                    after.append((*seen[seat], new) if new else seen[seat])
+                chance = float(prob[action]) if node.who == CHANCE else 1.0
+                nodes.append(Node(at, action, (after[0], after[1]), prob=chance))
+                open_.append((*open_[at], label))
+        ends = [node for node in nodes if node.who == TERMINAL]
+        if not any(node.payoff for node in ends):
+            ends[0].payoff = 1.0
+        super().__init__(f"random_game(seed={seed},public={public})", nodes)
+
+    def _draw(self, about: tuple, what: str, n: int) -> int:
+        """Return one of n numbers, the same whenever the same thing is asked."""
+        name = (about, what, n)
+        if name not in self._drawn:
+            words = [*self._seed, *np.frombuffer(repr(name).encode(), np.uint8).tolist()]
+            self._drawn[name] = int(np.random.default_rng(words).integers(n))
+        return self._drawn[name]

@@ -1,0 +1,255 @@
+"""Search on random games: private and public order of turns, private chance, uneven depths, any blueprint."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cfr.best_response import best_response_values
+from cfr.lp import solve_lp
+from cfr.policy import uniform_policy
+from cfr.sequence_form import SequenceForm, sequence_form
+from cfr.solver import solve
+from games import CHANCE, check_game
+from gs2.alternative import best_response_policy, group_values
+from gs2.context import Profile, SearchContext
+from gs2.generation import GENERATORS
+from gs2.pipeline import refine_infoset
+from gs2.presets import PRESETS, preset
+from gs2.refine import refine_policy
+from tests.games.random_games import RandomGame
+
+ROUNDING = 1e-9
+BLUEPRINTS = ("uniform", "dirichlet", "one-hot", "sparse", "best response", "cfr")
+CLOSURES = ("resolve", "maxmargin", "reach-maxmargin", "path")
+
+
+@lru_cache(maxsize=64)
+def prepared(seed: int, public: bool) -> tuple[SearchContext, SequenceForm]:
+    """Return a random game, ready for searches."""
+    context = SearchContext(RandomGame(seed, public=public))
+    return context, sequence_form(context.tree)
+
+
+def blueprint(context: SearchContext, form: SequenceForm, kind: str, seed: int) -> np.ndarray:
+    """Return a strategy of a kind for both players, [slots]."""
+    tree = context.tree
+    rng = np.random.default_rng(seed)
+    start = tree.infoset_offset[:-1]
+    counts = np.diff(tree.infoset_offset)
+    if kind == "uniform":
+        return uniform_policy(tree)
+    if kind == "cfr":
+        return solve(form, variant="cfr", iterations=int(rng.integers(1, 30))).policy
+    weight = rng.exponential(size=tree.n_slots)
+    if kind == "sparse":
+        weight *= rng.random(tree.n_slots) < 0.5
+    if kind == "one-hot":
+        weight[:] = 0.0
+    if kind in ("sparse", "one-hot"):
+        weight[start + rng.integers(0, counts)] += 1.0
+    policy = weight / np.repeat(np.add.reduceat(weight, start), counts)
+    if kind == "best response":
+        policy = best_response_policy(tree, policy, int(rng.integers(2)))
+    return policy
+
+
+random_searches = given(seed=st.integers(0, 10**6), public=st.booleans(), kind=st.sampled_from(BLUEPRINTS))
+
+
+def at_random(test):
+    """Run a test on some fifty random games, of both orders of turns and all blueprints."""
+    quiet = [HealthCheck.too_slow, HealthCheck.filter_too_much]
+    return settings(max_examples=50, deadline=None, suppress_health_check=quiet)(random_searches(test))
+
+
+def exploitabilities(
+    context: SearchContext, form: SequenceForm, policy: np.ndarray, method: str, seed: int, **changes
+) -> tuple[list[float], list[float], float, float]:
+    """Return the best-response values before and after refining the other seat, and exploitabilities."""
+    tree = context.tree
+    before = best_response_values(form, policy)
+    both = policy.copy()
+    after = list(before)
+    for player in np.unique(tree.infoset_player).tolist():
+        config = preset(method, iterations=20, **changes)
+        made = refine_policy(context, policy, player, config, seed=seed)
+        after[1 - player] = best_response_values(form, made.policy)[1 - player]
+        mine = np.repeat(tree.infoset_player == player, np.diff(tree.infoset_offset))
+        assert np.array_equal(made.policy[~mine], policy[~mine]), "the other player's strategy stays"
+        both[mine] = made.policy[mine]
+    return list(before), after, sum(before) / 2, sum(best_response_values(form, both)) / 2
+
+
+def never_above(seed: int, public: bool, kind: str, method: str, **changes) -> None:
+    """Raise AssertionError if a certified method ends above its blueprint on a random game."""
+    context, form = prepared(seed, public)
+    policy = blueprint(context, form, kind, seed)
+    before, after, was, now = exploitabilities(context, form, policy, method, seed, **changes)
+    assert max(np.subtract(after, before)) <= ROUNDING, (seed, public, kind, method, changes)
+    assert now <= was + ROUNDING
+
+
+@at_random
+def test_gs2_plus_is_never_above_its_blueprint(seed, public, kind):
+    never_above(seed, public, kind, "gs2+")
+
+
+@at_random
+def test_gs2_plus_with_a_summary_is_never_above_its_blueprint(seed, public, kind):
+    never_above(seed, public, kind, "gs2+", whole=0, k=1 + seed % 3)
+
+
+@at_random
+def test_gs2_plus_against_the_whole_path_is_never_above_its_blueprint(seed, public, kind):
+    never_above(seed, public, kind, "gs2+path")
+
+
+@at_random
+def test_small_searches_in_place_of_closures_are_never_above_the_blueprint(seed, public, kind):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gs2.pipeline._too_large", lambda context, profile, infoset, deadline, log: True)
+        never_above(seed, public, kind, "gs2+", fallback_k=1 + seed % 3, time_limit=600.0)
+
+
+@at_random
+def test_certified_searches_of_few_histories_are_never_above_the_blueprint(seed, public, kind):
+    method = ("gs2-r", "gs2-d", "1-klss", "kluss", "unsafe", "maxmargin")[seed % 6]
+    changes = {"certificate": ("margin", "anchored")[seed % 2], "mode": "sequential"}
+    never_above(seed, public, kind, method, **changes)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(10))
+def test_a_thousand_random_games_and_blueprints_are_never_above(part):
+    for seed in range(part * 50, part * 50 + 50):
+        for public in (False, True):
+            kind = BLUEPRINTS[(seed + public) % len(BLUEPRINTS)]
+            never_above(seed, public, kind, "gs2+")
+            never_above(seed, public, kind, "gs2+", whole=0, k=1 + seed % 3)
+            never_above(seed, public, kind, "gs2+path")
+    prepared.cache_clear()
+
+
+@at_random
+def test_solved_closures_are_exact_with_each_gadget(seed, public, kind):
+    context, form = prepared(seed, public)
+    tree = context.tree
+    policy = blueprint(context, form, kind, seed)
+    rng = np.random.default_rng(seed)
+    infoset = int(rng.integers(tree.n_infosets))
+    for name in CLOSURES:
+        config = preset(name, solver="lp", entry_floor=0.0)
+        profile = Profile(tree, policy)
+        found = refine_infoset(context, profile, infoset, config, rng)
+        assert np.array_equal(profile.policy, policy)
+        opponent = found.considered.opponent
+        after = policy.copy()
+        after[found.slots] = found.probs
+        was, now = (best_response_values(form, p)[opponent] for p in (policy, after))
+        assert now <= was + 1e-7, (seed, public, kind, name)
+        if found.considered.unreached or found.nodes == 0:
+            continue
+        # What the subgame says that the opponent gets is what it gets in the whole game.
+        whole = Profile(tree, after)
+        whole.prepare(opponent)
+        values = whole.best_response(opponent)
+        assert values is not None
+        at = found.considered
+        rooted = group_values(values[0][at.nodes], at.reach, at.group)
+        assert np.allclose(found.solved, rooted, atol=1e-7), (seed, public, kind, name)
+        if name in ("resolve", "maxmargin"):
+            assert np.all(found.solved <= at.alternative + 1e-6), (seed, public, kind, name)
+
+
+@at_random
+def test_refining_the_first_closure_with_the_path_gadget_solves_what_can_be_solved(seed, public, kind):
+    # The best strategy that agrees with the blueprint outside the closure, found by another way: the linear
+    # programme of the whole game with everything else that the player decides fixed by the blueprint.
+    context, form = prepared(seed, public)
+    tree = context.tree
+    policy = blueprint(context, form, kind, seed)
+    infoset = int(np.random.default_rng(seed).integers(tree.n_infosets))
+    config = preset("path", solver="lp", entry_floor=0.0)
+    found = refine_infoset(context, Profile(tree, policy), infoset, config, np.random.default_rng(0))
+    if found.considered.unreached or found.nodes == 0:
+        return
+    player, opponent = found.considered.player, found.considered.opponent
+    after = policy.copy()
+    after[found.slots] = found.probs
+    solved = np.zeros(tree.n_infosets, bool)
+    solved[np.unique(context.slot_infoset[found.slots])] = True
+    deciding = np.flatnonzero((tree.player == player) & ~solved[tree.infoset])
+    fixed = _fixed(tree, policy, deciding)
+    best = solve_lp(fixed)
+    value = float(best.value) if player == 0 else -float(best.value)
+    assert best_response_values(form, after)[opponent] == pytest.approx(-value, abs=1e-6), (
+        seed,
+        public,
+        kind,
+    )
+
+
+def _fixed(tree, policy, deciding):
+    """Return the tree with the decisions at some nodes turned into chance by a policy."""
+    player = tree.player.copy()
+    prob = tree.chance_prob.copy()
+    infoset = tree.infoset.copy()
+    for node in deciding.tolist():
+        slots = tree.infoset_offset[tree.infoset[node]] + np.arange(tree.n_children[node])
+        first = tree.first_child[node]
+        prob[first : first + len(slots)] = policy[slots]
+        player[node], infoset[node] = CHANCE, -1
+    kept, number = np.unique(infoset[infoset >= 0], return_inverse=True)
+    # Numbered by first appearance, as trees are.
+    first_at = np.unique(number, return_index=True)[1]
+    order = np.argsort(first_at)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    infoset[infoset >= 0] = rank[number]
+    kept = kept[order]
+    sizes = np.diff(tree.infoset_offset)[kept]
+    return replace(
+        tree,
+        player=player,
+        chance_prob=prob,
+        infoset=infoset,
+        infoset_player=tree.infoset_player[kept],
+        infoset_offset=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        infoset_key=tree.infoset_key[kept],
+        states=None,
+    )
+
+
+@at_random
+def test_every_preset_runs_and_keeps_to_the_rules(seed, public, kind):
+    context, form = prepared(seed, public)
+    tree = context.tree
+    policy = blueprint(context, form, kind, seed)
+    infoset = seed % tree.n_infosets
+    for number, name in enumerate(PRESETS):
+        config = preset(name, iterations=3)
+        if config.generator != "all":
+            config = config.replace(
+                generator=sorted(GENERATORS)[(seed + number) % len(GENERATORS)], k=1 + seed % 4
+            )
+            if config.generator == "all":
+                config = config.replace(k=None)
+        profile = Profile(tree, policy)
+        found = refine_infoset(context, profile, infoset, config, np.random.default_rng(seed))
+        assert np.array_equal(profile.policy, policy), "the caller's strategy is left as it was"
+        probs = found.at(tree, infoset)
+        assert np.all(probs >= 0) and probs.sum() == pytest.approx(1.0, abs=1e-9)
+        theirs = tree.infoset_player[context.slot_infoset[found.slots]]
+        assert np.all(theirs == tree.infoset_player[infoset])
+
+
+@given(seed=st.integers(0, 10**6), public=st.booleans())
+@settings(max_examples=30, deadline=None)
+def test_the_random_games_keep_the_contract(seed, public):
+    check_game(RandomGame(seed, public=public), np.random.default_rng(seed))
