@@ -24,7 +24,7 @@ from gs2.table.room import Room
 from gs2.table.seat import AgentError
 from gs2.table.seating import agent_names, place_agents
 from gs2.table.timing import Timing
-from gs2.table.wire import LOOPBACK, Connection, WireLimits, text_frame
+from gs2.table.wire import LOOPBACK, Connection, WireLimits, check_token, text_frame
 
 __all__ = ["DEFAULT_PORTS", "ServerConfig", "TableServer", "quiet_collector"]
 
@@ -66,13 +66,24 @@ class ServerConfig:
             raise TableError(f"a dialect is one of {', '.join(DEFAULT_PORTS)}; got {self.dialect!r}")
         if self.official and self.dialect != "openguandan":
             raise TableError("only openguandan has an official server to imitate; leave that out")
-        if self.token is None and self.host not in LOOPBACK:
+        if not self.host.strip():
+            # asyncio would listen everywhere
+            raise TableError("a host is a name or an address; got an empty one; 127.0.0.1 is this machine")
+        if self.token is not None:
+            try:
+                check_token(self.token)
+            except ValueError as error:
+                raise TableError(str(error)) from None
+        elif self.host not in LOOPBACK:
             raise TableError(
                 f"host {self.host!r} is reachable by others, so clients must show a token; give one, "
                 "or listen on 127.0.0.1"
             )
-        if self.games < 1:
-            raise TableError(f"games is at least 1; got {self.games}")
+        for name, value in (("games", self.games), ("rooms", self.rooms), ("errors", self.errors)):
+            if value < 1:
+                raise TableError(f"{name} is at least 1; got {value}")
+        if self.seed is not None and not 0 <= self.seed < 1 << 64:
+            raise TableError(f"a seed is an integer in [0, 2^64); got {self.seed}")
         place_agents(self.agents, 0)
 
 
