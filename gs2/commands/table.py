@@ -80,7 +80,7 @@ def _names(agents: str | None) -> tuple[str, ...]:
     names = tuple(name.strip() for name in agents.split(","))
     if not all(names):
         raise click.BadParameter(
-            f"names are separated by commas, none of them empty; got {agents!r}; leave the option out for none",
+            f"names are separated by commas, none empty; got {agents!r}; leave the option out for none",
             param_hint="'--agents'",
         )
     return names

@@ -445,7 +445,7 @@ class TableClient:
                     return
                 raise self._lost(f"{self.config.url} gives no seat: {data.get('msg', 'no reason given')}")
             room = data.get("roomId", self._room)
-            if not isinstance(room, int) or message.type == "CREATE_ROOM" and "round" in data:
+            if not isinstance(room, int) or (message.type == "CREATE_ROOM" and "round" in data):
                 # some echo what they are sent
                 raise self._lost(
                     f"{self.config.url} answers {message.type} without a room; is it a GuanDan server?"

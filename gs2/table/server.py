@@ -19,7 +19,7 @@ from gs2.table.encode import warm_kernels
 from gs2.table.hosts import Host
 from gs2.table.lobby import Lobby, NjuptLobby, OpenGuanDanLobby
 from gs2.table.place import RoomConfig, TableError
-from gs2.table.recording import SessionResult
+from gs2.table.recording import RecordFolder, SessionResult
 from gs2.table.room import Room
 from gs2.table.seat import AgentError
 from gs2.table.seating import agent_names, place_agents
@@ -132,6 +132,7 @@ class TableServer:
         self._connections: set[Connection] = set()
         self._waiting: list[Connection] = []
         self._number = 0
+        self._folder: RecordFolder | None = None
         self._closing = False
         self._idle = asyncio.Event()
         self._idle.set()
@@ -141,10 +142,13 @@ class TableServer:
     # --- life ---
 
     async def start(self) -> None:
-        """Load what games need, then listen. Raises OSError if the address cannot be had."""
-        warm_kernels(self.lobby.dialect.name)
+        """Load what games need, then listen.
+
+        Raises OSError if the address cannot be had, RecordFolderError if records cannot be written.
+        """
         if self.config.record is not None:
-            self.config.record.mkdir(parents=True, exist_ok=True)
+            self._folder = RecordFolder(self.config.record)
+        warm_kernels(self.lobby.dialect.name)
         loop = asyncio.get_running_loop()
         port = DEFAULT_PORTS[self.config.dialect] if self.config.port is None else self.config.port
         self._server = await loop.create_server(
@@ -334,7 +338,7 @@ class TableServer:
             games=games,
             seed=int(self._seeds.integers(0, 2**63)),
             fallback=self.hosts.get("fallback"),
-            record=self.config.record,
+            record=self._folder,
             finished=self._room_done,
         )
         self.rooms[room.number] = room
