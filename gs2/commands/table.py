@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,7 +23,67 @@ if TYPE_CHECKING:
 __all__ = ["play", "serve"]
 
 DIALECTS = click.Choice(["openguandan", "njupt"])
-SECONDS = click.FloatRange(min=0)
+TOKEN = "GS2_TABLE_TOKEN"
+
+
+class Seconds(click.FloatRange):
+    """A finite number of seconds, at least 0: a comparison with nan would switch a limit off."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the seconds."""
+        seconds = float(super().convert(value, param, ctx))
+        if not math.isfinite(seconds):
+            self.fail(f"{value} is not a finite number of seconds", param, ctx)
+        return seconds
+
+
+class Filled(click.ParamType):
+    """A text that is not empty: what a script's unset variable leaves must not pass for "not given"."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the text."""
+        if not str(value).strip():
+            self.fail("it is empty; leave the option out, or give it a value", param, ctx)
+        return str(value)
+
+
+class Folder(click.Path):
+    """A folder, there or to be made; an empty name would be the folder one is in."""
+
+    def __init__(self) -> None:
+        super().__init__(file_okay=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path."""
+        Filled().convert(value, param, ctx)
+        return Path(super().convert(value, param, ctx))
+
+
+SECONDS = Seconds()
+FILLED = Filled()
+
+
+def _given_token(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Return the token; an environment variable that is set to nothing is an empty token, not none."""
+    return "" if value is None and TOKEN in os.environ else value
+
+
+def _names(agents: str | None) -> tuple[str, ...]:
+    """Return the names in a list with commas."""
+    if agents is None:
+        return ()
+    names = tuple(name.strip() for name in agents.split(","))
+    if not all(names):
+        raise click.BadParameter(
+            f"names are separated by commas, none empty; got {agents!r}; leave the option out for none",
+            param_hint="'--agents'",
+        )
+    return names
 
 
 def _need_extra() -> None:
@@ -48,7 +110,7 @@ def _log(verbose: int) -> None:
 @click.option(
     "--official", is_flag=True, help="Speak as the official OpenGuanDan server does, quirks included."
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--host", type=FILLED, default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port; 0: a free one.  [default: 8181 or 23456]")
 @click.option(
     "--games",
@@ -59,15 +121,16 @@ def _log(verbose: int) -> None:
 )
 @click.option(
     "--agents",
-    default="",
     metavar="NAME,…",
     help="Who takes the seats that clients leave, up to three; SEAT:NAME takes that seat.",
 )
-@click.option("--rules", help="Rules: ruling, openguandan, njupt or paper.  [default: by dialect]")
+@click.option(
+    "--rules", type=FILLED, help="Rules: ruling, openguandan, njupt or paper.  [default: by dialect]"
+)
 @click.option(
     "--record",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for a record of each game, and results.jsonl.",
+    type=Folder(),
+    help="Folder for a record of each game, and results.jsonl; nothing in it is overwritten.",
 )
 @click.option(
     "--decision",
@@ -78,6 +141,7 @@ def _log(verbose: int) -> None:
 )
 @click.option(
     "--fallback",
+    type=FILLED,
     metavar="NAME",
     help="Agent that decides for clients that are silent or gone.  [default: pass or play the weakest]",
 )
@@ -111,10 +175,11 @@ def _log(verbose: int) -> None:
 @click.option(
     "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes for each agent."
 )
-@click.option("--seed", type=int, help="Seed of all deals.  [default: fresh]")
+@click.option("--seed", type=click.IntRange(0, (1 << 64) - 1), help="Seed of all deals.  [default: fresh]")
 @click.option(
     "--token",
-    envvar="GS2_TABLE_TOKEN",
+    envvar=TOKEN,
+    callback=_given_token,
     help="What clients must show; required if others can reach the server.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print each session's result as a line of JSON.")
@@ -125,7 +190,7 @@ def serve(
     host: str,
     port: int | None,
     games: int,
-    agents: str,
+    agents: str | None,
     rules: str | None,
     record: Path | None,
     decision: float,
@@ -160,7 +225,7 @@ def serve(
         host=host,
         port=port,
         games=games,
-        agents=tuple(name.strip() for name in agents.split(",") if name.strip()),
+        agents=_names(agents),
         rooms=rooms,
         token=token,
         record=record,
@@ -212,12 +277,19 @@ async def _serve(
 
 
 @click.command()
-@click.option("--server", "url", required=True, metavar="URL", help="ws://HOST:PORT of the server.")
+@click.option(
+    "--server", "url", type=FILLED, required=True, metavar="URL", help="ws://HOST:PORT of the server."
+)
 @click.option(
     "--dialect", type=DIALECTS, default="openguandan", show_default=True, help="What the server speaks."
 )
 @click.option(
-    "--agent", "agents", multiple=True, metavar="NAME", help="Who plays; give up to four.  [default: gs2]"
+    "--agent",
+    "agents",
+    type=FILLED,
+    multiple=True,
+    metavar="NAME",
+    help="Who plays; give up to four.  [default: gs2]",
 )
 @click.option(
     "--games",
@@ -234,8 +306,10 @@ async def _serve(
     help="Seat for each agent, in their order.  [default: the first free]",
 )
 @click.option("--room", type=int, help="Room to join (openguandan).  [default: open one]")
-@click.option("--user", metavar="NAME", help="userId, or name in the path.  [default: the agent's name]")
-@click.option("--token", envvar="GS2_TABLE_TOKEN", help="Token that the server wants.")
+@click.option(
+    "--user", type=FILLED, metavar="NAME", help="userId, or name in the path.  [default: the agent's name]"
+)
+@click.option("--token", envvar=TOKEN, callback=_given_token, help="Token that the server wants.")
 @click.option(
     "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes for each agent."
 )

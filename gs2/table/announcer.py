@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -14,12 +14,14 @@ from games.guandan.state import NOBODY
 from gs2.table.dialect import Dialect, Trick
 from gs2.table.encode import encode_hand, encode_moves
 from gs2.table.place import Seat
-from gs2.table.recording import GameRecorder, SessionResult
+from gs2.table.recording import GameRecorder, RecordFolder, SessionResult
 from gs2.table.seat import Transfer
 from gs2.table.session import GameCount, Listener, RoundResult, Session
 from gs2.table.wire import text_frame
 
 __all__ = ["Announcer", "encode_card"]
+
+logger = logging.getLogger("gs2.table")
 
 _CARD_OF = {(1 << 2 * c, 0) if c < 28 else (0, 1 << 2 * (c - 28)): name for c, name in enumerate(CARD_NAMES)}
 
@@ -40,7 +42,7 @@ class Announcer(Listener):
         number: int,
         dialect: Dialect,
         seats: list[Seat],
-        folder: Path | None,
+        folder: RecordFolder | None,
         *,
         asked: Callable[[Sequence[int]], None],
         over: Callable[[], None],
@@ -96,9 +98,12 @@ class Announcer(Listener):
         """Open the game's record."""
         self.close()
         if self.folder is not None:
-            path = self.folder / f"room{self.number:05d}-game{number:04d}.jsonl"
+            name = f"room{self.number:05d}-game{number:04d}"
             names = [seat.name for seat in self.seats]
-            self._recorder = GameRecorder(path, match, names, dialect=self.dialect.name)
+            try:
+                self._recorder = self.folder.begin(name, match, names, dialect=self.dialect.name)
+            except OSError as error:
+                logger.error("no record of %s in %s: %s", name, self.folder.path, error)
 
     def happened(self, events: list[Event]) -> None:
         """Record."""

@@ -70,7 +70,9 @@ class OpenGuanDanLobby(Lobby):
         self.dialect = OpenGuanDan(official=official)
 
     def connected(self, connection: Connection) -> None:
-        """Wait for the client to speak."""
+        """Wait for the client to speak, unless it has come for the other dialect: such a one never does."""
+        if connection.path.startswith("/game/"):
+            raise TableError("this server speaks openguandan, not njupt: connect without /game/")
 
     def kind(self, text: bytes) -> str:
         """Return the command's type, as far as it can be read."""
@@ -192,7 +194,7 @@ class NjuptLobby(Lobby):
         """Give a client the next seat, or its own back."""
         parts = connection.path.split("/")
         if len(parts) != 3 or parts[1] != "game" or not 1 <= len(parts[2]) <= 64:
-            raise TableError("connect to /game/{name}")
+            raise TableError("this server speaks njupt, not openguandan: connect to /game/{name}")
         name = parts[2]
         for room in self.rooms.values():
             for seat in room.seats:

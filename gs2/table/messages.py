@@ -155,11 +155,12 @@ class ActIndex(Struct):
 
 
 class Reply(Struct, kw_only=True):
-    """Answer to a command, JOIN notice or error: `code` 200, or -1 with `data.msg`."""
+    """Answer to a command, JOIN notice or error: `code` 200, or -1 with `data.msg`; NJUPT: `msg` alone."""
 
     type: str
     code: int = 200
     data: Any = None
+    msg: Any = None
 
 
 class Rest(Struct):

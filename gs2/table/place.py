@@ -41,6 +41,16 @@ class RoomConfig:
     delay: float = 0.0
     probe: float = 2.0
 
+    def __post_init__(self) -> None:
+        for name in ("decision", "reconnect", "delay", "probe"):
+            seconds = getattr(self, name)
+            # a comparison with nan is false: the limit would be gone without a word
+            if not (math.isfinite(seconds) and seconds >= 0):
+                raise TableError(f"{name} is a number of seconds, at least 0; got {seconds:g}")
+        for name in ("wrong", "missed"):
+            if getattr(self, name) < 1:
+                raise TableError(f"{name} is at least 1; got {getattr(self, name)}")
+
 
 @dataclass(slots=True)
 class Seat:

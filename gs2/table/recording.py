@@ -1,13 +1,21 @@
 """Records and results of the games at a table, written so that a crash loses nothing.
 
 Every game is one file in the engine's record format (`games.guandan.record`), whole after every move; every
-session that ends adds a line to `results.jsonl`.
+session that ends adds a line to `results.jsonl`. Nothing that is there is ever overwritten: servers may share
+a folder, one after the other or at once.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
+import logging
+import os
+import secrets
+import tempfile
+import time
 from collections.abc import Sequence
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -18,21 +26,106 @@ from games.guandan.record import event_line, header_line
 from gs2.table.session import GameCount, RoundResult
 from gs2.table.timing import Timing
 
-__all__ = ["GameRecorder", "SessionResult"]
+__all__ = ["GameRecorder", "RecordFolder", "RecordFolderError", "SessionResult", "read_results"]
+
+logger = logging.getLogger("gs2.table")
+
+
+class RecordFolderError(ValueError):
+    """A folder that cannot hold records."""
+
+
+class RecordFolder:
+    """A folder of records.
+
+    run: begins the name of each of its records: the time in UTC, and a word that no two servers share.
+    Raises RecordFolderError if nothing can be written there.
+    """
+
+    RESULTS = "results.jsonl"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.run = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{secrets.token_hex(3)}"
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=path):
+                pass
+        except OSError as error:
+            raise RecordFolderError(
+                f"records go to a folder that can be written to; {str(path)!r}: {error.strerror or error}"
+            ) from None
+        results = path / self.RESULTS
+        if results.exists() and not results.is_file():
+            raise RecordFolderError(f"results go to a file; {str(results)!r} is none; choose another folder")
+
+    def begin(self, name: str, match: Match, names: Sequence[str], **extra: Any) -> GameRecorder:
+        """Return the recorder of a game in a new file, `{run}-{name}.jsonl`."""
+        for k in itertools.count(1):
+            again = "" if k == 1 else f"-{k}"
+            path = self.path / f"{self.run}-{name}{again}.jsonl"
+            try:
+                return GameRecorder(path, match, names, **extra)
+            except FileExistsError:
+                # of another server that has drawn the same word in the same second
+                continue
+        raise AssertionError("endless")
+
+    def add_result(self, result: SessionResult, **extra: Any) -> None:
+        """Add a session's summary to the results; a line of a killed server that was cut short is ended."""
+        line = json.dumps({"run": self.run, **extra, **result.summary()}, separators=(",", ":"))
+        path = self.path / self.RESULTS
+        try:
+            descriptor = os.open(
+                path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o666
+            )
+            with open(descriptor, "r+b", buffering=0) as file:
+                size = file.seek(0, os.SEEK_END)
+                if size:
+                    file.seek(size - 1)
+                    if file.read(1) != b"\n":
+                        line = "\n" + line
+                # one call, so that the lines of two servers do not mix
+                _write_all(file, (line + "\n").encode())
+        except OSError as error:
+            logger.error("the result of %s is not written: %s; it was %s", path, error, line.strip())
+
+
+def read_results(path: Path) -> tuple[list[dict[str, Any]], int]:
+    """Return the rows of a results file, and how many lines were none: cut short when a server was killed."""
+    rows, damaged = [], 0
+    for line in path.read_bytes().splitlines():
+        try:
+            row = json.loads(line)
+        except ValueError:
+            row = None
+        if isinstance(row, dict):
+            rows.append(row)
+        else:
+            damaged += bool(line.strip())
+    return rows, damaged
+
+
+def _write_all(file: FileIO, data: bytes) -> None:
+    """Write all of it, where one call wrote a part."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[file.write(rest) :]
 
 
 class GameRecorder:
-    """Writes one game's record as it is played.
+    """Writes one game's record, in a file of its own, as it is played.
 
-    A line goes to the operating system as soon as it is known, and before any player hears of it, so that the
-    record of a killed server ends with the last move that anybody saw.
+    Raises FileExistsError if there is a file of this name. A line goes to the operating system as soon as it
+    is known, and before any player hears of it, so that the record of a killed server ends with the last move
+    that anybody saw.
     """
 
     def __init__(self, path: Path, match: Match, names: Sequence[str], **extra: Any) -> None:
         self.path = path
-        self._file = path.open("wb", buffering=0)
+        self._file = FileIO(path, "x")
         self._level = 0
-        self._file.write(header_line(match, names=names, **extra).encode() + b"\n")
+        self._put(header_line(match, names=names, **extra).encode() + b"\n")
 
     def write(self, events: Sequence[Event], move: bytes | None = None) -> None:
         """Append events. move: JSON of the move, if the first event is one: it is long to make."""
@@ -44,7 +137,17 @@ class GameRecorder:
                 lines.append(b'{"play":[%d,%b]}\n' % (event.seat, move))
             else:
                 lines.append(event_line(event, self._level).encode() + b"\n")
-        self._file.write(b"".join(lines))
+        self._put(b"".join(lines))
+
+    def _put(self, data: bytes) -> None:
+        """Write; where the disk does not take it, the record ends there and the game goes on."""
+        if self._file.closed:
+            return
+        try:
+            _write_all(self._file, data)
+        except OSError as error:
+            logger.error("the record %s ends before its game: %s", self.path, error)
+            self._file.close()
 
     def close(self) -> None:
         """Close the file."""
@@ -92,11 +195,6 @@ class SessionResult:
             "fallbacks": self.fallbacks,
             "timing": [timing.summary() for timing in self.timing],
         }
-
-    def append_to(self, path: Path, **extra: Any) -> None:
-        """Add the summary to a file of JSON lines."""
-        with path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({**extra, **self.summary()}, separators=(",", ":")) + "\n")
 
     def text(self) -> str:
         """Return the summary in a few lines."""

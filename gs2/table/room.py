@@ -7,7 +7,6 @@ import logging
 import math
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 from games.guandan.match import Pending
@@ -15,7 +14,7 @@ from gs2.table.announcer import Announcer
 from gs2.table.dialect import Dialect
 from gs2.table.hosts import Host, InstantHost
 from gs2.table.place import RoomConfig, Seat, TableError, default_choice
-from gs2.table.recording import SessionResult
+from gs2.table.recording import RecordFolder, SessionResult
 from gs2.table.seat import AgentError
 from gs2.table.session import Session
 from gs2.table.wire import Connection, text_frame
@@ -41,7 +40,7 @@ class Room:
         games: int,
         seed: int,
         fallback: Host | None = None,
-        record: Path | None = None,
+        record: RecordFolder | None = None,
         finished: Callable[[Room], None],
         **first_game: Any,
     ) -> None:
@@ -50,7 +49,7 @@ class Room:
         self.dialect = dialect
         self.config = config
         self.fallback = fallback
-        self.directory = record
+        self.record = record
         self.seats = [Seat(index) for index in range(4)]
         self.announcer = Announcer(
             number, dialect, self.seats, record, asked=self._asked, over=lambda: self._finish("played")
@@ -291,8 +290,8 @@ class Room:
         for task in self._tasks:
             task.cancel()
         self.announcer.close()
-        if self.directory is not None and self.result is not None:
-            self.result.append_to(self.directory / "results.jsonl", room=self.number, ended=reason)
+        if self.record is not None and self.result is not None:
+            self.record.add_result(self.result, room=self.number, ended=reason)
         for seat in self.seats:
             seat.due = seat.asked = None
             for host in (seat.host, self.fallback):

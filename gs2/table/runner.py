@@ -10,7 +10,7 @@ from games.guandan.events import Event
 from games.guandan.match import Match
 from games.guandan.rules import Rules
 from gs2.table.hosts import checked
-from gs2.table.recording import GameRecorder, SessionResult
+from gs2.table.recording import GameRecorder, RecordFolder, SessionResult
 from gs2.table.seat import Agent, AgentError
 from gs2.table.session import GameCount, Listener, RoundResult, Session
 
@@ -22,15 +22,13 @@ class _Table(Listener):
 
     def __init__(self, names: Sequence[str], record: Path | None) -> None:
         self.result = SessionResult(names)
-        self.directory = record
+        self.folder = None if record is None else RecordFolder(record)
         self.recorder: GameRecorder | None = None
 
     def game_begun(self, number: int, match: Match) -> None:
         """Open a record."""
-        if self.directory is not None:
-            self.directory.mkdir(parents=True, exist_ok=True)
-            path = self.directory / f"game{number:04d}.jsonl"
-            self.recorder = GameRecorder(path, match, self.result.names)
+        if self.folder is not None:
+            self.recorder = self.folder.begin(f"game{number:04d}", match, self.result.names)
 
     def happened(self, events: list[Event]) -> None:
         """Write the record."""
@@ -58,7 +56,7 @@ def play_games(
 ) -> SessionResult:
     """Return what came of games between four agents, seats 0 and 2 against 1 and 3.
 
-    record: folder for the records.
+    record: folder for the records; what is in it stays.
     Raises AgentError if there are not four agents, or one answers with what is not a choice.
     """
     if len(agents) != 4:

@@ -19,12 +19,12 @@ from gs2.table.encode import warm_kernels
 from gs2.table.hosts import Host
 from gs2.table.lobby import Lobby, NjuptLobby, OpenGuanDanLobby
 from gs2.table.place import RoomConfig, TableError
-from gs2.table.recording import SessionResult
+from gs2.table.recording import RecordFolder, SessionResult
 from gs2.table.room import Room
 from gs2.table.seat import AgentError
 from gs2.table.seating import agent_names, place_agents
 from gs2.table.timing import Timing
-from gs2.table.wire import LOOPBACK, Connection, WireLimits, text_frame
+from gs2.table.wire import LOOPBACK, Connection, WireLimits, check_token, text_frame
 
 __all__ = ["DEFAULT_PORTS", "ServerConfig", "TableServer", "quiet_collector"]
 
@@ -66,13 +66,24 @@ class ServerConfig:
             raise TableError(f"a dialect is one of {', '.join(DEFAULT_PORTS)}; got {self.dialect!r}")
         if self.official and self.dialect != "openguandan":
             raise TableError("only openguandan has an official server to imitate; leave that out")
-        if self.token is None and self.host not in LOOPBACK:
+        if not self.host.strip():
+            # asyncio would listen everywhere
+            raise TableError("a host is a name or an address; got an empty one; 127.0.0.1 is this machine")
+        if self.token is not None:
+            try:
+                check_token(self.token)
+            except ValueError as error:
+                raise TableError(str(error)) from None
+        elif self.host not in LOOPBACK:
             raise TableError(
                 f"host {self.host!r} is reachable by others, so clients must show a token; give one, "
                 "or listen on 127.0.0.1"
             )
-        if self.games < 1:
-            raise TableError(f"games is at least 1; got {self.games}")
+        for name, value in (("games", self.games), ("rooms", self.rooms), ("errors", self.errors)):
+            if value < 1:
+                raise TableError(f"{name} is at least 1; got {value}")
+        if self.seed is not None and not 0 <= self.seed < 1 << 64:
+            raise TableError(f"a seed is an integer in [0, 2^64); got {self.seed}")
         place_agents(self.agents, 0)
 
 
@@ -121,6 +132,7 @@ class TableServer:
         self._connections: set[Connection] = set()
         self._waiting: list[Connection] = []
         self._number = 0
+        self._folder: RecordFolder | None = None
         self._closing = False
         self._idle = asyncio.Event()
         self._idle.set()
@@ -130,10 +142,13 @@ class TableServer:
     # --- life ---
 
     async def start(self) -> None:
-        """Load what games need, then listen. Raises OSError if the address cannot be had."""
-        warm_kernels(self.lobby.dialect.name)
+        """Load what games need, then listen.
+
+        Raises OSError if the address cannot be had, RecordFolderError if records cannot be written.
+        """
         if self.config.record is not None:
-            self.config.record.mkdir(parents=True, exist_ok=True)
+            self._folder = RecordFolder(self.config.record)
+        warm_kernels(self.lobby.dialect.name)
         loop = asyncio.get_running_loop()
         port = DEFAULT_PORTS[self.config.dialect] if self.config.port is None else self.config.port
         self._server = await loop.create_server(
@@ -323,7 +338,7 @@ class TableServer:
             games=games,
             seed=int(self._seeds.integers(0, 2**63)),
             fallback=self.hosts.get("fallback"),
-            record=self.config.record,
+            record=self._folder,
             finished=self._room_done,
         )
         self.rooms[room.number] = room

@@ -18,13 +18,13 @@ from http import HTTPStatus
 from typing import Any, Protocol, cast
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from websockets.exceptions import InvalidState
+from websockets.exceptions import InvalidMessage, InvalidState
 from websockets.frames import CloseCode, Frame, Opcode
-from websockets.http11 import Request
+from websockets.http11 import Request, Response
 from websockets.protocol import State
 from websockets.server import ServerProtocol
 
-__all__ = ["LOOPBACK", "Connection", "ConnectionHandler", "WireLimits", "text_frame"]
+__all__ = ["LOOPBACK", "Connection", "ConnectionHandler", "WireLimits", "check_token", "text_frame"]
 
 logger = logging.getLogger("gs2.table")
 
@@ -34,6 +34,21 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 # websockets logs every frame at level DEBUG; its own logger keeps that out of ours
 _wire_logger = logging.getLogger("gs2.table.wire")
 _wire_logger.setLevel(logging.WARNING)
+
+
+def check_token(token: str) -> str:
+    """Return a token that clients can show in a URL and in a header: visible ASCII, at least one character.
+
+    Raises ValueError for any other. An empty one would be shown by everybody who shows none, and a header
+    cannot carry blanks at its ends, nor every other character.
+    """
+    if token and all("!" <= letter <= "~" for letter in token):
+        return token
+    what = "one with other characters" if token.strip() else "an empty one"
+    raise ValueError(
+        f"a token is one or more visible ASCII characters, without blanks; got {what}; "
+        "make one with: python -c 'import secrets; print(secrets.token_urlsafe())'"
+    )
 
 
 @dataclass(frozen=True)
@@ -110,9 +125,9 @@ def harmless_origin(request: Request) -> bool:
     for origin in request.headers.get_all("Origin"):
         try:
             parts = urlsplit(origin)
+            if parts.scheme not in ("ws", "wss") and parts.hostname not in LOOPBACK:
+                return False
         except ValueError:
-            return False
-        if parts.scheme not in ("ws", "wss") and parts.hostname not in LOOPBACK:
             return False
     return True
 
@@ -155,6 +170,8 @@ class Connection(asyncio.Protocol):
         self._binary = False
         self._opened = False
         self._closing = False
+        # whether anything came at all, and whether a handshake was refused
+        self._spoken = self._answered = False
         # bytes given to the protocol that no frame has come out of yet: at 0 a frame begins
         self._inside = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -177,22 +194,31 @@ class Connection(asyncio.Protocol):
                 self.handler.received(self, text)
                 return
         protocol = self._protocol
-        self._inside += len(data)
-        protocol.receive_data(data)
-        for event in protocol.events_received():
-            if isinstance(event, Frame):
+        while data and not self._opened and not self._answered:
+            # line by line: what comes behind a handshake is no frame until the handshake is accepted
+            end = data.find(b"\n") + 1 or len(data)
+            self._spoken = True
+            protocol.receive_data(data[:end])
+            data = data[end:]
+            for event in protocol.events_received():
+                assert isinstance(event, Request)
+                self._handshake(event)
+            if not self._opened and protocol.handshake_exc is not None:
+                self._unreadable()
+        if data:
+            self._inside += len(data)
+            protocol.receive_data(data)
+            for event in protocol.events_received():
+                assert isinstance(event, Frame)
                 self._inside -= _wire_length(event)
                 self._frame(event)
-            elif isinstance(event, Request):
-                self._handshake(event)
-                # where a handshake of several packets ended is not known: such a client stays with the parser
-                end = data.find(b"\r\n\r\n") + 4
-                self._inside = len(data) - end if end > 3 else 1 << 62
         self._pump()
 
     def eof_received(self) -> None:
         """The client closed its side."""
         self._protocol.receive_eof()
+        if self._spoken and not self._opened and self._protocol.handshake_exc is not None:
+            self._unreadable()
         self._pump()
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -271,24 +297,16 @@ class Connection(asyncio.Protocol):
 
     def _handshake_late(self) -> None:
         if not self._opened:
+            if not self._answered:
+                self._answer_refused(self._protocol.reject(HTTPStatus.REQUEST_TIMEOUT, "no handshake came\n"))
             self.abort()
 
     def _handshake(self, request: Request) -> None:
         response = self._protocol.accept(request)
-        try:
-            parts = urlsplit(request.path)
-            self.path = unquote(parts.path)
-            self.query = {name: values[0] for name, values in parse_qs(parts.query).items()}
-        except ValueError as error:
-            response = self._protocol.reject(HTTPStatus.BAD_REQUEST, f"a path of no sense: {error}\n")
-        if response.status_code == 101 and self.token is None and not harmless_origin(request):
-            response = self._protocol.reject(
-                HTTPStatus.FORBIDDEN, "a page of another host may not connect to a server without a token\n"
-            )
-        elif response.status_code == 101 and not self._authorised(request):
-            response = self._protocol.reject(
-                HTTPStatus.UNAUTHORIZED, "give the server's token as ?token=… or Authorization: Bearer …\n"
-            )
+        if response.status_code == 101:
+            response = self._checked(request) or response
+        if response.status_code != 101:
+            self._note_refused(response)
         self._protocol.send_response(response)
         self._pump()
         if response.status_code == 101:
@@ -297,14 +315,68 @@ class Connection(asyncio.Protocol):
             self._opened = True
             self.handler.connected(self)
 
-    def _authorised(self, request: Request) -> bool:
+    def _checked(self, request: Request) -> Response | None:
+        """Read the request's path; return how it is refused, or None if it is not."""
+        reject = self._protocol.reject
+        try:
+            parts = urlsplit(request.path)
+            self.path = unquote(parts.path)
+            self.query = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        except ValueError as error:
+            return reject(HTTPStatus.BAD_REQUEST, f"a path of no sense: {error}\n")
+        for name in ("Host", "Authorization"):
+            # which of two would count, two programs on the way might see differently
+            if len(request.headers.get_all(name)) > 1:
+                return reject(HTTPStatus.BAD_REQUEST, f"a handshake has one {name} header; got several\n")
         if self.token is None:
-            return True
+            if not harmless_origin(request):
+                return reject(
+                    HTTPStatus.FORBIDDEN,
+                    "a page of another host may not connect to a server without a token\n",
+                )
+        elif not self._authorised(request, self.token):
+            return reject(
+                HTTPStatus.UNAUTHORIZED,
+                "give the server's token as ?token=TOKEN or Authorization: Bearer TOKEN\n",
+            )
+        return None
+
+    def _authorised(self, request: Request, token: str) -> bool:
         given = self.query.get("token", "")
-        bearer = request.headers.get("Authorization", "")
-        if bearer.startswith("Bearer "):
-            given = bearer.removeprefix("Bearer ")
-        return hmac.compare_digest(given.encode(errors="replace"), self.token.encode())
+        scheme, _, bearer = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() == "bearer":
+            given = bearer.strip()
+        return hmac.compare_digest(given.encode(errors="surrogatepass"), token.encode())
+
+    def _unreadable(self) -> None:
+        """Answer and note what is no handshake at all; the protocol answers only what is too long."""
+        if self._answered:
+            return
+        problem = self._protocol.handshake_exc
+        if isinstance(problem, InvalidMessage):
+            reason = f"not the handshake of a WebSocket client: {problem.__cause__ or problem}\n"
+            self._answer_refused(self._protocol.reject(HTTPStatus.BAD_REQUEST, reason))
+        else:
+            self._answered = True
+            logger.warning("%s: handshake refused: %s", self._peer(), problem)
+
+    def _answer_refused(self, response: Response) -> None:
+        self._note_refused(response)
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(response.serialize())
+
+    def _note_refused(self, response: Response) -> None:
+        """Log a refusal in one line, without the path: a token may be in it."""
+        self._answered = True
+        reason = bytes(response.body).decode(errors="replace").split("\n")[0]
+        # what a stranger wrote may be in the reason: no control characters, and not at any length
+        shown = reason.encode("unicode_escape").decode()[:200]
+        logger.warning("%s: handshake refused (%d): %s", self._peer(), response.status_code, shown)
+
+    def _peer(self) -> str:
+        """Return the client's address, for the log."""
+        peer = self._transport.get_extra_info("peername") if self._transport is not None else None
+        return f"{peer[0]}:{peer[1]}" if peer else "a client"
 
     def _frame(self, frame: Frame) -> None:
         opcode = frame.opcode
@@ -332,5 +404,9 @@ class Connection(asyncio.Protocol):
                 return
             if data:
                 transport.write(data)
-            else:
+            elif self._opened or not transport.can_write_eof():
                 transport.close()
+            else:
+                # a refused client may still be sending: were its words left unread, the system would tell it
+                # of a reset connection before it reads the answer; the handshake's clock ends the wait
+                transport.write_eof()

@@ -51,7 +51,7 @@ def test_four_agents_from_one_command_play_at_a_served_table(tmp_path, dialect):
     assert session["games"] == 1 and session["fallbacks"] == [0] * 4
     assert [result["rounds"] for result in results] == [session["rounds"]] * 4
     assert sorted(result["seat"] for result in results) == [0, 1, 2, 3]
-    assert all(read_record(path).complete for path in tmp_path.glob("room*.jsonl"))
+    assert all(read_record(path).complete for path in tmp_path.glob("*-room*.jsonl"))
 
 
 def test_a_served_table_is_filled_with_agents_and_ends_on_a_signal():

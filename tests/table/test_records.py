@@ -22,7 +22,7 @@ def check_folder(folder: Path, games: int, decisions: int | None = None) -> None
     """Replay every record of a folder; compare with what the server said of its sessions."""
     results = [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
     assert sum(result["games"] for result in results) == games
-    paths = sorted(folder.glob("room*-game*.jsonl"))
+    paths = sorted(folder.glob("*-room*-game*.jsonl"))
     assert len(paths) == games
     wins = {0: 0, 1: 0, None: 0}
     plays = 0
