@@ -8,8 +8,8 @@ The game is grown level by level, whole while it is narrow. A wider level is thi
 histories, each of which then stands for as many as were left out, several times independently; what the runs
 differ by says how far off their mean may be. The mean is unbiased.
 Source: Knuth 1975, "Estimating the efficiency of backtrack programs", for one path at a time; Chen 1992,
-"Heuristic sampling", for many. We thin systematically, in the order of the parents, which spreads a sample
-over the tree.
+"Heuristic sampling", for many. We draw one history from each of equal stretches of a level, in the order of
+the parents, which spreads a sample over the tree.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ class GameSize:
 
     histories: all of them, ends included. terminals, chance: those that end the game, or where chance acts.
     decisions: for each player, histories where it acts. infosets: for each player, or None where they were
-        not asked for. actions: (infoset, action) pairs over all players, or None.
-    depth: actions on the longest path that was seen. most_actions: of any history that was seen.
-    seed: of the sample. complete: False if the sample was ended early, at `enough`; the sizes are then those
-        of the levels above, and the game is larger.
+        not asked for, or the histories to start from are too many to keep. actions: (infoset, action) pairs
+    over all players, or None. depth: actions on the longest path that was seen. most_actions: of any history
+    that was seen. seed: of the sample. complete: False if the sample was ended early, at `enough`; the sizes
+        are then those of the levels above, and the game is larger.
     """
 
     histories: Count
@@ -145,7 +145,7 @@ def estimate_size(
     sizes = [_count(total[:, column], whole) for column in range(seats + 3)]
     known: tuple[Count, ...] | None = None
     actions: Count | None = None
-    if infosets:
+    if infosets and len(levels[0].weight) == 1:
         known, actions = (
             _counted_infosets(game, levels) if whole else _filled_infosets(game, levels, sizes[3:], rng)
         )
@@ -164,10 +164,13 @@ def _sampled(
     for _ in range(MAX_DEPTH):
         if len(level.weight) == 1 and len(level.run) > RUNS * width:
             # Too wide to be kept whole: from here on each run keeps a sample of its own.
-            level.states = level.states[np.tile(np.arange(len(level.run)), RUNS)]
-            level.up = np.tile(level.up, RUNS)
-            level.weight = np.ones(RUNS)
-            level.run = np.repeat(np.arange(RUNS), len(level.run))
+            n = len(level.run)
+            within = np.arange(width) + rng.random((RUNS, width))
+            rows = np.floor(within * (n / width)).astype(np.int64).reshape(-1)
+            rows = np.minimum(rows, n - 1)
+            level.states, level.up = level.states[rows], level.up[rows]
+            level.weight = np.full(RUNS, n / width)
+            level.run = np.repeat(np.arange(RUNS), width)
         if len(level.weight) > 1:
             _thin(level, rng, width)
         level.player = game.player(level.states)
@@ -182,7 +185,7 @@ def _sampled(
         if len(level.weight) == 1 or len(rows) <= RUNS * width * 4:
             kept, weight = np.arange(len(rows)), level.weight
         else:  # thin before stepping, which is what costs
-            kept, weight = _systematic(level.run[rows], len(level.weight), width, rng)
+            kept, weight = _stratified(level.run[rows], len(level.weight), width, rng)
             weight = level.weight * weight
         rows = rows[kept]
         level = _Level(game.step(level.states, rows, actions.values[kept]), level.run[rows], rows, weight)
@@ -192,13 +195,13 @@ def _sampled(
 
 def _thin(level: _Level, rng: np.random.Generator, width: int) -> None:
     """Keep at most `width` rows of each run, each standing for more."""
-    kept, factor = _systematic(level.run, len(level.weight), width, rng)
+    kept, factor = _stratified(level.run, len(level.weight), width, rng)
     if len(kept) < len(level.run):
         level.states, level.run, level.up = level.states[kept], level.run[kept], level.up[kept]
         level.weight = level.weight * factor
 
 
-def _systematic(
+def _stratified(
     run: NDArray[np.int64], runs: int, width: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return up to `width` rows of each run, equally far apart, and how many each of them stands for."""
@@ -207,9 +210,8 @@ def _systematic(
     taken = np.minimum(counts, width)
     step = counts / np.maximum(taken, 1)
     number = np.arange(taken.sum()) - np.repeat(np.cumsum(taken) - taken, taken)
-    offset = rng.random(runs)
-    offset[counts <= width] = 0.0
-    rows = np.floor((number + np.repeat(offset, taken)) * np.repeat(step, taken)).astype(np.int64)
+    offset = rng.random(len(number)) * np.repeat(counts > width, taken)
+    rows = np.floor((number + offset) * np.repeat(step, taken)).astype(np.int64)
     rows = np.minimum(rows, np.repeat(np.maximum(counts, 1) - 1, taken))
     return np.repeat(begins, taken) + rows, np.maximum(step, 1.0)
 
@@ -343,7 +345,7 @@ def _members(
         keep = np.flatnonzero(alike & (depth > d)[target])
         if len(keep) == 0:
             break
-        thinned, factor = _systematic(target[keep], n, MEMBERS, rng)
+        thinned, factor = _stratified(target[keep], n, MEMBERS, rng)
         weight = weight * factor
         states, target = states[keep[thinned]], target[keep[thinned]]
         actions: Ragged = game.actions(states)

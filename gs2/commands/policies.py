@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.common import GAME, Interruption, number, print_json, stderr, stdout
+from gs2.commands.common import GAME, Interruption, memory_option, number, print_json, stderr, stdout
 
 if TYPE_CHECKING:
     from cfr.solver import Solver
@@ -31,6 +31,7 @@ SAVE_EVERY = 30.0
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Policy file to write or resume."
 )
 @click.option("--fresh", is_flag=True, help="Start over even if the output holds an unfinished run.")
+@memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def blueprint(
     game: Game,
@@ -144,6 +145,7 @@ def _advance(
 @click.command()
 @click.argument("game", type=GAME)
 @click.argument("policy")
+@memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def exploitability(game: Game, policy: str, as_json: bool) -> None:
     """Measure POLICY on GAME exactly: its value, each player's best response, NashConv, exploitability.

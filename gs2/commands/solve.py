@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.common import GAME, number, print_json, stderr, stdout
+from gs2.commands.common import GAME, memory_option, number, print_json, stderr, stdout
 
 if TYPE_CHECKING:
     from games.game import Game
@@ -64,6 +64,7 @@ class SolveCommand(click.Command):
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of every random choice."
 )
 @click.option("--all-rows", is_flag=True, help="Show every history and opponent infoset.")
+@memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
 def solve(
     game: Game,

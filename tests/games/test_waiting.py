@@ -84,7 +84,7 @@ def test_knowledge_sets_are_those_that_perfect_recall_asks_for(
             assert remembered.setdefault(int(key[node]), pasts[node]) == pasts[node]
         # What a player knows later it learned on the way: one line of sets to all histories of an infoset.
         lines: dict[int, list[list[int]]] = {}
-        for node in np.flatnonzero(acting == seat):
+        for node in np.flatnonzero(acting == seat).tolist():
             lines.setdefault(int(key[node]), []).append(line(parent, acting, key, node, seat))
         for ways in lines.values():
             there = [way for way in ways if way]
@@ -132,7 +132,7 @@ def test_who_never_acts_again_learns_nothing_more(seed: int, tmp_path: Path) -> 
         for node in range(len(parent) - 1, 0, -1):
             acts_below[parent[node]] |= acts_below[node] | (acting[node] == seat)
         pasts = own_past(parent, acting, game, key, seat)
-        for node in np.flatnonzero((acting != seat) & ~acts_below):
+        for node in np.flatnonzero((acting != seat) & ~acts_below).tolist():
             up = int(node)
             while up >= 0 and not (acting[up] != seat and acts_below[up]) and acting[up] != seat:
                 up = int(parent[up])
@@ -188,3 +188,22 @@ def test_a_game_that_forgets_is_refused_with_two_histories_that_show_it(tmp_path
     fewer = HIDDEN_MOVE.replace('p "" 1 1 "" { "a" "b" } 0\nt "" 5 "" { 3, -3 }\n', 'p "" 1 1 "" { "a" } 0\n')
     with pytest.raises(GameError):
         loaded(RandomGame([], fewer), tmp_path)
+
+
+def test_a_hidden_move_hides_the_move_not_the_card_before_it(tmp_path: Path) -> None:
+    """The card is dealt at 0; then player 1 may or may not move, which player 0 does not see."""
+    lines = ['EFG 2 R "card and hidden move" { "A" "B" }', 'c "" 1 "" { "J" 1/2 "K" 1/2 } 0']
+    for card in (1, 2):
+        lines += ['c "" 2 "" { "move" 1/2 "none" 1/2 } 0', f'p "" 2 {card} "" {{ "L" "R" }} 0']
+        for leaf in range(3):
+            lines.append(f'p "" 1 {card} "" {{ "a" "b" }} 0')
+            lines += [
+                f't "" {10 * card + 2 * leaf + end} "" {{ {leaf - end}, {end - leaf} }}' for end in (0, 1)
+            ]
+    game = loaded(RandomGame([], "\n".join(lines) + "\n"), tmp_path)
+    parent, acting, key = arrays(game, 0)
+    assert acting[:3].tolist() == [CHANCE, CHANCE, 1]
+    other = int(np.flatnonzero(parent == 0)[1])
+    assert acting[other : other + 2].tolist() == [CHANCE, 1]
+    assert key[1] == key[2] and key[other] == key[other + 1]
+    assert len({int(key[0]), int(key[1]), int(key[other])}) == 3
