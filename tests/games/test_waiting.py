@@ -194,16 +194,21 @@ def test_a_hidden_move_hides_the_move_not_the_card_before_it(tmp_path: Path) -> 
     """The card is dealt at 0; then player 1 may or may not move, which player 0 does not see."""
     lines = ['EFG 2 R "card and hidden move" { "A" "B" }', 'c "" 1 "" { "J" 1/2 "K" 1/2 } 0']
     for card in (1, 2):
-        lines += ['c "" 2 "" { "move" 1/2 "none" 1/2 } 0', f'p "" 2 {card} "" {{ "L" "R" }} 0']
-        for leaf in range(3):
-            lines.append(f'p "" 1 {card} "" {{ "a" "b" }} 0')
-            lines += [
-                f't "" {10 * card + 2 * leaf + end} "" {{ {leaf - end}, {end - leaf} }}' for end in (0, 1)
-            ]
+        lines.append('c "" 2 "" { "move" 1/2 "none" 1/2 } 0')
+        leaf = 0
+        for moves in (2, 0):  # two hidden moves of player 1, or none
+            if moves:
+                lines += [f'p "" 2 {card} "" {{ "L" }} 0', f'p "" 2 {card + 2} "" {{ "L" "R" }} 0']
+            for _ in range(max(moves, 1)):
+                lines.append(f'p "" 1 {card} "" {{ "a" "b" }} 0')
+                lines += [
+                    f't "" {10 * card + leaf + end} "" {{ {leaf - end}, {end - leaf} }}' for end in (0, 1)
+                ]
+                leaf += 2
     game = loaded(RandomGame([], "\n".join(lines) + "\n"), tmp_path)
     parent, acting, key = arrays(game, 0)
-    assert acting[:3].tolist() == [CHANCE, CHANCE, 1]
+    assert acting[:4].tolist() == [CHANCE, CHANCE, 1, 1]
     other = int(np.flatnonzero(parent == 0)[1])
-    assert acting[other : other + 2].tolist() == [CHANCE, 1]
-    assert key[1] == key[2] and key[other] == key[other + 1]
+    assert acting[other : other + 3].tolist() == [CHANCE, 1, 1]
+    assert key[1] == key[2] == key[3] and key[other] == key[other + 1] == key[other + 2]
     assert len({int(key[0]), int(key[1]), int(key[other])}) == 3
