@@ -59,7 +59,7 @@ def in_bytes(text: str) -> float:
 
 def words_of_bytes(number: float) -> str:
     """Return a number of bytes in words: 512 MB, 4.4 GB; a GB is 2^30 bytes."""
-    for name, unit in (("GB", 2**30), ("MB", 2**20), ("KB", 2**10)):
+    for name, unit in (("TB", 2**40), ("GB", 2**30), ("MB", 2**20), ("KB", 2**10)):
         if number >= unit:
             return f"{number / unit:.3g} {name}" if number < 1e5 * unit else f"{number / unit:.1e} {name}"
     return f"{number:.0f} bytes"

@@ -52,8 +52,8 @@ MOVE_SLICES = {
     "rank": slice(_RANK, _SIZE),
     "size": slice(_SIZE, _SIZE + 1),
 }
-"""Where each part of a move lies. cards: counts of the 54 cards, 0..2. type, rank: one-hot; types in the order of
-`cards.TYPE_NAMES`, ranks 2..A, then the jokers. size: cards played, 0 for a PASS."""
+"""Where each part of a move lies. cards: counts of the 54 cards, 0..2. type, rank: one-hot; types in the
+order of `cards.TYPE_NAMES`, ranks 2..A, then the jokers. size: cards played, 0 for a PASS."""
 MOVE_WIDTH = _SIZE + 1
 
 

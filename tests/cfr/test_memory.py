@@ -65,7 +65,7 @@ def test_a_tree_that_does_not_fit_is_refused_before_it_is_grown(monkeypatch: pyt
 
     monkeypatch.setattr(game, "step", counted)
     with pytest.raises(
-        TooLarge, match=r"must fit into 4 GB .* about \d.*e\+10 .* GB; .* would fit;"
+        TooLarge, match=r"must fit into 4 GB .* about \d.*e\+10 .* TB; .* would fit;"
     ) as caught:
         grow(game, memory=2**32)
     assert "liars_dice(dice=2,sides=3)" in str(caught.value)

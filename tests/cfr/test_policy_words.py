@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -216,3 +217,21 @@ def test_a_searched_hidden_move_can_be_handed_back(tmp_path: Path) -> None:
     game = load_game(f"openspiel:efg_game(filename={path})")
     tree = grow(game)
     assert {len(row) for row in tabular_policy(game.name, tree).to_openspiel().policy_table().values()} == {2}
+
+
+def test_the_page_on_policies_shows_what_happens(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("pyspiel")
+    page = (Path(__file__).parents[2] / "docs" / "policies.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(code, "policies.md", "exec"), {})
+    ours, theirs = capsys.readouterr().out.split()
+    assert ours == theirs
+    assert f"```text\n{ours[:8]}" in page
+    (example,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    shown = json.loads(example)
+    tree = grow(load_game(shown["game"]))
+    words = policy_words(load_game(shown["game"]), tree)
+    known = dict(zip(words.infosets, words.actions, strict=True))
+    assert shown["format"] == "gs2 policy 1"
+    for text, row in shown["policy"].items():
+        assert set(row) <= set(known[text])
