@@ -165,6 +165,19 @@ class Policy:
             out[slots + np.arange(len(found.values))] = found.values
         return out
 
+    def to_openspiel(self) -> Any:
+        """Return the policy as OpenSpiel's own, a `pyspiel.TabularPolicy` for `openspiel_game` of the game.
+
+        `games.openspiel_names.openspiel_game` returns that game, of which every infoset has its entry. For
+        games loaded as `openspiel:…`, and for our Kuhn and Leduc poker, Liar's Dice and Goofspiel under
+        parameters that OpenSpiel has. OpenSpiel's Python algorithms take it after
+        `open_spiel.python.policy.pyspiel_policy_to_python_policy`.
+        Raises GameError if OpenSpiel is not installed or has no such game.
+        """
+        from cfr.policy_words import to_openspiel
+
+        return to_openspiel(self)
+
 
 def tabular_policy(
     game: str, tree: FlatTree, probs: NDArray[np.float64] | None = None, note: str = ""

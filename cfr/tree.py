@@ -6,14 +6,17 @@ object, so every solver and every gadget serves both.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cfr.memory import TooLarge, bytes_per_history, memory_limit, too_large, words_of_bytes
 from games.game import CHANCE, TERMINAL, Game
 from games.ragged import Ragged
+from games.size import estimate_size
 
 __all__ = ["FlatTree", "InvalidTree", "grow"]
 
@@ -25,6 +28,13 @@ FrozenRule = Callable[[Game, NDArray, NDArray], NDArray[np.bool_]]
 """(game, states, players) -> [n] bool, where the blueprint moves in the player's stead."""
 LeafRule = Callable[[Game, NDArray], NDArray[np.float64]]
 """(game, states) -> [n, players] float64, what a history beyond the depth limit is worth, in payoffs."""
+
+
+LOOK_AFTER = 100_000
+"""Histories after which a growing tree's size is estimated; below, growing takes less than looking."""
+ANNOUNCED = 2**30
+"""Bytes from which on what a tree is about to take is logged, as a warning."""
+_log = logging.getLogger("gs2")
 
 
 class InvalidTree(ValueError):
@@ -200,16 +210,25 @@ def grow(
     leaf: LeafRule | None = None,
     keep_states: bool = True,
     max_nodes: int = 50_000_000,
+    memory: float | None = None,
+    history_bytes: float = 0.0,
 ) -> FlatTree:
     """Return the tree below `roots`, level by level.
+
+    A tree without limits is not grown into what does not fit: once it has LOOK_AFTER histories, the size of
+    the whole is estimated from a sample. What the estimate missed, and trees with limits, are stopped at the
+    first level that would not fit.
 
     roots: [r] states, by default the game's root. weights: [r] float64, by default 1 each.
     depth_limit: player decisions (frozen ones included, chance not) below a root before `leaf` values it.
     branch_limit: which actions to keep at decision nodes; it must depend on the infoset alone.
     frozen: where a player's decision becomes a chance node that follows `policy`.
     keep_states: hold the game states of all nodes in the result.
-    Raises ValueError for options that need each other, InvalidTree if the game breaks its contract,
-    MemoryError past `max_nodes`.
+    memory: bytes that the tree may take while it grows, by default `cfr.memory.memory_limit()`.
+    history_bytes: what the caller will need for each history, its share of the tree included, if that is more
+        than growing the tree takes.
+    Raises ValueError for options that need each other, InvalidTree if the game breaks its contract, TooLarge
+    (a ValueError and a MemoryError) for more than `max_nodes` histories or more memory than it may take.
     """
     if depth_limit is not None and leaf is None:
         raise ValueError("grow: a depth_limit needs a leaf evaluator; pass leaf=")
@@ -231,13 +250,12 @@ def grow(
     out = _Arrays()
     start = 0
     n_truncated = 0
+    limited = depth_limit is not None or branch_limit is not None or frozen is not None
+    watch = _Watch(game, max_nodes, memory, history_bytes, keep_states, limited)
+    watch.admit(len(level.states))
     while len(level.states):
         n = len(level.states)
-        if start + n > max_nodes:
-            raise MemoryError(
-                f"grow: {game.name} has more than {max_nodes} nodes below these roots; "
-                "set a depth or branch limit, or raise max_nodes"
-            )
+        watch.look(start, level.states)
         player = game.player(level.states).astype(np.int8, copy=True)
         terminal = player == TERMINAL
         returns = np.zeros((n, game.num_players))
@@ -249,11 +267,81 @@ def grow(
                 returns[cut] = leaf(game, level.states[cut])
                 player[cut] = TERMINAL
                 n_truncated += int(cut.sum())
-        nxt, counts = _expand(game, level, player, branch_limit, frozen, policy, start, out)
+        nxt, counts = _expand(game, level, player, branch_limit, frozen, policy, start, out, watch)
         out.add_level(level, player, returns, counts)
         start += n
         level = nxt
     return out.build(game, keep_states, n_truncated)
+
+
+class _Watch:
+    """Sees to it that a growing tree keeps to its limits; reads the free memory only when it is large."""
+
+    def __init__(
+        self,
+        game: Game,
+        max_nodes: int,
+        memory: float | None,
+        history_bytes: float,
+        keep_states: bool,
+        limited: bool,
+    ) -> None:
+        self.game, self.max_nodes = game, max_nodes
+        self._memory, self._history_bytes, self._keep_states = memory, history_bytes, keep_states
+        self._limit: float | None = memory
+        self._each = 0.0
+        self._looked = limited
+
+    def _known(self) -> tuple[float, float]:
+        """Return the bytes that may be taken, and the bytes per history."""
+        if not self._each:
+            self._limit = memory_limit() if self._memory is None else self._memory
+            each = bytes_per_history(self.game, keep_states=self._keep_states)
+            self._each = max(each, self._history_bytes)
+        assert self._limit is not None
+        return self._limit, self._each
+
+    def look(self, above: int, states: NDArray) -> None:
+        """Estimate the size of the whole tree, once it is large; raise TooLarge if it will not fit."""
+        if self._looked or above + len(states) <= LOOK_AFTER:
+            return
+        self._looked = True
+        limit, each = self._known()
+        enough = 1e4 * max(limit / each, self.max_nodes)  # far too much; by how much does not matter
+        size = estimate_size(self.game, states, infosets=False, enough=enough)
+        total = above + size.histories.mean
+        if total * each > limit:
+            raise too_large(self.game, size, above, each, limit)
+        if above + size.histories.low > self.max_nodes:
+            raise TooLarge(self._more_nodes(f"about {total:.3g}"))
+        if total * each > ANNOUNCED:
+            _log.warning(
+                "%s: about %.3g histories, about %s of memory (%s may be taken)",
+                self.game.name,
+                total,
+                words_of_bytes(total * each),
+                words_of_bytes(limit),
+            )
+
+    def admit(self, nodes: int) -> None:
+        """Raise TooLarge if that many nodes are too many, before they are made."""
+        if nodes > self.max_nodes:
+            raise TooLarge(self._more_nodes(f"more than {self.max_nodes}"))
+        if nodes <= LOOK_AFTER and self._memory is None:
+            return
+        limit, each = self._known()
+        if nodes * each > limit:
+            raise TooLarge(
+                f"{self.game.name}: the tree must fit into {words_of_bytes(limit)} of memory; it has at "
+                f"least {nodes:,} histories of {each:.0f} bytes; set a depth or branch limit, take a smaller "
+                "game, or allow more with --memory or GS2_MEMORY"
+            )
+
+    def _more_nodes(self, count: str) -> str:
+        return (
+            f"grow: {self.game.name} has {count} nodes below these roots, and at most {self.max_nodes:,} are "
+            "allowed; set a depth or branch limit, or raise max_nodes"
+        )
 
 
 @dataclass
@@ -274,6 +362,7 @@ def _expand(
     policy: PolicyRule | None,
     start: int,
     out: _Arrays,
+    watch: _Watch,
 ) -> tuple[_Level, NDArray[np.int32]]:
     """Return the next level and each node's number of children; in `player`, frozen nodes turn to chance."""
     n = len(level.states)
@@ -328,6 +417,7 @@ def _expand(
         history = game.state_text(level.states[childless[0]])
         raise InvalidTree(f"{game.name}: a history without actions must be terminal; got {history}")
     depth = level.depth[open_rows] + (game.player(states) >= 0)
+    watch.admit(start + n + len(values))
     nxt = _Level(
         states=game.step(states, rows, values),
         parent=(open_rows[rows] + start).astype(np.int32),

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from games.game import Game, GameError
-from games.parameters import Parameter
+from games.parameters import Int, Parameter
 
-__all__ = ["PRESETS", "RESEARCH_GAMES", "GameSpec", "game_spec", "game_specs", "load_game", "register_game"]
+__all__ = [
+    "PRESETS",
+    "RESEARCH_GAMES",
+    "GameSpec",
+    "game_spec",
+    "game_specs",
+    "load_game",
+    "register_game",
+    "smaller_games",
+]
 
 PRESETS = {
     "liars_dice_5": "liars_dice(sides=5)",
@@ -120,6 +129,25 @@ def load_game(text: str, *, general_sum: bool = False) -> Game:
             "choose other returns, or load it with general_sum=True to play it only"
         )
     return game
+
+
+def smaller_games(text: str) -> list[Iterator[Game]]:
+    """Return, for each whole-number parameter of a game string, the games with less and less of it.
+
+    Games that the parameters do not allow are left out. Raises GameError if the text names no game of ours.
+    """
+    name, words = _split(PRESETS.get(text.strip().lower(), text.strip()))
+    spec = game_spec(name)
+    values = _values(spec, words)
+
+    def less(parameter: Int) -> Iterator[Game]:
+        for value in range(int(values.get(parameter.name, parameter.default)) - 1, parameter.low - 1, -1):
+            try:
+                yield spec.make(**{**values, parameter.name: value})
+            except GameError:
+                continue
+
+    return [less(parameter) for parameter in spec.parameters if isinstance(parameter, Int)]
 
 
 def _split(text: str) -> tuple[str, list[str]]:

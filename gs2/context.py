@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
+from cfr.memory import SEARCH_BYTES
 from cfr.tree import FlatTree, grow
 from cfr.values import (
     Reach,
@@ -47,7 +48,8 @@ class SearchContext:
     def __init__(self, game: Game, tree: FlatTree | None = None) -> None:
         """Grow the game's tree, or take one that holds its states.
 
-        Raises ValueError if the game does not have two players; MemoryError if it is too large.
+        Raises ValueError if the game does not have two players; TooLarge if its tree, or a
+        search on it, would take more memory than it may (see `cfr.memory`).
         """
         if game.num_players != 2:
             raise ValueError(
@@ -55,7 +57,9 @@ class SearchContext:
                 "use sampled histories"
             )
         self.game = game
-        self.tree = grow(game, max_nodes=MAX_ENUMERATED) if tree is None else tree
+        if tree is None:
+            tree = grow(game, max_nodes=MAX_ENUMERATED, history_bytes=SEARCH_BYTES)
+        self.tree = tree
         if self.tree.states is None:
             raise ValueError("search: the tree must hold its states; grow it with keep_states=True")
         self.cutter = TreeCutter(self.tree)

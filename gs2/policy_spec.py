@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.policy import load_policy, uniform_policy
+from cfr.policy_words import load_policy_json
 from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.solver import solve
 from cfr.tree import FlatTree
@@ -37,7 +38,8 @@ def policy_from_spec(
     spec: `uniform`; `cfr:100`, the average policy of that many iterations of a CFR variant; `noise:0.25`,
         a near-equilibrium mixed with 25 % of uniform play at every infoset; `dmc:20000`, a soft choice by
         action values of that many games of Monte-Carlo self-play; `network:300000`, a Deep-Monte-Carlo
-        network after that many decisions; a policy file; or a network's checkpoint (.safetensors).
+        network after that many decisions; a policy file, .json or not; or a network's checkpoint
+        (.safetensors).
     seed: of `dmc` and `network`.
     Raises PolicySpecError if it is none of these, PolicyError or CheckpointError if the file is another
     game's.
@@ -75,6 +77,8 @@ def policy_from_spec(
 
         read = load_research_blueprint(spec, game)
         return read.on_slots(tree.infoset_player, tree.infoset_key, tree.infoset_offset)[0]
+    if spec.endswith(".json") and Path(spec).is_file():
+        return load_policy_json(spec, game, tree).on(tree)
     if Path(spec).is_file():
         return load_policy(spec, game.name).on(tree)
     raise PolicySpecError(

@@ -9,7 +9,10 @@
         done = terminated or truncated
         env.step(None if done else env.action_space(agent).sample(observation["action_mask"]))
 
-An action is an index into the legal moves of the position, which `env.moves()` returns.
+An action is an index into the legal moves of the position, which `env.moves()` returns. The same index means
+another move elsewhere, so an observation also says what the listed moves are: row i of "moves" describes
+move i (see `move_features`), and an agent learns to score rows. `examples/guandan_masked_agent.py` trains
+one.
 """
 
 from __future__ import annotations
@@ -23,9 +26,9 @@ from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
 from games.game import TERMINAL, GameError
-from games.guandan.cards import HAND_SIZE, NUM_RANKS, RANKS, as_level, hand_text, pack
+from games.guandan.cards import HAND_SIZE, NUM_RANKS, RANKS, TYPE_NAMES, as_level, hand_text, pack
 from games.guandan.events import MatchOver, RoundOver
-from games.guandan.features import STATE_WIDTH, state_features
+from games.guandan.features import ACTION_WIDTH, STATE_WIDTH, action_features, state_features
 from games.guandan.match import Match, Pending
 from games.guandan.notation import action_text
 from games.guandan.observation import OBSERVATION_WIDTH, observations
@@ -33,7 +36,7 @@ from games.guandan.round import legal
 from games.guandan.rules import Rules, as_rules
 from games.guandan.state import NOBODY, STATE
 
-__all__ = ["GuanDanEnv"]
+__all__ = ["MOVE_SLICES", "MOVE_WIDTH", "GuanDanEnv", "move_features"]
 
 _OBSERVATIONS = {"danzero": (STATE_WIDTH, state_features), "openguandan": (OBSERVATION_WIDTH, observations)}
 _STAGES = ("tribute", "back", "play")
@@ -42,6 +45,30 @@ CANONICAL_MOVES = 384
 plates, 10 straights, 7 * 13 bombs, 10 straight flushes, the joker bomb and PASS."""
 FULL_MOVES = 1 << 14
 """Well above the longest list seen (5,939 of 27 cards with two wild cards); see `max_moves`."""
+_TYPE, _RANK, _SIZE = ACTION_WIDTH, ACTION_WIDTH + len(TYPE_NAMES), ACTION_WIDTH + len(TYPE_NAMES) + 15
+MOVE_SLICES = {
+    "cards": slice(0, _TYPE),
+    "type": slice(_TYPE, _RANK),
+    "rank": slice(_RANK, _SIZE),
+    "size": slice(_SIZE, _SIZE + 1),
+}
+"""Where each part of a move lies. cards: counts of the 54 cards, 0..2. type, rank: one-hot; types in the
+order of `cards.TYPE_NAMES`, ranks 2..A, then the jokers. size: cards played, 0 for a PASS."""
+MOVE_WIDTH = _SIZE + 1
+
+
+def move_features(actions: NDArray) -> NDArray[np.int8]:
+    """Return what describes each move, [m, MOVE_WIDTH] int8; parts by name in MOVE_SLICES.
+
+    actions: [m] ACTION.
+    """
+    out = np.zeros((len(actions), MOVE_WIDTH), np.int8)
+    action_features(actions, out=out[:, MOVE_SLICES["cards"]])
+    rows = np.arange(len(actions))
+    out[rows, _TYPE + actions["type"].astype(np.int64)] = 1
+    out[rows, _RANK + actions["rank"].astype(np.int64)] = 1
+    out[:, _SIZE] = out[:, MOVE_SLICES["cards"]].sum(1)
+    return out
 
 
 class GuanDanEnv(AECEnv):
@@ -55,9 +82,10 @@ class GuanDanEnv(AECEnv):
     max_moves: size of the action space; None for one that is enough.
     render_mode: None or "ansi", text from `render`.
 
-    Observations are dictionaries: "observation", "action_mask" [max_moves] int8, "stage" (0 tribute,
-    1 return, 2 play). A round pays 3, 2 or 1 as `GuanDan.returns` says, a match 1 to the winners and -1 to
-    the losers.
+    Observations are dictionaries: "observation", "action_mask" [max_moves] int8, "moves" [max_moves,
+    MOVE_WIDTH] int8, the features of the listed moves and zeros behind them, "stage" (0 tribute, 1 return, 2
+    play). Mask and moves are zero for an agent that is not to act. A round pays 3, 2 or 1 as
+    `GuanDan.returns` says, a match 1 to the winners and -1 to the losers.
     Raises GameError at an option that does not exist.
     """
 
@@ -100,6 +128,7 @@ class GuanDanEnv(AECEnv):
                 {
                     "observation": spaces.Box(-1, 2, (width,), np.int8),
                     "action_mask": spaces.Box(0, 1, (self.max_moves,), np.int8),
+                    "moves": spaces.Box(0, HAND_SIZE, (self.max_moves, MOVE_WIDTH), np.int8),
                     "stage": spaces.Discrete(3),
                 }
             )
@@ -157,15 +186,18 @@ class GuanDanEnv(AECEnv):
         return self._due.actions
 
     def observe(self, agent: str) -> dict[str, Any]:
-        """Return what an agent sees; the mask is empty for an agent that is not to act."""
+        """Return what an agent sees; mask and moves are empty for an agent that is not to act."""
         seat = int(agent[-1])
         mask = np.zeros(self.max_moves, np.int8)
+        moves = np.zeros((self.max_moves, MOVE_WIDTH), np.int8)
         if agent == self.agent_selection and not self.terminations.get(agent, True):
             mask[: len(self._due.actions)] = 1
+            moves[: len(self._due.actions)] = move_features(self._due.actions)
         stage = _STAGES.index(self.match.phase) if not self.match.over else 2
         return {
             "observation": self._encode(self._position(), seat)[0],
             "action_mask": mask,
+            "moves": moves,
             "stage": stage,
         }
 

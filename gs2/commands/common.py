@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,7 @@ from rich.console import Console
 if TYPE_CHECKING:
     from games.game import Game
 
-__all__ = ["GAME", "GameType", "Interruption", "number", "print_json", "stderr", "stdout"]
+__all__ = ["GAME", "GameType", "Interruption", "memory_option", "number", "print_json", "stderr", "stdout"]
 
 
 class GameType(click.ParamType):
@@ -29,6 +31,37 @@ class GameType(click.ParamType):
 
 
 GAME = GameType()
+
+
+def _allow_memory(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    """Set the limit for this command and the processes that it starts."""
+    if value is None:
+        return
+    from cfr.memory import VARIABLE, in_bytes
+
+    in_bytes(value)
+    before = os.environ.get(VARIABLE)
+
+    def restore() -> None:
+        os.environ.pop(VARIABLE, None)
+        if before is not None:
+            os.environ[VARIABLE] = before
+
+    os.environ[VARIABLE] = value
+    ctx.call_on_close(restore)
+
+
+def memory_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the command with an option --memory, the memory that a game's tree may take."""
+    return click.option(
+        "--memory",
+        metavar="SIZE",
+        expose_value=False,
+        is_eager=True,
+        callback=_allow_memory,
+        help="Memory that the game's tree may take: 500M, 4G, unlimited.  [default: GS2_MEMORY, or 2/3 of "
+        "what is free]",
+    )(command)
 
 
 class Interruption:

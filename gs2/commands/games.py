@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.common import GAME, number, print_json, stdout
+from gs2.commands.common import GAME, memory_option, number, print_json, stdout
 
 if TYPE_CHECKING:
     from games.game import Game, Infoset
@@ -20,15 +20,25 @@ __all__ = ["games", "infosets"]
 
 @click.command()
 @click.argument("game", type=GAME, required=False)
+@click.option("--size", is_flag=True, help="Estimate the size of GAME from a sample, without growing it.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the sample of --size."
+)
+@memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print what the tables show as JSON.")
-def games(game: Game | None, as_json: bool) -> None:
+def games(game: Game | None, size: bool, seed: int, as_json: bool) -> None:
     """List the games, their parameters and sizes; with GAME, grow that one and count.
 
     GAME is a game string such as leduc_poker, "liars_dice(sides=5)", a preset such as
     goofspiel_10_ascending_3, or openspiel:NAME where that extra is installed.
     """
+    if size and game is None:
+        raise click.UsageError("--size needs a game; try: gs2 games liars_dice --size")
     if game is not None:
-        _describe(game, as_json)
+        if size:
+            _estimate(game, seed, as_json)
+        else:
+            _describe(game, as_json)
         return
     from rich.table import Table
 
@@ -121,6 +131,61 @@ def _describe(game: Game, as_json: bool) -> None:
         "most_actions": int(tree.n_children.max()),
         "depth": len(tree.level_offsets) - 2,
         "payoff_range": [float(tree.returns.min()), float(tree.returns.max())],
+    }
+    _print_row(row, as_json)
+
+
+def _estimate(game: Game, seed: int, as_json: bool) -> None:
+    from cfr.memory import CFR_BYTES, SEARCH_BYTES, bytes_per_history, memory_limit, words_of_bytes
+    from games.game import GameError
+    from games.size import Count, estimate_size
+
+    try:
+        game.root()
+    except GameError as error:  # a game that is dealt, never enumerated, has no tree to size
+        _print_row({"game": game.name, "tree": str(error)}, as_json)
+        return
+    size = estimate_size(game, seed=seed)
+    assert size.infosets is not None and size.actions is not None  # one root is always kept
+    limit = memory_limit()
+    tree = bytes_per_history(game, keep_states=False)
+    each = {"tree_memory": tree, "cfr_memory": max(tree, CFR_BYTES)}
+    each["search_memory"] = max(bytes_per_history(game), SEARCH_BYTES)
+    if as_json:
+        memory = {
+            name: {
+                "bytes_per_history": b,
+                **{k: b * getattr(size.histories, k) for k in ("mean", "low", "high")},
+            }
+            for name, b in each.items()
+        }
+        fits = {name: row["mean"] <= limit for name, row in memory.items()}
+        print_json({"game": game.name, **size.to_json(), **memory, "limit": limit, "fits": fits})
+        return
+
+    def taken(b: float) -> str:
+        count: Count = size.histories
+        words = f"{words_of_bytes(b * count.mean)}, {b:.0f} bytes a history"
+        between = f", {words_of_bytes(b * count.low)} to {words_of_bytes(b * count.high)}"
+        fits = "fits" if b * count.mean <= limit else "does not fit"
+        return f"{words}{'' if count.exact else between}; {fits}"
+
+    row: dict[str, Any] = {
+        "game": game.name,
+        "counted" if size.exact else "estimated": "all of it"
+        if size.exact
+        else f"from a sample, seed {seed}",
+        "histories": str(size.histories),
+        "terminals": str(size.terminals),
+        "chance_histories": str(size.chance),
+        "infosets": [str(count) for count in size.infosets],
+        "actions": str(size.actions),
+        "most_actions": size.most_actions,
+        "depth": size.depth if size.exact else f"at least {size.depth}",
+        "to_grow_it": taken(each["tree_memory"]),
+        "to_solve_by_cfr": taken(each["cfr_memory"]),
+        "to_search_in_it": taken(each["search_memory"]),
+        "may_be_taken": words_of_bytes(limit) if limit < float("inf") else "unlimited",
     }
     _print_row(row, as_json)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gs2.commands.common import GAME, print_json, stderr, stdout
+from gs2.commands.common import GAME, memory_option, print_json, stderr, stdout
 
 if TYPE_CHECKING:
     from games.game import Game
@@ -18,6 +18,7 @@ __all__ = ["knowledge"]
 @click.argument("game", type=GAME)
 @click.option("--infoset", "text", required=True, metavar="TEXT", help="Where; `gs2 infosets` lists them.")
 @click.option("--max-order", type=click.IntRange(min=1), help="Stop at this order of knowledge.")
+@memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def knowledge(game: Game, text: str, max_order: int | None, as_json: bool) -> None:
     """Count the histories, infosets and nodes within each order of knowledge at an infoset of GAME.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.common import GAME, Interruption, number, print_json, stderr, stdout
+from gs2.commands.common import GAME, Interruption, memory_option, number, print_json, stderr, stdout
 
 if TYPE_CHECKING:
     from cfr.solver import Solver
@@ -31,6 +31,7 @@ SAVE_EVERY = 30.0
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Policy file to write or resume."
 )
 @click.option("--fresh", is_flag=True, help="Start over even if the output holds an unfinished run.")
+@memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def blueprint(
     game: Game,
@@ -45,9 +46,11 @@ def blueprint(
     """Compute a strategy for the whole of GAME by counterfactual regret minimisation.
 
     The file holds the average policy and the state of the run: the same command with more iterations goes
-    on exactly where the file stopped, also after an interruption.
+    on exactly where the file stopped, also after an interruption. A file called .json holds the policy in
+    words, for other programs: {infoset: {action: probability}}; it cannot be resumed.
     """
     from cfr.policy import PolicyError, load_policy, load_state, save_policy, tabular_policy
+    from cfr.policy_words import policy_words, save_policy_json
     from cfr.sequence_form import sequence_form
     from cfr.solver import Solver
     from cfr.tree import grow
@@ -56,7 +59,11 @@ def blueprint(
     row = variant_row(variant)
     if output is not None and not output.parent.is_dir():
         raise PolicyError(f"{output}: its folder must exist; create {output.parent}")
-    tree = grow(game, keep_states=False)
+    in_words = output is not None and output.suffix == ".json"
+    if in_words and output is not None and output.exists() and not fresh:
+        raise PolicyError(f"{output}: a JSON policy holds no run to resume; use --fresh to replace it")
+    tree = grow(game, keep_states=in_words)
+    words = policy_words(game, tree) if in_words else None
     form = sequence_form(tree)
     solver = Solver(form, row)
     console = stderr()
@@ -73,6 +80,9 @@ def blueprint(
         if output is not None:
             note = f"{row.name}, {solver.iteration} iterations"
             policy = tabular_policy(game.name, tree, solver.average_policy(), note)
+            if words is not None:
+                save_policy_json(output, policy, tree, words)
+                return
             save_policy(output, policy, solver.state_dict())
 
     save()  # before the work: an unwritable place is better known now
@@ -103,7 +113,9 @@ def blueprint(
         out.print(
             f"value {number(value, 6)} to player 0, exploitability {number(sum(best) / 2, 6)} (NashConv / 2)"
         )
-        if output:
+        if in_words:
+            out.print(f"written to {output}, in words")
+        elif output:
             out.print(f"written to {output}; run the command again with more --iterations to go on")
     if stopped == "interruption":
         raise SystemExit(130)
@@ -144,11 +156,12 @@ def _advance(
 @click.command()
 @click.argument("game", type=GAME)
 @click.argument("policy")
+@memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def exploitability(game: Game, policy: str, as_json: bool) -> None:
     """Measure POLICY on GAME exactly: its value, each player's best response, NashConv, exploitability.
 
-    POLICY is a file of `gs2 blueprint`, or uniform, cfr:100, noise:0.25 and the like.
+    POLICY is a file of `gs2 blueprint`, .json or not, or uniform, cfr:100, noise:0.25 and the like.
     """
     from cfr.best_response import best_response_values, expected_value
     from cfr.sequence_form import sequence_form

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.common import GAME, number, print_json, stderr, stdout
+from gs2.commands.common import GAME, memory_option, number, print_json, stderr, stdout
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from cfr.tree import FlatTree
     from games.game import Game
     from gs2.result import SearchResult
 
@@ -63,7 +68,14 @@ class SolveCommand(click.Command):
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of every random choice."
 )
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the whole strategy, refined: a policy file, or one in words if it is called .json.",
+)
 @click.option("--all-rows", is_flag=True, help="Show every history and opponent infoset.")
+@memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
 def solve(
     game: Game,
@@ -72,6 +84,7 @@ def solve(
     method: str,
     methods: bool,
     seed: int,
+    output: Path | None,
     all_rows: bool,
     as_json: bool,
     **changes: Any,
@@ -96,6 +109,10 @@ def solve(
     from gs2.search import explain
     from gs2.tabulate import tabulate
 
+    if output is not None and not output.parent.is_dir():
+        from cfr.policy import PolicyError
+
+        raise PolicyError(f"{output}: its folder must exist; create {output.parent}")
     config = preset(method, **{name: value for name, value in changes.items() if value is not None})
     infoset = game.parse_infoset(text or _example_infoset(game))
     with stderr().status(f"growing {game.name} and computing the blueprint {spec} …"):
@@ -110,6 +127,8 @@ def solve(
     refined = policy.copy()
     refined[found.slots] = found.probs
     replaced = len(np.unique(context.slot_infoset[found.slots]))
+    if output is not None:
+        _write(output, game, context.tree, refined, f"{spec} refined by {config.name} at {result.infoset}")
     other = 1 - result.player
     best = [best_response_values(form, probs)[other] for probs in (policy, refined)]
     if as_json:
@@ -117,6 +136,17 @@ def solve(
         print_json({**result.to_json(), **extra})
         return
     render(result, (best[0], best[1]), replaced, None if all_rows else SHOWN_ROWS)
+
+
+def _write(output: Path, game: Game, tree: FlatTree, probs: NDArray[np.float64], note: str) -> None:
+    from cfr.policy import save_policy, tabular_policy
+    from cfr.policy_words import policy_words, save_policy_json
+
+    policy = tabular_policy(game.name, tree, probs, note)
+    if output.suffix == ".json":
+        save_policy_json(output, policy, tree, policy_words(game, tree))
+    else:
+        save_policy(output, policy)
 
 
 def _example_infoset(game: Game) -> str:

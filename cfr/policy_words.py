@@ -1,0 +1,205 @@
+"""Policies in words and for others: as JSON that needs no gs2 to be read, and as OpenSpiel's own policy.
+
+{"format": "gs2 policy 1", "game": "leduc_poker", "note": "dcfr, 1000 iterations",
+ "policy": {"P0 holds Js": {"call": 0.93, "raise": 0.07}, …}}
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cfr.policy import Policy, PolicyError, tabular_policy
+from cfr.tree import FlatTree, grow
+from games.game import Game
+from games.infosets import normal_text, unknown_infoset
+from games.openspiel_names import openspiel_game
+from games.registry import load_game
+
+__all__ = ["PolicyWords", "load_policy_json", "policy_words", "save_policy_json", "to_openspiel"]
+
+FORMAT = "gs2 policy 1"
+
+
+@dataclass(frozen=True)
+class PolicyWords:
+    """What the slots of a tree are called.
+
+    infosets: [I] the text of each infoset, all different. actions: for each infoset, the texts of its
+    actions.
+    """
+
+    infosets: tuple[str, ...]
+    actions: tuple[tuple[str, ...], ...]
+
+
+def policy_words(game: Game, tree: FlatTree) -> PolicyWords:
+    """Return the words of a tree's infosets and actions.
+
+    Raises ValueError if the tree does not hold its states.
+    """
+    if tree.states is None:
+        raise ValueError("policy: the tree must hold its states to name them; grow it with keep_states=True")
+    infosets, actions = [], []
+    first, slots = tree.infoset_first_node(), tree.slot_actions()
+    for number, node in enumerate(first.tolist()):
+        state = tree.states[node]
+        begin, end = tree.infoset_offset[number : number + 2]
+        infosets.append(game.infoset_text(state, int(tree.infoset_player[number])))
+        actions.append(tuple(game.action_text(state, action) for action in slots[begin:end]))
+    return PolicyWords(tuple(infosets), tuple(actions))
+
+
+def save_policy_json(path: str | Path, policy: Policy, tree: FlatTree, words: PolicyWords) -> None:
+    """Write a policy as JSON; the file appears whole or not at all.
+
+    tree: the one that the policy was made on, or another of the game. words: `policy_words` of it.
+    """
+    probs = policy.on(tree).tolist()
+    offset = tree.infoset_offset.tolist()
+    table = {
+        text: dict(zip(words.actions[i], probs[offset[i] : offset[i + 1]], strict=True))
+        for i, text in enumerate(words.infosets)
+    }
+    whole = {"format": FORMAT, "game": policy.game, "note": policy.note, "policy": table}
+    path = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(whole, file, indent=1, ensure_ascii=False, allow_nan=False)
+            file.write("\n")
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def load_policy_json(path: str | Path, game: Game, tree: FlatTree | None = None) -> Policy:
+    """Return the policy in a JSON file.
+
+    game: the one that it must belong to. tree: the game's, if it is at hand with its states.
+    The file may come from anywhere: every infoset of the game must be there once, with every action (one that
+    is left out has probability 0), and probabilities that sum to 1. Case and spacing do not matter.
+    Raises PolicyError if it is no such file or another game's; FileNotFoundError if there is none.
+    """
+    table = _table(path, game)
+    if tree is None or tree.states is None:
+        tree = grow(game)
+    words = policy_words(game, tree)
+    probs = np.zeros(tree.n_slots)
+    left = {normal_text(text): text for text in table}
+    if len(left) < len(table):
+        raise PolicyError(f"{path}: every infoset must be named once; two names differ in spacing only")
+    for number, text in enumerate(words.infosets):
+        named = left.pop(normal_text(text), None)
+        if named is None:
+            raise PolicyError(
+                f'{path}: a policy must have every infoset of {game.name}; "{text}" is missing; '
+                f"it has {len(table):,} of {len(words.infosets):,}"
+            )
+        row = _row(path, text, table[named], words.actions[number])
+        probs[tree.infoset_offset[number] : tree.infoset_offset[number + 1]] = row
+    if left:
+        raise PolicyError(f"{path}: {unknown_infoset(game, next(iter(left.values())))}")
+    note = str(table.note)
+    return tabular_policy(game.name, tree, probs, note)
+
+
+class _Table(dict[str, Any]):
+    note = ""
+
+
+def _table(path: str | Path, game: Game) -> _Table:
+    """Return the file's entries by infoset."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise PolicyError(f'{path}: every name must come once; "{twice}" comes twice')
+        return made
+
+    try:
+        whole = json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=once)
+    except PolicyError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise PolicyError(f"{path}: a policy must be JSON; it cannot be read as that ({error})") from None
+    if (
+        not isinstance(whole, dict)
+        or whole.get("format") != FORMAT
+        or not isinstance(whole.get("policy"), dict)
+    ):
+        raise PolicyError(
+            f'{path}: a JSON policy must have "format": "{FORMAT}", a "game" and a "policy"; '
+            "make one with `gs2 blueprint GAME -o FILE.json`"
+        )
+    if whole.get("game") != game.name:
+        raise PolicyError(
+            f"{path}: the policy must belong to {game.name}; it is for {whole.get('game')}; "
+            f"make one with `gs2 blueprint '{game.name}'`"
+        )
+    table = _Table(whole["policy"])
+    table.note = whole.get("note", "")
+    return table
+
+
+def _row(path: str | Path, text: str, row: Any, actions: tuple[str, ...]) -> list[float]:
+    """Return the probabilities of an infoset's actions, in the game's order."""
+    if not isinstance(row, dict):
+        raise PolicyError(f'{path}: "{text}" must have an object of actions; got {row!r}')
+    given = {normal_text(action): value for action, value in row.items()}
+    known = [normal_text(action) for action in actions]
+    for action, value in given.items():
+        if action not in known:
+            raise PolicyError(f'{path}: "{text}" has no action "{action}"; it has {", ".join(actions)}')
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not number or not 0 <= value <= 1 + 1e-6:
+            raise PolicyError(f'{path}: probabilities must be in [0, 1]; "{text}", "{action}" has {value!r}')
+    probs = [float(given.get(action, 0.0)) for action in known]
+    if abs(sum(probs) - 1) > 1e-6:
+        raise PolicyError(
+            f'{path}: probabilities of an infoset must sum to 1; "{text}" sums to {sum(probs):g}'
+        )
+    return probs
+
+
+def to_openspiel(policy: Policy) -> Any:
+    """Return `policy.to_openspiel()`; see there."""
+    import pyspiel
+
+    game = load_game(policy.game)
+    theirs = openspiel_game(game)
+    tree = grow(game, keep_states=False)
+    probs = policy.on(tree).tolist()
+    offset = tree.infoset_offset.tolist()
+    actions = tree.slot_actions().tolist()
+    table = {}
+    for number, node in enumerate(tree.infoset_first_node().tolist()):
+        state = theirs.new_initial_state()
+        for action in _way(tree, node):
+            state.apply_action(action)
+        slots = range(offset[number], offset[number + 1])
+        name = state.information_state_string()
+        if state.legal_actions() != [actions[slot] for slot in slots] or name in table:
+            raise PolicyError(
+                f"{policy.game}: OpenSpiel's game must have the same infosets; differs at {name!r}"
+            )
+        table[name] = [(actions[slot], probs[slot]) for slot in slots]
+    return pyspiel.TabularPolicy(table)
+
+
+def _way(tree: FlatTree, node: int) -> list[int]:
+    """Return the actions that lead to a node."""
+    way: list[int] = []
+    while tree.parent[node] >= 0:
+        way.append(int(tree.action[node]))
+        node = int(tree.parent[node])
+    return way[::-1]

@@ -1,0 +1,209 @@
+"""What a tree takes is known before it is grown, and what does not fit is refused with what would."""
+
+from __future__ import annotations
+
+import json
+import logging
+import tracemalloc
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from cfr import memory
+from cfr.memory import TooLarge, bytes_per_history, free_memory, in_bytes, memory_limit, words_of_bytes
+from cfr.sequence_form import sequence_form
+from cfr.solver import Solver
+from cfr.tree import LOOK_AFTER, grow
+from games import load_game
+from gs2.cli import main
+from gs2.context import SearchContext
+
+MIDDLE = ["liars_dice(sides=6)", "goofspiel_5_random_3", "leduc_poker(ranks=8)"]
+
+
+@pytest.mark.parametrize("keep_states", [True, False])
+@pytest.mark.parametrize("name", MIDDLE)
+def test_growing_takes_what_was_foretold(name: str, keep_states: bool) -> None:
+    game = load_game(name)
+    tracemalloc.start()
+    try:
+        tree = grow(game, keep_states=keep_states)
+        peak = tracemalloc.get_traced_memory()[1] / tree.n_nodes
+    finally:
+        tracemalloc.stop()
+    told = bytes_per_history(game, keep_states=keep_states)
+    assert 0.8 * told <= peak <= told
+
+
+@pytest.mark.parametrize("name", MIDDLE)
+def test_solving_takes_no_more_than_was_foretold(name: str) -> None:
+    Solver(sequence_form(grow(load_game("kuhn_poker")))).evaluate()  # compiled code is not the tree's
+    tree = grow(load_game(name), keep_states=False)
+    arrays = [getattr(tree, field) for field in tree.__dataclass_fields__]
+    kept = sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
+    tracemalloc.start()
+    try:
+        solver = Solver(sequence_form(tree))
+        solver.run(2)
+        solver.evaluate()
+        peak = (kept + tracemalloc.get_traced_memory()[1]) / tree.n_nodes
+    finally:
+        tracemalloc.stop()
+    assert 0.6 * memory.CFR_BYTES <= peak <= memory.CFR_BYTES
+
+
+def test_a_tree_that_does_not_fit_is_refused_before_it_is_grown(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = load_game("liars_dice(dice=2,sides=6)")
+    stepped = 0
+    step = game.step
+
+    def counted(states: np.ndarray, rows: np.ndarray, actions: np.ndarray) -> np.ndarray:
+        nonlocal stepped
+        stepped += len(rows)
+        return step(states, rows, actions)
+
+    monkeypatch.setattr(game, "step", counted)
+    with pytest.raises(
+        TooLarge, match=r"must fit into 4 GB .* about \d.*e\+10 .* TB; .* would fit;"
+    ) as caught:
+        grow(game, memory=2**32)
+    assert "liars_dice(dice=2,sides=3)" in str(caught.value)
+    assert isinstance(caught.value, ValueError) and isinstance(caught.value, MemoryError)
+    assert stepped < 5_000_000  # of 43 thousand million
+
+
+def test_a_small_tree_is_grown_without_a_look_at_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never() -> float:
+        raise AssertionError("small trees are grown thousands of times a second")
+
+    monkeypatch.setattr("cfr.tree.memory_limit", never)
+    monkeypatch.setattr("cfr.tree.estimate_size", never)
+    assert grow(load_game("leduc_poker")).n_nodes < LOOK_AFTER
+
+
+def test_a_tree_that_outgrows_its_estimate_is_stopped_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    import cfr.tree
+
+    game = load_game("liars_dice(sides=7)")
+    small = cfr.tree.estimate_size(load_game("kuhn_poker"))
+    monkeypatch.setattr(cfr.tree, "estimate_size", lambda *_, **__: small)
+    with pytest.raises(TooLarge, match=r"must fit into 95.4 MB of memory; it has at least [\d,]+ histories"):
+        grow(game, memory=1e8)
+
+
+def test_trees_with_limits_are_watched_level_by_level() -> None:
+    game = load_game("leduc_poker(ranks=8)")
+    leaf = lambda game, states: np.zeros((len(states), 2))  # noqa: E731
+    whole = grow(game, depth_limit=4, leaf=leaf)
+    with pytest.raises(TooLarge, match="at least"):
+        grow(game, depth_limit=4, leaf=leaf, memory=100.0 * whole.n_nodes)
+
+
+def test_a_large_tree_is_announced(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr("cfr.tree.ANNOUNCED", 2**20)
+    with caplog.at_level(logging.WARNING, "gs2"):
+        grow(load_game("liars_dice(sides=6)"), memory=2**30)
+    assert [record.getMessage().split(" (")[0] for record in caplog.records] != []
+    assert "may be taken" in caplog.text and "histories" in caplog.text
+
+
+def test_a_search_asks_for_more_than_a_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = load_game("liars_dice(sides=6)")
+    monkeypatch.setenv("GS2_MEMORY", "80M")
+    assert grow(game).n_nodes > LOOK_AFTER
+    with pytest.raises(TooLarge, match="histories of 420 bytes"):
+        SearchContext(game)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("4G", 2**32),
+        ("1.5 GB", 1.5 * 2**30),
+        ("500m", 500 * 2**20),
+        ("2GiB", 2**31),
+        ("7", 7),
+        ("12k", 12288),
+    ],
+)
+def test_sizes_are_read(text: str, size: float) -> None:
+    assert in_bytes(text) == size
+    assert in_bytes("unlimited") == float("inf")
+
+
+@pytest.mark.parametrize("text", ["", "much", "-1G", "0", "nan", "4 X", "1e9"])
+def test_other_sizes_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="memory must be a size such as"):
+        in_bytes(text)
+
+
+def test_the_limit_is_two_thirds_of_what_is_free_unless_something_else_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("GS2_MEMORY", raising=False)
+    monkeypatch.setattr(memory, "free_memory", lambda: 3e9)
+    assert memory_limit() == pytest.approx(2e9)
+    monkeypatch.setenv("GS2_MEMORY", "5G")
+    assert memory_limit() == 5 * 2**30
+    monkeypatch.setenv("GS2_MEMORY", "lots")
+    with pytest.raises(ValueError, match="got 'lots'"):
+        memory_limit()
+
+
+def test_a_cgroup_narrows_what_is_free(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    for folder, most, used in ((tmp_path / "a", 1_000_000, 400_000), (inner, "max", 1)):
+        (folder / "memory.max").write_text(f"{most}\n")
+        (folder / "memory.current").write_text(f"{used}\n")
+        (folder / "memory.stat").write_text("anon 5\ninactive_file 100000\n")
+    monkeypatch.setattr(memory, "_cgroups", lambda: [inner, tmp_path / "a"])
+    assert free_memory() == 700_000
+    monkeypatch.setattr(memory, "_cgroups", lambda: [tmp_path / "nowhere"])
+    assert free_memory() > 700_000
+
+
+def test_bytes_have_words() -> None:
+    assert [words_of_bytes(n) for n in (12, 2048, 3 * 2**20, 4.4 * 2**30)] == [
+        "12 bytes",
+        "2 KB",
+        "3 MB",
+        "4.4 GB",
+    ]
+
+
+def test_the_commands_refuse_in_one_line_and_let_one_allow_more() -> None:
+    def gs2(*words: str):
+        return CliRunner().invoke(main, list(words))
+
+    for words in (
+        ("games", "liars_dice(dice=2)"),
+        ("blueprint", "liars_dice(dice=2)", "--iterations", "1"),
+        ("exploitability", "liars_dice(dice=2)", "uniform"),
+        ("solve", "liars_dice(dice=2)", "--infoset", "P0 holds 1 1"),
+        ("knowledge", "liars_dice(dice=2)", "--infoset", "P0 holds 1 1"),
+    ):
+        result = gs2(*words, "--memory", "2G")
+        assert result.exit_code == 2 and result.stdout == ""
+        assert len(result.stderr.strip().splitlines()) == 1
+        assert "must fit into 2 GB" in result.stderr and "would fit" in result.stderr
+    assert gs2("games", "liars_dice", "--memory", "10M").exit_code == 2
+    assert gs2("games", "liars_dice", "--memory", "unlimited").exit_code == 0
+    assert "memory must be a size" in gs2("games", "liars_dice", "--memory", "big").stderr
+
+
+def test_games_size_prints_an_estimate() -> None:
+    words = ["games", "liars_dice(dice=2)", "--size"]
+    shown = CliRunner().invoke(main, words)
+    assert shown.exit_code == 0, shown.output
+    for said in ("histories", "infosets", "bytes a history", "does not fit", "may be taken", "from a sample"):
+        assert said in shown.stdout
+    row = json.loads(CliRunner().invoke(main, [*words, "--json"]).stdout)
+    assert row["histories"]["low"] < 1296 * 2**25 < row["histories"]["high"]
+    assert row["fits"] == {"tree_memory": False, "cfr_memory": False, "search_memory": False}
+    assert row["tree_memory"]["mean"] == row["tree_memory"]["bytes_per_history"] * row["histories"]["mean"]
+    counted = json.loads(CliRunner().invoke(main, ["games", "leduc_poker", "--size", "--json"]).stdout)
+    assert counted["histories"] == {"mean": 9457, "low": 9457, "high": 9457, "exact": True}
+    assert "cannot be enumerated" in CliRunner().invoke(main, ["games", "guandan", "--size"]).stdout
+    assert CliRunner().invoke(main, ["games", "--size"]).exit_code == 2

@@ -1,0 +1,123 @@
+"""Estimated sizes against counted ones: of the research games, of random ones, and some known by formula."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from games import RESEARCH_GAMES, GameError, load_game
+from games.registry import smaller_games
+from games.size import RUNS, Count, estimate_size
+from tests.games.efg import random_efg
+
+RECORDED = json.loads((Path(__file__).parent.parent / "data" / "efg.json").read_text())["games"]
+KNOWN = {
+    # rolls of all dice, with any set of bids below them, called or not, and the histories of the rolls
+    "liars_dice(dice=2,sides=4)": 256 * (2**17 - 1) + 85,
+    "liars_dice(dice=2,sides=6)": 1296 * (2**25 - 1) + 259,
+    "liars_dice(dice=3,sides=4)": 4096 * (2**25 - 1) + 1365,
+}
+
+
+def holds(count: Count, true: float) -> bool:
+    """Return whether an interval holds a number, with room for rounding."""
+    return count.low * (1 - 1e-9) <= true <= count.high * (1 + 1e-9)
+
+
+def test_a_small_game_is_counted() -> None:
+    for name in ("kuhn_poker", "leduc_poker", "liars_dice(sides=3)"):
+        game = load_game(name)
+        size = estimate_size(game)
+        assert size.exact and size.infosets is not None and size.actions is not None
+        counted = estimate_size(game, width=10**6)
+        assert counted == size
+    size = estimate_size(load_game("leduc_poker"))
+    assert (size.histories.mean, size.terminals.mean, size.depth) == (9457, 5520, 11)
+    assert size.infosets is not None and [count.mean for count in size.infosets] == [468, 468]
+
+
+@pytest.mark.parametrize("name", RESEARCH_GAMES)
+def test_the_interval_holds_the_size_of_a_research_game(name: str) -> None:
+    true = RECORDED[name]
+    sizes = [estimate_size(load_game(name), seed=seed, width=500) for seed in range(5)]
+    assert sum(holds(size.histories, true["nodes"]) for size in sizes) >= 4
+    assert sum(holds(size.terminals, true["terminals"]) for size in sizes) >= 4
+    for size in sizes:
+        assert size.infosets is not None and size.actions is not None
+        for seat in (0, 1):
+            assert size.infosets[seat].low / 2 <= true["infosets"][seat] <= 2 * size.infosets[seat].high
+        assert size.actions.low / 2 <= sum(true["sequences"]) - 2 <= 2 * size.actions.high
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_the_interval_holds_a_size_that_no_tree_could(name: str) -> None:
+    game = load_game(name)
+    sizes = [estimate_size(game, seed=seed, infosets=False) for seed in range(10)]
+    assert not any(size.exact for size in sizes)
+    assert sum(holds(size.histories, KNOWN[name]) for size in sizes) >= 8
+    assert np.mean([size.histories.mean for size in sizes]) == pytest.approx(KNOWN[name], rel=0.25)
+
+
+def test_the_interval_holds_the_size_of_most_random_games(tmp_path: Path) -> None:
+    pytest.importorskip("pyspiel")
+    held = total = 0
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        made = random_efg(rng, max_nodes=2000, max_depth=9)
+        game = load_game(made.save(tmp_path))
+        size = estimate_size(game, seed=seed, width=8)
+        if size.exact:
+            assert size.histories.mean == len(made.nodes)
+            continue
+        total += 1
+        held += holds(size.histories, len(made.nodes))
+        assert size.infosets is not None and all(count.mean >= 0 for count in size.infosets)
+    assert total >= 10
+    assert held >= 0.8 * total
+
+
+def test_the_mean_is_unbiased() -> None:
+    game = load_game("liars_dice(sides=5)")
+    means = [estimate_size(game, seed=seed, width=20, infosets=False).histories.mean for seed in range(60)]
+    error = 4 * np.std(means) / np.sqrt(len(means))
+    assert np.mean(means) == pytest.approx(25 * (2**11 - 1) + 6, abs=error)
+    assert error < 0.2 * np.mean(means)
+
+
+def test_the_same_seed_gives_the_same_answer_and_another_another() -> None:
+    game = load_game("liars_dice(sides=6)")
+    assert estimate_size(game, seed=3) == estimate_size(game, seed=3)
+    assert estimate_size(game, seed=3) != estimate_size(game, seed=4)
+
+
+def test_a_sample_ends_early_where_that_was_asked_for() -> None:
+    size = estimate_size(load_game("liars_dice(dice=2,sides=6)"), enough=1e6, infosets=False)
+    assert not size.complete and 1e6 < size.histories.mean < 1e9
+
+
+def test_the_size_below_some_histories_is_theirs() -> None:
+    game = load_game("leduc_poker")
+    states = game.root()
+    for _ in range(2):
+        actions = game.actions(states)
+        states = game.step(states, actions.rows, actions.values)
+    assert estimate_size(game, states).histories.mean == 9457 - 7
+    assert len(states) < RUNS * 1000
+
+
+def test_a_width_below_one_is_refused() -> None:
+    with pytest.raises(ValueError, match="width must be at least 1; got 0"):
+        estimate_size(load_game("kuhn_poker"), width=0)
+
+
+def test_smaller_games_have_less_of_one_parameter() -> None:
+    names = [[game.name for game in games] for games in smaller_games("liars_dice(dice=2,sides=4)")]
+    assert names == [
+        ["liars_dice(sides=4)"],
+        ["liars_dice(dice=2,sides=3)", "liars_dice(dice=2,sides=2)"],
+    ]
+    with pytest.raises(GameError):
+        smaller_games("openspiel:kuhn_poker")
