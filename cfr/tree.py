@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from games.contract import ContractError
 from games.game import CHANCE, TERMINAL, Game
 from games.ragged import Ragged
 
@@ -27,7 +28,7 @@ LeafRule = Callable[[Game, NDArray], NDArray[np.float64]]
 """(game, states) -> [n, players] float64, what a history beyond the depth limit is worth, in payoffs."""
 
 
-class InvalidTree(ValueError):
+class InvalidTree(ContractError):
     """Arrays that are not a tree, or a game that is not of perfect recall."""
 
 

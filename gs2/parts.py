@@ -18,7 +18,7 @@ __all__ = ["register_gadget", "register_generator"]
 def register_generator(name: str, chooser: Generator) -> None:
     """Let configurations call a generation function `name`.
 
-    Raises ConfigError for a name that is taken, AssertionError if `check_generator` finds a broken rule.
+    Raises ConfigError for a name that is taken, ContractError if `check_generator` finds a broken rule.
     """
     _free("generator", name, GENERATOR_NAMES)
     check_generator(chooser, np.random.default_rng(0))
