@@ -93,6 +93,7 @@ def solve(
     from gs2.pipeline import refine_infoset
     from gs2.policy_spec import policy_from_spec
     from gs2.presets import preset
+    from gs2.result import MAX_LISTED
     from gs2.search import explain
     from gs2.tabulate import tabulate
 
@@ -106,7 +107,7 @@ def solve(
         profile = Profile(context.tree, policy, tabulate(game, context.tree, policy, spec))
     with stderr().status(f"solving by {config.name} …"):
         found = refine_infoset(context, profile, number_of, config, np.random.default_rng(seed))
-        result = explain(context, profile, found, config)
+        result = explain(context, profile, found, config, most=None if all_rows else MAX_LISTED)
     refined = policy.copy()
     refined[found.slots] = found.probs
     replaced = len(np.unique(context.slot_infoset[found.slots]))
@@ -162,10 +163,9 @@ def render(result: SearchResult, best: tuple[float, float], replaced: int, limit
         soft_wrap=True,
     )
 
-    generated = sum(row.generated for row in result.histories)
-    kept = sum(row.kept for row in result.histories)
     out.print(
-        f"[bold]Histories[/bold]: {len(result.histories)} considered, {generated} generated, {kept} kept"
+        f"[bold]Histories[/bold]: {result.histories_considered:,} considered, "
+        f"{result.histories_generated:,} generated, {result.histories_kept:,} kept"
     )
     histories = table("history", "reach", "opponent's", "alternative", "kept")
     for told in sorted(result.histories, key=lambda told: (not told.generated, not told.kept))[:limit]:
@@ -178,7 +178,7 @@ def render(result: SearchResult, best: tuple[float, float], replaced: int, limit
             how + (", frozen" if told.frozen else ""),
         )
     out.print(histories)
-    _print_rest(len(result.histories), limit)
+    _print_rest(result.histories_considered, limit)
 
     if result.margins:
         out.print("\n[bold]Opponent infosets[/bold]: value to the opponent, before (alternative) and after")
@@ -190,7 +190,7 @@ def render(result: SearchResult, best: tuple[float, float], replaced: int, limit
                 seen.infoset, f"{seen.alternative:+.4f}", f"{seen.solved:+.4f}", f"{seen.margin:+.4f}"
             )
         out.print(opponents)
-        _print_rest(len(there), limit)
+        _print_rest(result.opponents_kept, limit)
 
     out.print(
         f"\n[bold]Subgame[/bold]: {result.nodes:,} nodes, {result.infosets:,} infosets; "
@@ -215,7 +215,7 @@ def render(result: SearchResult, best: tuple[float, float], replaced: int, limit
 
 def _print_rest(total: int, limit: int | None) -> None:
     if limit is not None and total > limit:
-        stdout().print(f"[dim]… and {total - limit} more; --all-rows shows them[/dim]")
+        stdout().print(f"[dim]… and {total - limit:,} more; --all-rows shows them[/dim]")
 
 
 def _list_methods(as_json: bool) -> None:

@@ -62,6 +62,21 @@ def test_solve_without_options_explains_itself_on_leduc() -> None:
         assert words in result.stdout
 
 
+def test_many_histories_are_counted_whole_and_shown_where_asked_for() -> None:
+    shown = gs2("solve", "leduc_poker(ranks=9)", "--iterations", "5")
+    assert "Histories: 306 considered, 306 generated, 306 kept" in shown.stdout
+    assert "… and 300 more; --all-rows shows them" in shown.stdout
+    words = ("solve", "leduc_poker(ranks=9)", "--iterations", "5", "--all-rows")
+    result = json.loads(gs2(*words, "--json").stdout)
+    assert (result["histories_considered"], result["histories_kept"]) == (306, 306)
+    assert len({row["history"] for row in result["histories"]}) == 306
+    assert result["opponents_kept"] == len(result["opponents"]) == 18
+    every = gs2(*words).stdout
+    assert all(row["history"] in every for row in result["histories"]) and "more;" not in every
+    few = json.loads(gs2(*words[:-1], "--json").stdout)
+    assert (len(few["histories"]), few["histories_considered"]) == (200, 306)
+
+
 @pytest.mark.parametrize("method", ["unsafe", "resolve", "maxmargin", "1-klss", "gs2-r", "gs2-d", "gs2+"])
 @pytest.mark.parametrize(
     "game", ["kuhn_poker", "liars_dice(sides=3)", "goofspiel(cards=3,turns=2,points_order=descending)"]
