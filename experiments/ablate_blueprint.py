@@ -249,7 +249,7 @@ def report_command(directory: Path, output: Path | None) -> None:
     if output is None:
         click.echo(text, nl=False)
         return
-    before, _, rest = output.read_text().partition(BEGIN)
+    before, _, rest = output.read_text(encoding="utf-8").partition(BEGIN)
     _, mark, after = rest.partition(END)
     if not mark:
         raise click.UsageError(f"{output} must hold the lines {BEGIN} and {END}; it does not")
