@@ -47,6 +47,14 @@ def _run(
         stdout().print(table)
 
 
+def _check_games(games: tuple[str, ...]) -> None:
+    """Refuse a name that no game has before the first figure is measured."""
+    from games.registry import load_game
+
+    for name in games:
+        load_game(name)
+
+
 @bench.command()
 @click.argument("games", nargs=-1)
 @click.option("--repeats", type=click.IntRange(min=1), default=3, show_default=True, help="Of every timing.")
@@ -60,6 +68,7 @@ def _run(
 @AS_JSON
 def cfr(games: tuple[str, ...], repeats: int, openspiel: bool, output: Path | None, as_json: bool) -> None:
     """CFR on GAMES (the six research games if none is given), beside OpenSpiel's C++."""
+    _check_games(games)
     chosen = (list(games),) if games else ()
     words = ["gs2 bench cfr", *games, *(() if repeats == 3 else (f"--repeats {repeats}",))]
     written = None if output is None else (output, " ".join(words))
@@ -107,6 +116,7 @@ def search(games: tuple[str, ...], repeats: int, seed: int, as_json: bool) -> No
     """Searches one by one, and of whole GAMES (Leduc poker and Liar's Dice 6 if none is given)."""
     from experiments.bench_search import GAMES
 
+    _check_games(games)
     _run("bench_search", as_json, games=games or GAMES, repeats=repeats, seed=seed)
 
 

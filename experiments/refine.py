@@ -24,6 +24,7 @@ from experiments.grid import Cell, Grid, GridError
 from games.registry import load_game
 from gs2.config import SearchConfig
 from gs2.context import SearchContext
+from gs2.parts import named_part
 from gs2.policy_spec import policy_from_spec
 from gs2.presets import preset
 from gs2.refine import RefineStats, refine_policy
@@ -86,6 +87,8 @@ def method_config(method: str, limit: float | None = None, iterations: int | Non
         known = SearchConfig.__dataclass_fields__.get(field.strip())
         words_only = known is not None and str(known.type) == "str"
         changes[field.strip()] = value.strip() if words_only else _value(value.strip())
+    for field in changes.keys() & {"generator", "gadget"}:
+        changes[field] = named_part(field, changes[field])
     config = preset(name, **changes)
     limits: dict[str, Any] = {} if limit is None else {"time_limit": limit}
     if config.solver == "cfr":

@@ -45,7 +45,7 @@ ANY_GAP = 100.0
 )
 @click.option("--worlds", type=click.IntRange(min=1), help="Deals to sample.  [default: the preset's]")
 @click.option("-k", "k", type=click.IntRange(min=1), help="Deals kept in the subgame (preset paper).")
-@click.option("--generator", help="How they are chosen: diverse, clusters, random (preset paper).")
+@click.option("--generator", help="How: diverse, clusters, random or your own, FILE.py:NAME (preset paper).")
 @click.option("--gadget", help="auto, resolve, maxmargin or unsafe (preset paper).")
 @click.option(
     "--rows", type=click.IntRange(min=1), default=6, show_default=True, help="Moves and deals shown."
@@ -78,6 +78,10 @@ def guandan_solve(
     from gs2.guandan.agent import make_agent
     from gs2.guandan.presets import preset
 
+    if changes["generator"] is not None:
+        from gs2.parts import named_part
+
+        changes["generator"] = named_part("generator", changes["generator"])
     config = preset(name).replace(**{k: v for k, v in changes.items() if v is not None})
     position = read_position(source)
     with stderr().status("loading the blueprint …"):

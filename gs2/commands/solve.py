@@ -47,18 +47,18 @@ class SolveCommand(click.Command):
 @click.option("--method", default="gs2+", show_default=True, help="Preset; --methods lists them.")
 @click.option("--methods", is_flag=True, help="List the presets and end.")
 @click.option("-k", "k", type=int, help="Histories to keep.  [default: the preset's]")
-@click.option("--generator", help="How they are chosen: all, random, diverse, clusters.")
-@click.option("--gadget", help="unsafe, resolve, maxmargin or reach-maxmargin.")
+@click.option("--generator", help="How they are chosen: all, random, diverse, clusters or FILE.py:NAME.")
+@click.option("--gadget", help="unsafe, resolve, maxmargin, reach-maxmargin, path or FILE.py:NAME.")
 @click.option("--order", type=int, help="Order of knowledge to consider.")
 @click.option("--depth", type=int, help="Decisions below a history before a leaf value stands in.")
-@click.option("--leaf", help="Leaf values at that depth: exact, value, rollout, continuations.")
+@click.option("--leaf", help="Leaf values at that depth: exact, value, rollout, continuations, play-on.")
 @click.option("--iterations", type=int, help="CFR iterations on the subgame.")
 @click.option("--warm-start", type=float, help="Iterations' worth of holding on to the blueprint at first.")
 @click.option("--variant", help="CFR variant on the subgame.")
 @click.option("--solver", help="cfr, lp or mirror-descent.")
 @click.option("--entry-floor", type=float, help="Probability that the opponent is forced to enter.")
 @click.option("--anchor", type=float, help="Weight of the refined strategy against the blueprint.")
-@click.option("--certificate", help="none, margin or anchored.")
+@click.option("--certificate", help="none, margin, anchored, shared or path.")
 @click.option("--seconds", "time_limit", type=float, help="Time limit.")
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of every random choice."
@@ -90,6 +90,7 @@ def solve(
     from cfr.best_response import best_response_values
     from cfr.sequence_form import sequence_form
     from gs2.context import Profile, SearchContext
+    from gs2.parts import named_part
     from gs2.pipeline import refine_infoset
     from gs2.policy_spec import policy_from_spec
     from gs2.presets import preset
@@ -97,6 +98,9 @@ def solve(
     from gs2.search import explain
     from gs2.tabulate import tabulate
 
+    for field in ("generator", "gadget"):
+        if changes[field] is not None:
+            changes[field] = named_part(field, changes[field])
     config = preset(method, **{name: value for name, value in changes.items() if value is not None})
     infoset = game.parse_infoset(text or _example_infoset(game))
     with stderr().status(f"growing {game.name} and computing the blueprint {spec} …"):
