@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from gs2.commands.common import print_json, stderr, stdout
+from gs2.commands.common import print_json, stdout
+from gs2.commands.progress import working
 
 __all__ = ["bench"]
 
@@ -32,9 +33,8 @@ def _run(
     written: a file for the tables, and the command that regenerates it.
     """
     part = importlib.import_module(f"experiments.{module}")
-    console = stderr()
-    with console.status("…") as status:
-        result = part.run_bench(*words, progress=lambda what: status.update(what), **options)
+    with working("measuring …") as tell:
+        result = part.run_bench(*words, progress=tell, **options)
     if written is not None:
         from experiments.bench_markdown import write_markdown
 
@@ -123,12 +123,13 @@ def search(games: tuple[str, ...], repeats: int, seed: int, as_json: bool) -> No
 @bench.command("min-combination")
 @click.option("--hands", type=click.IntRange(min=100), default=3000, show_default=True, help="Dealt.")
 @SEED
-def min_combination(hands: int, seed: int) -> None:
+@AS_JSON
+def min_combination(hands: int, seed: int, as_json: bool) -> None:
     """Minimum Combination Search: microseconds a hand, by wild cards held."""
     from experiments.bench_min_combination import bench_min_combination
 
     assert bench_min_combination.callback is not None
-    bench_min_combination.callback(hands, seed)
+    bench_min_combination.callback(hands, seed, as_json)
 
 
 @bench.command()

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.common import print_json, stderr, stdout
+from gs2.commands.common import print_json, stdout
+from gs2.commands.progress import working
 
 if TYPE_CHECKING:
     from gs2.guandan.explain import Explanation
@@ -84,11 +85,11 @@ def guandan_solve(
         changes["generator"] = named_part("generator", changes["generator"])
     config = preset(name).replace(**{k: v for k, v in changes.items() if v is not None})
     position = read_position(source)
-    with stderr().status("loading the blueprint …"):
+    with working("loading the blueprint …"):
         agent = make_agent(spec, config, np.random.default_rng(seed))
         # kernels compile on the first use after an install: not on the time of this decision
         agent.warm_up()
-    with stderr().status(f"searching by {config.name} …"):
+    with working(f"searching by {config.name} …"):
         explanation = solve_position(position, agent, listed=rows)
     if as_json:
         print_json({**explanation.to_json(), "blueprint_name": agent.evaluator.name, "seed": seed})

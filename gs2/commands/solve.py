@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.common import GAME, number, print_json, stderr, stdout
+from gs2.commands.common import GAME, number, print_json, stdout
+from gs2.commands.progress import working
 
 if TYPE_CHECKING:
     from games.game import Game
@@ -103,13 +104,13 @@ def solve(
             changes[field] = named_part(field, changes[field])
     config = preset(method, **{name: value for name, value in changes.items() if value is not None})
     infoset = game.parse_infoset(text or _example_infoset(game))
-    with stderr().status(f"growing {game.name} and computing the blueprint {spec} …"):
+    with working(f"growing {game.name} and computing the blueprint {spec} …"):
         context = SearchContext(game)
         number_of = context.infoset_number(infoset)
         form = sequence_form(context.tree)
         policy = policy_from_spec(spec, game, context.tree, form)
         profile = Profile(context.tree, policy, tabulate(game, context.tree, policy, spec))
-    with stderr().status(f"solving by {config.name} …"):
+    with working(f"solving by {config.name} …"):
         found = refine_infoset(context, profile, number_of, config, np.random.default_rng(seed))
         result = explain(context, profile, found, config, most=None if all_rows else MAX_LISTED)
     refined = policy.copy()

@@ -223,7 +223,22 @@ SMALL: dict[str, tuple[str, ...]] = {
     "match": ("--rounds", "1", "--processes", "1"),
     "ladder": ("--rounds", "1", "--processes", "1"),
     "gate": ("--rounds", "2", "--batch", "1", "--processes", "1"),
-    "train": ("--minutes", "0", "--rounds", "1", "--against", "greedy", "--evaluate-minutes", "0"),
+    "train": (
+        *(
+            "--minutes",
+            "0",
+            "--rounds",
+            "1",
+            "--against",
+            "greedy",
+            "--evaluate-minutes",
+            "0",
+            "--set",
+            "rounds=4",
+        ),
+        *("--set", "batch=64", "--threads", "1", "--network", "state=16", "--network", "blocks=1"),
+        *("--network", "action=16", "--network", "critic=16"),
+    ),
     "serve": ("--port", "0", "--grace", "0"),
     "experiment refine": ("--game", "kuhn_poker", "--iterations", "2", "--seeds", "1", "--workers", "1"),
 }
