@@ -39,7 +39,18 @@ RULES = (
         "there is",
         "one of",
     ),
-    *("unexpected", "requires", "cannot", "No such", "takes no", "is damaged", "has four", "choose", "only"),
+    *(
+        "unexpected",
+        "requires",
+        "cannot",
+        "No such",
+        "takes no",
+        "is damaged",
+        "begins",
+        "has four",
+        "choose",
+        "only",
+    ),
 )
 """Some word of a sentence that states a rule, or what is there instead."""
 
