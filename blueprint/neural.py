@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
+from games.contract import ContractError
 from games.game import TERMINAL, Game
 from games.ragged import Ragged
 
@@ -22,7 +23,7 @@ TEMPERATURE = 0.06
 """Levels, as training begins with: actions this much worse than the best are e times less likely."""
 
 
-class BlueprintError(ValueError):
+class BlueprintError(ContractError):
     """A blueprint that was asked about what it does not know, or that does not keep its contract."""
 
 

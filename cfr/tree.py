@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.memory import TooLarge, bytes_per_history, memory_limit, too_large, words_of_bytes
+from games.contract import ContractError
 from games.game import CHANCE, TERMINAL, Game
 from games.ragged import Ragged
 from games.size import estimate_size
@@ -37,7 +38,7 @@ ANNOUNCED = 2**30
 _log = logging.getLogger("gs2")
 
 
-class InvalidTree(ValueError):
+class InvalidTree(ContractError):
     """Arrays that are not a tree, or a game that is not of perfect recall."""
 
 

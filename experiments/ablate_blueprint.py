@@ -235,21 +235,39 @@ def ablate_blueprint() -> None:
 @click.option("--cpu-seconds", type=click.FloatRange(1), default=120.0, show_default=True)
 @click.option("--seeds", type=click.IntRange(1), default=2, show_default=True)
 @click.option("--deals", type=click.IntRange(2), default=400, show_default=True, help="Of each match.")
-def run_command(directory: Path, cpu_seconds: float, seeds: int, deals: int) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
+def run_command(directory: Path, cpu_seconds: float, seeds: int, deals: int, as_json: bool) -> None:
     """Train every arm and play the matches; rows go to DIRECTORY/rows.jsonl."""
-    run(directory, cpu_seconds=cpu_seconds, seeds=seeds, deals=deals)
+    from gs2.commands.common import print_json
+    from gs2.commands.progress import working
+
+    with working(f"training and playing, {cpu_seconds:g} s an arm …"):
+        run(directory, cpu_seconds=cpu_seconds, seeds=seeds, deals=deals)
+    path = directory / "rows.jsonl"
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    if as_json:
+        print_json({"file": str(path), "rows": rows})
+    else:
+        click.echo(f"{len(rows):,} rows in {path}")
 
 
 @ablate_blueprint.command("report")
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False, exists=True))
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Markdown to update.")
-def report_command(directory: Path, output: Path | None) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the rows behind the tables as JSON instead.")
+def report_command(directory: Path, output: Path | None, as_json: bool) -> None:
     """Print the tables of a run, or put them between the marks in a Markdown file."""
+    if as_json:
+        from gs2.commands.common import print_json
+
+        lines = (directory / "rows.jsonl").read_text(encoding="utf-8").splitlines()
+        print_json({"rows": [json.loads(line) for line in lines]})
+        return
     text = report(directory)
     if output is None:
         click.echo(text, nl=False)
         return
-    before, _, rest = output.read_text().partition(BEGIN)
+    before, _, rest = output.read_text(encoding="utf-8").partition(BEGIN)
     _, mark, after = rest.partition(END)
     if not mark:
         raise click.UsageError(f"{output} must hold the lines {BEGIN} and {END}; it does not")

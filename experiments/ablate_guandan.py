@@ -10,6 +10,7 @@ Every row is appended as soon as it is known; a command that was stopped goes on
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,7 +21,8 @@ import numpy as np
 
 from experiments.ablate_tables import Choice, RoundPair, append_rows, markdown, mean_interval, read_rows
 from games.ragged import Ragged
-from gs2.commands.common import stderr
+from gs2.commands.common import print_json
+from gs2.commands.progress import working
 from gs2.guandan.config import GuanDanConfig
 from gs2.guandan.presets import PRESETS, preset
 
@@ -218,6 +220,18 @@ OUTPUT = click.option(
 )
 
 
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the output's rows as JSON.")
+
+
+def _print_rows(output: Path, as_json: bool) -> None:
+    """Print what a file of rows holds now: how many, or all of them as JSON."""
+    rows = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
+    if as_json:
+        print_json({"file": str(output), "rows": rows})
+    else:
+        click.echo(f"{len(rows):,} rows in {output}")
+
+
 @click.group()
 def ablate_guandan() -> None:
     """Measure what each part of the GuanDan agent is worth."""
@@ -229,14 +243,18 @@ def ablate_guandan() -> None:
 @click.option("--worlds", type=click.IntRange(min=2), default=64, show_default=True, help="Deals a position.")
 @SEED
 @OUTPUT
-def judge(checkpoint: Path | None, positions: int, worlds: int, seed: int, output: Path) -> None:
+@AS_JSON
+def judge(
+    checkpoint: Path | None, positions: int, worlds: int, seed: int, output: Path, as_json: bool
+) -> None:
     """Judge the moves of positions from self-play."""
     from experiments.judge_guandan import write_judged
 
     evaluator, _ = _load(checkpoint)
-    with stderr().status("judging …") as status:
+    with working("judging …") as tell:
         for count in write_judged(output, evaluator, positions, worlds, seed):
-            status.update(f"{count} of {positions} positions judged")
+            tell(f"{count} of {positions} positions judged")
+    _print_rows(output, as_json)
 
 
 @ablate_guandan.command()
@@ -246,8 +264,15 @@ def judge(checkpoint: Path | None, positions: int, worlds: int, seed: int, outpu
 @click.option("--positions", type=click.IntRange(min=1), default=200, show_default=True)
 @SEED
 @OUTPUT
+@AS_JSON
 def choose(
-    judged: Path, checkpoint: Path | None, names: tuple[str, ...], positions: int, seed: int, output: Path
+    judged: Path,
+    checkpoint: Path | None,
+    names: tuple[str, ...],
+    positions: int,
+    seed: int,
+    output: Path,
+    as_json: bool,
 ) -> None:
     """Ask variants at the positions of a file that `judge` wrote."""
     from experiments.judge_guandan import read_judged
@@ -259,19 +284,21 @@ def choose(
         for row in (read_rows([output]) if output.is_file() else [])
         if isinstance(row, Choice)
     }
-    with stderr().status("…") as status:
+    with working("…") as tell:
         for name in names or VARIANTS:
             todo = [p for p in everywhere if (name, evaluator.name, p.name) not in known]
             for row in choose_moves(name, VARIANTS[name], todo, evaluator, beliefs, seed):
                 append_rows(output, [row])
-                status.update(f"{name}: position {row.position}")
+                tell(f"{name}: position {row.position}")
+    _print_rows(output, as_json)
 
 
 @ablate_guandan.command()
 @click.argument("judged", type=click.Path(exists=True, path_type=Path))
 @CHECKPOINT
 @OUTPUT
-def replay(judged: Path, checkpoint: Path | None, output: Path) -> None:
+@AS_JSON
+def replay(judged: Path, checkpoint: Path | None, output: Path, as_json: bool) -> None:
     """Compare depths, numbers of deals and anchors of rollouts from what `judge` noted."""
     from experiments.judge_guandan import DEPTHS, read_judged
 
@@ -282,6 +309,7 @@ def replay(judged: Path, checkpoint: Path | None, output: Path) -> None:
     grid += [(8, 32, trust) for trust in (0.05, 0.1, 0.4, 100.0)]
     for depth, worlds, trust in grid:
         append_rows(output, list(replay_rollouts(everywhere, evaluator, depth, worlds, trust)))
+    _print_rows(output, as_json)
 
 
 @ablate_guandan.command()
@@ -290,29 +318,35 @@ def replay(judged: Path, checkpoint: Path | None, output: Path) -> None:
 @click.option("--deals", type=click.IntRange(min=1), default=2000, show_default=True)
 @SEED
 @OUTPUT
-def rounds(name: str, checkpoint: Path | None, deals: int, seed: int, output: Path) -> None:
+@AS_JSON
+def rounds(name: str, checkpoint: Path | None, deals: int, seed: int, output: Path, as_json: bool) -> None:
     """Play duplicate rounds of a variant against its own blueprint."""
     evaluator, beliefs = _load(checkpoint)
     rows = [row for row in (read_rows([output]) if output.is_file() else []) if isinstance(row, RoundPair)]
     cell = (name, evaluator.name, seed)
     gains = [row.gain for row in rows if (row.variant, row.blueprint, row.seed) == cell]
     start = len(gains) // TOGETHER * TOGETHER
-    with stderr().status("…") as status:
+    with working("…") as tell:
         for part in play_pairs(name, VARIANTS[name], evaluator, beliefs, seed, deals, start=start):
             fresh = part[len(gains) - part[0].deal :] if part[0].deal < len(gains) else part
             append_rows(output, fresh)
             gains += [row.gain for row in fresh]
             mean, half = mean_interval(np.array(gains))
-            status.update(f"{name}: {len(gains)} of {deals} deals, {mean:+.3f} ± {half:.3f} levels a round")
+            tell(f"{name}: {len(gains)} of {deals} deals, {mean:+.3f} ± {half:.3f} levels a round")
+    _print_rows(output, as_json)
 
 
 @ablate_guandan.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=REPORT, show_default=True)
-def report(files: tuple[Path, ...], output: Path) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
+def report(files: tuple[Path, ...], output: Path, as_json: bool) -> None:
     """Write the tables of some files of rows."""
-    output.write_text(markdown(read_rows(files)) + "\n")
-    click.echo(output)
+    output.write_text(markdown(read_rows(files)) + "\n", encoding="utf-8")
+    if as_json:
+        print_json({"written": [str(output)]})
+    else:
+        click.echo(output)
 
 
 if __name__ == "__main__":

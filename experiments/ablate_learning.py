@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -199,8 +199,15 @@ def _judged(trainer: Trainer, samples: Samples) -> tuple[NDArray, NDArray, NDArr
     "--window", type=click.FloatRange(1), default=2e6, show_default=True, help="Of the mean network."
 )
 @click.option("--seed", type=click.IntRange(0), default=101, show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
 def ablate_learning(
-    checkpoint: Path | None, tries: tuple[str, ...], rounds: int, held_out: int, window: float, seed: int
+    checkpoint: Path | None,
+    tries: tuple[str, ...],
+    rounds: int,
+    held_out: int,
+    window: float,
+    seed: int,
+    as_json: bool,
 ) -> None:
     """What settings of training learn from the same play, as a table."""
     import torch
@@ -213,11 +220,20 @@ def ablate_learning(
     path = SHIPPED if checkpoint is None else checkpoint
     saved = from_dict(TrainConfig, read_checkpoint(path)[1]["train"])
     settings = {one: replace(saved, **field_values(saved, tuple(one.split(",")))) for one in tries}
+    from gs2.commands.common import print_json
+    from gs2.commands.progress import working
+
+    with working(f"playing {rounds:,} rounds and learning from them …"):
+        found = list(
+            learning_rows(path, settings, rounds=rounds, held_out=held_out, seed=seed, window=window)
+        )
+    if as_json:
+        print_json([asdict(row) for row in found])
+        return
     click.echo(
         "| setting | learned from | seconds | error, 1e-4 | moved, 1e-4 | value, 1e-4 | critic, 1e-4 |"
     )
     click.echo("| --- " + "| ---: " * 6 + "|")
-    found = learning_rows(path, settings, rounds=rounds, held_out=held_out, seed=seed, window=window)
     for row in found:
         error = f"{1e4 * row.error[0]:+.1f} ± {1.96e4 * row.error[1]:.1f}"
         rest = " | ".join(f"{1e4 * x:+.1f}" for x in (row.moved, row.value, row.critic))

@@ -13,7 +13,7 @@ square of D(lambda) - D(1) over the mean square of D(1), and its mean where it m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -179,16 +179,25 @@ def _returns(agent: InferenceAgent, states: NDArray) -> NDArray[np.float64]:
 @click.option("--pairs", type=click.IntRange(2), default=4000, show_default=True)
 @click.option("--playouts", type=click.IntRange(4), default=32, show_default=True, help="Of each move; even.")
 @click.option("--seed", type=click.IntRange(0), default=3, show_default=True)
-def ablate_trace(checkpoint: Path | None, pairs: int, playouts: int, seed: int) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
+def ablate_trace(checkpoint: Path | None, pairs: int, playouts: int, seed: int, as_json: bool) -> None:
     """Noise and error of lambda-returns for several traces, as a table."""
     import torch
 
     if playouts % 2:
         raise click.BadParameter(f"must be even; got {playouts}", param_hint="--playouts")
     torch.set_num_threads(1)
+    from gs2.commands.common import print_json
+    from gs2.commands.progress import working
+
+    with working(f"playing {pairs:,} pairs on {playouts} times each …"):
+        found = list(trace_rows(checkpoint, pairs, playouts, seed))
+    if as_json:
+        print_json([asdict(row) for row in found])
+        return
     click.echo("| trace | variance of targets | noise | error | " + " | ".join(SITUATIONS) + " |")
     click.echo("| ---: " * (4 + len(SITUATIONS)) + "|")
-    for row in trace_rows(checkpoint, pairs, playouts, seed):
+    for row in found:
         shifts = " | ".join("–" if np.isnan(a) else f"{a:+.3f} ± {1.96 * b:.3f}" for a, b in row.shifts)
         click.echo(
             f"| {row.trace:g} | {row.target_variance:.3f} | {row.noise:.3f} | {row.error:.3f} | {shifts} |"

@@ -10,7 +10,7 @@ moves. Half the difference of the two payoffs is the gain in levels a round that
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import click
@@ -92,14 +92,22 @@ def tribute_gain(checkpoint: Path | None, rule: str, deals: int, seed: int) -> T
 @click.option("--checkpoint", type=click.Path(path_type=Path, dir_okay=False, exists=True))
 @click.option("--deals", type=click.IntRange(2), default=2048, show_default=True)
 @click.option("--seed", type=click.IntRange(0), default=11, show_default=True)
-def ablate_tribute(checkpoint: Path | None, deals: int, seed: int) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
+def ablate_tribute(checkpoint: Path | None, deals: int, seed: int, as_json: bool) -> None:
     """Gain of tribute by the network's values over both rules, in levels a round."""
     import torch
 
     torch.set_num_threads(1)
+    from gs2.commands.common import print_json
+    from gs2.commands.progress import working
+
+    with working(f"playing {deals} deals by each rule …"):
+        found = [tribute_gain(checkpoint, rule, deals, seed) for rule in ("rarest", "danzero")]
+    if as_json:
+        print_json([asdict(row) for row in found])
+        return
     click.echo(" | ".join(field.name for field in fields(TributeGain)))
-    for rule in ("rarest", "danzero"):
-        g = tribute_gain(checkpoint, rule, deals, seed)
+    for g in found:
         click.echo(
             f"{g.rule} | {g.deals} | {g.net:+.3f} | {g.low:+.3f} | {g.high:+.3f} "
             f"| {g.returns:.0%} | {g.tributes:.0%}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import click
@@ -74,11 +74,20 @@ def _seconds(work: Callable[..., Any], *arguments: Any) -> float:
 @click.command("min-combination")
 @click.option("--hands", type=click.IntRange(100), default=3000, show_default=True)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-def bench_min_combination(hands: int, seed: int) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+def bench_min_combination(hands: int, seed: int, as_json: bool) -> None:
     """Minimum Combination Search, warm, one core, in batches: microseconds a dealt hand."""
+    from gs2.commands.common import print_json
+    from gs2.commands.progress import working
+
+    with working("measuring …"):
+        found = measure(hands, np.random.default_rng(seed))
+    if as_json:
+        print_json([asdict(row) for row in found])
+        return
     click.echo("wild cards | hands | mean moves | fewest moves, us | cheapest split, us")
     click.echo("--- | --- | --- | --- | ---")
-    for s in measure(hands, np.random.default_rng(seed)):
+    for s in found:
         name = "as dealt" if s.wild is None else s.wild
         click.echo(f"{name} | {s.hands} | {s.moves:.2f} | {s.fewest:.1f} | {s.cheapest:.1f}")
 

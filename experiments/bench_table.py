@@ -8,6 +8,7 @@ the server (its share of the work is reported beside the rate).
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import multiprocessing
 import os
@@ -283,7 +284,9 @@ def _serve(pipe: Pipe, dialect: str, games: int, seed: int, record: str | None) 
             )
 
     os.environ.setdefault("NUMBA_NUM_THREADS", "1")
-    asyncio.run(serve())
+    # Whoever measures has ended, or was interrupted together with this process: nobody is left to tell.
+    with contextlib.suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
+        asyncio.run(serve())
 
 
 def measure(

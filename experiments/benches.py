@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from gs2.commands.common import print_json, stderr, stdout
+from gs2.commands.common import print_json, stdout
+from gs2.commands.progress import working
 
 __all__ = ["bench"]
 
@@ -32,9 +33,8 @@ def _run(
     written: a file for the tables, and the command that regenerates it.
     """
     part = importlib.import_module(f"experiments.{module}")
-    console = stderr()
-    with console.status("…") as status:
-        result = part.run_bench(*words, progress=lambda what: status.update(what), **options)
+    with working("measuring …") as tell:
+        result = part.run_bench(*words, progress=tell, **options)
     if written is not None:
         from experiments.bench_markdown import write_markdown
 
@@ -45,6 +45,14 @@ def _run(
         return
     for table in part.bench_tables(result):
         stdout().print(table)
+
+
+def _check_games(games: tuple[str, ...]) -> None:
+    """Refuse a name that no game has before the first figure is measured."""
+    from games.registry import load_game
+
+    for name in games:
+        load_game(name)
 
 
 @bench.command()
@@ -60,6 +68,7 @@ def _run(
 @AS_JSON
 def cfr(games: tuple[str, ...], repeats: int, openspiel: bool, output: Path | None, as_json: bool) -> None:
     """CFR on GAMES (the six research games if none is given), beside OpenSpiel's C++."""
+    _check_games(games)
     chosen = (list(games),) if games else ()
     words = ["gs2 bench cfr", *games, *(() if repeats == 3 else (f"--repeats {repeats}",))]
     written = None if output is None else (output, " ".join(words))
@@ -107,18 +116,20 @@ def search(games: tuple[str, ...], repeats: int, seed: int, as_json: bool) -> No
     """Searches one by one, and of whole GAMES (Leduc poker and Liar's Dice 6 if none is given)."""
     from experiments.bench_search import GAMES
 
+    _check_games(games)
     _run("bench_search", as_json, games=games or GAMES, repeats=repeats, seed=seed)
 
 
 @bench.command("min-combination")
 @click.option("--hands", type=click.IntRange(min=100), default=3000, show_default=True, help="Dealt.")
 @SEED
-def min_combination(hands: int, seed: int) -> None:
+@AS_JSON
+def min_combination(hands: int, seed: int, as_json: bool) -> None:
     """Minimum Combination Search: microseconds a hand, by wild cards held."""
     from experiments.bench_min_combination import bench_min_combination
 
     assert bench_min_combination.callback is not None
-    bench_min_combination.callback(hands, seed)
+    bench_min_combination.callback(hands, seed, as_json)
 
 
 @bench.command()

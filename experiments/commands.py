@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gs2.cli import LazyGroup, Target
-from gs2.commands.common import Interruption, stderr
+from gs2.commands.common import Interruption, print_json, stderr
 
 if TYPE_CHECKING:
     from experiments.refine import Row
@@ -63,6 +63,7 @@ def experiment() -> None:
 @click.option("--mode", "modes", multiple=True, help="independent or nested, instead; repeatable.")
 @click.option("--sample", type=click.IntRange(min=1), help="Infosets of each player, drawn at random.")
 @click.option("--seeds", type=click.IntRange(min=1), help="This many seeds instead, on every game.")
+@click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
 def refine(
     name: str,
     listing: bool,
@@ -76,19 +77,23 @@ def refine(
     modes: tuple[str, ...],
     sample: int | None,
     seeds: int | None,
+    as_json: bool,
 ) -> None:
     """Refine whole strategies by every method of a grid and measure them exactly.
 
     A search at every infoset of each player, spliced into one policy. Ctrl-C ends after the cells in flight;
     the same command goes on where it stopped. --limit or --iterations replace both kinds of limits.
     """
-    from dataclasses import replace
+    from dataclasses import asdict, replace
 
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from experiments.grid import GRIDS, grid
-    from experiments.refine import run_grid
+    from experiments.refine import read_rows, run_grid
 
+    if listing and as_json:
+        print_json({made.name: made.to_json() for made in GRIDS.values()})
+        return
     if listing:
         for made in GRIDS.values():
             cells = sum(1 for _ in made.cells())
@@ -135,7 +140,10 @@ def refine(
             progress=progress,
             stop=lambda: asked.stop,
         )
-    click.echo(f"rows in {path}; tables and plots: gs2 experiment report {folder}")
+    if as_json:
+        print_json({"file": str(path), "rows": [asdict(row) for row in read_rows(path)]})
+    else:
+        click.echo(f"rows in {path}; tables and plots: gs2 experiment report {folder}")
     if asked.stop:
         raise SystemExit(130)
 
@@ -152,9 +160,14 @@ def refine(
     show_default=True,
     help="Markdown file; plots go beside it.",
 )
-def report(folders: tuple[Path, ...], output: Path) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
+def report(folders: tuple[Path, ...], output: Path, as_json: bool) -> None:
     """Write tables and plots of run FOLDERS."""
     from experiments.report import write_report
 
-    for path in write_report(folders, output):
+    written = write_report(folders, output)
+    if as_json:
+        print_json({"written": [str(path) for path in written]})
+        return
+    for path in written:
         click.echo(path)

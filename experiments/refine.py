@@ -24,6 +24,7 @@ from experiments.grid import Cell, Grid, GridError
 from games.registry import load_game
 from gs2.config import SearchConfig
 from gs2.context import SearchContext
+from gs2.parts import named_part
 from gs2.policy_spec import policy_from_spec
 from gs2.presets import preset
 from gs2.refine import RefineStats, refine_policy
@@ -76,20 +77,26 @@ class Row:
 def method_config(method: str, limit: float | None = None, iterations: int | None = None) -> SearchConfig:
     """Return the configuration of a method such as `gs2-d:k=5,entry_floor=0.05`, with a cell's limits.
 
-    Raises ConfigError for an unknown preset or field, or a value out of range.
+    A limit binds what it can: a method without CFR has no iterations to limit.
+    Raises ConfigError for an unknown preset or field, a value out of range, or a contradiction.
     """
     name, _, words = method.partition(":")
     changes: dict[str, Any] = {}
-    if limit is not None:
-        changes |= {"time_limit": limit, "iterations": UNTIL_SOLVED, "target": SOLVED}
-    if iterations is not None:
-        changes["iterations"] = iterations
     for word in filter(None, words.split(",")):
         field, _, value = word.partition("=")
         known = SearchConfig.__dataclass_fields__.get(field.strip())
         words_only = known is not None and str(known.type) == "str"
         changes[field.strip()] = value.strip() if words_only else _value(value.strip())
-    return preset(name, **changes)
+    for field in changes.keys() & {"generator", "gadget"}:
+        changes[field] = named_part(field, changes[field])
+    config = preset(name, **changes)
+    limits: dict[str, Any] = {} if limit is None else {"time_limit": limit}
+    if config.solver == "cfr":
+        if limit is not None:
+            limits |= {"iterations": UNTIL_SOLVED, "target": SOLVED}
+        if iterations is not None:
+            limits["iterations"] = iterations
+    return config.replace(**limits | changes) if limits else config
 
 
 def _value(text: str) -> Any:

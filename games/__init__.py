@@ -7,6 +7,7 @@ from games.lazy import lazy_exports
 if TYPE_CHECKING:
     from games.base import TwoPlayerGame
     from games.check import CheckReport, check_game
+    from games.contract import ContractError
     from games.game import CHANCE, TERMINAL, Game, GameError, Infoset
     from games.infosets import decision_infosets
     from games.ragged import Ragged
@@ -26,6 +27,7 @@ __all__ = [
     "RESEARCH_GAMES",
     "TERMINAL",
     "CheckReport",
+    "ContractError",
     "Game",
     "GameError",
     "GameSpec",
@@ -45,6 +47,7 @@ __getattr__, __dir__ = lazy_exports(
     {
         "games.base": ("TwoPlayerGame",),
         "games.check": ("CheckReport", "check_game"),
+        "games.contract": ("ContractError",),
         "games.game": ("CHANCE", "TERMINAL", "Game", "GameError", "Infoset"),
         "games.infosets": ("decision_infosets",),
         "games.ragged": ("Ragged",),

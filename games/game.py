@@ -13,6 +13,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from games.contract import ContractError
 from games.ragged import Ragged
 
 __all__ = ["CHANCE", "TERMINAL", "Game", "GameError", "Infoset"]
@@ -23,8 +24,8 @@ TERMINAL = -2
 """`player` at a state where the game is over."""
 
 
-class GameError(ValueError):
-    """Bad input to a game: the rule, the value received and what to do next."""
+class GameError(ContractError):
+    """Bad input to a game, or a game that breaks its contract: the rule, the value received, what to do."""
 
 
 @dataclass(frozen=True)

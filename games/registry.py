@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from games.game import Game, GameError
+from games.own import entry_point, entry_points_of, is_own, own_object
 from games.parameters import Int, Parameter
 
 __all__ = [
@@ -49,6 +50,8 @@ RESEARCH_GAMES = (
 """The six research games, by registered name or preset."""
 
 OPENSPIEL = "openspiel:"
+OWN_WIDTH = 50
+"""Histories of each level at which somebody's own game is checked when it is loaded."""
 
 
 @dataclass(frozen=True)
@@ -94,9 +97,12 @@ def game_spec(name: str) -> GameSpec:
         game = getattr(importlib.import_module(module), attribute)
         _registered[name] = GameSpec(name, game.summary, game.parameters, game)
         return _registered[name]
-    names = sorted({*_BUILT_IN, *_registered, *PRESETS})
-    there = ", ".join(dict.fromkeys((*_BUILT_IN, *_registered)))
-    raise GameError(f'no game is called "{name}"{_near(name, names)} There are {there}, and openspiel:NAME')
+    installed = entry_points_of("gs2.games")
+    names = sorted({*_BUILT_IN, *_registered, *PRESETS, *installed})
+    there = ", ".join(dict.fromkeys((*_BUILT_IN, *_registered, *installed)))
+    raise GameError(
+        f'no game is called "{name}"{_near(name, names)} There are {there}, openspiel:NAME, and FILE.py:NAME'
+    )
 
 
 def game_specs() -> tuple[GameSpec, ...]:
@@ -108,8 +114,10 @@ def load_game(text: str, *, general_sum: bool = False) -> Game:
     """Return the game that a game string names.
 
     text: a registered name, with parameters in parentheses or without (`leduc_poker`,
-        `liars_dice(sides=5,wild=false)`), a preset (`goofspiel_10_ascending_3`), or `openspiel:` followed by
-        a game string of OpenSpiel's.
+        `liars_dice(sides=5,wild=false)`), a preset (`goofspiel_10_ascending_3`), `openspiel:` followed by
+        a game string of OpenSpiel's, or one's own as FILE.py:NAME or MODULE:NAME (`games.own`): a game, or
+        what makes one when called without arguments. Installed packages add names by the entry point group
+        `gs2.games`.
     general_sum: also allow a game whose payoffs do not sum to zero; nothing here can solve those.
     Raises GameError if the name, a parameter or a value is not one of ours, with near matches.
     """
@@ -118,11 +126,43 @@ def load_game(text: str, *, general_sum: bool = False) -> Game:
         from games.openspiel import OpenSpielGame
 
         return OpenSpielGame(stripped[len(OPENSPIEL) :])
+    if is_own(stripped):
+        return _own_game(stripped, own_object(stripped, "game", GameError), general_sum)
     name, words = _split(PRESETS.get(stripped.lower(), stripped))
     if name in PRESETS:
         raise GameError(f"{name}: a preset takes no parameters; write {PRESETS[name]} and change that")
+    if name not in _BUILT_IN and name not in _registered:
+        installed = entry_point("gs2.games", name, GameError)
+        if isinstance(installed, GameSpec):
+            register_game(installed)
+        elif installed is not None and not words:
+            return _own_game(name, installed, general_sum)
     spec = game_spec(name)
     game = spec.make(**_values(spec, words))
+    return _solvable(game, general_sum)
+
+
+def _own_game(text: str, found: Any, general_sum: bool) -> Game:
+    """Return somebody's own game, held against the contract in a few of its histories."""
+    import numpy as np
+
+    from games.check import check_game
+
+    if isinstance(found, type) or (callable(found) and not hasattr(found, "infoset_key")):
+        try:
+            found = found()
+        except Exception as error:
+            raise GameError(f"game {text!r} cannot be made without arguments: {error!r}; mend it") from error
+    try:
+        check_game(found, np.random.default_rng(0), max_width=OWN_WIDTH)
+    except GameError:
+        raise
+    except Exception as error:
+        raise GameError(f"game {text!r} must answer as games/game.py says; got {error!r}; mend it") from error
+    return _solvable(found, general_sum)
+
+
+def _solvable(game: Game, general_sum: bool) -> Game:
     if not general_sum and not getattr(game, "zero_sum", True):
         raise GameError(
             f"{game.name}: payoffs must sum to zero to be solved; these do not; "

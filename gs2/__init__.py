@@ -2,7 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from games.lazy import lazy_exports
+from gs2.shadow import check_packages
+
+check_packages()  # before the first import of another package of ours
+
+from games.lazy import lazy_exports  # noqa: E402
 
 if TYPE_CHECKING:
     from gs2.config import SearchConfig

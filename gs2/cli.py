@@ -63,6 +63,16 @@ class LazyGroup(click.Group):
         super().__init__(*args, **kwargs)
         self.targets = targets
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Return the context of a command line; from here on anything can be printed on any terminal."""
+        if parent is None:
+            from gs2.plain import spell_on_every_terminal
+
+            spell_on_every_terminal()
+        return super().make_context(info_name, args, parent, **extra)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of the table, which is the order in which people need them."""
         return list(self.targets)
@@ -98,9 +108,11 @@ class LazyGroup(click.Group):
         """Run the command; refusals of the library become one-line errors."""
         try:
             return super().invoke(ctx)
-        except (ValueError, FileNotFoundError) as error:
+        except (ValueError, OSError) as error:
             if isinstance(error, FileNotFoundError):
                 raise InputError(f"no file {error.filename!r}; check the path") from error
+            if isinstance(error, OSError):
+                raise InputError(f"{error.filename or 'a file'} cannot be used: {error.strerror}") from error
             if _raised_by_us(error):
                 raise InputError(str(error)) from error
             raise

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -22,6 +23,66 @@ SOLVERS = ("cfr", "lp", "mirror-descent")
 FREEZE = ("outside", "none")
 SCOPES = ("infoset", "subtree", "block", "both")
 CERTIFICATES = ("none", "margin", "anchored", "shared", "path")
+
+
+OF_A_SUBGAME = (
+    "order",
+    "generator",
+    "close",
+    "freeze",
+    "rest",
+    "gadget",
+    "entry_floor",
+    "alternative",
+    "depth",
+    "anchor",
+    "certificate",
+    "scope",
+)
+"""Fields that say which subgame is solved and what of it is kept."""
+DETAILS = frozenset(
+    {
+        *("k", "whole", "plans", "fallback_k", "entry_floor", "entry_prior", "leaf", "continuations"),
+        *("rollouts", "variant", "gamma", "iterations", "target", "warm_start", "step", "magnet"),
+    }
+)
+"""Fields that only refine what another field chooses."""
+
+
+def unread(values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the fields that a search never reads, each with what it would need.
+
+    values: the fields of a `SearchConfig`, by name.
+    """
+    found: dict[str, str] = {}
+    solver = values["solver"]
+    if solver == "mirror-descent":
+        found |= dict.fromkeys(OF_A_SUBGAME, "a subgame, solver = cfr or lp (it is mirror-descent)")
+    else:
+        found |= dict.fromkeys(("step", "magnet"), f"solver = mirror-descent (it is {solver})")
+    if solver != "cfr":
+        needs = f"solver = cfr (it is {solver})"
+        found |= dict.fromkeys(("variant", "gamma", "iterations", "target", "warm_start"), needs)
+    chooses = "a generator that chooses, as random or diverse do (it is all)"
+    if values["generator"] == "all":
+        found["k"] = chooses
+    if values["rest"] != "summary":
+        needs = f"rest = summary, which solves closures (it is {values['rest']})"
+        found |= dict.fromkeys(("whole", "plans", "fallback_k"), needs)
+    elif values["generator"] == "all":
+        found |= dict.fromkeys(("whole", "plans", "fallback_k"), chooses)
+    if values["gadget"] == "unsafe":
+        found["entry_floor"] = "a gadget at which the opponent may stay out (it is unsafe)"
+    if values["entry_floor"] == 0:
+        found["entry_prior"] = "an entry_floor above 0 (it is 0, and nobody is forced to enter)"
+    if values["depth"] is None:
+        found["leaf"] = "a depth (it is None, to the end of the game)"
+    for name, leaf in (("continuations", "continuations"), ("rollouts", "rollout")):
+        if values["depth"] is None or values["leaf"] != leaf:
+            found[name] = f"a depth and leaf = {leaf} (they are {values['depth']} and {values['leaf']})"
+    if values["scope"] == "both":
+        found["freeze"] = "a scope of one search (it is both, which makes one of each kind)"
+    return found
 
 
 class ConfigError(ValueError):
@@ -65,7 +126,6 @@ class SearchConfig:
         searching player goes on by its old strategy, the opponent decides to the end of the game).
     continuations: how many the opponent chooses among, with leaf = continuations.
     rollouts: games played from each leaf, with leaf = rollout.
-    branch: most actions of each action type kept at an infoset, by the blueprint's Q; None for all.
     anchor: weight λ in (0, 1] of the refined strategy against the one refined; 1 replaces it.
     certificate: "none"; "margin": keep the refined strategy only if no opponent infoset that touches the
         infoset gains by it, else the old one; "anchored": the best λ for which none gains; "shared": that
@@ -80,7 +140,8 @@ class SearchConfig:
     rounds: searches made at one infoset, each from the strategy that the one before left.
     step: step size of mirror-descent, in inverse payoffs times the game's payoff range.
     magnet: pull of mirror-descent towards uniform play, in payoffs over the payoff range.
-    sample: histories drawn in games too large to enumerate (GuanDan: 1,000, GS2 supplement C.2).
+
+    A field that the rest of the configuration never reads must stay at its default: what is set counts.
     """
 
     name: str = "custom"
@@ -108,7 +169,6 @@ class SearchConfig:
     leaf: str = "exact"
     continuations: int = 4
     rollouts: int = 10
-    branch: int | None = None
     anchor: float = 1.0
     certificate: str = "none"
     scope: str = "infoset"
@@ -116,7 +176,6 @@ class SearchConfig:
     rounds: int = 1
     step: float = 10.0
     magnet: float = 0.0
-    sample: int = 1000
 
     def __post_init__(self) -> None:
         self._one_of("generator", GENERATOR_NAMES)
@@ -132,18 +191,16 @@ class SearchConfig:
         self._one_of("scope", SCOPES)
         if self.variant.lower() not in VARIANTS:
             raise UnknownVariant(f"variant must be one of {', '.join(VARIANTS)}; got {self.variant!r}")
-        for name in ("order", "k", "depth", "branch"):
+        for name in ("order", "k", "depth"):
             self._at_least(name, 1, optional=True)
-        for name in ("iterations", "plans", "rounds", "continuations", "rollouts", "sample"):
+        for name in ("iterations", "plans", "rounds", "continuations", "rollouts"):
             self._at_least(name, 1)
+        for name in ("whole", "fallback_k"):
+            self._at_least(name, 0)
+        if not isinstance(self.close, bool):
+            raise ConfigError(f"close must be True or False; got {self.close!r}")
         if self.k is None and self.generator != "all":
             raise ConfigError(f"k must be given with the generator {self.generator}; got none; pass -k")
-        if not isinstance(self.whole, int) or self.whole < 0:
-            raise ConfigError(f"whole must be an integer of at least 0, in nodes; got {self.whole!r}")
-        if not isinstance(self.fallback_k, int) or self.fallback_k < 0:
-            raise ConfigError(f"fallback_k must be an integer of at least 0; got {self.fallback_k!r}")
-        if self.fallback_k and self.rest != "summary":
-            raise ConfigError("fallback_k needs rest = summary, which solves closures; got rest = drop")
         if self.rest == "summary" and not self.close:
             raise ConfigError("close must be True with rest = summary; got False; an infoset has one role")
         self._within("entry_floor", lambda x: 0 <= x < 1, "in [0, 1)")
@@ -151,14 +208,19 @@ class SearchConfig:
         self._within("step", lambda x: x > 0, "positive")
         self._within("magnet", lambda x: x >= 0, "at least 0")
         self._within("warm_start", lambda x: x >= 0, "at least 0, in iterations")
-        if self.warm_start > 0 and self.solver != "cfr":
-            raise ConfigError(f"warm_start needs the solver cfr; got {self.solver}; leave it at 0")
         if self.target is not None:
             self._within("target", lambda x: x > 0, "positive, in payoffs")
         if self.gamma is not None:
             self._within("gamma", lambda x: x >= 0, "at least 0")
         if self.time_limit is not None:
             self._within("time_limit", lambda x: x > 0, "positive, in seconds")
+        for name, needs in unread(vars(self)).items():
+            value, default = getattr(self, name), self.__dataclass_fields__[name].default
+            if value != default:
+                raise ConfigError(
+                    f"{name} needs {needs}; got {name} = {value!r}, which nothing would read; "
+                    f"leave it at {default!r}"
+                )
 
     def _one_of(self, field: str, choices: Sequence[str]) -> None:
         value = getattr(self, field)
@@ -174,19 +236,28 @@ class SearchConfig:
 
     def _within(self, field: str, rule: Callable[[float], bool], words: str) -> None:
         value = getattr(self, field)
-        if not isinstance(value, int | float) or not rule(value):
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not math.isfinite(value) or not rule(value):
             raise ConfigError(f"{field} must be {words}; got {value!r}")
 
     def replace(self, **changes: Any) -> SearchConfig:
         """Return the configuration with some fields changed.
 
-        Raises ConfigError for a field that does not exist or a value out of range.
+        A detail that was not named, and that nothing reads any more after the change, goes back to its
+        default: the `k` of a preset with the generator all, say. A choice such as a certificate does not.
+        Raises ConfigError for a field that does not exist, a value out of range, or a contradiction.
         """
         unknown = set(changes) - set(self.__dataclass_fields__)
         if unknown:
             known = ", ".join(self.__dataclass_fields__)
             raise ConfigError(f"configuration has no field {', '.join(sorted(unknown))}; fields: {known}")
-        return replace(self, **changes)
+        values = {**vars(self), **changes}
+        while True:
+            stale = (DETAILS & unread(values).keys()) - changes.keys()
+            defaults = {name: self.__dataclass_fields__[name].default for name in stale}
+            if all(values[name] == default for name, default in defaults.items()):
+                return replace(self, **{name: values[name] for name in defaults.keys() | changes.keys()})
+            values |= defaults
 
     def steps(self) -> tuple[SearchConfig, ...]:
         """Return the searches that one call makes at an infoset, each from what the one before left."""
@@ -201,16 +272,9 @@ class SearchConfig:
 
     def fallback(self) -> SearchConfig:
         """Return the configuration where the closure cannot be solved in the time; needs a `fallback_k`."""
-        return replace(
-            self,
-            order=1,
-            k=self.fallback_k,
-            rest="drop",
-            freeze="outside",
-            scope="subtree",
-            whole=0,
-            fallback_k=0,
-            warm_start=max(self.warm_start, 1.0) if self.solver == "cfr" else 0.0,
+        warm = {"warm_start": max(self.warm_start, 1.0)} if self.solver == "cfr" else {}
+        return self.replace(
+            order=1, k=self.fallback_k, rest="drop", freeze="outside", scope="subtree", **warm
         )
 
     def for_unreached(self) -> SearchConfig:

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.tree import FlatTree
+from games.contract import require
 from games.game import CHANCE, TERMINAL
 from gs2.path import OpponentPath
 
@@ -45,6 +46,10 @@ Child = tuple[str, int | float, float]
 """A node of the gadget `path`: what it is, its index or payoff, its probability."""
 LIVE = 1e-300
 """Weights up to this count as zero: what is less cannot be normalised."""
+
+
+ROUNDING = 1e-8
+"""How far sums of a gadget's probabilities, and of its payoffs by their scale, may be off."""
 
 
 class GadgetError(ValueError):
@@ -534,31 +539,54 @@ def check_gadget(gadget: Gadget, forest: FlatTree, searcher: int) -> None:
 
     Checks the tree's own rules, perfect recall of two deciding seats, probabilities that sum to one at
     chance, zero-sum payoffs, and that every infoset of the searching player is there once, with its actions.
-    Raises AssertionError (or InvalidTree) naming the broken rule.
+    Raises ContractError (or InvalidTree) naming the broken rule.
     """
     from cfr.sequence_form import deciding_seats, sequence_form
 
+    _require(isinstance(gadget, Gadget), "must be a gs2.gadget.Gadget", type(gadget).__name__)
     tree = gadget.tree.validate()
-    assert tree.n_roots == 1, "a gadget has one root"
+    _require(tree.n_roots == 1, "must have one root", tree.n_roots)
     if len(deciding_seats(tree)) <= 2:
         sequence_form(tree)
     below = np.arange(1, tree.n_nodes)
     total = np.bincount(tree.parent[below], tree.chance_prob[below], minlength=tree.n_nodes)
-    chance = tree.player == CHANCE
-    assert np.allclose(total[chance], 1.0), "chance probabilities must sum to one"
-    sums = tree.returns @ np.where(np.array(tree.teams) == 0, 1.0 / max(1, tree.teams.count(0)), 0)
-    other = tree.returns @ np.where(np.array(tree.teams) == 1, 1.0 / max(1, tree.teams.count(1)), 0)
-    assert np.allclose(sums + other, 0.0), "payoffs of the two teams must sum to zero"
-    mine = gadget.infoset_origin[tree.infoset_player == searcher]
-    theirs = np.flatnonzero(forest.infoset_player == searcher)
-    assert np.array_equal(np.sort(mine), theirs), "each infoset of the searching player stands there once"
-    sizes = np.diff(tree.infoset_offset)
-    own = gadget.infoset_origin >= 0
-    assert np.array_equal(sizes[own], np.diff(forest.infoset_offset)[gadget.infoset_origin[own]]), (
-        "infosets keep their actions"
+    sums = total[tree.player == CHANCE]
+    off = np.abs(sums - 1.0).max(initial=0.0)
+    _require(off <= ROUNDING, "must have chance probabilities that sum to one", f"sums off by {off:g}")
+    first, second = (
+        tree.returns @ np.where(np.array(tree.teams) == team, 1.0 / max(1, tree.teams.count(team)), 0)
+        for team in (0, 1)
     )
-    first = np.cumsum(sizes) - sizes
-    for infoset in np.flatnonzero(own):
-        slots = gadget.slot_origin[first[infoset] : first[infoset] + sizes[infoset]]
-        start = forest.infoset_offset[gadget.infoset_origin[infoset]]
-        assert np.array_equal(slots, start + np.arange(sizes[infoset])), "slots map back in order"
+    gap = np.abs(first + second).max(initial=0.0)
+    scale = max(1.0, np.abs(first).max(initial=0.0))
+    _require(gap <= ROUNDING * scale, "must pay the two teams sums of zero", f"a sum of {gap:g}")
+    shape = (tree.n_slots,), (tree.n_infosets,)
+    maps = gadget.slot_origin.shape, gadget.infoset_origin.shape
+    _require(maps == shape, f"must map all its slots and infosets, {shape}", maps)
+    for name, origin, most in (
+        ("slot_origin", gadget.slot_origin, forest.n_slots),
+        ("infoset_origin", gadget.infoset_origin, forest.n_infosets),
+    ):
+        known = np.all((origin >= -1) & (origin < most))
+        _require(known, f"must have {name} in [-1, {most})", f"{origin.min()} to {origin.max()}")
+    mine = np.sort(gadget.infoset_origin[tree.infoset_player == searcher])
+    theirs = np.flatnonzero(forest.infoset_player == searcher)
+    _require(
+        np.array_equal(mine, theirs),
+        f"must hold each infoset of the searching player {searcher} once",
+        f"{len(mine)} infosets for the forest's {len(theirs)}",
+    )
+    sizes = np.diff(tree.infoset_offset)
+    own = np.flatnonzero(gadget.infoset_origin >= 0)
+    wanted = np.diff(forest.infoset_offset)[gadget.infoset_origin[own]]
+    odd = own[sizes[own] != wanted]
+    _require(not len(odd), "must keep the actions of the forest's infosets", f"others at infosets {odd[:3]}")
+    start = np.cumsum(sizes) - sizes
+    for infoset in own:
+        slots = gadget.slot_origin[start[infoset] : start[infoset] + sizes[infoset]]
+        origin = forest.infoset_offset[gadget.infoset_origin[infoset]] + np.arange(sizes[infoset])
+        _require(np.array_equal(slots, origin), f"must map slots back in order, {origin}", slots)
+
+
+def _require(holds: object, rule: str, received: object) -> None:
+    require(holds, f"gadget: {rule}", received, "check_gadget in gs2/gadget.py")

@@ -15,6 +15,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from games.contract import require
+
 __all__ = [
     "GENERATORS",
     "GenerationError",
@@ -258,7 +260,7 @@ def check_generator(chooser: Callable[..., NDArray[np.int64]], rng: np.random.Ge
 
     The inputs hold ties, one history, k >= m, weights of zero, unsorted values and vector values (skipped
     for a generator that raises GenerationError for vectors).
-    Raises AssertionError naming the broken rule.
+    Raises ContractError naming the broken rule.
     """
     scalar = [
         np.array([1.5]),
@@ -272,23 +274,35 @@ def check_generator(chooser: Callable[..., NDArray[np.int64]], rng: np.random.Ge
         m = len(values)
         for weights in (np.ones(m), rng.random(m) * (rng.random(m) < 0.6)):
             for k in (1, 2, 3, m - 1, m, m + 3):
-                if k < 1:
-                    continue
-                seed = int(rng.integers(2**31))
-                before = values.copy(), weights.copy()
-                try:
-                    chosen = chooser(values, weights, k, np.random.default_rng(seed))
-                except GenerationError:
-                    assert values.ndim == 2, "a generator must accept one value per history"
-                    continue
-                again = chooser(values, weights, k, np.random.default_rng(seed))
-                chosen = np.asarray(chosen)
-                assert np.issubdtype(chosen.dtype, np.integer), "indices must be integers"
-                assert chosen.ndim == 1 and len(chosen) >= min(k, m), "at least min(k, m) must be chosen"
-                assert len(chosen) in (min(k, m), m), "k histories must be chosen, or all"
-                assert np.all(np.diff(chosen) > 0), "indices must rise and be distinct"
-                assert chosen[0] >= 0 and chosen[-1] < m, "indices must lie in [0, m)"
-                assert np.array_equal(chosen, again), "the same rng must give the same choice"
-                assert np.array_equal(values, before[0]) and np.array_equal(weights, before[1]), (
-                    "inputs must be left as they were"
-                )
+                if k >= 1:
+                    _check_choice(chooser, values, weights, k, int(rng.integers(2**31)))
+
+
+def _check_choice(
+    chooser: Callable[..., NDArray[np.int64]],
+    values: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    k: int,
+    seed: int,
+) -> None:
+    m = len(values)
+    before = values.copy(), weights.copy()
+    try:
+        chosen = np.asarray(chooser(values, weights, k, np.random.default_rng(seed)))
+    except GenerationError as error:
+        _require(values.ndim == 2, "must accept one value per history", repr(str(error)))
+        return
+    again = np.asarray(chooser(values, weights, k, np.random.default_rng(seed)))
+    _require(np.issubdtype(chosen.dtype, np.integer), "must choose indices, integers", chosen.dtype)
+    _require(chosen.ndim == 1, "must choose a vector of indices", f"shape {chosen.shape}")
+    count = len(chosen)
+    _require(count in (min(k, m), m), f"must choose min(k, m) = {min(k, m)} of m = {m}, or all", count)
+    _require(np.all(np.diff(chosen) > 0), "must choose indices that rise and are distinct", chosen)
+    _require(chosen[0] >= 0 and chosen[-1] < m, f"must choose indices in [0, {m})", chosen)
+    _require(np.array_equal(chosen, again), "must choose the same with the same rng", f"{chosen}, {again}")
+    for name, now, was in (("values", values, before[0]), ("weights", weights, before[1])):
+        _require(np.array_equal(now, was), f"must leave its {name} as they were", now)
+
+
+def _require(holds: object, rule: str, received: object) -> None:
+    require(holds, f"generator: {rule}", received, "Generator in gs2/generation.py")

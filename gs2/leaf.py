@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
+from games.contract import require
 from games.game import CHANCE, TERMINAL, Game
 from games.ragged import Ragged
 
@@ -105,27 +106,38 @@ def check_leaf_value(
     Payoffs must come as [n, players] finite floats within the game's payoff range, equal within a team, with
     the two teams' summing to zero. An evaluator on another scale (win probability, normalised reward) fails
     here rather than corrupting a search.
-    Raises AssertionError naming the broken rule.
+    Raises ContractError naming the broken rule.
     """
     states = _random_histories(game, rng, histories)
-    values = np.asarray(leaf(game, states))
+    given = leaf(game, states.copy())
+    try:
+        values = np.asarray(given)
+    except ValueError:  # rows of different lengths
+        values = np.zeros(0, object)
+    wanted = (len(states), game.num_players)
+    _require(values.shape == wanted, f"must be [n, players], {wanted}", values.shape)
+    _require(np.issubdtype(values.dtype, np.floating), "must be finite floats", values.dtype)
+    finite = np.isfinite(values)
+    _require(finite.all(), "must be finite floats", values[~finite][:3])
     teams = np.array(game.teams)
-    assert values.shape == (len(states), game.num_players), (
-        f"leaf values must be [n, players], {(len(states), game.num_players)}; got {values.shape}"
-    )
-    assert np.issubdtype(values.dtype, np.floating) and np.isfinite(values).all(), (
-        "they must be finite floats"
-    )
     low, high = game.payoff_range
     slack = 1e-6 * (high - low)
-    assert values.min() >= low - slack and values.max() <= high + slack, (
-        f"leaf values must lie in the payoff range [{low}, {high}]; got [{values.min()}, {values.max()}]"
-    )
+    inside = values.min() >= low - slack and values.max() <= high + slack
+    _require(inside, f"must lie in the payoff range [{low}, {high}]", f"[{values.min():g}, {values.max():g}]")
     for team in (0, 1):
         mine = values[:, teams == team]
-        assert np.allclose(mine, mine[:, :1], atol=slack), "all seats of a team receive the same payoff"
-    first = values[:, int(np.argmax(teams == 0))] + values[:, int(np.argmax(teams == 1))]
-    assert np.allclose(first, 0.0, atol=2 * slack), "the two teams' payoffs must sum to zero"
+        shared = np.allclose(mine, mine[:, :1], atol=slack)
+        _require(shared, f"must be the same for all seats of team {team}", mine[0])
+    total = values[:, int(np.argmax(teams == 0))] + values[:, int(np.argmax(teams == 1))]
+    _require(
+        np.allclose(total, 0.0, atol=2 * slack),
+        "must sum to zero over the two teams",
+        f"a sum of {total[np.abs(total).argmax()]:g}",
+    )
+
+
+def _require(holds: object, rule: str, received: object) -> None:
+    require(holds, f"leaf: values {rule}", received, "check_leaf_value in gs2/leaf.py")
 
 
 def _random_histories(game: Game, rng: np.random.Generator, count: int) -> NDArray:

@@ -8,17 +8,50 @@ from __future__ import annotations
 
 import numpy as np
 
+from games.own import entry_point, is_own, own_object
 from gs2.config import GADGET_NAMES, GENERATOR_NAMES, ConfigError
 from gs2.gadget import OWN_GADGETS, GadgetBuilder
 from gs2.generation import GENERATORS, Generator, check_generator
 
-__all__ = ["register_gadget", "register_generator"]
+__all__ = ["named_part", "register_gadget", "register_generator"]
+
+
+def named_part(field: str, name: str) -> str:
+    """Return the name by which configurations call a part that a person names.
+
+    field: "generator" or "gadget". name: one that is known; FILE.py:NAME or MODULE:NAME (`games.own`); or, of
+    generators, one that an installed package offers by the entry point group `gs2.generators`. A new part is
+    registered under the name as it stands.
+    Raises ConfigError if it cannot be loaded, ContractError if a generator breaks its contract.
+    """
+    taken = GENERATOR_NAMES if field == "generator" else GADGET_NAMES
+    if name in taken:
+        return name
+    part = own_object(name, field, ConfigError) if is_own(name) else None
+    if part is None and field == "generator":
+        part = entry_point("gs2.generators", name, ConfigError)
+    if part is None:
+        return name  # the configuration says what there is
+    if not callable(part):
+        raise ConfigError(f"{field} {name!r} must be a function; got {type(part).__name__}; name another")
+    if field == "gadget":
+        register_gadget(name, part)
+        return name
+    try:
+        register_generator(name, part)
+    except ValueError:
+        raise
+    except Exception as error:
+        raise ConfigError(
+            f"generator {name!r} must answer as Generator in gs2/generation.py says; got {error!r}; mend it"
+        ) from error
+    return name
 
 
 def register_generator(name: str, chooser: Generator) -> None:
     """Let configurations call a generation function `name`.
 
-    Raises ConfigError for a name that is taken, AssertionError if `check_generator` finds a broken rule.
+    Raises ConfigError for a name that is taken, ContractError if `check_generator` finds a broken rule.
     """
     _free("generator", name, GENERATOR_NAMES)
     check_generator(chooser, np.random.default_rng(0))

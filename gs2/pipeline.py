@@ -116,7 +116,7 @@ def _one_step(
             log.notes.append("the strategy is left as it was")
             return _untouched(context, profile, infoset, considered, NOTHING, log)
         if size <= config.whole:
-            config = replace(config, generator="all", k=None)
+            config = config.replace(generator="all")
     end = deadline
     if deadline is not None and config.certificate != "none":
         deadline -= CERTIFY_SECONDS_PER_NODE * size

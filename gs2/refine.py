@@ -13,17 +13,23 @@ sequential   one after another: a search sees all that were done before it. An a
 from __future__ import annotations
 
 import multiprocessing
+import pickle
+import signal
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
-from gs2.config import ConfigError, SearchConfig
+from gs2.config import GADGET_NAMES, GENERATOR_NAMES, ConfigError, SearchConfig
 from gs2.context import Profile, SearchContext
+from gs2.gadget import OWN_GADGETS
+from gs2.generation import GENERATORS
 from gs2.pipeline import refine_infoset
 from gs2.refinement import Refinement
 from gs2.tabulate import tabulate
@@ -103,11 +109,13 @@ def refine_policy(
         do not depend on the order or on `workers`.
     infosets: numbers of those to search; by default all of the player's.
     skip_unreached: leave out infosets that the player's own strategy, as refined so far, never reaches.
-    workers: processes that share a level (or everything, when independent); sequential needs 1.
+    workers: processes that share a level (or everything, when independent); sequential needs 1. They are
+        fresh ones, so that a script must call this under `if __name__ == "__main__":`.
     progress: called with (infosets done, infosets in all).
     blueprint: what values histories where the configuration asks `Blueprint.value`; by default `policy`
         with its own expected values.
-    Raises ConfigError for a mode that does not exist or cannot be shared.
+    Raises ConfigError for a mode that does not exist or cannot be shared, a game or part of one's own that
+    cannot be sent to another process, and processes that die.
     """
     mode = config.mode if mode is None else mode
     if mode not in MODES:
@@ -130,7 +138,7 @@ def refine_policy(
         blueprint = tabulate(context.game, tree, now)
     stats: list[RefineStats] = []
     done = skipped = 0
-    with _runner(context, player, workers) as run:
+    with _runner(context, player, config, workers) as run:
         for batch in batches:
             jobs = [
                 _Job(now, part, player, config, seed, mode, skip_unreached, blueprint)
@@ -227,41 +235,87 @@ def _stats(found: Refinement) -> RefineStats:
 
 
 class _runner:
-    """Runs jobs here, or on processes that inherit the context."""
+    """Runs jobs here, or in fresh processes that are sent the game and its tree once each."""
 
-    def __init__(self, context: SearchContext, player: int, workers: int) -> None:
+    def __init__(self, context: SearchContext, player: int, config: SearchConfig, workers: int) -> None:
         self.context = context
-        self.workers = workers
         self.pool: ProcessPoolExecutor | None = None
         if workers > 1:
-            context.graph(player)
-            context.parent_slot(player)
+            sent = _sent(context, config)
+            self._strangers = set(multiprocessing.active_children())
+            # a forked copy of a process with threads (OpenMP's, torch's) may hang; a fresh one cannot
             self.pool = ProcessPoolExecutor(
                 workers,
-                mp_context=multiprocessing.get_context("fork"),
-                initializer=_inherit,
-                initargs=(context,),
+                mp_context=multiprocessing.get_context("spawn"),
+                initializer=_receive,
+                initargs=(sent, player),
             )
 
     def __enter__(self) -> Callable[[list[_Job]], Iterator]:
         return self.run
 
-    def __exit__(self, *error: object) -> None:
-        if self.pool is not None:
-            self.pool.shutdown(cancel_futures=True)
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        if self.pool is None:
+            return
+        if kind is not None:  # an interruption or an error does not wait for searches that nobody wants
+            for process in set(multiprocessing.active_children()) - self._strangers:
+                process.terminate()
+        self.pool.shutdown(cancel_futures=True)
 
     def run(self, jobs: list[_Job]) -> Iterator:
         if self.pool is None:
-            return (_search_all(self.context, job) for job in jobs)
-        return self.pool.map(_search_inherited, jobs)
+            yield from (_search_all(self.context, job) for job in jobs)
+            return
+        try:
+            yield from self.pool.map(_search_received, jobs)
+        except BrokenProcessPool as error:
+            raise ConfigError(
+                "refine_policy: every process must answer; one ended without. In a script, call it under "
+                '`if __name__ == "__main__":`; where memory is short, use fewer workers'
+            ) from error
 
 
-_inherited: list[SearchContext] = []
+def _sent(context: SearchContext, config: SearchConfig) -> bytes:
+    """Return what a worker needs to search in a game, pickled.
+
+    Raises ConfigError if a part of it cannot be sent to another process.
+    """
+    parts: dict[str, Any] = {"game": context.game, "tree": context.tree}
+    if config.generator in GENERATORS:
+        parts["generator"] = config.generator, GENERATORS[config.generator]
+    if config.gadget in OWN_GADGETS:
+        parts["gadget"] = config.gadget, OWN_GADGETS[config.gadget]
+    for name, part in parts.items():
+        try:
+            pickle.dumps(part)
+        except Exception as error:
+            raise ConfigError(
+                f"refine_policy: with workers > 1 the {name} must be one that pickle can send to a process; "
+                f"got {part!r} ({error}); define it at the top of a module, or use workers=1"
+            ) from error
+    return pickle.dumps(parts, protocol=pickle.HIGHEST_PROTOCOL)
 
 
-def _inherit(context: SearchContext) -> None:
-    _inherited[:] = [context]
+_received: list[SearchContext] = []
 
 
-def _search_inherited(job: _Job) -> tuple[NDArray[np.int64], NDArray[np.float64], list[RefineStats]]:
-    return _search_all(_inherited[0], job)
+def _receive(sent: bytes, player: int) -> None:
+    """Prepare a worker; the process that started it decides what Ctrl-C means."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parts = pickle.loads(sent)
+    if "generator" in parts:
+        name, chooser = parts["generator"]
+        GENERATORS[name] = chooser
+        if name not in GENERATOR_NAMES:
+            GENERATOR_NAMES.append(name)
+    if "gadget" in parts:
+        name, build = parts["gadget"]
+        OWN_GADGETS[name] = build
+        if name not in GADGET_NAMES:
+            GADGET_NAMES.append(name)
+    _received[:] = [SearchContext(parts["game"], parts["tree"])]
+    _received[0].graph(player)
+
+
+def _search_received(job: _Job) -> tuple[NDArray[np.int64], NDArray[np.float64], list[RefineStats]]:
+    return _search_all(_received[0], job)

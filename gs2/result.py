@@ -78,7 +78,8 @@ class SearchResult:
     actions: the refined beside the blueprint strategy, action by action.
     value, blueprint_value: to the player at the infoset, against the opponent's blueprint, refined and not.
     histories, opponents: what was considered, kept and worth; of many, those kept come first and the rest
-        is cut at `MAX_LISTED`. histories_considered, histories_kept: their full numbers.
+        is cut at `MAX_LISTED`, unless more were asked for. histories_considered, histories_generated,
+        histories_kept, opponents_kept: full numbers of histories, and of opponent infosets in the subgame.
     nodes, decisions, infosets: size of the subgame with its gadget (nodes; decision nodes; infosets).
     iterations: run by the solver; gap: exploitability of the solution within the gadget, in payoffs.
     cut_off: what was left out or cut short, and why, one sentence each.
@@ -99,7 +100,9 @@ class SearchResult:
     histories: tuple[HistoryRow, ...]
     opponents: tuple[InfosetRow, ...]
     histories_considered: int
+    histories_generated: int
     histories_kept: int
+    opponents_kept: int
     nodes: int
     decisions: int
     infosets: int

@@ -57,8 +57,13 @@ def explain(
     refinement: Refinement,
     config: SearchConfig,
     prepared: float = 0.0,
+    *,
+    most: int | None = MAX_LISTED,
 ) -> SearchResult:
-    """Return a refinement in the game's words; `profile` must still be the one it was searched with."""
+    """Return a refinement in the game's words; `profile` must still be the one it was searched with.
+
+    most: histories listed one by one, None for all.
+    """
     tree, game = context.tree, context.game
     assert tree.states is not None
     infoset = refinement.infoset
@@ -81,7 +86,7 @@ def explain(
     summary[rows.rows[rows.summary]] = True
     generated[rows.generated] = True
     share = considered.reach / considered.reach.sum()
-    listed = np.sort(np.argsort(~kept, kind="stable")[:MAX_LISTED])
+    listed = np.sort(np.argsort(~kept, kind="stable")[:most])
     histories = tuple(
         HistoryRow(
             history=game.state_text(tree.states[considered.nodes[row]]),
@@ -120,7 +125,9 @@ def explain(
         histories=histories,
         opponents=tuple(opponents),
         histories_considered=len(considered.nodes),
+        histories_generated=int(generated.sum()),
         histories_kept=len(rows.rows),
+        opponents_kept=int(np.isfinite(refinement.solved).sum()),
         nodes=refinement.nodes,
         decisions=refinement.decisions,
         infosets=refinement.infosets,

@@ -83,7 +83,7 @@ def solve_subgame(
         gadget = build_gadget(config.gadget, subgame.tree, subgame.root_of, entry, floor=floor)
         log.lap("gadget")
         last = rough <= (config.target or 0.0)
-        start = _start(profile, subgame, gadget, config.branch) if config.warm_start > 0 else None
+        start = _start(profile, subgame, gadget) if config.warm_start > 0 else None
         try:
             policy, iterations, gap = _solve(
                 gadget.tree, config if last else replace(config, target=rough), deadline, log, start
@@ -164,7 +164,7 @@ def _forest(
     return choose_plans(forest, counts, reach, group, considered.opponent)
 
 
-def _start(profile: Profile, subgame: Subgame, gadget: Gadget, branch: int | None) -> NDArray[np.float64]:
+def _start(profile: Profile, subgame: Subgame, gadget: Gadget) -> NDArray[np.float64]:
     """Return the strategies in `profile` on the gadget's slots, uniform where they say nothing."""
     offset = gadget.tree.infoset_offset
     sizes = np.diff(offset)
@@ -174,11 +174,7 @@ def _start(profile: Profile, subgame: Subgame, gadget: Gadget, branch: int | Non
     known = origin >= 0
     slots = below[known]
     policy[slots] = profile.policy[origin[known]]
-    if branch is None:
-        return policy
-    # What a branch limit leaves of an infoset's actions may have less than all of the probability, or none.
-    total = np.repeat(np.add.reduceat(policy, offset[:-1]), sizes)
-    return np.where(total > 0, policy / np.where(total > 0, total, 1.0), np.repeat(1.0 / sizes, sizes))
+    return policy
 
 
 def _solve(

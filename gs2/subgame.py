@@ -15,7 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from cfr.tree import FlatTree, grow
-from games.game import CHANCE, TERMINAL, Game
+from games.game import TERMINAL, Game
 from games.ragged import Ragged
 from gs2.knowledge import subtree_sizes
 
@@ -332,6 +332,3 @@ def grow_subgame(
         np.full(tree.n_slots, -1, np.int64),
         leaves.astype(np.int32),
     )
-
-
-assert CHANCE == -1 and TERMINAL == -2  # the kernel spells them out

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gs2.commands.common import GAME, memory_option, number, print_json, stdout
+from gs2.commands.progress import working
 
 if TYPE_CHECKING:
     from games.game import Game, Infoset
@@ -121,7 +122,8 @@ def _describe(game: Game, as_json: bool) -> None:
         row |= {"payoff_range": list(game.payoff_range), "tree": str(error)}
         _print_row(row, as_json)
         return
-    tree = grow(game, keep_states=False)
+    with working(f"growing {game.name} …"):
+        tree = grow(game, keep_states=False)
     row |= {
         "histories": tree.n_nodes,
         "terminals": len(tree.terminal),

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from gs2.commands.common import print_json
+
 __all__ = ["guandan"]
 
 
@@ -15,7 +17,13 @@ def guandan() -> None:
     """Look at GuanDan: random rounds, and recorded matches told move by move."""
 
 
-def _print(lines: Iterable[str]) -> None:
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the lines as JSON.")
+
+
+def _print(lines: Iterable[str], as_json: bool) -> None:
+    if as_json:
+        print_json({"lines": list(lines)})
+        return
     for line in lines:
         click.echo(line)
 
@@ -34,8 +42,16 @@ def _print(lines: Iterable[str]) -> None:
     "--record", type=click.Path(dir_okay=False, path_type=Path), help="Write the match's record too."
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of deals and moves.")
+@AS_JSON
 def play_random(
-    rounds: int, whole: bool, level: str, rules: str, canonical: bool, record: Path | None, seed: int
+    rounds: int,
+    whole: bool,
+    level: str,
+    rules: str,
+    canonical: bool,
+    record: Path | None,
+    seed: int,
+    as_json: bool,
 ) -> None:
     """Tell a match of four random players, move by move."""
     from games.guandan.play import random_lines
@@ -48,7 +64,8 @@ def play_random(
             rules=rules,
             canonical=canonical,
             record=record,
-        )
+        ),
+        as_json,
     )
 
 
@@ -59,9 +76,10 @@ def play_random(
 )
 @click.option("--hands/--no-hands", default=True, show_default=True, help="Show the hands dealt.")
 @click.option("--repair", is_flag=True, help="Read a record whose last line was cut off.")
-def replay(file: Path, number: int | None, hands: bool, repair: bool) -> None:
+@AS_JSON
+def replay(file: Path, number: int | None, hands: bool, repair: bool, as_json: bool) -> None:
     """Tell a recorded match, checking every event against the rules."""
     from games.guandan.play import replay_lines
 
     only = None if number is None else range(number, number + 1)
-    _print(replay_lines(file, rounds=only, hands=hands, repair=repair))
+    _print(replay_lines(file, rounds=only, hands=hands, repair=repair), as_json)

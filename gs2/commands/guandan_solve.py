@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.common import print_json, stderr, stdout
+from gs2.commands.common import print_json, stdout
+from gs2.commands.progress import working
 
 if TYPE_CHECKING:
     from gs2.guandan.explain import Explanation
@@ -45,7 +46,7 @@ ANY_GAP = 100.0
 )
 @click.option("--worlds", type=click.IntRange(min=1), help="Deals to sample.  [default: the preset's]")
 @click.option("-k", "k", type=click.IntRange(min=1), help="Deals kept in the subgame (preset paper).")
-@click.option("--generator", help="How they are chosen: diverse, clusters, random (preset paper).")
+@click.option("--generator", help="How: diverse, clusters, random or your own, FILE.py:NAME (preset paper).")
 @click.option("--gadget", help="auto, resolve, maxmargin or unsafe (preset paper).")
 @click.option(
     "--rows", type=click.IntRange(min=1), default=6, show_default=True, help="Moves and deals shown."
@@ -78,13 +79,17 @@ def guandan_solve(
     from gs2.guandan.agent import make_agent
     from gs2.guandan.presets import preset
 
+    if changes["generator"] is not None:
+        from gs2.parts import named_part
+
+        changes["generator"] = named_part("generator", changes["generator"])
     config = preset(name).replace(**{k: v for k, v in changes.items() if v is not None})
     position = read_position(source)
-    with stderr().status("loading the blueprint …"):
+    with working("loading the blueprint …"):
         agent = make_agent(spec, config, np.random.default_rng(seed))
         # kernels compile on the first use after an install: not on the time of this decision
         agent.warm_up()
-    with stderr().status(f"searching by {config.name} …"):
+    with working(f"searching by {config.name} …"):
         explanation = solve_position(position, agent, listed=rows)
     if as_json:
         print_json({**explanation.to_json(), "blueprint_name": agent.evaluator.name, "seed": seed})

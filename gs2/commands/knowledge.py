@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gs2.commands.common import GAME, memory_option, print_json, stderr, stdout
+from gs2.commands.common import GAME, memory_option, print_json, stdout
+from gs2.commands.progress import working
 
 if TYPE_CHECKING:
     from games.game import Game
@@ -31,7 +32,7 @@ def knowledge(game: Game, text: str, max_order: int | None, as_json: bool) -> No
     from gs2.context import SearchContext
 
     infoset = game.parse_infoset(text)
-    with stderr().status(f"growing {game.name} …"):
+    with working(f"growing {game.name} …"):
         report = SearchContext(game).knowledge(infoset, max_order)
     if as_json:
         print_json(report.to_json())

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gs2.commands.common import Interruption, print_json, stderr, stdout
+from gs2.commands.progress import Lines
 
 if TYPE_CHECKING:
     from blueprint.ladder import Ladder
@@ -91,7 +92,14 @@ def _progress(total: int, what: str) -> Iterator[Callable[[int, str], None]]:
     console = stderr()
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(what, total=total, remark="")
-        yield lambda done, remark: bar.update(task, completed=done, remark=remark)
+        line = Lines()
+
+        def show(done: int, remark: str) -> None:
+            bar.update(task, completed=done, remark=remark)
+            if not console.is_terminal:
+                line(f"{what}: {done:,} of {total:,}  {remark}")
+
+        yield show
 
 
 @click.command()

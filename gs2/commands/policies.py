@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gs2.commands.common import GAME, Interruption, memory_option, number, print_json, stderr, stdout
+from gs2.commands.progress import Lines, working
 
 if TYPE_CHECKING:
     from cfr.solver import Solver
@@ -129,18 +130,20 @@ def _advance(
     from rich.text import Text
 
     began = saved = time.perf_counter()
+    line = Lines()
     with Interruption() as asked, Live(console=stderr(), transient=True, refresh_per_second=8) as live:
         while last is None or solver.iteration < last:
             step = max(10, solver.iteration // 20)
             solver.run(step if last is None else min(step, last - solver.iteration))
             exploitability = solver.exploitability()
             now = time.perf_counter()
-            live.update(
-                Text(
-                    f"{solver.variant.name}  iteration {solver.iteration:,}"
-                    f"  exploitability {number(exploitability, 6)}  {now - began:.1f} s"
-                )
+            told = (
+                f"{solver.variant.name}  iteration {solver.iteration:,}"
+                f"  exploitability {number(exploitability, 6)}  {now - began:.1f} s"
             )
+            live.update(Text(told))
+            if not live.console.is_terminal:
+                line(told)
             if asked.stop:
                 return "interruption"
             if target is not None and exploitability <= target:
@@ -168,11 +171,13 @@ def exploitability(game: Game, policy: str, as_json: bool) -> None:
     from cfr.tree import grow
     from gs2.policy_spec import policy_from_spec
 
-    tree = grow(game, keep_states=False)
-    form = sequence_form(tree)
-    probs = policy_from_spec(policy, game, tree, form)
-    value = expected_value(form, probs)
-    best = best_response_values(form, probs)
+    with working(f"growing {game.name} …") as tell:
+        tree = grow(game, keep_states=False)
+        form = sequence_form(tree)
+        tell(f"computing {policy} …")
+        probs = policy_from_spec(policy, game, tree, form)
+        value = expected_value(form, probs)
+        best = best_response_values(form, probs)
     result = {
         "game": game.name,
         "policy": policy,

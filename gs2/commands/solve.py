@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.common import GAME, memory_option, number, print_json, stderr, stdout
+from gs2.commands.common import GAME, memory_option, number, print_json, stdout
+from gs2.commands.progress import working
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,18 +53,18 @@ class SolveCommand(click.Command):
 @click.option("--method", default="gs2+", show_default=True, help="Preset; --methods lists them.")
 @click.option("--methods", is_flag=True, help="List the presets and end.")
 @click.option("-k", "k", type=int, help="Histories to keep.  [default: the preset's]")
-@click.option("--generator", help="How they are chosen: all, random, diverse, clusters.")
-@click.option("--gadget", help="unsafe, resolve, maxmargin or reach-maxmargin.")
+@click.option("--generator", help="How they are chosen: all, random, diverse, clusters or FILE.py:NAME.")
+@click.option("--gadget", help="unsafe, resolve, maxmargin, reach-maxmargin, path or FILE.py:NAME.")
 @click.option("--order", type=int, help="Order of knowledge to consider.")
 @click.option("--depth", type=int, help="Decisions below a history before a leaf value stands in.")
-@click.option("--leaf", help="Leaf values at that depth: exact, value, rollout, continuations.")
+@click.option("--leaf", help="Leaf values at that depth: exact, value, rollout, continuations, play-on.")
 @click.option("--iterations", type=int, help="CFR iterations on the subgame.")
 @click.option("--warm-start", type=float, help="Iterations' worth of holding on to the blueprint at first.")
 @click.option("--variant", help="CFR variant on the subgame.")
 @click.option("--solver", help="cfr, lp or mirror-descent.")
 @click.option("--entry-floor", type=float, help="Probability that the opponent is forced to enter.")
 @click.option("--anchor", type=float, help="Weight of the refined strategy against the blueprint.")
-@click.option("--certificate", help="none, margin or anchored.")
+@click.option("--certificate", help="none, margin, anchored, shared or path.")
 @click.option("--seconds", "time_limit", type=float, help="Time limit.")
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of every random choice."
@@ -103,9 +104,11 @@ def solve(
     from cfr.best_response import best_response_values
     from cfr.sequence_form import sequence_form
     from gs2.context import Profile, SearchContext
+    from gs2.parts import named_part
     from gs2.pipeline import refine_infoset
     from gs2.policy_spec import policy_from_spec
     from gs2.presets import preset
+    from gs2.result import MAX_LISTED
     from gs2.search import explain
     from gs2.tabulate import tabulate
 
@@ -113,17 +116,20 @@ def solve(
         from cfr.policy import PolicyError
 
         raise PolicyError(f"{output}: its folder must exist; create {output.parent}")
+    for field in ("generator", "gadget"):
+        if changes[field] is not None:
+            changes[field] = named_part(field, changes[field])
     config = preset(method, **{name: value for name, value in changes.items() if value is not None})
     infoset = game.parse_infoset(text or _example_infoset(game))
-    with stderr().status(f"growing {game.name} and computing the blueprint {spec} …"):
+    with working(f"growing {game.name} and computing the blueprint {spec} …"):
         context = SearchContext(game)
         number_of = context.infoset_number(infoset)
         form = sequence_form(context.tree)
         policy = policy_from_spec(spec, game, context.tree, form)
         profile = Profile(context.tree, policy, tabulate(game, context.tree, policy, spec))
-    with stderr().status(f"solving by {config.name} …"):
+    with working(f"solving by {config.name} …"):
         found = refine_infoset(context, profile, number_of, config, np.random.default_rng(seed))
-        result = explain(context, profile, found, config)
+        result = explain(context, profile, found, config, most=None if all_rows else MAX_LISTED)
     refined = policy.copy()
     refined[found.slots] = found.probs
     replaced = len(np.unique(context.slot_infoset[found.slots]))
@@ -192,10 +198,9 @@ def render(result: SearchResult, best: tuple[float, float], replaced: int, limit
         soft_wrap=True,
     )
 
-    generated = sum(row.generated for row in result.histories)
-    kept = sum(row.kept for row in result.histories)
     out.print(
-        f"[bold]Histories[/bold]: {len(result.histories)} considered, {generated} generated, {kept} kept"
+        f"[bold]Histories[/bold]: {result.histories_considered:,} considered, "
+        f"{result.histories_generated:,} generated, {result.histories_kept:,} kept"
     )
     histories = table("history", "reach", "opponent's", "alternative", "kept")
     for told in sorted(result.histories, key=lambda told: (not told.generated, not told.kept))[:limit]:
@@ -208,7 +213,7 @@ def render(result: SearchResult, best: tuple[float, float], replaced: int, limit
             how + (", frozen" if told.frozen else ""),
         )
     out.print(histories)
-    _print_rest(len(result.histories), limit)
+    _print_rest(result.histories_considered, limit)
 
     if result.margins:
         out.print("\n[bold]Opponent infosets[/bold]: value to the opponent, before (alternative) and after")
@@ -220,7 +225,7 @@ def render(result: SearchResult, best: tuple[float, float], replaced: int, limit
                 seen.infoset, f"{seen.alternative:+.4f}", f"{seen.solved:+.4f}", f"{seen.margin:+.4f}"
             )
         out.print(opponents)
-        _print_rest(len(there), limit)
+        _print_rest(result.opponents_kept, limit)
 
     out.print(
         f"\n[bold]Subgame[/bold]: {result.nodes:,} nodes, {result.infosets:,} infosets; "
@@ -245,7 +250,7 @@ def render(result: SearchResult, best: tuple[float, float], replaced: int, limit
 
 def _print_rest(total: int, limit: int | None) -> None:
     if limit is not None and total > limit:
-        stdout().print(f"[dim]… and {total - limit} more; --all-rows shows them[/dim]")
+        stdout().print(f"[dim]… and {total - limit:,} more; --all-rows shows them[/dim]")
 
 
 def _list_methods(as_json: bool) -> None:

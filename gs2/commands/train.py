@@ -27,6 +27,7 @@ SHOWN = 8
 
 
 @click.command()
+@click.argument("directory", required=False, type=click.Path(file_okay=False, path_type=Path))
 @click.option(
     "--minutes", type=click.FloatRange(min=0), default=60.0, show_default=True, help="Ends in time."
 )
@@ -34,8 +35,7 @@ SHOWN = 8
     "-o",
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
-    required=True,
-    help="Directory of the run: checkpoints and curve.",
+    help="Directory of the run, where it is not the argument.",
 )
 @click.option("--resume", is_flag=True, help="Go on with the run in the directory if there is one.")
 @click.option("--device", default="cpu", show_default=True, help="cpu, cuda or cuda:N.")
@@ -61,8 +61,9 @@ SHOWN = 8
 @click.option("--tensorboard", is_flag=True, help="Write scalars for TensorBoard (extra: gs2[tensorboard]).")
 @click.option("--json", "as_json", is_flag=True, help="Print the last generation as JSON.")
 def train(
+    directory: Path | None,
     minutes: float,
-    output: Path,
+    output: Path | None,
     resume: bool,
     device: str,
     preset: str | None,
@@ -77,13 +78,18 @@ def train(
     tensorboard: bool,
     as_json: bool,
 ) -> None:
-    """Train a GuanDan network by Deep Monte Carlo self-play.
+    """Train a GuanDan network by Deep Monte Carlo self-play, in DIRECTORY.
 
-    The run lives in a directory: last.safetensors is what --resume goes on from and what `gs2 match` plays,
+    The run lives in the directory: last.safetensors is what --resume goes on from and what `gs2 match` plays,
     curve.jsonl has a line per generation. Ctrl-C ends a run after the generation under way; a killed one
     loses what came after its last checkpoint. `--set rounds=4096`, `--set passes=2` and so on change the
     training, `--network state=1024` the network.
     """
+    if (directory is None) == (output is None):
+        got = "neither" if output is None else "both"
+        raise click.UsageError(f"give the directory of the run as DIRECTORY or by --output; got {got}")
+    output = directory or output
+    assert output is not None
     from blueprint.agents import load_chooser
     from blueprint.match import available_cores
     from blueprint.train import train as run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from gs2.config import ConfigError
+from gs2.config import GENERATOR_NAMES, ConfigError
 
 __all__ = ["GuanDanConfig"]
 
@@ -80,7 +80,7 @@ class GuanDanConfig:
         for field, choices in (
             ("method", METHODS),
             ("leaf", LEAVES),
-            ("generator", GENERATORS),
+            ("generator", (*GENERATORS, *(n for n in GENERATOR_NAMES if n not in (*GENERATORS, "all")))),
             ("gadget", GADGETS),
         ):
             value = getattr(self, field)

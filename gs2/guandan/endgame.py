@@ -210,7 +210,10 @@ def solve_endgame(state: NDArray, seat: int, actions: NDArray, limit: int) -> En
     frames = np.empty((DEPTH, 3), np.int64)
     stack = np.zeros(DEPTH, state.dtype)
     words, bytes_ = views(stack)
-    assert words.shape[1] == WORDS
+    if words.shape[1] != WORDS:
+        raise ValueError(
+            f"solve_endgame: a state must have {WORDS} words; got {words.shape[1]}; pass rows of STATE"
+        )
     visited = 0
     for j in range(m):
         after = state.copy()

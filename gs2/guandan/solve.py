@@ -19,7 +19,7 @@ EXAMPLES = Path(__file__).parent / "positions.json"
 
 def example_positions() -> dict[str, dict[str, object]]:
     """Return the positions that come with the package by name: {"title": …, "position": {…}}."""
-    return json.loads(EXAMPLES.read_text())
+    return json.loads(EXAMPLES.read_text(encoding="utf-8"))
 
 
 def read_position(source: str | Path) -> str:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import sys
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +11,7 @@ from numpy.typing import NDArray
 from games.guandan.cards import pack
 from games.guandan.matches import CardDecisions
 from games.guandan.round import legal
+from games.own import entry_point, is_own, own_object
 from games.ragged import Ragged
 from gs2.table.decode import action_words
 from gs2.table.hosts import Host, InstantHost, ProcessHost, ThreadHost
@@ -154,7 +151,8 @@ def load_agent(name: str) -> Agent:
     """Return an agent by name.
 
     name: `random`, `first` or `human`; `MODULE:CLASS` or `FILE.py:CLASS` for a class of anybody's that can be
-        called without arguments and has `act`; else what `gs2.guandan.agents` knows.
+        called without arguments and has `act`; one that an installed package offers by the entry point group
+        `gs2.agents`; else what `gs2.guandan.agents` knows.
     Raises AgentError if there is none, or it does not have what an agent needs.
     """
     if name == "random":
@@ -165,27 +163,17 @@ def load_agent(name: str) -> Agent:
         from gs2.table.human import HumanAgent
 
         return HumanAgent()
-    module, colon, attribute = name.rpartition(":")
-    if colon:
-        return _own_agent(name, module, attribute)
+    if is_own(name):
+        return _own_agent(name, own_object(name, "agent", AgentError))
+    installed = entry_point("gs2.agents", name, AgentError)
+    if installed is not None:
+        return _own_agent(name, installed)
     return _batched_agent(name)
 
 
-def _own_agent(name: str, module: str, attribute: str) -> Agent:
+def _own_agent(name: str, made: Any) -> Agent:
     try:
-        if module.endswith(".py"):
-            path = Path(module)
-            spec = importlib.util.spec_from_file_location(path.stem, path)
-            if spec is None or spec.loader is None or not path.is_file():
-                raise AgentError(f"there is no file {module!r} for the agent {name!r}")
-            loaded = importlib.util.module_from_spec(spec)
-            sys.modules[path.stem] = loaded
-            spec.loader.exec_module(loaded)
-        else:
-            loaded = importlib.import_module(module)
-        agent = getattr(loaded, attribute)()
-    except AgentError:
-        raise
+        agent = made()
     except Exception as error:
         raise AgentError(f"agent {name!r} cannot be made: {error!r}") from error
     if not isinstance(agent, Agent):

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -62,6 +61,21 @@ def test_solve_without_options_explains_itself_on_leduc() -> None:
         assert words in result.stdout
 
 
+def test_many_histories_are_counted_whole_and_shown_where_asked_for() -> None:
+    shown = gs2("solve", "leduc_poker(ranks=9)", "--iterations", "5")
+    assert "Histories: 306 considered, 306 generated, 306 kept" in shown.stdout
+    assert "… and 300 more; --all-rows shows them" in shown.stdout
+    words = ("solve", "leduc_poker(ranks=9)", "--iterations", "5", "--all-rows")
+    result = json.loads(gs2(*words, "--json").stdout)
+    assert (result["histories_considered"], result["histories_kept"]) == (306, 306)
+    assert len({row["history"] for row in result["histories"]}) == 306
+    assert result["opponents_kept"] == len(result["opponents"]) == 18
+    every = gs2(*words).stdout
+    assert all(row["history"] in every for row in result["histories"]) and "more;" not in every
+    few = json.loads(gs2(*words[:-1], "--json").stdout)
+    assert (len(few["histories"]), few["histories_considered"]) == (200, 306)
+
+
 @pytest.mark.parametrize("method", ["unsafe", "resolve", "maxmargin", "1-klss", "gs2-r", "gs2-d", "gs2+"])
 @pytest.mark.parametrize(
     "game", ["kuhn_poker", "liars_dice(sides=3)", "goofspiel(cards=3,turns=2,points_order=descending)"]
@@ -91,22 +105,39 @@ def test_a_blueprint_goes_on_where_its_file_stopped(tmp_path: Path) -> None:
     assert measured["exploitability"] == pytest.approx(one["exploitability"], abs=1e-12)
 
 
+TELLS_AT_ONCE = """
+import gs2.commands.progress
+gs2.commands.progress.EVERY = 0.0
+from gs2.cli import main
+main()
+"""
+
+
 def test_an_interrupted_blueprint_leaves_a_file_that_resumes(tmp_path: Path) -> None:
     file = tmp_path / "dice.npz"
-    words = [sys.executable, "-m", "gs2.cli", "blueprint", "leduc_poker", "--seconds", "300", "-o", str(file)]
-    child = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
-    while not file.exists():  # it is written first when the run begins
-        assert child.poll() is None, child.communicate()
-        time.sleep(0.05)
-    time.sleep(0.5)
+    words = ["blueprint", "leduc_poker", "--seconds", "3000", "-o", str(file), "--json"]
+    child = subprocess.Popen(
+        [sys.executable, "-c", TELLS_AT_ONCE, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ,
+    )
+    assert child.stderr is not None
+    line = child.stderr.readline()
+    while "iteration" not in line:  # it says so once it is under way, however slow the machine
+        assert line, child.communicate()
+        line = child.stderr.readline()
     child.send_signal(signal.SIGINT)
-    out, _ = child.communicate(timeout=60)
+    out, _ = child.communicate(timeout=300)
     assert child.returncode == 130
-    assert "interruption" in out
-    words = ["blueprint", "leduc_poker", "--target", "10", "-o", str(file), "--json"]
-    result = json.loads(gs2(*words).stdout)
+    first = json.loads(out)
+    assert first["stopped"] == "interruption" and first["iterations"] > 0
+    done = gs2("blueprint", "leduc_poker", "--target", "10", "-o", str(file), "--json")
+    assert f"at iteration {first['iterations']:,}" in done.stderr
+    result = json.loads(done.stdout)
     assert result["stopped"] == "target"
-    assert result["iterations"] > 20
+    assert result["iterations"] > first["iterations"]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from games.contract import ContractError
 from gs2.generation import (
     GENERATORS,
     GenerationError,
@@ -61,7 +62,7 @@ def test_the_contract_check_catches_a_generator_that_repeats_itself():
     def broken(values, weights, k, rng):
         return np.zeros(min(k, len(values)), np.int64)
 
-    with pytest.raises(AssertionError, match="distinct"):
+    with pytest.raises(ContractError, match="distinct"):
         check_generator(broken, np.random.default_rng(0))
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -12,8 +14,10 @@ from hypothesis import strategies as st
 
 from cfr.best_response import best_response_values
 from gs2 import pipeline
-from gs2.config import ConfigError, SearchConfig
+from gs2.config import GENERATOR_NAMES, ConfigError, SearchConfig
 from gs2.context import Profile
+from gs2.generation import GENERATORS
+from gs2.parts import register_generator
 from gs2.pipeline import refine_infoset
 from gs2.presets import PRESET_NOTES, PRESETS, preset
 from gs2.refine import refine_policy
@@ -28,7 +32,9 @@ NEVER_ABOVE = 1e-9
 def test_every_preset_explains_its_answer(method, name):
     prepared = context(name)
     infoset = prepared.game.parse_infoset(prepared.infoset_text(3))
-    config = preset(method, iterations=50)
+    config = preset(method)
+    if config.solver == "cfr":
+        config = config.replace(iterations=50)
     found = solve_infoset(
         prepared.game, blueprint(name), infoset, config, np.random.default_rng(1), context=prepared
     )
@@ -106,6 +112,46 @@ def test_independent_searches_do_not_depend_on_their_order_or_on_workers():
     assert np.array_equal(one.policy, other.policy) and np.array_equal(one.policy, shared.policy)
 
 
+def lowest_index(values, weights, k, rng):
+    """Choose the first k histories."""
+    return np.arange(min(k, len(values)))
+
+
+def test_workers_are_sent_parts_of_ones_own_and_give_the_same_strategy():
+    prepared = context(LIARS_DICE)
+    policy = blueprint(LIARS_DICE)
+    register_generator("lowest-index", lowest_index)
+    register_generator("not-to-send", lambda values, weights, k, rng: lowest_index(values, weights, k, rng))
+    try:
+        config = SearchConfig(generator="lowest-index", k=2, iterations=20)
+        one = refine_policy(prepared, policy, 1, config, mode="nested", seed=3)
+        shared = refine_policy(prepared, policy, 1, config, mode="nested", seed=3, workers=2)
+        assert np.array_equal(one.policy, shared.policy) and len(one.searches) == len(shared.searches)
+        with pytest.raises(ConfigError, match=r"the generator must be one that pickle can send.*workers=1"):
+            refine_policy(
+                prepared, policy, 1, config.replace(generator="not-to-send"), mode="nested", workers=2
+            )
+    finally:
+        for name in ("lowest-index", "not-to-send"):
+            GENERATOR_NAMES.remove(name)
+            del GENERATORS[name]
+
+
+def test_workers_of_a_script_that_calls_without_a_guard_are_explained(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import gs2, games\n"
+        "from cfr.policy import uniform_policy\n"
+        "context = gs2.SearchContext(games.load_game('kuhn_poker'))\n"
+        "gs2.refine_policy(context, uniform_policy(context.tree), 0, gs2.preset('resolve', iterations=1),\n"
+        "                  workers=2)\n"
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1
+    assert "ConfigError: refine_policy: every process must answer" in done.stderr.strip().splitlines()[-1]
+    assert "__main__" in done.stderr
+
+
 def test_nested_searches_see_those_above_them():
     prepared = context(LIARS_DICE)
     policy = blueprint(LIARS_DICE, 5)
@@ -156,14 +202,14 @@ def test_a_warm_start_makes_little_time_enough():
 
 def test_a_warm_start_is_for_cfr_alone():
     for solver in ("lp", "mirror-descent"):
-        with pytest.raises(ConfigError, match="warm_start needs the solver cfr"):
+        with pytest.raises(ConfigError, match="warm_start needs solver = cfr"):
             SearchConfig(solver=solver, warm_start=1.0)
 
 
-def test_a_warm_start_begins_at_the_blueprint_also_where_branches_were_cut():
+def test_a_warm_start_begins_at_the_blueprint():
     prepared, policy = context(LEDUC), blueprint(LEDUC, 30)
-    for gadget, branch in (("resolve", None), ("maxmargin", None), ("unsafe", None), ("maxmargin", 9)):
-        config = preset("1-klss", gadget=gadget, iterations=1, warm_start=1e9, branch=branch)
+    for gadget in ("resolve", "maxmargin", "unsafe"):
+        config = preset("1-klss", gadget=gadget, iterations=1, warm_start=1e9)
         for infoset in (0, 3, 20):
             found = refine_infoset(
                 prepared, Profile(prepared.tree, policy), infoset, config, np.random.default_rng(0)

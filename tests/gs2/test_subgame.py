@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from cfr.tree import FlatTree
+from games.game import CHANCE, TERMINAL
 from gs2.context import policy_of
 from gs2.subgame import grow_subgame
 from gs2.tabulate import tabulate
@@ -135,3 +136,7 @@ def test_a_tabular_blueprint_gives_its_policy_back(name):
     policy = random_policy(name, np.random.default_rng(7))
     made = tabulate(prepared.game, prepared.tree, policy)
     assert np.allclose(policy_of(made, prepared.game, prepared.tree), policy)
+
+
+def test_the_kernel_spells_out_who_acts_as_the_games_do():
+    assert (CHANCE, TERMINAL) == (-1, -2)

@@ -1,0 +1,26 @@
+"""What a part of somebody's own breaks: one error for every checker, whatever it checks.
+
+`check_game`, `check_blueprint`, `check_gadget`, `check_generator` and `check_leaf_value` raise it, or a
+subclass, with the rule that is broken, the value received and where to read on. None of them uses `assert`,
+so that they say the same under `python -O`.
+"""
+
+from __future__ import annotations
+
+__all__ = ["ContractError", "require"]
+
+
+class ContractError(ValueError):
+    """A part that breaks its contract: the rule, the value received and the next step."""
+
+
+def require(
+    holds: object,
+    rule: str,
+    received: object,
+    where: str,
+    error: type[ContractError] = ContractError,
+) -> None:
+    """Return None if `holds`; else raise `error` saying the rule, the value received and where to read on."""
+    if not holds:
+        raise error(f"{rule}; got {received}; see {where}")

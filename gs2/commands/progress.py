@@ -1,0 +1,54 @@
+"""Progress on stderr: live on a terminal, an occasional plain line where there is none."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import click
+
+from gs2.commands.common import stderr
+
+__all__ = ["EVERY", "Lines", "working"]
+
+EVERY = 10.0
+"""Seconds between plain lines; what takes less prints none."""
+
+
+class Lines:
+    """Prints a line now and then, where nobody watches a terminal."""
+
+    def __init__(self) -> None:
+        self.last = time.monotonic()
+
+    def __call__(self, text: str) -> None:
+        """Print the text unless a line was printed a moment ago."""
+        now = time.monotonic()
+        if now - self.last >= EVERY:
+            self.last = now
+            click.echo(text, err=True)
+
+
+@contextmanager
+def working(text: str) -> Iterator[Callable[[str], None]]:
+    """Show that work is under way in the block; the yielded function changes what is said of it."""
+    console = stderr()
+    if console.is_terminal:
+        with console.status(text) as status:
+            yield lambda words: status.update(words)
+        return
+    said, began, ended = [text], time.monotonic(), threading.Event()
+
+    def tell() -> None:
+        while not ended.wait(EVERY):
+            click.echo(f"{said[0]} ({time.monotonic() - began:.0f} s)", err=True)
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield lambda words: said.__setitem__(0, words)
+    finally:
+        ended.set()
+        teller.join()

@@ -1,0 +1,93 @@
+"""Every command of a group prints JSON where it is asked to, and long work shows that it goes on."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from gs2.cli import main
+from gs2.commands import progress
+from tests.commands.test_fuzz import COMMANDS
+
+
+def gs2(*words: str):
+    return CliRunner().invoke(main, list(words))
+
+
+def test_every_command_can_answer_in_json() -> None:
+    without = {("infosets",), ()}
+    for path, command in COMMANDS:
+        names = {option for p in command.params if isinstance(p, click.Option) for option in p.opts}
+        assert "--json" in names or path in without, path
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("guandan", "play-random"),
+        ("bench", "min-combination", "--hands", "100"),
+        ("bench", "generation", "--repeats", "1"),
+        ("experiment", "refine", "--list"),
+    ],
+)
+def test_what_is_printed_as_json_is_json(words: tuple[str, ...]) -> None:
+    done = gs2(*words, "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)
+
+
+def test_a_story_as_json_has_the_lines_of_the_story(tmp_path) -> None:
+    told = gs2("guandan", "play-random", "--seed", "3", "--record", str(tmp_path / "r.jsonl")).stdout
+    assert (
+        json.loads(gs2("guandan", "play-random", "--seed", "3", "--json").stdout)["lines"]
+        == told.splitlines()
+    )
+    replayed = gs2("guandan", "replay", str(tmp_path / "r.jsonl")).stdout
+    again = json.loads(gs2("guandan", "replay", str(tmp_path / "r.jsonl"), "--json").stdout)
+    assert again["lines"] == replayed.splitlines()
+
+
+def test_a_grid_as_json_has_its_rows_and_what_a_report_wrote(tmp_path) -> None:
+    words = ("--game", "kuhn_poker", "--method", "maxmargin", "--seeds", "1", "--iterations", "5")
+    done = gs2("experiment", "refine", *words, "--workers", "1", "-o", str(tmp_path / "run"), "--json")
+    (row,) = json.loads(done.stdout)["rows"]
+    assert row["game"] == "kuhn_poker" and row["exploitability"] > 0
+    output = tmp_path / "R.md"
+    done = gs2("experiment", "report", str(tmp_path / "run"), "-o", str(output), "--json")
+    assert str(output) in json.loads(done.stdout)["written"]
+
+
+def test_long_work_prints_a_line_now_and_then_without_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "EVERY", 0.05)
+    with progress.working("growing …") as tell:
+        time.sleep(0.3)
+        tell("solving …")
+        time.sleep(0.3)
+    out, err = capsys.readouterr()
+    assert out == "" and "growing … (" in err and "solving … (" in err
+    before = len(err)
+    time.sleep(0.2)
+    assert capsys.readouterr().err == "" and before > 0
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("solve", "--blueprint", "cfr:200000", "--iterations", "3"), "computing the blueprint cfr:200000"),
+        (("exploitability", "leduc_poker", "cfr:200000"), "computing cfr:200000"),
+        (("blueprint", "leduc_poker", "--seconds", "1"), "iteration"),
+        (("match", "greedy", "random", "--rounds", "3000", "--processes", "1"), "of 3,000"),
+    ],
+)
+def test_a_long_command_says_how_far_it_is(
+    words: tuple[str, ...], says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "EVERY", 0.01)
+    done = gs2(*words)
+    assert done.exit_code == 0 and says in done.stderr, done.output

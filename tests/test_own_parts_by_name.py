@@ -1,0 +1,195 @@
+"""One's own game, generator, gadget and agent by FILE.py:NAME, and by the entry points of a package."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from games.game import GameError
+from games.registry import load_game
+from gs2.cli import main
+from gs2.config import GADGET_NAMES, GENERATOR_NAMES, ConfigError
+from gs2.gadget import OWN_GADGETS
+from gs2.generation import GENERATORS
+from gs2.parts import named_part
+from gs2.table.agents import load_agent
+from gs2.table.seat import AgentError
+
+PARTS = """
+from dataclasses import replace
+import numpy as np
+from games.kuhn_poker import KuhnPoker
+from gs2.gadget import build_gadget
+
+
+class Mine(KuhnPoker):
+    def __init__(self):
+        super().__init__()
+        self.name = "my_poker"
+
+
+class Halved(KuhnPoker):
+    def returns(self, states):
+        return super().returns(states) / 2 + 1
+
+
+ready = Mine()
+
+
+def needs(argument):
+    return Mine()
+
+
+def first(values, weights, k, rng):
+    return np.arange(min(k, len(values)))
+
+
+def repeats(values, weights, k, rng):
+    return np.zeros(min(k, len(values)), np.int64)
+
+
+def two(values, weights):
+    return np.arange(2)
+
+
+def lower(forest, root_of, entry, floor):
+    return build_gadget("resolve", forest, root_of, replace(entry, alternative=entry.alternative - 0.1))
+
+
+class Agent:
+    def act(self, observation):
+        return 0
+
+
+number = 3
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Stand in a folder with parts of one's own; forget what is registered."""
+    before = list(GENERATOR_NAMES), list(GADGET_NAMES)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "parts.py").write_text(PARTS)
+    (tmp_path / "broken.py").write_text("import nothing_of_this_name\n")
+    yield tmp_path
+    GENERATOR_NAMES[:], GADGET_NAMES[:] = before
+    OWN_GADGETS.clear()
+    for name in set(GENERATORS) - set(GENERATOR_NAMES):
+        del GENERATORS[name]
+
+
+def gs2(*words: str) -> Result:
+    return CliRunner().invoke(main, list(words))
+
+
+def refusal(result: Result) -> str:
+    assert result.exit_code == 2, result.output
+    assert len(result.stderr.strip().splitlines()) == 1
+    return result.stderr
+
+
+@pytest.mark.parametrize("name", ["parts.py:Mine", "parts.py:ready"])
+def test_every_command_that_takes_a_game_takes_ones_own(name: str, place: Path) -> None:
+    assert json.loads(gs2("games", name, "--json").stdout)["game"] == "my_poker"
+    assert "P0 holds" in gs2("infosets", name).stdout
+    made = gs2("blueprint", name, "--iterations", "50", "-o", "mine.npz", "--json")
+    assert json.loads(made.stdout)["game"] == "my_poker"
+    measured = json.loads(gs2("exploitability", name, "mine.npz", "--json").stdout)
+    assert measured["exploitability"] == json.loads(made.stdout)["exploitability"]
+    assert gs2("knowledge", name, "--infoset", "P0 holds K").exit_code == 0
+    solved = json.loads(gs2("solve", name, "--blueprint", "mine.npz", "--json").stdout)
+    assert solved["game"] == "my_poker"
+
+
+def test_a_grid_of_experiments_takes_ones_own_game_and_generator(place: Path) -> None:
+    words = ["--game", "parts.py:Mine", "--method", "gs2-d:generator=parts.py:first,k=1", "--seeds", "1"]
+    words += ["--iterations", "5", "--workers", "1", "--blueprint", "uniform", "-o", "out"]
+    done = gs2("experiment", "refine", *words)
+    assert done.exit_code == 0, done.output
+    assert "parts.py:Mine" in (place / "out" / "rows.csv").read_text()
+
+
+def test_a_generator_and_a_gadget_of_ones_own_are_used(place: Path) -> None:
+    result = gs2("solve", "--method", "gs2-d", "-k", "2", "--generator", "parts.py:first", "--json")
+    solved = json.loads(result.stdout)
+    assert solved["config"]["generator"] == "parts.py:first" and solved["histories_generated"] == 2
+    gadget = json.loads(gs2("solve", "--method", "resolve", "--gadget", "parts.py:lower", "--json").stdout)
+    plain = json.loads(gs2("solve", "--method", "resolve", "--json").stdout)
+    assert gadget["actions"] != plain["actions"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("games", "missing.py:Mine"), "there is no file 'missing.py'"),
+        (("games", "parts.py:Yours"), "parts.py must define Yours"),
+        (("games", "broken.py:Mine"), "No module named 'nothing_of_this_name'"),
+        (("games", "parts.py:needs"), "cannot be made without arguments"),
+        (("games", "parts.py:number"), "must have all of games.Game"),
+        (("games", "parts.py:Halved"), "must sum to zero"),
+        (("games", "no.module:Mine"), "No module named 'no'"),
+        (
+            ("solve", "--method", "gs2-d", "--generator", "parts.py:repeats"),
+            "are distinct; got [0 0]",
+        ),
+        (("solve", "--method", "gs2-d", "--generator", "parts.py:two"), "must answer as Generator"),
+        (("solve", "--method", "gs2-d", "--generator", "parts.py:number"), "must be a function; got int"),
+        (("solve", "--generator", "parts.py"), "generator must be one of all, random"),
+    ],
+)
+def test_what_cannot_be_loaded_is_one_line(words: tuple[str, ...], says: str, place: Path) -> None:
+    assert says in refusal(gs2(*words))
+
+
+def test_an_agent_of_ones_own_is_loaded_the_same_way(place: Path) -> None:
+    assert load_agent("parts.py:Agent").act(None) == 0  # type: ignore[arg-type]
+    with pytest.raises(AgentError, match="no method act"):
+        load_agent("parts.py:Mine")
+    with pytest.raises(AgentError, match="there is no file"):
+        load_agent("missing.py:Agent")
+
+
+def test_a_file_named_as_a_package_of_ours_does_not_replace_it(place: Path) -> None:
+    (place / "games.py").write_text(PARTS)
+    assert load_game("games.py:Mine").name == "my_poker"
+    import games
+
+    assert games.load_game is load_game
+
+
+@pytest.fixture
+def package(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder on the path in which a package of parts is installed."""
+    site = place / "site"
+    info = site / "some_parts-1.0.dist-info"
+    info.mkdir(parents=True)
+    (site / "some_parts.py").write_text(PARTS)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: some-parts\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[gs2.games]\nmy_poker = some_parts:Mine\nlost = some_parts:Lost\n"
+        "[gs2.generators]\nfirst = some_parts:first\n"
+        "[gs2.agents]\nlazy = some_parts:Agent\n"
+    )
+    monkeypatch.syspath_prepend(site)
+    return site
+
+
+def test_an_installed_package_adds_games_generators_and_agents(package: Path) -> None:
+    assert load_game("my_poker").name == "my_poker"
+    assert json.loads(gs2("games", "my_poker", "--json").stdout)["game"] == "my_poker"
+    assert named_part("generator", "first") == "first"
+    solved = gs2("solve", "my_poker", "--method", "gs2-d", "-k", "1", "--generator", "first", "--json")
+    assert json.loads(solved.stdout)["config"]["generator"] == "first"
+    assert load_agent("lazy").act(None) == 0  # type: ignore[arg-type]
+    with pytest.raises(GameError, match=r"of some-parts \(entry point gs2.games\) cannot be loaded"):
+        load_game("lost")
+    with pytest.raises(GameError, match="did you mean my_poker"):
+        load_game("my_pokr")
+    with pytest.raises(ConfigError, match="generator must be one of"):
+        from gs2.presets import preset
+
+        preset("gs2-d", generator=named_part("generator", "second"))

@@ -1,0 +1,63 @@
+"""What the commands print comes out on terminals that know few characters."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gs2.plain import spell
+
+ROOT = Path(__file__).parent.parent
+LINES = (
+    ["solve", "--iterations", "3"],
+    ["solve", "--methods"],
+    ["games"],
+    ["infosets", "leduc_poker", "--limit", "2"],
+    ["knowledge", "kuhn_poker", "--infoset", "P0 holds K"],
+    ["exploitability", "kuhn_poker", "uniform"],
+    ["guandan", "play-random"],
+    ["solve", "guandan", "--positions"],
+    ["experiment", "refine", "--list"],
+    ["bench", "--help"],
+    ["solve", "--infoset", "Käse → 🂡"],
+    ["games", "kühn"],
+)
+CODE = f"""
+from gs2.cli import main
+for words in {LINES!a}:
+    try:
+        main(words, standalone_mode=True)
+    except SystemExit as end:
+        print("code", end.code)
+"""
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"PYTHONIOENCODING": "ascii"},
+        {"PYTHONIOENCODING": "latin-1"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    ],
+)
+def test_every_character_is_printed_or_spelled(settings: dict[str, str]) -> None:
+    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONIOENCODING", "LC_ALL")}
+    done = subprocess.run(
+        [sys.executable, "-c", CODE], capture_output=True, cwd=ROOT, env=environment | settings, timeout=600
+    )
+    out, err = done.stdout.decode("latin-1"), done.stderr.decode("latin-1")
+    assert done.returncode == 0, err
+    assert "Traceback" not in err
+    assert out.count("code 0") == 10 and out.count("code 2") == 2, (out, err)
+    assert "... and " in out and "…" not in out
+    assert 'no infoset is called "K' in err
+
+
+def test_words_are_spelled_and_nothing_else_is_changed() -> None:
+    assert spell("0.1 → 0.2 ± 0.01 … 3 µs × 2 –") == "0.1 -> 0.2 +/- 0.01 ... 3 us x 2 -"
+    assert spell("plain | text") == "plain | text"
+    assert spell("♠") == "?"
