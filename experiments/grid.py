@@ -54,6 +54,8 @@ def is_random(method: str) -> bool:
     A diverse generator does where alternative values tie; GS2+ only where it is told not to solve closures
     whole.
     """
+    if ">" in method:
+        return any(is_random(one) for one in method.split(">"))
     name, _, fields = method.partition(":")
     config = preset(name)
     if config.rest == "summary" and "whole=" not in fields:
@@ -66,6 +68,9 @@ def _mode(method: str, mode: str) -> str | None:
 
     A method whose searches add up one after another alone is nested in that way, and never independent.
     """
+    if ">" in method:
+        found = {_mode(one, mode) for one in method.split(">")}
+        return found.pop() if len(found) == 1 else None
     if preset(method.partition(":")[0]).mode != "sequential":
         return mode
     return None if mode == "independent" else "sequential"
@@ -101,7 +106,8 @@ class Grid:
             if mode not in MODES:
                 raise GridError(f"grid: a mode must be one of {', '.join(MODES)}; got {mode!r}")
         for method in self.methods:
-            preset(method.partition(":")[0])
+            for one in method.split(">"):
+                preset(one.partition(":")[0])
 
     def cells(self) -> Iterator[Cell]:
         """Yield the cells, small games and the first seed of everything first, short limits before long."""

@@ -29,7 +29,7 @@ from gs2.policy_spec import policy_from_spec
 from gs2.presets import preset
 from gs2.refine import RefineStats, refine_policy
 
-__all__ = ["Row", "method_config", "read_rows", "run_cell", "run_grid"]
+__all__ = ["Row", "method_config", "method_passes", "read_rows", "run_cell", "run_grid"]
 
 ROWS = "rows.csv"
 UNTIL_SOLVED = 100_000
@@ -72,6 +72,16 @@ class Row:
     p99_ms: float
     seconds: float
     commit: str
+
+
+def method_passes(
+    method: str, limit: float | None = None, iterations: int | None = None
+) -> tuple[SearchConfig, ...]:
+    """Return the configurations of a method's passes: `gs2+>gs2+path` is one by each, one after the other.
+
+    Raises ConfigError as `method_config`.
+    """
+    return tuple(method_config(one, limit, iterations) for one in method.split(">"))
 
 
 def method_config(method: str, limit: float | None = None, iterations: int | None = None) -> SearchConfig:
@@ -129,7 +139,7 @@ def run_cell(cell: Cell, commit: str = "") -> Row:
     context, form = _prepared(cell.game)
     drawn = cell.blueprint.startswith("dmc")
     policy = _blueprint(cell.game, cell.blueprint, cell.seed if drawn else 0)
-    config = method_config(cell.method, cell.limit, cell.iterations)
+    config = method_passes(cell.method, cell.limit, cell.iterations)
     refined = policy.copy()
     searches: list[RefineStats] = []
     skipped = 0

@@ -16,7 +16,7 @@ import multiprocessing
 import pickle
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -91,7 +91,7 @@ def refine_policy(
     context: SearchContext,
     policy: NDArray[np.float64],
     player: int,
-    config: SearchConfig,
+    config: SearchConfig | Sequence[SearchConfig],
     *,
     mode: str | None = None,
     seed: int = 0,
@@ -104,6 +104,8 @@ def refine_policy(
     """Return `policy` with the player's strategy refined by a search at each of its infosets.
 
     policy: [slots] float64 on the context's tree.
+    config: of the searches; several make a pass over all infosets each, from what the one before left. A
+        pass of `gs2+` and then one of `gs2+path` is below either of them alone (docs/subgame_solving.md).
     mode: independent, nested or sequential; the configuration's own by default.
     seed: every infoset draws from its own generator, made of the seed and the infoset's number, so results
         do not depend on the order or on `workers`.
@@ -117,6 +119,18 @@ def refine_policy(
     Raises ConfigError for a mode that does not exist or cannot be shared, a game or part of one's own that
     cannot be sent to another process, and processes that die.
     """
+    if not isinstance(config, SearchConfig):
+        if not config:
+            raise ConfigError("config must hold at least one configuration, one for each pass; got none")
+        passes: list[RefineResult] = []
+        for one in config:
+            now = passes[-1].policy if passes else policy
+            options: dict[str, Any] = {"mode": mode, "seed": seed, "infosets": infosets, "workers": workers}
+            options |= {"skip_unreached": skip_unreached, "progress": progress, "blueprint": blueprint}
+            passes.append(refine_policy(context, now, player, one, **options))
+        searches = tuple(search for made in passes for search in made.searches)
+        skipped, seconds = sum(made.skipped for made in passes), sum(made.seconds for made in passes)
+        return RefineResult(passes[-1].policy, searches, skipped, seconds)
     mode = config.mode if mode is None else mode
     if mode not in MODES:
         raise ConfigError(f"mode must be one of {', '.join(MODES)}; got {mode!r}")

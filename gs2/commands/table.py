@@ -61,7 +61,7 @@ class Folder(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """Return the path."""
         Filled().convert(value, param, ctx)
-        return Path(super().convert(value, param, ctx))
+        return Path(os.fsdecode(super().convert(value, param, ctx)))
 
 
 SECONDS = Seconds()

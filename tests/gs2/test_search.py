@@ -250,8 +250,28 @@ def test_searches_of_several_steps_never_change_the_callers_strategy(seed, round
     prepared = context(KUHN)
     policy = random_policy(KUHN, np.random.default_rng(seed))
     profile = Profile(prepared.tree, policy)
-    config = preset("gs2+", rounds=rounds, scope=scope, iterations=5)
+    freeze = "outside" if scope == "both" else "none"
+    config = preset("gs2+", rounds=rounds, scope=scope, freeze=freeze, iterations=5)
     infoset = seed % prepared.tree.n_infosets
     found = refine_infoset(prepared, profile, infoset, config, np.random.default_rng(0))
     assert np.array_equal(profile.policy, policy)
     assert len(found.steps) == len(config.steps()) or len(config.steps()) == 1
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=10, deadline=None)
+def test_passes_of_a_refinement_are_made_one_after_the_other(seed):
+    prepared = context(LIARS_DICE)
+    policy = random_policy(LIARS_DICE, np.random.default_rng(seed))
+    passes = [preset("gs2+", iterations=20), preset("gs2+path", iterations=20)]
+    before = best_response_values(form(LIARS_DICE), policy)
+    for player in (0, 1):
+        both = refine_policy(prepared, policy, player, passes, seed=seed)
+        first = refine_policy(prepared, policy, player, passes[0], seed=seed)
+        second = refine_policy(prepared, first.policy, player, passes[1], seed=seed)
+        assert np.array_equal(both.policy, second.policy)
+        assert len(both.searches) == len(first.searches) + len(second.searches)
+        values = [best_response_values(form(LIARS_DICE), p)[1 - player] for p in (first.policy, both.policy)]
+        assert values[1] <= values[0] + NEVER_ABOVE and values[0] <= before[1 - player] + NEVER_ABOVE
+    with pytest.raises(ConfigError, match="at least one"):
+        refine_policy(prepared, policy, 0, [])
