@@ -124,6 +124,10 @@ class Grid:
 
 
 FAMILY = ("unsafe", "resolve", "maxmargin", "reach-maxmargin", "1-klss", "kluss", "mirror-descent", "gs2+")
+SIDES = ("liars_dice(sides=4)", "liars_dice(sides=5)")
+"""Liar's Dice small enough for many seeds, beside the research games with six and seven sides."""
+STRENGTHS = ("cfr:100", "uniform", "cfr:10", "cfr:2", "dmc:100000")
+"""Blueprints from play at random to nearly an equilibrium: how much a method helps depends on them."""
 SAME_K = "gs2+:whole=0,k=3"
 """GS2+ made to keep k histories in full, however small the closure, to set beside GS2-R and GS2-D."""
 GENERATED = (*(f"{name}:k={k}" for k in (2, 3, 5, 10) for name in ("gs2-r", "gs2-d")), SAME_K)
@@ -210,6 +214,14 @@ GRIDS = {
             games=("leduc_poker", "liars_dice(sides=4)"),
             blueprints=("cfr:100", "cfr:10", "noise:0.25"),
             methods=("maxmargin", "resolve", "resolve:entry_floor=0.05", "path", "gs2+", "gs2+path"),
+            iterations=(300,),
+            seeds=1,
+        ),
+        Grid(
+            "path",
+            games=(*SIDES, *RESEARCH_GAMES),
+            blueprints=STRENGTHS,
+            methods=("gs2+", "gs2+path"),
             iterations=(300,),
             seeds=1,
         ),
