@@ -73,6 +73,13 @@ class Row:
     seconds: float
     commit: str
 
+    @property
+    def cell(self) -> Cell:
+        """The cell that this is the result of."""
+        return Cell(
+            self.game, self.blueprint, self.method, self.mode, self.limit, self.cap, self.sample, self.seed
+        )
+
 
 def method_config(method: str, limit: float | None = None, iterations: int | None = None) -> SearchConfig:
     """Return the configuration of a method such as `gs2-d:k=5,entry_floor=0.05`, with a cell's limits.
@@ -328,7 +335,7 @@ def _parse(values: dict[str, str]) -> Row:
 
 
 def _cell(row: Row) -> Cell:
-    return Cell(row.game, row.blueprint, row.method, row.mode, row.limit, row.cap, row.sample, row.seed)
+    return row.cell
 
 
 def _append(path: Path, row: Row) -> None:
