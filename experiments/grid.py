@@ -106,7 +106,7 @@ class Grid:
             try:
                 preset(split_draws(method)[0].partition(":")[0])
             except MixtureError as error:
-                raise GridError(f"grid: {error}") from None
+                raise GridError(str(error)) from None
 
     def cells(self) -> Iterator[Cell]:
         """Yield the cells, small games and the first seed of everything first, short limits before long."""
