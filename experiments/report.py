@@ -278,36 +278,55 @@ def plot_time(summaries: Sequence[Summary], path: Path) -> None:
     _panels([row for row in summaries if row.limit is not None], path, draw)
 
 
+STRENGTH_CURVES = STRENGTH_METHODS[:4]
+"""Those of the plot: GS2+ is orders of magnitude below and would press them together."""
+
+
 def plot_strength(summaries: Sequence[Summary], path: Path) -> bool:
-    """Draw ratios to the blueprint's against its exploitability, one panel a game; return whether any is."""
-    rows = _by_strength(summaries)
+    """Draw ratios to the blueprint's against its exploitability, one panel a game; return whether any is.
+
+    Lines join the iterates of CFR, of which uniform play is the first; other blueprints are hollow points.
+    """
+    shown = [row for row in summaries if row.method in STRENGTH_CURVES]
+    rows = _by_strength(shown)
     if not rows:
         return False
 
     def draw(axis, rows: list[Summary]) -> None:
-        for method in STRENGTH_METHODS:
-            points = sorted(
-                (row for row in rows if row.method == method), key=lambda row: row.blueprint_exploitability
-            )
-            if len(points) < 2:
-                continue
-            x = [row.blueprint_exploitability for row in points]
-            mixed = "draws=" in method
-            colour = "tab:red" if mixed else _COLOURS.get(_base(method)[0])
-            style = {"gs2+": ":", "gs2+path": ":", "1-klss": "--"}.get(method, "-")
-            y = [max(row.ratio, SHOWN_AS_NOTHING) for row in points]
-            axis.plot(x, y, marker="o", markersize=3, label=method, color=colour, linestyle=style)
+        from matplotlib.ticker import NullFormatter
+
+        for method in STRENGTH_CURVES:
+            colour = "tab:red" if "draws=" in method else _COLOURS.get(_base(method)[0])
+            mine = sorted((row for row in rows if row.method == method), key=lambda row: _strength(row))
+            curve = [row for row in mine if _is_iterate(row.blueprint)]
+            x = [_strength(row) for row in curve]
+            y = [max(row.ratio, SHOWN_AS_NOTHING) for row in curve]
+            style = "--" if method == "1-klss" else "-"
+            axis.plot(x, y, marker="o", markersize=4, label=method, color=colour, linestyle=style)
             low, high = (
-                [max(value, SHOWN_AS_NOTHING) for value in values]
-                for values in zip(*((row.low, row.high) for row in points), strict=True)
+                [max(getattr(row, end), SHOWN_AS_NOTHING) for row in curve] for end in ("low", "high")
             )
             axis.fill_between(x, low, high, alpha=0.15, color=colour)
-        for blueprint in dict.fromkeys(row.blueprint for row in rows):
-            at = np.mean([row.blueprint_exploitability for row in rows if row.blueprint == blueprint])
+            apart = [row for row in mine if not _is_iterate(row.blueprint)]
+            axis.plot(
+                [_strength(row) for row in apart],
+                [max(row.ratio, SHOWN_AS_NOTHING) for row in apart],
+                marker="o",
+                markersize=5,
+                markerfacecolor="none",
+                color=colour,
+                linestyle="none",
+            )
+        names: dict[str, list[float]] = defaultdict(list)
+        for row in rows:
+            names[row.blueprint].append(_strength(row))
+        for blueprint, found in names.items():
             where = axis.get_xaxis_transform()
+            at = float(np.mean(found))
             axis.text(at, 0.98, blueprint, rotation=90, va="top", ha="right", fontsize=6, transform=where)
             axis.axvline(at, color="lightgrey", linewidth=0.5, zorder=0)
         axis.set_xscale("log")
+        axis.xaxis.set_minor_formatter(NullFormatter())
         axis.invert_xaxis()
         axis.set_xlabel("blueprint's exploitability; the stronger the further right")
 
@@ -315,7 +334,15 @@ def plot_strength(summaries: Sequence[Summary], path: Path) -> bool:
     return True
 
 
-SHOWN_AS_NOTHING = 1e-4
+def _strength(row: Summary) -> float:
+    return row.blueprint_exploitability
+
+
+def _is_iterate(blueprint: str) -> bool:
+    return blueprint == "uniform" or blueprint.startswith("cfr:")
+
+
+SHOWN_AS_NOTHING = 1e-2
 """Ratio below which a curve is drawn at this: the axis is logarithmic."""
 
 
