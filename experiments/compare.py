@@ -21,8 +21,12 @@ BLUEPRINT = "blueprint"
 
 PAIRS = (
     ("gs2+", BLUEPRINT),
+    ("gs2+path", BLUEPRINT),
+    ("gs2+path", "gs2+"),
     *((SAME_K, other) for other in (BLUEPRINT, "gs2-r:k=3", "gs2-d:k=3")),
     *((f"gs2-d:k={k}", f"gs2-r:k={k}") for k in (2, 3, 5, 10)),
+    ("gs2-d:k=3", "gs2-r:k=3,draws=5"),
+    ("gs2-r:k=3,draws=5", "gs2-r:k=3"),
     *((f"gs2-d:k={k}", "1-klss") for k in (3, 5, 10)),
     *((f"gs2-d:k={k},warm_start=1", f"gs2-r:k={k},warm_start=1") for k in (3, 5)),
     *((f"gs2-d:k={k},warm_start=1", "1-klss:warm_start=1") for k in (3, 5)),

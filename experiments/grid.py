@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from experiments.mixture import MixtureError, split_draws
 from games.registry import RESEARCH_GAMES
 from gs2.presets import preset
 from gs2.refine import MODES
@@ -25,7 +26,8 @@ class GridError(ValueError):
 class Cell:
     """One run: refine both players' strategies of one game by one method, splice, measure exactly.
 
-    method: a preset, with changed fields after a colon, such as `gs2-d:k=5`.
+    method: a preset, with changed fields after a colon, such as `gs2-d:k=5`; `draws=5` among them is the
+        mixture of five draws.
     mode: independent, nested or sequential (`gs2.refine`).
     limit: seconds for each infoset, or None; iterations: most CFR iterations for each, or None for the
         preset's own.
@@ -81,8 +83,8 @@ class Grid:
     """Cells as a product; deterministic methods on whole games run with one seed.
 
     limits: seconds for each infoset. iterations: limits by iterations, beside those by time.
-    seeds: number of them. samples, few_seeds: for games named here, infosets searched per player, and fewer
-    seeds.
+    seeds: number of them; mixtures of draws share them out, and have one at least. samples, few_seeds: for
+        games named here, infosets searched per player, and fewer seeds.
     """
 
     name: str
@@ -106,7 +108,11 @@ class Grid:
             if mode not in MODES:
                 raise GridError(f"grid: a mode must be one of {', '.join(MODES)}; got {mode!r}")
         for method in self.methods:
-            for one in method.split(">"):
+            try:
+                name = split_draws(method)[0]
+            except MixtureError as error:
+                raise GridError(str(error)) from None
+            for one in name.split(">"):
                 preset(one.partition(":")[0])
 
     def cells(self) -> Iterator[Cell]:
@@ -115,11 +121,14 @@ class Grid:
         limits += [(None, n) for n in self.iterations]
         for game in self.games:
             sample = self.samples.get(game)
-            for seed in range(self.few_seeds.get(game, self.seeds)):
+            seeds = self.few_seeds.get(game, self.seeds)
+            for seed in range(seeds):
                 for mode, blueprint, (limit, iterations), method in itertools.product(
                     self.modes, self.blueprints, limits or [(None, None)], self.methods
                 ):
                     how = _mode(method, mode)
+                    if seed >= max(1, seeds // (split_draws(method)[1] or 1)):
+                        continue
                     drawn = is_random(method) or blueprint.startswith("dmc")
                     if how is not None and (seed == 0 or sample is not None or drawn):
                         yield Cell(game, blueprint, method, how, limit, iterations, sample, seed)
@@ -130,6 +139,10 @@ class Grid:
 
 
 FAMILY = ("unsafe", "resolve", "maxmargin", "reach-maxmargin", "1-klss", "kluss", "mirror-descent", "gs2+")
+SIDES = ("liars_dice(sides=4)", "liars_dice(sides=5)")
+"""Liar's Dice small enough for many seeds, beside the research games with six and seven sides."""
+STRENGTHS = ("cfr:100", "uniform", "cfr:10", "cfr:2", "dmc:100000")
+"""Blueprints from play at random to nearly an equilibrium: how much a method helps depends on them."""
 SAME_K = "gs2+:whole=0,k=3"
 """GS2+ made to keep k histories in full, however small the closure, to set beside GS2-R and GS2-D."""
 GENERATED = (*(f"{name}:k={k}" for k in (2, 3, 5, 10) for name in ("gs2-r", "gs2-d")), SAME_K)
@@ -216,6 +229,22 @@ GRIDS = {
             games=("leduc_poker", "liars_dice(sides=4)"),
             blueprints=("cfr:100", "cfr:10", "noise:0.25"),
             methods=("maxmargin", "resolve", "resolve:entry_floor=0.05", "path", "gs2+", "gs2+path"),
+            iterations=(300,),
+            seeds=1,
+        ),
+        Grid(
+            "strength",
+            games=(*SIDES, *RESEARCH_GAMES),
+            blueprints=STRENGTHS,
+            methods=("gs2-d:k=3", "gs2-r:k=3,draws=5", "gs2-r:k=3", "1-klss"),
+            iterations=(300,),
+            seeds=5,
+        ),
+        Grid(
+            "path",
+            games=(*SIDES, *RESEARCH_GAMES),
+            blueprints=STRENGTHS,
+            methods=("gs2+", "gs2+path"),
             iterations=(300,),
             seeds=1,
         ),

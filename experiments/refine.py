@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from cfr.best_response import best_response_values
 from cfr.sequence_form import SequenceForm, sequence_form
 from experiments.grid import Cell, Grid, GridError
+from experiments.mixture import mix_policies, split_draws
 from games.registry import load_game
 from gs2.config import SearchConfig
 from gs2.context import SearchContext
@@ -46,7 +47,7 @@ class Row:
     policy of both players; blueprint_exploitability: before. searches, skipped: infosets of both players
     searched, and left alone. late: searches that their limit cut short; where there are none, the same cell
     with a longer limit is the same run, and its row is a copy. ran_at: limit of the run. nodes, kept,
-    iterations, anchor: means over searches. median_ms, p99_ms: time of a search. seconds: of the whole cell.
+    iterations, anchor: means over searches. median_ms, p99_ms: time of a search. seconds: of all of them.
     commit: of the code, "+" if it was changed since.
     """
 
@@ -72,6 +73,13 @@ class Row:
     p99_ms: float
     seconds: float
     commit: str
+
+    @property
+    def cell(self) -> Cell:
+        """The cell that this is the result of."""
+        return Cell(
+            self.game, self.blueprint, self.method, self.mode, self.limit, self.cap, self.sample, self.seed
+        )
 
 
 def method_passes(
@@ -133,12 +141,20 @@ def _blueprint(game: str, spec: str, seed: int) -> NDArray[np.float64]:
     return policy_from_spec(spec, context.game, context.tree, form, seed=seed)
 
 
-def run_cell(cell: Cell, commit: str = "") -> Row:
-    """Return the result of one cell; repeatable to the bit where iterations, not time, are the limit."""
+@dataclass(frozen=True, eq=False)
+class _Refined:
+    """One draw's strategy of both players, its searches, infosets left alone, and seconds."""
+
+    policy: NDArray[np.float64]
+    searches: tuple[RefineStats, ...]
+    skipped: int
+    seconds: float
+
+
+def _refined(cell: Cell, policy: NDArray[np.float64]) -> _Refined:
+    """Return what one draw of a cell makes of a blueprint."""
     began = time.perf_counter()
-    context, form = _prepared(cell.game)
-    drawn = cell.blueprint.startswith("dmc")
-    policy = _blueprint(cell.game, cell.blueprint, cell.seed if drawn else 0)
+    context, _ = _prepared(cell.game)
     config = method_passes(cell.method, cell.limit, cell.iterations)
     refined = policy.copy()
     searches: list[RefineStats] = []
@@ -155,6 +171,39 @@ def run_cell(cell: Cell, commit: str = "") -> Row:
         refined[slots] = result.policy[slots]
         searches += result.searches
         skipped += result.skipped
+    return _Refined(refined, tuple(searches), skipped, time.perf_counter() - began)
+
+
+KEPT_DRAWS = 64
+"""Draws of mixtures that are remembered, for the rows of the same draws alone; megabytes each."""
+_kept_draws: dict[tuple[Cell, int], _Refined] = {}
+
+
+def run_cell(cell: Cell, commit: str = "") -> Row:
+    """Return the result of one cell; repeatable to the bit where iterations, not time, are the limit.
+
+    A method with `draws=D` is the mixture of the draws with the seeds s D to s D + D - 1, s the cell's own
+    (`experiments.mixture`); searches, skipped, late and seconds are then their sums.
+    """
+    context, form = _prepared(cell.game)
+    method, draws = split_draws(cell.method)
+    drawn = cell.seed if cell.blueprint.startswith("dmc") else 0
+    policy = _blueprint(cell.game, cell.blueprint, drawn)
+    seeds = (cell.seed,) if draws is None else range(cell.seed * draws, (cell.seed + 1) * draws)
+    found: list[_Refined] = []
+    for seed in seeds:
+        draw = replace(cell, method=method, seed=seed)
+        done = _kept_draws.get((draw, drawn)) or _refined(draw, policy)
+        if draws is not None:
+            while len(_kept_draws) >= KEPT_DRAWS:
+                _kept_draws.pop(next(iter(_kept_draws)))
+            _kept_draws[draw, drawn] = done
+        found.append(done)
+    refined = found[0].policy
+    if draws is not None:
+        policies = [one.policy for one in found]
+        refined = mix_policies(context.tree, [mix_policies(context.tree, policies, 0), *policies[1:]], 1)
+    searches = [search for one in found for search in one.searches]
     times = np.array([search.seconds for search in searches]) * 1000
 
     def mean(name: str) -> float:
@@ -172,7 +221,7 @@ def run_cell(cell: Cell, commit: str = "") -> Row:
         blueprint_exploitability=sum(best_response_values(form, policy)) / 2,
         exploitability=sum(best_response_values(form, refined)) / 2,
         searches=len(searches),
-        skipped=skipped,
+        skipped=sum(one.skipped for one in found),
         late=sum(search.late for search in searches),
         ran_at=cell.limit,
         nodes=mean("nodes"),
@@ -181,7 +230,7 @@ def run_cell(cell: Cell, commit: str = "") -> Row:
         anchor=mean("anchor"),
         median_ms=float(np.median(times)) if len(times) else 0.0,
         p99_ms=float(np.quantile(times, 0.99)) if len(times) else 0.0,
-        seconds=time.perf_counter() - began,
+        seconds=sum(one.seconds for one in found),
         commit=commit,
     )
 
@@ -303,7 +352,7 @@ def _parse(values: dict[str, str]) -> Row:
 
 
 def _cell(row: Row) -> Cell:
-    return Cell(row.game, row.blueprint, row.method, row.mode, row.limit, row.cap, row.sample, row.seed)
+    return row.cell
 
 
 def _append(path: Path, row: Row) -> None:

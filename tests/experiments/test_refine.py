@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from experiments.compare import BLUEPRINT, compare, comparison_table
 from experiments.grid import Cell, Grid, GridError
 from experiments.refine import ROWS, method_config, read_rows, run_cell, run_grid
-from experiments.report import Summary, summarise, write_report
+from experiments.report import Summary, strength_table, summarise, write_report
 from experiments.which_histories import Ranks
 from experiments.which_histories import main as which_histories
 from gs2.config import GENERATOR_NAMES
@@ -126,3 +126,35 @@ def test_every_choice_of_ranks_is_measured() -> None:
     GENERATOR_NAMES.remove("ranks")
     assert [line.split()[0] for line in lines] == ["gs2-d", "gs2-r", "0:", "1:", "2:"]
     assert len({line.split()[1] for line in lines}) > 1
+
+
+def test_the_report_sets_blueprints_of_rising_strength_beside_each_other(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    grid = Grid(
+        "strength",
+        games=("kuhn_poker",),
+        blueprints=("cfr:20", "uniform", "cfr:2"),
+        methods=("gs2-d:k=3", "gs2-r:k=3,draws=5", "gs2-r:k=3", "gs2+"),
+        iterations=(300,),
+        seeds=5,
+    )
+    run_grid(grid, tmp_path / "run")
+    rows = read_rows(tmp_path / "run" / ROWS)
+    lines = [line for line in strength_table(summarise(rows)).splitlines() if "kuhn_poker" in line]
+    assert [line.split(" | ")[1] for line in lines] == ["uniform", "cfr:2", "cfr:20"]
+    strongest = [cell.strip() for cell in lines[-1].strip("|").split("|")]
+    plus = next(row for row in rows if (row.method, row.blueprint) == ("gs2+", "cfr:20"))
+    assert strongest[7] == f"{plus.exploitability / plus.blueprint_exploitability:.3g}"
+    assert strongest[8] == ""  # gs2+path was not measured
+    assert strength_table(summarise(row for row in rows if row.blueprint != "uniform")) == ""
+    files = write_report([tmp_path / "run"], tmp_path / "R.md")
+    assert tmp_path / "strength.png" in files and (tmp_path / "strength.png").stat().st_size > 0
+    assert "strength.png" in files[0].read_text()
+
+
+def test_a_cell_that_two_grids_share_is_compared_once(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    for name in ("one", "other"):
+        run_grid(replace(GRID, name=name, methods=("gs2+",)), tmp_path / name)
+    text = write_report([tmp_path / "one", tmp_path / "other"], tmp_path / "R.md")[0].read_text()
+    assert "| gs2+ | blueprint | 1 |" in text
