@@ -10,6 +10,8 @@ import os
 import re
 from pathlib import Path
 
+from numpy.typing import NDArray
+
 from games.game import Game, GameError
 from games.registry import smaller_games
 from games.size import GameSize, estimate_size
@@ -119,14 +121,15 @@ def memory_limit() -> float:
     return in_bytes(said) if said else SHARE * free_memory()
 
 
-def bytes_per_history(game: Game, *, keep_states: bool = True) -> float:
+def bytes_per_history(game: Game, states: NDArray | None = None, *, keep_states: bool = True) -> float:
     """Return the bytes per history at the peak of growing a game's tree.
 
+    states: histories it is grown from, at least one; by default the root, which not every game has.
     keep_states: whether the tree holds its states, which are then there twice for a moment.
     """
-    root = game.root()
-    state = root.nbytes / max(len(root), 1)
-    actions = game.actions(root).values
+    states = game.root() if states is None else states[:1]
+    state = states.nbytes / len(states)
+    actions = game.actions(states).values
     action = actions.nbytes / max(len(actions), 1)
     keys = 24 * (game.key_width - 1)
     return TREE_BYTES + state * (2 if keep_states else 1) + 2 * max(0.0, action - 8) + keys

@@ -252,7 +252,7 @@ def grow(
     start = 0
     n_truncated = 0
     limited = depth_limit is not None or branch_limit is not None or frozen is not None
-    watch = _Watch(game, max_nodes, memory, history_bytes, keep_states, limited)
+    watch = _Watch(game, states, max_nodes, memory, history_bytes, keep_states, limited)
     watch.admit(len(level.states))
     while len(level.states):
         n = len(level.states)
@@ -281,6 +281,7 @@ class _Watch:
     def __init__(
         self,
         game: Game,
+        roots: NDArray,
         max_nodes: int,
         memory: float | None,
         history_bytes: float,
@@ -288,6 +289,7 @@ class _Watch:
         limited: bool,
     ) -> None:
         self.game, self.max_nodes = game, max_nodes
+        self._root = roots[:1]
         self._memory, self._history_bytes, self._keep_states = memory, history_bytes, keep_states
         self._limit: float | None = memory
         self._each = 0.0
@@ -297,7 +299,7 @@ class _Watch:
         """Return the bytes that may be taken, and the bytes per history."""
         if not self._each:
             self._limit = memory_limit() if self._memory is None else self._memory
-            each = bytes_per_history(self.game, keep_states=self._keep_states)
+            each = bytes_per_history(self.game, self._root, keep_states=self._keep_states)
             self._each = max(each, self._history_bytes)
         assert self._limit is not None
         return self._limit, self._each

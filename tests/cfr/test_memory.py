@@ -100,6 +100,15 @@ def test_trees_with_limits_are_watched_level_by_level() -> None:
         grow(game, depth_limit=4, leaf=leaf, memory=100.0 * whole.n_nodes)
 
 
+def test_a_game_without_a_root_is_watched_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """GuanDan's deals cannot be enumerated; its subgames are grown from sampled histories."""
+    from games.guandan.round import GuanDan, deal
+
+    monkeypatch.setattr("cfr.tree.LOOK_AFTER", 50)
+    with pytest.raises(TooLarge, match="it has"):
+        grow(GuanDan(), deal(3, np.random.default_rng(0)), memory=1e6)
+
+
 def test_a_large_tree_is_announced(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr("cfr.tree.ANNOUNCED", 2**20)
     with caplog.at_level(logging.WARNING, "gs2"):

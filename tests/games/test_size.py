@@ -121,3 +121,24 @@ def test_smaller_games_have_less_of_one_parameter() -> None:
     ]
     with pytest.raises(GameError):
         smaller_games("openspiel:kuhn_poker")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "kuhn_poker(cards=13)",
+        "leduc_poker(ranks=13,suits=4,raise_caps=8/8)",
+        "liars_dice(dice=8,sides=3)",
+        "liars_dice(dice=1,sides=31)",
+        "goofspiel(cards=13,turns=13,points_order=ascending)",
+        "goofspiel(cards=2,turns=1)",
+    ],
+)
+def test_every_size_is_estimated_however_large(name: str) -> None:
+    size = estimate_size(load_game(name), width=100)
+    assert size.complete and size.infosets is not None
+    for count in (size.histories, size.terminals, *size.decisions, *size.infosets):
+        assert np.isfinite([count.low, count.mean, count.high]).all()
+        assert 0 <= count.low <= count.mean * (1 + 1e-9) and count.mean <= count.high * (1 + 1e-9)
+    assert size.terminals.mean < size.histories.mean
+    assert sum(count.low for count in size.infosets) <= sum(count.high for count in size.decisions)
