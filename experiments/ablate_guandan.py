@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from experiments.ablate_tables import Choice, RoundPair, append_rows, markdown, mean_interval, read_rows
+from experiments.ablate_tables import Choice, RoundPair, RowFile, markdown, mean_interval, read_rows
 from games.ragged import Ragged
-from gs2.commands.common import stderr
+from games.support.files import write_text
+from gs2.commands.common import NEW_FILE, SEED, stderr
 from gs2.guandan.config import GuanDanConfig
 from gs2.guandan.presets import PRESETS, preset
 
@@ -212,10 +213,8 @@ def _load(checkpoint: Path | None) -> tuple[Evaluator, Beliefs | None]:
 CHECKPOINT = click.option(
     "-b", "--blueprint", "checkpoint", type=click.Path(path_type=Path), help="[default: the shipped one]"
 )
-SEED = click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
-OUTPUT = click.option(
-    "-o", "--output", type=click.Path(path_type=Path), required=True, help="Rows, appended."
-)
+WITH_SEED = click.option("--seed", type=SEED, default=1, show_default=True)
+OUTPUT = click.option("-o", "--output", type=NEW_FILE, required=True, help="Rows, appended.")
 
 
 @click.group()
@@ -227,7 +226,7 @@ def ablate_guandan() -> None:
 @CHECKPOINT
 @click.option("--positions", type=click.IntRange(min=1), default=1000, show_default=True)
 @click.option("--worlds", type=click.IntRange(min=2), default=64, show_default=True, help="Deals a position.")
-@SEED
+@WITH_SEED
 @OUTPUT
 def judge(checkpoint: Path | None, positions: int, worlds: int, seed: int, output: Path) -> None:
     """Judge the moves of positions from self-play."""
@@ -244,7 +243,7 @@ def judge(checkpoint: Path | None, positions: int, worlds: int, seed: int, outpu
 @CHECKPOINT
 @click.option("--variant", "names", multiple=True, type=click.Choice(list(VARIANTS)), help="[default: all]")
 @click.option("--positions", type=click.IntRange(min=1), default=200, show_default=True)
-@SEED
+@WITH_SEED
 @OUTPUT
 def choose(
     judged: Path, checkpoint: Path | None, names: tuple[str, ...], positions: int, seed: int, output: Path
@@ -254,16 +253,12 @@ def choose(
 
     evaluator, beliefs = _load(checkpoint)
     everywhere = read_judged(judged, positions)
-    known = {
-        (row.variant, row.blueprint, row.position)
-        for row in (read_rows([output]) if output.is_file() else [])
-        if isinstance(row, Choice)
-    }
-    with stderr().status("…") as status:
+    with RowFile(output) as file, stderr().status("…") as status:
+        known = {(row.variant, row.blueprint, row.position) for row in file.rows if isinstance(row, Choice)}
         for name in names or VARIANTS:
             todo = [p for p in everywhere if (name, evaluator.name, p.name) not in known]
             for row in choose_moves(name, VARIANTS[name], todo, evaluator, beliefs, seed):
-                append_rows(output, [row])
+                file.append([row])
                 status.update(f"{name}: position {row.position}")
 
 
@@ -280,27 +275,30 @@ def replay(judged: Path, checkpoint: Path | None, output: Path) -> None:
     grid: list[tuple[int | None, int, float]] = [(depth, 32, 0.2) for depth in (*DEPTHS, None)]
     grid += [(8, worlds, 0.2) for worlds in (1, 4, 8, 16)]
     grid += [(8, 32, trust) for trust in (0.05, 0.1, 0.4, 100.0)]
-    for depth, worlds, trust in grid:
-        append_rows(output, list(replay_rollouts(everywhere, evaluator, depth, worlds, trust)))
+    with RowFile(output) as file:
+        known = {(row.variant, row.blueprint, row.position) for row in file.rows if isinstance(row, Choice)}
+        for depth, worlds, trust in grid:
+            found = replay_rollouts(everywhere, evaluator, depth, worlds, trust)
+            file.append([row for row in found if (row.variant, row.blueprint, row.position) not in known])
 
 
 @ablate_guandan.command()
 @click.argument("name", metavar="VARIANT", type=click.Choice(list(VARIANTS)))
 @CHECKPOINT
 @click.option("--deals", type=click.IntRange(min=1), default=2000, show_default=True)
-@SEED
+@WITH_SEED
 @OUTPUT
 def rounds(name: str, checkpoint: Path | None, deals: int, seed: int, output: Path) -> None:
     """Play duplicate rounds of a variant against its own blueprint."""
     evaluator, beliefs = _load(checkpoint)
-    rows = [row for row in (read_rows([output]) if output.is_file() else []) if isinstance(row, RoundPair)]
-    cell = (name, evaluator.name, seed)
-    gains = [row.gain for row in rows if (row.variant, row.blueprint, row.seed) == cell]
-    start = len(gains) // TOGETHER * TOGETHER
-    with stderr().status("…") as status:
+    with RowFile(output) as file, stderr().status("…") as status:
+        rows = [row for row in file.rows if isinstance(row, RoundPair)]
+        cell = (name, evaluator.name, seed)
+        gains = [row.gain for row in rows if (row.variant, row.blueprint, row.seed) == cell]
+        start = len(gains) // TOGETHER * TOGETHER
         for part in play_pairs(name, VARIANTS[name], evaluator, beliefs, seed, deals, start=start):
             fresh = part[len(gains) - part[0].deal :] if part[0].deal < len(gains) else part
-            append_rows(output, fresh)
+            file.append(fresh)
             gains += [row.gain for row in fresh]
             mean, half = mean_interval(np.array(gains))
             status.update(f"{name}: {len(gains)} of {deals} deals, {mean:+.3f} ± {half:.3f} levels a round")
@@ -308,10 +306,10 @@ def rounds(name: str, checkpoint: Path | None, deals: int, seed: int, output: Pa
 
 @ablate_guandan.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path), default=REPORT, show_default=True)
+@click.option("-o", "--output", type=NEW_FILE, default=REPORT, show_default=True)
 def report(files: tuple[Path, ...], output: Path) -> None:
     """Write the tables of some files of rows."""
-    output.write_text(markdown(read_rows(files)) + "\n")
+    write_text(output, markdown(read_rows(files)) + "\n")
     click.echo(output)
 
 

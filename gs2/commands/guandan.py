@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from gs2.commands.common import NEW_FILE, SEED
+
 __all__ = ["guandan"]
 
 
@@ -30,10 +32,8 @@ def _print(lines: Iterable[str]) -> None:
 )
 @click.option("--rules", default="ruling", show_default=True, help="ruling, openguandan, njupt or paper.")
 @click.option("--canonical", is_flag=True, help="Choose among canonical moves: one of each effect.")
-@click.option(
-    "--record", type=click.Path(dir_okay=False, path_type=Path), help="Write the match's record too."
-)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of deals and moves.")
+@click.option("--record", type=NEW_FILE, help="Write the match's record too, to a new file.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of deals and moves.")
 def play_random(
     rounds: int, whole: bool, level: str, rules: str, canonical: bool, record: Path | None, seed: int
 ) -> None:
