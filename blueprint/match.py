@@ -29,7 +29,7 @@ from blueprint.match_file import MatchFile
 from blueprint.match_play import duplicate_deals, game_seeds, play_duplicate, play_games_duplicate
 from blueprint.match_statistics import MatchSummary, bootstrap_interval, summarise
 from blueprint.selfplay import Chooser, Scratch
-from games.support.interruption import Interrupted, breaking, leave_to_parent
+from games.support.interruption import Interrupted, breaking, deaf_children
 
 __all__ = ["AgentSource", "Arena", "GateResult", "MatchConfig", "MatchError", "MatchResult", "gate"]
 
@@ -169,9 +169,8 @@ _player: _Player | None = None
 
 
 def _begin(source: AgentSource) -> None:
-    """Prepare a process; the main one decides what Ctrl-C means."""
+    """Prepare a process."""
     global _player
-    leave_to_parent()
     _player = _Player(source)
 
 
@@ -305,7 +304,8 @@ class Arena:
         try:
             while True:
                 for piece in waiting:
-                    busy.add(pool.submit(_play, piece))
+                    with deaf_children():
+                        busy.add(pool.submit(_play, piece))
                     if len(busy) >= 2 * self.processes:
                         break
                 if not busy:

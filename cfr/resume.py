@@ -14,6 +14,8 @@ __all__ = ["StateError", "check_iteration", "check_state", "iterations_at_once",
 
 ENTRIES_AT_ONCE = 20_000_000
 """Entries that a kernel goes through before it returns: a tenth of a second, so that Ctrl-C is heard."""
+MOST_AT_ONCE = 100_000
+"""Iterations of the smallest games: each costs something whatever its size."""
 
 
 class StateError(ValueError):
@@ -22,7 +24,7 @@ class StateError(ValueError):
 
 def iterations_at_once(entries: int) -> int:
     """Return how many iterations a kernel runs in one call. entries: gone through by each."""
-    return max(1, ENTRIES_AT_ONCE // max(entries, 1))
+    return max(1, min(ENTRIES_AT_ONCE // max(entries, 1), MOST_AT_ONCE))
 
 
 def same_variant(saved: Any, variant: Variant) -> bool:

@@ -103,12 +103,12 @@ class Solver:
         if n < 0:
             raise SolverError(f"iterations must be at least 0; got {n}")
         last = self.iteration + n
-        if last >= len(self._discounts):
-            self._discounts = kernels.discount_table(2 * last, *self._variant[:2])
         states = tuple(zip(self._regret, self._prediction, self._policy, self._sum, self._stamp, strict=True))
         at_once = iterations_at_once(len(self.form.payoff) + self.form.n_slots)
         while self.iteration < last:
             some = min(at_once, last - self.iteration)
+            if self.iteration + some >= len(self._discounts):
+                self._discounts = kernels.discount_table(2 * (self.iteration + some), *self._variant[:2])
             kernels.iterate(
                 self.iteration,
                 some,

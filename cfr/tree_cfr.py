@@ -53,10 +53,13 @@ class TreeSolver:
             raise ValueError(f"iterations must be at least 0; got {n}")
         tree, row = self.tree, self.variant
         last = self.iteration + n
-        discounts = discount_table(last, float(row.alpha), float(row.beta))
+        discounts = np.empty((0, 4))
         at_once = iterations_at_once(len(self.seats) * tree.n_nodes)
         while self.iteration < last:
             some = min(at_once, last - self.iteration)
+            if self.iteration + some >= len(discounts):
+                ahead = min(last, 2 * (self.iteration + some))
+                discounts = discount_table(ahead, float(row.alpha), float(row.beta))
             _iterate(
                 self.iteration,
                 some,

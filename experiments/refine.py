@@ -24,7 +24,7 @@ from experiments.commit import commit_of_code
 from experiments.grid import Cell, Grid, GridError
 from games.registry import load_game
 from games.support.files import LineFile, check_folder, read_bytes, read_text, unique, write_text
-from games.support.interruption import Interrupted, breaking, leave_to_parent
+from games.support.interruption import Interrupted, breaking, deaf_children
 from games.support.locks import hold
 from gs2.config import SearchConfig
 from gs2.context import SearchContext
@@ -248,7 +248,7 @@ def _rows(
         return
     waiting = iter(cells)
     strangers = set(active_children())
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=leave_to_parent)
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
     running: set[Future[Row]] = set()
     try:
         while not stop():
@@ -258,7 +258,8 @@ def _rows(
                     break
                 copied = known(following)
                 if copied is None:
-                    running.add(pool.submit(run_cell, following, commit))
+                    with deaf_children():
+                        running.add(pool.submit(run_cell, following, commit))
                 else:
                     yield copied
             if not running:

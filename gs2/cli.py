@@ -6,15 +6,17 @@ torch, and so that the commands of `experiments` need no import from this packag
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
-import threading
+import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import click
 
-from gs2.refusals import INTERRUPTED, refusals
+from gs2.refusals import INTERRUPTIONS, refusals
 
 __all__ = ["LazyGroup", "Target", "main"]
 
@@ -71,12 +73,18 @@ class LazyGroup(click.Group):
             return super().invoke(ctx)
 
     def main(self, args: Any = None, *words: Any, **options: Any) -> Any:
-        """Run the command line; as a program of its own, Ctrl-C ends it whatever its threads are doing."""
+        """Run the command line; one that was interrupted ends at once, whatever its threads are doing."""
         try:
             return super().main(args, *words, **options)
         except SystemExit as ending:
-            if args is None and ending.code == INTERRUPTED and threading.active_count() > 1:
-                os._exit(INTERRUPTED)
+            if args is None and ending.code in INTERRUPTIONS:
+                code = int(ending.code)
+                ending.__context__ = None
+                gc.collect()  # lets go of what the command held outside of the process, such as semaphores
+                for stream in (sys.stdout, sys.stderr):
+                    with suppress(OSError):
+                        stream.flush()
+                os._exit(code)
             raise
 
 

@@ -21,9 +21,11 @@ import click
 from games.support.files import DoubleRows, explain
 from games.support.interruption import INTERRUPTED
 
-__all__ = ["INTERRUPTED", "InputError", "MachineError", "refusals"]
+__all__ = ["INTERRUPTIONS", "InputError", "MachineError", "refusals"]
 
 OUR_PACKAGES = frozenset({"games", "cfr", "blueprint", "gs2", "experiments"})
+INTERRUPTIONS = (INTERRUPTED, 143)
+"""Exit codes after Ctrl-C and after a terminate signal."""
 FAILURES = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
 """Errors of the operating system that are nobody's fault."""
 DAMAGED = (json.JSONDecodeError, UnicodeDecodeError, EOFError)

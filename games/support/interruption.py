@@ -14,14 +14,16 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
+from typing import TypeVar
 
-__all__ = ["INTERRUPTED", "Interrupted", "Interruption", "breaking", "leave_to_parent"]
+__all__ = ["INTERRUPTED", "Interrupted", "Interruption", "breaking", "deaf_children", "heard"]
 
 INTERRUPTED = 130
 """Exit code of a command that Ctrl-C ended: 128 and the number of the signal, as shells have it."""
+Result = TypeVar("Result")
 PATIENCE = 3
 """Signals after which a process ends on the spot, whatever it holds."""
 
@@ -103,6 +105,43 @@ def breaking(stop: object) -> AbstractContextManager[None]:
     return stop.at_once() if isinstance(stop, Interruption) else nullcontext()
 
 
-def leave_to_parent() -> None:
-    """In a worker process, ignore Ctrl-C: it reaches every process of a terminal, and the first decides."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+@contextmanager
+def deaf_children() -> Iterator[None]:
+    """Within the block, start processes that never hear Ctrl-C.
+
+    It reaches every process of a terminal, and the first one decides. It waits meanwhile to be heard here.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def heard(work: Callable[[], Result]) -> Result:
+    """Return what `work` returns, from a thread of its own, so that Ctrl-C is heard while foreign code runs.
+
+    For long calls that let other threads run meanwhile but never look at signals. After Ctrl-C the thread is
+    left to itself.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    done: list[Result] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            done.append(work())
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.1)
+    if failed:
+        raise failed[0]
+    return done[0]
