@@ -116,7 +116,9 @@ def refine(
         MofNCompleteColumn(),
         TimeRemainingColumn(elapsed_when_finished=True),
     )
-    with Interruption() as asked, Progress(*columns, console=stderr()) as bar:
+    console = stderr()
+    shown = Progress(*columns, console=console, disable=not console.is_terminal)
+    with Interruption() as asked, shown as bar:
         task = bar.add_task(chosen.name)
 
         def progress(done: int, total: int, row: Row | None) -> None:
