@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.common import GAME, number, print_json, stdout
+from gs2.commands.common import FINITE, GAME, POSITIVE, SEED, number, print_json, stdout
 from gs2.commands.progress import working
 
 if TYPE_CHECKING:
@@ -54,16 +54,14 @@ class SolveCommand(click.Command):
 @click.option("--depth", type=int, help="Decisions below a history before a leaf value stands in.")
 @click.option("--leaf", help="Leaf values at that depth: exact, value, rollout, continuations, play-on.")
 @click.option("--iterations", type=int, help="CFR iterations on the subgame.")
-@click.option("--warm-start", type=float, help="Iterations' worth of holding on to the blueprint at first.")
+@click.option("--warm-start", type=FINITE, help="Iterations' worth of holding on to the blueprint at first.")
 @click.option("--variant", help="CFR variant on the subgame.")
 @click.option("--solver", help="cfr, lp or mirror-descent.")
-@click.option("--entry-floor", type=float, help="Probability that the opponent is forced to enter.")
-@click.option("--anchor", type=float, help="Weight of the refined strategy against the blueprint.")
+@click.option("--entry-floor", type=FINITE, help="Probability that the opponent is forced to enter.")
+@click.option("--anchor", type=FINITE, help="Weight of the refined strategy against the blueprint.")
 @click.option("--certificate", help="none, margin, anchored, shared or path.")
-@click.option("--seconds", "time_limit", type=float, help="Time limit.")
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of every random choice."
-)
+@click.option("--seconds", "time_limit", type=POSITIVE, help="Time limit.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of every random choice.")
 @click.option("--all-rows", is_flag=True, help="Show every history and opponent infoset.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
 def solve(

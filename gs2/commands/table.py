@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gs2.commands.common import print_json, stderr, stdout
+from gs2.commands.common import NOT_NEGATIVE, SEED, print_json, stderr, stdout
 
 if TYPE_CHECKING:
     from gs2.table.client import ClientResult
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["play", "serve"]
 
 DIALECTS = click.Choice(["openguandan", "njupt"])
-SECONDS = click.FloatRange(min=0)
+SECONDS = NOT_NEGATIVE
 
 
 def _need_extra() -> None:
@@ -111,7 +111,7 @@ def _log(verbose: int) -> None:
 @click.option(
     "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes for each agent."
 )
-@click.option("--seed", type=int, help="Seed of all deals.  [default: fresh]")
+@click.option("--seed", type=SEED, help="Seed of all deals.  [default: fresh]")
 @click.option(
     "--token",
     envvar="GS2_TABLE_TOKEN",

@@ -368,6 +368,8 @@ def interrupted() -> Iterator[None]:
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder with files of every kind, in which the lines are run."""
     pytest.importorskip("torch")  # an import that is interrupted half way breaks all that come after it
+    import torch._dynamo  # noqa: F401
+
     import experiments.commands  # noqa: F401
     import gs2.table  # noqa: F401
 
