@@ -68,6 +68,12 @@ def refusals() -> Iterator[None]:
         except (KeyboardInterrupt, click.Abort):
             _say("gs2: interrupted")
             raise SystemExit(INTERRUPTED) from None
+        except SystemError as error:
+            # a compiled kernel that was interrupted as it returned says so in this way
+            if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+                raise
+            _say("gs2: interrupted")
+            raise SystemExit(INTERRUPTED) from None
         except OSError as error:
             if error.errno == errno.EPIPE:
                 raise  # whoever read our output has seen enough; click ends quietly
