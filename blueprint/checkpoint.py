@@ -8,7 +8,7 @@ same JSON is written beside the file for people to read. Nothing is ever unpickl
 from __future__ import annotations
 
 import json
-import os
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,25 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-__all__ = ["FORMAT", "SHIPPED", "CheckpointError", "check_features", "read_checkpoint", "write_checkpoint"]
+from games.support.files import FileProblem, open_regular, write_bytes, write_text
+
+__all__ = [
+    "FORMAT",
+    "SHIPPED",
+    "CheckpointError",
+    "check_description",
+    "check_features",
+    "read_checkpoint",
+    "write_checkpoint",
+]
 
 FORMAT = "gs2-blueprint-1"
+DESCRIPTION = ""
+"""Name of the description among the check sums; no tensor is called so."""
+_DAMAGED = (
+    *(SafetensorError, OSError, ValueError, TypeError, AttributeError, KeyError, OverflowError),
+    *(MemoryError, RecursionError),
+)
 SHIPPED = Path(__file__).parent / "weights" / "guandan.safetensors"
 """The checkpoint that comes with the package."""
 
@@ -32,22 +48,21 @@ def write_checkpoint(path: str | Path, tensors: dict[str, NDArray], description:
     """Write tensors and their description; the file at `path` is whole at every moment.
 
     tensors: arrays by name. description: anything JSON can hold; "format" is added.
+    Raises FileProblem if it cannot be written.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     description = {"format": FORMAT, **description}
     text = json.dumps(description)
-    temporary = path.with_name(path.name + ".part")
+    arrays = {k: np.asarray(v, order="C") for k, v in tensors.items()}
+    checks = {DESCRIPTION: zlib.crc32(text.encode())} | {k: _check_sum(v) for k, v in arrays.items()}
     # whole in memory first: the library's own files can be read by their owner alone
-    content = save({k: np.asarray(v, order="C") for k, v in tensors.items()}, {"gs2": text})
-    with open(temporary, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
-    readable = path.with_suffix(".json.part")
-    readable.write_text(json.dumps(description, indent=1) + "\n")
-    os.replace(readable, path.with_suffix(".json"))
+    write_bytes(path, save(arrays, {"gs2": text, "checks": json.dumps(checks)}))
+    write_text(path.with_suffix(".json"), json.dumps(description, indent=1) + "\n")
+
+
+def _check_sum(array: NDArray) -> int:
+    return zlib.crc32(np.ascontiguousarray(array).data)
 
 
 def read_checkpoint(
@@ -56,15 +71,19 @@ def read_checkpoint(
     """Return the tensors whose names start with `prefix`, and the description.
 
     features: hash of the feature layout that the reader has; None accepts any.
-    Raises CheckpointError if the file is missing, damaged, of another format or of another layout.
+    Raises CheckpointError if the file is missing, damaged, of another format or of another layout, or holds
+    numbers that are not finite.
     """
     path = Path(path)
     if not path.is_file():
         raise CheckpointError(f"checkpoint: {path} must be a file; there is none; give a path that exists")
     try:
-        with safe_open(path, "numpy") as file:
+        with open_regular(path), safe_open(path, "numpy") as file:
             metadata = file.metadata() or {}
-            description = json.loads(metadata.get("gs2", "{}"))
+            text = metadata.get("gs2", "{}")
+            description = json.loads(text)
+            if not isinstance(description, dict):
+                description = {}
             if description.get("format") != FORMAT:
                 raise CheckpointError(
                     f"checkpoint: {path} must have the format {FORMAT}; "
@@ -73,11 +92,49 @@ def read_checkpoint(
             if features is not None:
                 check_features(path, description, features)
             tensors = {name: file.get_tensor(name) for name in file.keys() if name.startswith(prefix)}  # noqa: SIM118
-    except (SafetensorError, OSError, json.JSONDecodeError, UnicodeDecodeError) as error:
+        _verify(tensors, text, json.loads(metadata.get("checks", "{}")))
+    except FileProblem as error:
+        raise CheckpointError(f"checkpoint: {error}") from None
+    except CheckpointError:
+        raise
+    except _DAMAGED as error:
         raise CheckpointError(
             f"checkpoint: {path} is damaged ({error}); delete it or use an older one"
         ) from error
+    for name, value in tensors.items():
+        if value.dtype.kind != "f" or not np.all(np.isfinite(value)):
+            raise CheckpointError(
+                f"checkpoint: {path} must hold finite numbers; {name} does not; use an older one"
+            )
     return tensors, description
+
+
+def _verify(tensors: dict[str, NDArray], text: str, checks: Any) -> None:
+    """Raise ValueError where check sums, which files of older versions lack, do not agree."""
+    if not isinstance(checks, dict):
+        raise ValueError("its check sums are none")
+    found = {DESCRIPTION: zlib.crc32(text.encode())} | {k: _check_sum(v) for k, v in tensors.items()}
+    for name, value in found.items():
+        if checks and checks.get(name) != value:
+            raise ValueError(f"{name or 'its description'} has changed since it was written")
+
+
+def check_description(path: str | Path, description: dict[str, Any], kinds: dict[str, type]) -> None:
+    """Raise CheckpointError unless a description has fields of these names and types.
+
+    A float may be written as a whole number; numbers must be finite and at least 0.
+    """
+    for name, kind in kinds.items():
+        if name not in description:
+            raise CheckpointError(f"checkpoint: {path} must describe a run; {name} is missing")
+        value = description[name]
+        numeric = kind in (int, float)
+        fits = isinstance(value, int | float if kind is float else kind) and isinstance(value, bool) <= (
+            kind is bool
+        )
+        if not fits or (numeric and not 0 <= value < float("inf")):
+            wanted = "a number of at least 0" if numeric else kind.__name__
+            raise CheckpointError(f"checkpoint: {path}: {name} must be {wanted}; got {str(value)[:80]}")
 
 
 def check_features(path: str | Path, description: dict[str, Any], features: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any
 
 __all__ = ["KINDS", "PRESETS", "ConfigError", "NetworkConfig", "TrainConfig", "from_dict", "to_dict"]
@@ -144,11 +144,23 @@ class TrainConfig:
 
 
 def from_dict(kind: type, values: dict[str, Any]) -> Any:
-    """Return a configuration of class `kind` from its saved fields; raise ConfigError at an unknown one."""
-    known = {field.name for field in fields(kind)}
-    unknown = sorted(set(values) - known)
+    """Return a configuration of class `kind` from its saved fields.
+
+    Raises ConfigError at an unknown one, or at a value of another type.
+    """
+    if not isinstance(values, dict):
+        raise ConfigError(f"{kind.__name__}: fields must be an object of names and values; got {values!r}")
+    known: dict[str, Any] = {field.name: field.default for field in fields(kind)}
+    unknown = sorted(values.keys() - known.keys())
     if unknown:
         raise ConfigError(f"{kind.__name__}: unknown field {unknown[0]!r}; the fields are {sorted(known)}")
+    for name, value in values.items():
+        wanted = type(known[name])
+        allowed = (int, float) if wanted is float else (wanted,)
+        if known[name] is not MISSING and (
+            not isinstance(value, allowed) or isinstance(value, bool) != (wanted is bool)
+        ):
+            raise ConfigError(f"{kind.__name__}: {name} must be of type {wanted.__name__}; got {value!r}")
     return kind(**values)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 
-__all__ = ["LIMIT", "export_checkpoint"]
+__all__ = ["LIMIT", "check_export", "export_checkpoint"]
 
 LIMIT = 8_000_000
 """Most bytes that a shipped file may have."""
@@ -41,6 +41,19 @@ def export_checkpoint(
     Raises CheckpointError if the source is damaged or foreign, holds weights that half precision cannot, or
     would not fit in `LIMIT` bytes.
     """
+    halves, description = _halves(source)
+    kept = {key: description[key] for key in KEPT if key in description} | {"export": "float16"}
+    write_checkpoint(target, halves, kept | (notes or {}))
+    return kept | (notes or {})
+
+
+def check_export(source: str | Path) -> None:
+    """Raise what `export_checkpoint` would raise of its source."""
+    _halves(source)
+
+
+def _halves(source: str | Path) -> tuple[dict[str, NDArray], dict[str, Any]]:
+    """Return what is shipped of a checkpoint, in half precision, and its description."""
     tensors, description = read_checkpoint(source)
     halves: dict[str, NDArray] = {}
     for name, value in tensors.items():
@@ -56,6 +69,4 @@ def export_checkpoint(
         raise CheckpointError(
             f"export: a shipped network may have {LIMIT} bytes; got {size}; train a smaller one"
         )
-    kept = {key: description[key] for key in KEPT if key in description} | {"export": "float16"}
-    write_checkpoint(target, halves, kept | (notes or {}))
-    return kept | (notes or {})
+    return halves, description

@@ -10,6 +10,7 @@ all of this beside the floating-point floor.
 
 from __future__ import annotations
 
+import itertools
 import os
 import platform
 from functools import cached_property
@@ -170,10 +171,15 @@ class _Tower:
 
     def __init__(self, first: _Layer, blocks: list[_Layer]) -> None:
         self.first, self.blocks, self.base = first, blocks, first.base[None]
+        self.last = blocks[-1] if blocks else first
         width = len(first.base)
         self.stack = np.zeros((len(blocks), width, width), np.uint16)
         self.biases = np.zeros((len(blocks), width), np.float32)
         for k, block in enumerate(blocks):
+            if block.weight.shape != (width, width):
+                raise CheckpointError(
+                    f"a network's blocks must be {width} wide; got {tuple(block.weight.shape)}; train it anew"
+                )
             self.stack[k], self.biases[k] = block.rows, block.base
 
     def __call__(self, x: NDArray[np.uint8], top: _Layer, half: bool) -> Tensor:
@@ -233,6 +239,11 @@ class Inference:
         self._action = self._layer("network.action", ACTION_WIDTH)
         self._head = self._blocks("network.head")
         self._advantage = self._layer("network.advantage")
+        self._leads("network.value", self._tower.last, *self._value, outputs=len(OUTCOMES))
+        self._leads("network.context", self._tower.last, self._context)
+        self._leads("network.action", self._action, outputs=len(self._context.base))
+        self._leads("network.head", self._action, *self._head, outputs=len(self._context.base))
+        self._leads("network.advantage", self._context, self._advantage, outputs=1)
         self._last = (self._advantage.weight.numpy()[0], self._advantage.base[0])
         self._payoffs = torch.tensor(OUTCOMES)
         self.sees_all = critic and "critic.tower.input.weight" in tensors
@@ -241,6 +252,7 @@ class Inference:
             first = self._layer("critic.tower.input", STATE_WIDTH + HIDDEN_WIDTH, both)
             self._critic = _Tower(first, self._blocks("critic.tower.blocks"))
             self._critic_value = self._layer("critic.value")
+            self._leads("critic.value", self._critic.last, self._critic_value, outputs=len(OUTCOMES))
         del self._tensors
 
     def _layer(self, name: str, inputs: int | None = None, scale: NDArray | None = None) -> _Layer:
@@ -252,6 +264,18 @@ class Inference:
         # copies: a snapshot of a network in training must not follow it
         weight = weight.astype(np.float32) if scale is None else (weight * scale).astype(np.float32)
         return _Layer(weight, bias.astype(np.float32), self.half)
+
+    def _leads(self, name: str, *layers: _Layer, outputs: int | None = None) -> None:
+        """Raise CheckpointError unless each layer takes what the one before gives; kernels trust that."""
+        for before, after in itertools.pairwise(layers):
+            if after.weight.shape[1] != len(before.base):
+                raise CheckpointError(
+                    f"{self.name}: {name} must have {len(before.base)} inputs; got {after.weight.shape[1]}"
+                )
+        if outputs is not None and len(layers[-1].base) != outputs:
+            raise CheckpointError(
+                f"{self.name}: {name} must have {outputs} outputs; got {len(layers[-1].base)}"
+            )
 
     def _blocks(self, name: str) -> list[_Layer]:
         blocks: list[_Layer] = []

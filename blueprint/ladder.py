@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 
 from blueprint.match import Arena, MatchConfig, MatchError, MatchResult
 from blueprint.match_statistics import Estimate, rounds_won
+from games.support.files import check_folder
+from games.support.interruption import Interrupted, breaking
+from games.support.locks import hold
 
 __all__ = ["ELO", "PENALTY", "Ladder", "bradley_terry", "play_ladder", "plot_ladder", "rate", "short_names"]
 
@@ -158,14 +161,27 @@ def play_ladder(
 
     rounds: deals of each pair. output: folder of one result file per pair, to go on from.
     progress: called with the deals played so far and the match under way. stop: see `Arena.play`.
-    Raises MatchError for fewer than two agents or one that comes twice, and what `Arena.play` raises.
+    Raises MatchError for fewer than two agents or one that comes twice, LockHeld if another process plays in
+    the folder, and what `Arena.play` raises.
     """
     if len(agents) < 2 or len(set(agents)) < len(agents):
         raise MatchError(f"ladder: there must be two or more different agents; got {', '.join(agents)}")
     config = config or MatchConfig()
-    folder = None if output is None else Path(output)
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
+    if output is not None:
+        with hold(check_folder(output), folder=True):
+            return _play_ladder(arena, agents, rounds, config, Path(output), progress, stop)
+    return _play_ladder(arena, agents, rounds, config, None, progress, stop)
+
+
+def _play_ladder(
+    arena: Arena,
+    agents: Sequence[str],
+    rounds: int,
+    config: MatchConfig,
+    folder: Path | None,
+    progress: Callable[[int, MatchResult], None] | None,
+    stop: Callable[[], bool] | None,
+) -> Ladder | None:
     payoffs: dict[tuple[int, int], NDArray] = {}
     before = 0
 
@@ -188,7 +204,11 @@ def play_ladder(
                 return None
             payoffs[i, j] = result.payoffs
             before += rounds
-    return rate(agents, payoffs, np.random.default_rng([config.seed, 0x1ADD]))
+    try:
+        with breaking(stop):
+            return rate(agents, payoffs, np.random.default_rng([config.seed, 0x1ADD]))
+    except Interrupted:
+        return None
 
 
 def _file_name(a: str, b: str) -> str:

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import asdict, dataclass
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -29,6 +29,7 @@ from blueprint.match_file import MatchFile
 from blueprint.match_play import duplicate_deals, game_seeds, play_duplicate, play_games_duplicate
 from blueprint.match_statistics import MatchSummary, bootstrap_interval, summarise
 from blueprint.selfplay import Chooser, Scratch
+from games.support.interruption import Interrupted, breaking, deaf_children
 
 __all__ = ["AgentSource", "Arena", "GateResult", "MatchConfig", "MatchError", "MatchResult", "gate"]
 
@@ -70,8 +71,8 @@ class MatchConfig:
     rules: str = "ruling"
 
     def __post_init__(self) -> None:
-        if self.seed < 0:
-            raise MatchError(f"match: seed must be an integer of at least 0; got {self.seed}")
+        if not 0 <= self.seed < 1 << 63:
+            raise MatchError(f"match: seed must be an integer in [0, 2^63); got {self.seed}")
         if self.level is not None and not 0 <= self.level <= 12:
             raise MatchError(f"match: level must be a rank code in [0, 12]; got {self.level}")
         if not 0 <= self.tribute <= 1:
@@ -168,9 +169,8 @@ _player: _Player | None = None
 
 
 def _begin(source: AgentSource) -> None:
-    """Prepare a process; the main one decides what Ctrl-C means."""
+    """Prepare a process."""
     global _player
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     _player = _Player(source)
 
 
@@ -235,9 +235,11 @@ class Arena:
         first: number of the first deal and game; the same seed and number are the same cards in every match.
         output: file of results; what it already holds is not played again.
         progress: called with the result so far after every piece of work. stop: asked several times a second;
-            once it says so, work under way is dropped and the result so far returned.
+            once it says so, work under way is dropped and the result so far returned. With one process it is
+            asked between pieces of work; an `Interruption` breaks into them too.
         Raises MatchError if nothing is to be played or a process died, MatchFileError if `output` belongs to
-        another match, and whatever the source raises at a name.
+        another match, FileProblem if it cannot be written, LockHeld if another process writes it, and
+        whatever the source raises at a name.
         """
         if min(rounds, games, first) < 0 or rounds + games == 0:
             raise MatchError(f"match: there must be rounds or games to play; got {rounds} and {games}")
@@ -246,19 +248,19 @@ class Arena:
         agents = ((a, self.source.fingerprint(a)), (b, self.source.fingerprint(b)))
         header = {"a": agents[0], "b": agents[1], **asdict(config)}
         header = {key: list(value) if isinstance(value, tuple) else value for key, value in header.items()}
-        file = None if output is None else MatchFile(output, header)
-        rows: Rows = [] if file is None else list(file.rows)
-        together = min(self.source.deals_at_once(a), self.source.deals_at_once(b))
-        pieces = self._pieces(agents, rows, wanted, together, config)
         began = time.perf_counter()
         played = 0
-        for new in self._run(pieces, stop or (lambda: False)):
-            rows += new
-            played += sum(2 if "deal" in row else sum(row["rounds"]) for row in new)
-            if file is not None:
-                file.append(new)
-            if progress is not None:
-                progress(_result(a, b, config, rows, wanted, time.perf_counter() - began, played))
+        with nullcontext() if output is None else MatchFile(output, header) as file:
+            rows: Rows = [] if file is None else list(file.rows)
+            together = min(self.source.deals_at_once(a), self.source.deals_at_once(b))
+            pieces = self._pieces(agents, rows, wanted, together, config)
+            for new in self._run(pieces, stop or (lambda: False)):
+                rows += new
+                played += sum(2 if "deal" in row else sum(row["rounds"]) for row in new)
+                if file is not None:
+                    file.append(new)
+                if progress is not None:
+                    progress(_result(a, b, config, rows, wanted, time.perf_counter() - began, played))
         return _result(a, b, config, rows, wanted, time.perf_counter() - began, played)
 
     def _pieces(
@@ -282,7 +284,12 @@ class Arena:
             for piece in pieces:
                 if stop():
                     return
-                yield self._own.play(piece)
+                try:
+                    with breaking(stop):
+                        rows = self._own.play(piece)
+                except Interrupted:
+                    return
+                yield rows
             return
         if not pieces:
             return
@@ -297,7 +304,8 @@ class Arena:
         try:
             while True:
                 for piece in waiting:
-                    busy.add(pool.submit(_play, piece))
+                    with deaf_children():
+                        busy.add(pool.submit(_play, piece))
                     if len(busy) >= 2 * self.processes:
                         break
                 if not busy:
@@ -339,8 +347,9 @@ def _result(
 class GateResult:
     """Whether a candidate may replace what is shipped.
 
-    verdict: "better", "worse" or "undecided". net: levels a round of the candidate; low, high: its interval
-    at the last look, wide enough for all looks together. payoffs: [n, 2] int8, of its deals, as in a match.
+    verdict: "better", "worse", "undecided", or "stopped" before it was decided. net: levels a round of the
+    candidate; low, high: its interval at the last look, wide enough for all looks together. payoffs: [n, 2]
+    int8, of its deals, as in a match.
     """
 
     verdict: str
@@ -361,13 +370,15 @@ def gate(
     config: MatchConfig | None = None,
     output: str | Path | None = None,
     progress: Callable[[GateResult], None] | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> GateResult:
     """Return whether `candidate` beats `shipped` on duplicate deals, stopping as soon as that is clear.
 
     batch: deals between looks; most: deals in all. At each of the `most / batch` looks the interval has
     confidence 1 - (1 - confidence) / looks, so that all looks together are wrong in either direction with
     probability at most 1 - confidence (Bonferroni). "better": the interval lies above zero.
-    progress: called at every look.
+    output: file of results, as of a match: the same gate goes on from it and comes to the same.
+    progress: called at every look. stop: see `Arena.play`; the result then has the deals of the looks so far.
     Raises MatchError for numbers out of range, and what `Arena.play` raises.
     """
     if not 1 <= batch <= most or not 0 < confidence < 1:
@@ -381,6 +392,7 @@ def gate(
     rng = np.random.default_rng([config.seed, 0x6A7E])
     payoffs = np.zeros((0, 2), np.int8)
     verdict = "undecided"
+    found = GateResult("stopped", 0.0, -3.0, 3.0, payoffs)
     while verdict == "undecided" and len(payoffs) < most:
         result = arena.play(
             candidate,
@@ -389,9 +401,16 @@ def gate(
             first=len(payoffs),
             config=config,
             output=output,
+            stop=stop,
         )
+        if not result.complete:
+            return replace(found, verdict="stopped")
         payoffs = np.concatenate([payoffs, result.payoffs])
-        low, high = bootstrap_interval(payoffs.mean(1), rng, confidence=level)
+        try:
+            with breaking(stop):
+                low, high = bootstrap_interval(payoffs.mean(1), rng, confidence=level)
+        except Interrupted:
+            return replace(found, verdict="stopped")
         verdict = "better" if low > 0 else "worse" if high < 0 else "undecided"
         found = GateResult(verdict, float(payoffs.mean()), low, high, payoffs)
         if progress is not None:

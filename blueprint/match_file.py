@@ -7,10 +7,11 @@ the last whole one.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+from games.support.files import LineFile, unique
 
 __all__ = ["FORMAT", "MatchFile", "MatchFileError"]
 
@@ -23,32 +24,31 @@ class MatchFileError(ValueError):
 
 
 class MatchFile:
-    """Rows of a match on disk. path: created with its header if it does not exist.
+    """Rows of a match on disk, of which this process is the only writer. Use it in a `with` block.
 
-    header: what the match is; an existing file must say the same.
-    Raises MatchFileError if it says something else, or is no result file.
+    path: created with its header if it does not exist. header: what the match is; an existing file must say
+    the same. rows: those it holds, each deal and game once.
+    Raises MatchFileError if it says something else, or is no result file; FileProblem if it cannot be read or
+    written; LockHeld if another process writes it.
     """
 
     def __init__(self, path: str | Path, header: Row) -> None:
         self.path = Path(path)
         self.header = {"format": FORMAT, **header}
         self.rows: list[Row] = []
-        first = json.dumps(self.header) + "\n"
-        if self.path.exists() and not first.encode().startswith(self.path.read_bytes()):
-            self._read()
-            return
-        if not self.path.parent.is_dir():
-            raise MatchFileError(f"{self.path}: its folder must exist; create {self.path.parent}")
-        self._write(first, "wb")
-
-    def _read(self) -> None:
-        data = self.path.read_bytes()
-        whole = data[: data.rfind(b"\n") + 1]
+        self._file = LineFile(path)
         try:
-            lines = [json.loads(line) for line in whole.splitlines()]
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise MatchFileError(f"{self.path}: not the results of a match ({error})") from error
-        found = lines[0] if lines and isinstance(lines[0], dict) else {}
+            first = json.dumps(self.header)
+            if self._file.lines or not (first + "\n").encode().startswith(self._file.tail):
+                self._read(self._file.lines)
+            else:
+                self._file.append([first])
+        except BaseException:
+            self.close()
+            raise
+
+    def _read(self, lines: list[bytes]) -> None:
+        found = _object(lines[0]) if lines else {}
         if found.get("format") != FORMAT:
             raise MatchFileError(
                 f"{self.path}: the file must be the result of a match ({FORMAT}); name another file"
@@ -59,19 +59,61 @@ class MatchFile:
                     f"{self.path}: it holds a match with {key} {found.get(key)!r}, this one has "
                     f"{self.header.get(key)!r}; name another file"
                 )
-        if len(whole) < len(data):
-            with open(self.path, "rb+") as file:
-                file.truncate(len(whole))
-        self.rows = lines[1:]
-
-    def _write(self, text: str, mode: str) -> None:
-        with open(self.path, mode) as file:
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
+        rows = []
+        for number, line in enumerate(lines[1:], 2):
+            row = _object(line)
+            if not _is_row(row):
+                raise MatchFileError(
+                    f"{self.path}, line {number}: not a result of a match; got {line[:60]!r}; delete the "
+                    "line or name another file"
+                )
+            rows.append(row)
+        self.rows = unique(rows, _key, self.path)
 
     def append(self, rows: Iterable[Row]) -> None:
-        """Add rows and write them out before returning."""
+        """Add rows and have them on the disk before returning."""
         new = list(rows)
-        self._write("".join(json.dumps(row) + "\n" for row in new), "ab")
+        self._file.append(json.dumps(row) for row in new)
         self.rows.extend(new)
+
+    def close(self) -> None:
+        """Let others write the file."""
+        self._file.close()
+
+    def __enter__(self) -> MatchFile:
+        """Return the file."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Let others write the file."""
+        self.close()
+
+
+def _object(line: bytes) -> Row:
+    """Return the object that a line of JSON holds, an empty one if it holds none."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _is_row(row: Row) -> bool:
+    """Return whether a row is the result of a deal or of a whole game."""
+    if "deal" in row:
+        return _numbers([row["deal"]], 1) and _numbers(row.get("payoffs"), 2, -3, 3)
+    rest = _numbers(row.get("rounds"), 2) and _numbers(row.get("score"), 2, 0, 1, whole=False)
+    return rest and _numbers([row.get("game")], 1)
+
+
+def _numbers(values: Any, count: int, low: float = 0, high: float = 1 << 53, *, whole: bool = True) -> bool:
+    kinds = int if whole else int | float
+    return (
+        isinstance(values, list)
+        and len(values) == count
+        and all(isinstance(v, kinds) and not isinstance(v, bool) and low <= v <= high for v in values)
+    )
+
+
+def _key(row: Row) -> tuple[str, int]:
+    return ("deal", row["deal"]) if "deal" in row else ("game", row["game"])

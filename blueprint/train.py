@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import signal
-import threading
+import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,21 +17,38 @@ import torch
 from numpy.typing import NDArray
 
 from blueprint.agents import load_chooser
-from blueprint.checkpoint import CheckpointError, check_features, read_checkpoint, write_checkpoint
+from blueprint.checkpoint import (
+    CheckpointError,
+    check_description,
+    check_features,
+    read_checkpoint,
+    write_checkpoint,
+)
 from blueprint.config import ConfigError, NetworkConfig, TrainConfig, from_dict, to_dict
 from blueprint.deals import card_choice, deal_rounds
 from blueprint.dmc import Learner, Samples, batches
 from blueprint.guidance import GuidedChooser, guidance_share
 from blueprint.match_play import duplicate_deals, play_duplicate
 from blueprint.pruning import PrunedChooser
-from blueprint.selfplay import Chooser, Scratch, play_rounds
+from blueprint.selfplay import Chooser, Decisions, Scratch, drawn, play_rounds
 from blueprint.sparring import SparringChooser
 from blueprint.split_agents import StrongAgent
 from blueprint.tribute import NetworkTribute
 from games.guandan.round import GuanDan
+from games.support.files import LineFile, check_folder, read_bytes, write_bytes
+from games.support.interruption import Interrupted, Interruption
+from games.support.locks import hold
 
 __all__ = ["Trainer", "train"]
 
+COUNTED = {
+    "evaluation": dict,
+    "generation": int,
+    "decisions": int,
+    "rounds": int,
+    "seconds": float,
+}
+"""What a checkpoint tells of its run."""
 EVALUATION_SEED = 5
 """Of the deals that tell how a run gets on: the same ones every time."""
 
@@ -64,6 +79,7 @@ class Trainer:
         self.pending: list[Samples] = []
         self.pending_steps = 0
         self.scratch = [Scratch() for _ in range(threads)]
+        self.abandoned = False
         self.generation = 0
         self.decisions = 0
         self.rounds = 0
@@ -75,7 +91,8 @@ class Trainer:
 
         Players act by a snapshot of the network and value what they played by one of the critic; one thread
         learns meanwhile, so no thread ever waits at a barrier inside a matrix product: on a shared machine
-        that costs more than it gains.
+        that costs more than it gains. An exception, Interrupted for one, leaves the trainer in the middle of
+        the generation; what `checkpoint` returned before still holds.
         """
         begin = time.perf_counter()
         players = max(1, self.threads - 1)
@@ -88,7 +105,7 @@ class Trainer:
 
         def play(k: int) -> tuple[int, Samples]:
             chooser = choosers[k]
-            record = play_rounds(parts[k].copy(), [chooser], self.scratch[k])
+            record = play_rounds(parts[k].copy(), [_Heard(chooser, self)], self.scratch[k])
             if isinstance(chooser, SparringChooser):
                 record = chooser.own(record)
             payoff = GuanDan().returns(record.final)[:, 0]
@@ -98,10 +115,16 @@ class Trainer:
             learned = self._learn()
             played = [play(0)]
         else:
-            with ThreadPoolExecutor(players) as pool:
+            pool = ThreadPoolExecutor(players)
+            try:
                 futures = [pool.submit(play, k) for k in range(players)]
                 learned = self._learn()
                 played = [future.result() for future in futures]
+            except BaseException:
+                self.abandoned = True
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+            pool.shutdown()
         self.pending = [samples for _, samples in played]
         self.pending_steps = sum(steps for steps, _ in played)
         seconds = time.perf_counter() - begin
@@ -159,7 +182,11 @@ class Trainer:
         }
 
     def save(self, path: str | Path) -> None:
-        """Write a checkpoint from which `load` continues.
+        """Write a checkpoint from which `load` continues."""
+        write_checkpoint(path, *self.checkpoint())
+
+    def checkpoint(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
+        """Return the tensors and the description of a checkpoint, which later training leaves alone.
 
         Its network and critic are what plays and values. Where those are means of the weights, the weights
         themselves are there as `learned.network` and `learned.critic`.
@@ -177,23 +204,20 @@ class Trainer:
         for i, state in learner.optimiser.state_dict()["state"].items():
             for k, v in state.items():
                 tensors[f"optimiser.{i}.{k}"] = v
-        write_checkpoint(
-            path,
-            {k: v.detach().float().cpu().numpy() for k, v in tensors.items()},
-            {
-                "game": "guandan",
-                "features": self.learner.features,
-                "network": to_dict(self.network_config),
-                "train": to_dict(self.config),
-                "generation": self.generation,
-                "decisions": self.decisions,
-                "rounds": self.rounds,
-                "seconds": self.seconds,
-                "rng": self.rng.bit_generator.state,
-                "spawned": self.rng.bit_generator.seed_seq.n_children_spawned,  # type: ignore[attr-defined]
-                "evaluation": self.evaluation,
-            },
-        )
+        description = {
+            "game": "guandan",
+            "features": self.learner.features,
+            "network": to_dict(self.network_config),
+            "train": to_dict(self.config),
+            "generation": self.generation,
+            "decisions": self.decisions,
+            "rounds": self.rounds,
+            "seconds": self.seconds,
+            "rng": self.rng.bit_generator.state,
+            "spawned": self.rng.bit_generator.seed_seq.n_children_spawned,  # type: ignore[attr-defined]
+            "evaluation": self.evaluation,
+        }
+        return {k: np.array(v.detach().float().cpu().numpy()) for k, v in tensors.items()}, description
 
     def evaluate(self, opponents: Sequence[str], rounds: int) -> dict[str, float]:
         """Return the share of rounds won against each opponent on fixed duplicate deals, best moves alone.
@@ -220,15 +244,12 @@ class Trainer:
         Raises CheckpointError if the file is damaged, foreign or lacks what resuming needs.
         """
         tensors, description = read_checkpoint(path)
-        missing = [key for key in ("network", "train", "decisions") if key not in description]
-        if missing:
-            raise CheckpointError(
-                f"checkpoint: {path} must describe a run of GuanDan; {missing[0]} is missing"
-            )
+        check_description(path, description, {"network": dict, "train": dict})
         network = from_dict(NetworkConfig, description["network"])
         config = from_dict(TrainConfig, description["train"]) if config is None else config
         trainer = cls(network, config, device=device, threads=threads)
         check_features(path, description, trainer.learner.features)
+        check_description(path, description, COUNTED)
         learner = trainer.learner
         learned = "learned." if any(name.startswith("learned.") for name in tensors) else ""
         for prefix, network_of, critic_of in (
@@ -240,24 +261,55 @@ class Trainer:
                 _load_module(critic_of, tensors, f"{prefix}critic.", path)
         moments: dict[int, dict[str, torch.Tensor]] = {}
         for name, array in tensors.items():
-            if name.startswith("optimiser."):
-                _, index, key = name.split(".")
-                moments.setdefault(int(index), {})[key] = torch.from_numpy(np.array(array)).to(device)
+            found = re.fullmatch(r"optimiser\.(\d{1,6})\.(\w+)", name)
+            if found:
+                moments.setdefault(int(found[1]), {})[found[2]] = torch.from_numpy(np.array(array)).to(device)
         if len(moments) not in (0, len(trainer.learner.parameters)):
             raise CheckpointError(
                 f"checkpoint: {path} must hold the moments of {len(trainer.learner.parameters)} parameters; "
                 f"got {len(moments)}"
             )
+        for index, held in moments.items():
+            shapes = {key: tuple(value.shape) for key, value in held.items()}
+            wanted = tuple(trainer.learner.parameters[index].shape) if index < len(moments) else None
+            if shapes != {"step": (), "exp_avg": wanted, "exp_avg_sq": wanted}:
+                raise CheckpointError(
+                    f"checkpoint: {path} must hold step, exp_avg and exp_avg_sq of each parameter in its "
+                    f"shape; those of parameter {index} have {shapes}"
+                )
         state = trainer.learner.optimiser.state_dict()
         state["state"] = moments
         trainer.learner.optimiser.load_state_dict(state)
         if "rng" in description:
-            seed_seq = np.random.SeedSequence(config.seed, n_children_spawned=description["spawned"])
-            trainer.rng = np.random.Generator(np.random.PCG64(seed_seq))
-            trainer.rng.bit_generator.state = description["rng"]
+            check_description(path, description, {"rng": dict, "spawned": int})
+            try:
+                seed_seq = np.random.SeedSequence(config.seed, n_children_spawned=description["spawned"])
+                trainer.rng = np.random.Generator(np.random.PCG64(seed_seq))
+                trainer.rng.bit_generator.state = description["rng"]
+            except (ValueError, TypeError, KeyError, OverflowError) as error:
+                raise CheckpointError(
+                    f"checkpoint: {path} must hold the state of a PCG64 generator; got {description['rng']!r}"
+                ) from error
         for key in ("generation", "decisions", "rounds", "seconds", "evaluation"):
             setattr(trainer, key, description[key])
         return trainer
+
+
+class _Heard:
+    """A chooser that stops the game once its trainer is abandoned."""
+
+    def __init__(self, chooser: Chooser, trainer: Trainer) -> None:
+        self.chooser, self.trainer = chooser, trainer
+
+    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
+        """Return the chooser's answer."""
+        return self.draw(decisions)[0]
+
+    def draw(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return the chooser's answer and its probability."""
+        if self.trainer.abandoned:
+            raise Interrupted
+        return drawn(self.chooser, decisions)
 
 
 def _load_module(module: torch.nn.Module, tensors: dict[str, NDArray], prefix: str, path: str | Path) -> None:
@@ -294,6 +346,7 @@ def train(
     threads: int = 2,
     progress: Callable[[dict[str, Any]], None] | None = None,
     stop: Callable[[], bool] | None = None,
+    interruption: Interruption | None = None,
 ) -> Trainer:
     """Return the trainer after `minutes` of training; the run lives in `directory` and can be continued.
 
@@ -305,45 +358,95 @@ def train(
         are shipped; in a copy of the directory, if the run is to go on.
     evaluate_minutes: between evaluations against `opponents` on `rounds` fixed deals; 0 for none.
     progress: called with each generation's row. stop: asked after each; True ends the run.
-    A run ends in time: no generation begins that may not finish. SIGTERM ends it after the generation under
-    way, with a checkpoint; kill -9 loses what came after the last checkpoint.
+    interruption: who hears Ctrl-C and the terminate signal; by default the call itself does. Either ends the
+        run at once, with a checkpoint of the last whole generation; the trainer returned may then be in the
+        middle of the next.
+    A run ends in time: no generation begins that may not finish. kill -9 loses what came after the last
+    checkpoint. One process at a time trains in a directory.
     Raises CheckpointError if `last.safetensors` cannot be resumed from or is of another network than asked
-    for.
+    for, LockHeld if another process trains there, FileProblem if the directory cannot be written to.
     """
-    directory = Path(directory)
-    trainer = _begin(directory / "last.safetensors", network, config, resume, device, threads)
-    directory.mkdir(parents=True, exist_ok=True)
-    _trim(directory / "curve.jsonl", trainer.generation)
+    directory = check_folder(directory)
+    last = directory / "last.safetensors"
+    with ExitStack() as stack:
+        stack.enter_context(hold(directory, folder=True))
+        trainer = _begin(last, network, config, resume, device, threads)
+        asked = interruption or stack.enter_context(Interruption())
+        _trim(directory / "curve.jsonl", trainer.generation)
+        curve = stack.enter_context(LineFile(directory / "curve.jsonl"))
+        return _train(
+            trainer,
+            last,
+            curve,
+            asked,
+            minutes=minutes,
+            checkpoint_minutes=checkpoint_minutes,
+            keep_every=keep_every,
+            anneal=anneal,
+            evaluate_minutes=evaluate_minutes,
+            opponents=opponents,
+            rounds=rounds,
+            progress=progress,
+            stop=stop,
+        )
+
+
+def _train(
+    trainer: Trainer,
+    last: Path,
+    curve: LineFile,
+    asked: Interruption,
+    *,
+    minutes: float,
+    checkpoint_minutes: float,
+    keep_every: float,
+    anneal: bool,
+    evaluate_minutes: float,
+    opponents: Sequence[str],
+    rounds: int,
+    progress: Callable[[dict[str, Any]], None] | None,
+    stop: Callable[[], bool] | None,
+) -> Trainer:
     begin = time.monotonic()
     # a new run is saved after its first generation, so that what it was asked to be is never lost
     saved = begin if trainer.generation else -math.inf
     evaluated = begin - 60 * evaluate_minutes if not trainer.evaluation else begin
     longest = 0.0
-    with _terminated() as terminated:
-        while True:
-            started = time.monotonic()
-            if anneal:
-                trainer.learner.anneal = max(0.0, 1.0 - (started - begin) / max(60 * minutes, 1e-9))
-            row: dict[str, Any] = trainer.run_generation()
-            if evaluate_minutes and opponents and started - evaluated >= 60 * evaluate_minutes:
-                row["won"] = trainer.evaluate(opponents, rounds)
-                evaluated = started
-            with open(directory / "curve.jsonl", "a") as file:
-                file.write(json.dumps(row) + "\n")
-            if progress is not None:
-                progress(row)
-            now = time.monotonic()
-            longest = max(longest, now - started)
-            done = bool(terminated) or now - begin + longest > 60 * minutes or (stop is not None and stop())
-            if done or now - saved > 60 * checkpoint_minutes:
-                trainer.save(directory / "last.safetensors")
-                saved = now
-                stamp = int(trainer.seconds // (60 * keep_every))
-                kept = directory / f"kept-{stamp:04d}.safetensors"
-                if stamp and not kept.exists():
-                    trainer.save(kept)
-            if done:
-                return trainer
+    saved_generation = trainer.generation
+    while True:
+        started = time.monotonic()
+        if anneal:
+            trainer.learner.anneal = max(0.0, 1.0 - (started - begin) / max(60 * minutes, 1e-9))
+        whole = trainer.checkpoint() if trainer.generation > saved_generation else None
+        try:
+            with asked.at_once():
+                row: dict[str, Any] = trainer.run_generation()
+        except Interrupted:
+            if whole is not None:
+                write_checkpoint(last, *whole)
+            return trainer
+        if evaluate_minutes and opponents and started - evaluated >= 60 * evaluate_minutes:
+            try:
+                with asked.at_once():
+                    row["won"] = trainer.evaluate(opponents, rounds)
+            except Interrupted:
+                pass
+            evaluated = started
+        curve.append([json.dumps(row)])
+        if progress is not None:
+            progress(row)
+        now = time.monotonic()
+        longest = max(longest, now - started)
+        done = asked.stop or now - begin + longest > 60 * minutes or (stop is not None and stop())
+        if done or now - saved > 60 * checkpoint_minutes:
+            trainer.save(last)
+            saved, saved_generation = now, trainer.generation
+            stamp = int(trainer.seconds // (60 * keep_every))
+            kept = last.with_name(f"kept-{stamp:04d}.safetensors")
+            if stamp and not kept.exists():
+                trainer.save(kept)
+        if done:
+            return trainer
 
 
 def _begin(
@@ -366,34 +469,21 @@ def _begin(
 
 
 def _trim(curve: Path, generation: int) -> None:
-    """Keep the curve's lines up to a generation: those of a killed run's lost ones go, and a torn line."""
+    """Keep the curve's lines up to a generation, each once: those of a killed run's lost ones go."""
     if not curve.exists():
         return
-    kept = []
-    for line in curve.read_text().splitlines():
+    data = read_bytes(curve)
+    kept: dict[int, bytes] = {}
+    for line in data.splitlines():
         try:
-            row = json.loads(line)
-        except json.JSONDecodeError:
+            number = json.loads(line)["generation"]
+        except (ValueError, TypeError, KeyError, RecursionError):
             continue
-        if row["generation"] <= generation:
-            kept.append(line)
-    part = curve.with_suffix(".jsonl.part")
-    part.write_text("".join(line + "\n" for line in kept))
-    os.replace(part, curve)
-
-
-@contextmanager
-def _terminated() -> Iterator[list[int]]:
-    """Within the block, SIGTERM fills the list instead of ending the process."""
-    got: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield got
-        return
-    before = signal.signal(signal.SIGTERM, lambda number, frame: got.append(number))
-    try:
-        yield got
-    finally:
-        signal.signal(signal.SIGTERM, before)
+        if isinstance(number, int) and number <= generation:
+            kept.setdefault(number, line)
+    whole = b"".join(line + b"\n" for line in kept.values())
+    if whole != data:
+        write_bytes(curve, whole)
 
 
 def main() -> None:

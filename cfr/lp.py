@@ -7,6 +7,7 @@ after side 1's best answer; the answer's plan is the dual solution.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,12 @@ from numpy.typing import NDArray
 from cfr.best_response import best_response_values
 from cfr.sequence_form import SequenceForm, Treeplex, sequence_form
 from cfr.tree import FlatTree
+from games.support.interruption import heard
 
 __all__ = ["LP_METHODS", "LpError", "LpSolution", "LpTimeout", "solve_lp"]
 
+LONG = 2_000
+"""Slots from which a programme may take so long that Ctrl-C must be heard meanwhile."""
 LP_METHODS = ("highs-ds", "highs-ipm")
 
 
@@ -67,7 +71,8 @@ def solve_lp(
     n_x, n_v = row.n_sequences, column_flow.shape[0]
     objective = np.zeros(n_x + n_v)
     objective[n_x] = -1.0
-    result = linprog(
+    programme = partial(
+        linprog,
         objective,
         A_ub=hstack([-payoff.T, column_flow.T], format="csr"),
         b_ub=np.zeros(column.n_sequences),
@@ -77,6 +82,7 @@ def solve_lp(
         method=method,
         options={} if time_limit is None else {"time_limit": time_limit},
     )
+    result = heard(programme) if form.n_slots > LONG else programme()
     if result.status != 0:
         # status 1: HiGHS met a limit, and time is the only one that it is given
         raise (LpTimeout if result.status == 1 else LpError)(

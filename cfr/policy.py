@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
+import struct
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from cfr.tree import FlatTree
 from games.ragged import Ragged
+from games.support.files import FileProblem, open_regular, replacing
 
 __all__ = [
     "Policy",
@@ -32,6 +33,18 @@ __all__ = [
 FORMAT = 1
 SUM_TOLERANCE = 1e-6
 _MAGIC = "gs2-policy"
+_KINDS = {"f": "floating-point numbers", "iu": "whole numbers", "u": "unsigned numbers"}
+_ARRAYS = (
+    ("probs", "f", 1),
+    ("infoset_player", "iu", 1),
+    ("infoset_offset", "iu", 1),
+    ("infoset_key", "u", 2),
+)
+_DAMAGED = (
+    *(KeyError, TypeError, AttributeError, ValueError, EOFError, OSError, MemoryError, RuntimeError),
+    *(IndexError, OverflowError, SyntaxError, zipfile.BadZipFile, zlib.error, struct.error),
+)
+"""What reading a damaged archive of arrays raises: any byte of its headers may be wrong."""
 
 
 class PolicyError(ValueError):
@@ -67,6 +80,13 @@ class Policy:
 
         Raises PolicyError naming the first rule that is broken.
         """
+        for name, kinds, dimensions in _ARRAYS:
+            array = getattr(self, name)
+            if not isinstance(array, np.ndarray) or array.dtype.kind not in kinds or array.ndim != dimensions:
+                raise PolicyError(
+                    f"policy: {name} must be a {dimensions}-dimensional array of {_KINDS[kinds]}; got "
+                    f"{getattr(array, 'dtype', type(array).__name__)} of shape {np.shape(array)}"
+                )
         offset = self.infoset_offset
         n = len(self.infoset_player)
         if len(offset) != n + 1 or offset[0] != 0 or self.infoset_key.shape[:1] != (n,):
@@ -75,8 +95,8 @@ class Policy:
             raise PolicyError(
                 f"policy: probs must have one entry per slot, {int(offset[-1])}; got shape {self.probs.shape}"
             )
-        if n and (np.any(np.diff(offset) < 1) or not np.all(self.probs >= 0)):
-            raise PolicyError("policy: every infoset needs actions, with probabilities of at least 0")
+        if n and (np.any(np.diff(offset) < 1) or not np.all((self.probs >= 0) & (self.probs < np.inf))):
+            raise PolicyError("policy: every infoset needs actions, with finite probabilities of at least 0")
         if n:
             sums = np.add.reduceat(self.probs, offset[:-1])
             worst = int(np.argmax(np.abs(sums - 1)))
@@ -200,8 +220,8 @@ def save_policy(path: str | Path, policy: Policy, state: Mapping[str, Any] | Non
     """Write a policy, and the state of an unfinished run with it, as one .npz without pickles.
 
     state: `Solver.state_dict()`. The file appears whole or not at all; its suffix is kept as given.
+    Raises FileProblem if it cannot be written.
     """
-    path = Path(path)
     meta: dict[str, Any] = {
         "magic": _MAGIC,
         "format": FORMAT,
@@ -220,14 +240,8 @@ def save_policy(path: str | Path, policy: Policy, state: Mapping[str, Any] | Non
     if state is not None:
         meta["state"] = {k: v for k, v in state.items() if not isinstance(v, np.ndarray)}
         arrays |= {f"state_{k}": v for k, v in state.items() if isinstance(v, np.ndarray)}
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez_compressed(file, meta=np.array(json.dumps(meta)), **arrays)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with replacing(path) as file:
+        np.savez_compressed(file, meta=np.array(json.dumps(meta)), **arrays)
 
 
 def load_policy(path: str | Path, game: str | None = None) -> Policy:
@@ -235,7 +249,7 @@ def load_policy(path: str | Path, game: str | None = None) -> Policy:
 
     game: canonical name of the game it must belong to.
     Raises PolicyError for a file that is no policy, a newer format, damage or another game;
-    FileNotFoundError if there is none.
+    FileNotFoundError if there is none, FileProblem if it is no regular file or may not be read.
     """
     meta, arrays = _read(path)
     if game is not None and meta["game"] != game:
@@ -248,9 +262,13 @@ def load_policy(path: str | Path, game: str | None = None) -> Policy:
         policy = Policy(game=meta["game"], note=meta["note"], **{name: arrays[name] for name in names})
     except KeyError as missing:
         raise PolicyError(f"{path}: a policy file must hold {missing}; make it again") from None
+    try:
+        policy.validate()
+    except PolicyError as error:
+        raise PolicyError(f"{path}: {error}; make it again") from None
     if policy.digest != meta["digest"]:
         raise PolicyError(f"{path}: the infosets do not match the file's fingerprint; make it again")
-    return policy.validate()
+    return policy
 
 
 def load_state(path: str | Path) -> dict[str, Any] | None:
@@ -261,6 +279,8 @@ def load_state(path: str | Path) -> dict[str, Any] | None:
     meta, arrays = _read(path)
     if "state" not in meta:
         return None
+    if not isinstance(meta["state"], dict):
+        raise PolicyError(f"{path}: the state of its run must be an object; make the policy again")
     prefix = "state_"
     saved = {name[len(prefix) :]: value for name, value in arrays.items() if name.startswith(prefix)}
     return {**meta["state"], **saved}
@@ -268,12 +288,21 @@ def load_state(path: str | Path) -> dict[str, Any] | None:
 
 def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray]]:
     try:
-        with np.load(path, allow_pickle=False) as file:
-            meta = json.loads(str(file["meta"]))
-            arrays = {name: file[name] for name in file.files if name != "meta"}
+        with open_regular(path) as opened:
+            loaded = np.load(opened, allow_pickle=False)
+            if not isinstance(loaded, np.lib.npyio.NpzFile):
+                raise KeyError("meta")
+            with loaded as file:
+                meta = json.loads(str(file["meta"]))
+                arrays = {name: file[name] for name in file.files if name != "meta"}
         if meta["magic"] != _MAGIC:
             raise KeyError("magic")
-    except (KeyError, TypeError, AttributeError, ValueError, zipfile.BadZipFile, EOFError) as error:
+        for name, kind in (("format", int), ("game", str), ("note", str), ("digest", str)):
+            if not isinstance(meta[name], kind):
+                raise TypeError(name)
+    except (FileNotFoundError, FileProblem):
+        raise
+    except _DAMAGED as error:
         raise PolicyError(
             f"{path}: must be a policy saved by gs2; it cannot be read as one ({type(error).__name__}); "
             "make one with `gs2 blueprint`"

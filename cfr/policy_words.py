@@ -7,8 +7,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ from games.game import Game
 from games.infosets import normal_text, unknown_infoset
 from games.openspiel_names import openspiel_game
 from games.registry import load_game
+from games.support.files import read_text, write_text
 
 __all__ = ["PolicyWords", "load_policy_json", "policy_words", "save_policy_json", "to_openspiel"]
 
@@ -68,16 +67,7 @@ def save_policy_json(path: str | Path, policy: Policy, tree: FlatTree, words: Po
         for i, text in enumerate(words.infosets)
     }
     whole = {"format": FORMAT, "game": policy.game, "note": policy.note, "policy": table}
-    path = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(whole, file, indent=1, ensure_ascii=False, allow_nan=False)
-            file.write("\n")
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_text(path, json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def load_policy_json(path: str | Path, game: Game, tree: FlatTree | None = None) -> Policy:
@@ -127,7 +117,7 @@ def _table(path: str | Path, game: Game) -> _Table:
         return made
 
     try:
-        whole = json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=once)
+        whole = json.loads(read_text(path), object_pairs_hook=once)
     except PolicyError:
         raise
     except (ValueError, RecursionError) as error:

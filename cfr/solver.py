@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from cfr import kernels
 from cfr.bundles import ROWS, WIDE
 from cfr.play import Play
+from cfr.resume import check_iteration, check_state, iterations_at_once, same_variant
 from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form
 from cfr.simd import WIDTH
 from cfr.tree import FlatTree
@@ -102,20 +103,23 @@ class Solver:
         if n < 0:
             raise SolverError(f"iterations must be at least 0; got {n}")
         last = self.iteration + n
-        if last >= len(self._discounts):
-            self._discounts = kernels.discount_table(2 * last, *self._variant[:2])
         states = tuple(zip(self._regret, self._prediction, self._policy, self._sum, self._stamp, strict=True))
-        kernels.iterate(
-            self.iteration,
-            n,
-            self._variant,
-            self._discounts,
-            self._play.sides,
-            self._play.boxes,
-            states,
-            self._work,
-        )
-        self.iteration = last
+        at_once = iterations_at_once(len(self.form.payoff) + self.form.n_slots)
+        while self.iteration < last:
+            some = min(at_once, last - self.iteration)
+            if self.iteration + some >= len(self._discounts):
+                self._discounts = kernels.discount_table(2 * (self.iteration + some), *self._variant[:2])
+            kernels.iterate(
+                self.iteration,
+                some,
+                self._variant,
+                self._discounts,
+                self._play.sides,
+                self._play.boxes,
+                states,
+                self._work,
+            )
+            self.iteration += some
 
     def start_from(self, policy: NDArray[np.float64], regrets: NDArray[np.float64]) -> None:
         """Begin at a policy with the regrets that hold on to it (see `warm_start`), both [n_slots] float64.
@@ -188,10 +192,10 @@ class Solver:
         """
         if state.get("format") != 1:
             raise SolverError(f"resume: format must be 1; got {state.get('format')!r}; solve afresh")
-        if Variant(**state["variant"]) != self.variant:
+        if not same_variant(state.get("variant"), self.variant):
             raise SolverError(
                 f"resume: the variant must stay {self.variant.name} with the same parameters; "
-                f"the saved run used {state['variant']}; solve afresh or use that variant"
+                f"the saved run used {state.get('variant')}; solve afresh or use that variant"
             )
         by_slot = {
             "regret": self._regret,
@@ -208,11 +212,13 @@ class Solver:
                         f"resume: {name} must have {n} entries; got shape {shape}; "
                         "is this another game's file?"
                     )
+                check_state(name, state[name])
+        iteration = check_iteration(state.get("iteration"))
         for name, arrays in by_slot.items():
             self._play.from_slots(state[name], arrays)
         for name, arrays in by_infoset.items():
             self._play.from_infosets(state[name], arrays)
-        self.iteration = int(state["iteration"])
+        self.iteration = iteration
 
 
 def solve(

@@ -14,6 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from cfr.kernels import discount_table
+from cfr.resume import check_iteration, check_state, iterations_at_once, same_variant
 from cfr.tree import FlatTree
 from cfr.values import best_response_value, infoset_parent_slot, root_values
 from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, Variant, variant
@@ -51,21 +52,28 @@ class TreeSolver:
         if n < 0:
             raise ValueError(f"iterations must be at least 0; got {n}")
         tree, row = self.tree, self.variant
-        exponents = float(row.alpha), float(row.beta)
-        _iterate(
-            self.iteration,
-            n,
-            (float(row.gamma), row.clip, row.predictive, row.alternating, self.noise),
-            discount_table(self.iteration + n, *exponents),
-            np.array(self.seats, np.int64),
-            (tree.parent, tree.first_child, tree.player, tree.infoset, tree.chance_prob),
-            tree.infoset_player,
-            tree.infoset_offset,
-            self._parent_slot,
-            self._returns,
-            (self._regret, self._prediction, self._policy, self._sum),
-        )
-        self.iteration += n
+        last = self.iteration + n
+        discounts = np.empty((0, 4))
+        at_once = iterations_at_once(len(self.seats) * tree.n_nodes)
+        while self.iteration < last:
+            some = min(at_once, last - self.iteration)
+            if self.iteration + some >= len(discounts):
+                ahead = min(last, 2 * (self.iteration + some))
+                discounts = discount_table(ahead, float(row.alpha), float(row.beta))
+            _iterate(
+                self.iteration,
+                some,
+                (float(row.gamma), row.clip, row.predictive, row.alternating, self.noise),
+                discounts,
+                np.array(self.seats, np.int64),
+                (tree.parent, tree.first_child, tree.player, tree.infoset, tree.chance_prob),
+                tree.infoset_player,
+                tree.infoset_offset,
+                self._parent_slot,
+                self._returns,
+                (self._regret, self._prediction, self._policy, self._sum),
+            )
+            self.iteration += some
 
     def start_from(self, policy: NDArray[np.float64], regrets: NDArray[np.float64]) -> None:
         """Begin at a policy with the regrets that hold on to it (see `warm_start`), both [n_slots] float64.
@@ -117,20 +125,23 @@ class TreeSolver:
 
         Raises ValueError if it belongs to another tree or variant.
         """
-        if state.get("format") != 1 or Variant(**state["variant"]) != self.variant:
+        if state.get("format") != 1 or not same_variant(state.get("variant"), self.variant):
             raise ValueError(
                 f"resume: the state must be of variant {self.variant.name} with the same parameters; "
                 f"got {state.get('variant')}; solve afresh"
             )
         names = ("regret", "prediction", "policy", "strategy_sum")
         for name, array in zip(names, (self._regret, self._prediction, self._policy, self._sum), strict=True):
-            if np.shape(state[name]) != array.shape:
+            if np.shape(state.get(name, ())) != array.shape:
                 raise ValueError(
                     f"resume: {name} must have one entry per slot, {len(array)}; "
-                    f"got shape {np.shape(state[name])}; is this another game's file?"
+                    f"got shape {np.shape(state.get(name, ()))}; is this another game's file?"
                 )
+            check_state(name, state[name])
+        iteration = check_iteration(state.get("iteration"))
+        for name, array in zip(names, (self._regret, self._prediction, self._policy, self._sum), strict=True):
             array[:] = state[name]
-        self.iteration = int(state["iteration"])
+        self.iteration = iteration
 
 
 @njit(cache=True)

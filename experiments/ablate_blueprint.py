@@ -21,6 +21,10 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from games.support.files import LineFile, check_folder, read_bytes, read_text, unique, write_text
+from games.support.locks import hold
+from gs2.commands.common import NEW_FILE, NEW_FOLDER, FiniteRange
+
 if TYPE_CHECKING:
     from blueprint.selfplay import Chooser
 
@@ -66,14 +70,15 @@ def run(directory: Path, *, cpu_seconds: float, seeds: int, deals: int, arms: It
 
     directory: gets checkpoints and `rows.jsonl`; what it already holds is not done again. deals: of each
     match, each played twice with the seats swapped.
+    Raises LockHeld if another process runs there, FileProblem if the directory cannot be written to.
     """
-    directory.mkdir(parents=True, exist_ok=True)
     arms = tuple(arms)
-    for seed in range(seeds):
-        for arm in arms:
-            if not any(r["arm"] == arm.name and r["seed"] == seed for r in _rows(directory, "run")):
-                _train(directory, arm, seed, cpu_seconds)
-        _matches(directory, seed, deals)
+    with hold(check_folder(directory), folder=True):
+        for seed in range(seeds):
+            for arm in arms:
+                if not any(r["arm"] == arm.name and r["seed"] == seed for r in _rows(directory, "run")):
+                    _train(directory, arm, seed, cpu_seconds)
+            _matches(directory, seed, deals)
 
 
 def _train(directory: Path, arm: Arm, seed: int, cpu_seconds: float) -> None:
@@ -166,16 +171,28 @@ def _play(a: Chooser, b: Chooser, deals: int) -> dict[str, Any]:
 
 
 def _append(directory: Path, row: dict[str, Any]) -> None:
-    with open(directory / "rows.jsonl", "a") as file:
-        file.write(json.dumps(row) + "\n")
+    with LineFile(directory / "rows.jsonl") as file:
+        file.append([json.dumps(row)])
 
 
 def _rows(directory: Path, kind: str) -> list[dict[str, Any]]:
+    """Return the rows of a kind, each once; a last line cut short by a kill is left out.
+
+    Raises ValueError at a line that is no row. Warns with DoubleRows where one comes again.
+    """
     path = directory / "rows.jsonl"
     if not path.exists():
         return []
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    return [row for row in rows if row["kind"] == kind]
+    rows = []
+    for number, line in enumerate(read_bytes(path).split(b"\n")[:-1], 1):
+        try:
+            row = json.loads(line)
+            key = (row["arm"], row["seed"]) if row["kind"] == "run" else (row["a"], row["b"])
+            hash(key)
+            rows.append((row, (row["kind"], *key)))
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            raise ValueError(f"{path}, line {number}: not a row of this experiment ({error})") from error
+    return [row for row, _ in unique(rows, lambda pair: pair[1], path) if row["kind"] == kind]
 
 
 def report(directory: Path) -> str:
@@ -231,8 +248,8 @@ def ablate_blueprint() -> None:
 
 
 @ablate_blueprint.command("run")
-@click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--cpu-seconds", type=click.FloatRange(1), default=120.0, show_default=True)
+@click.argument("directory", type=NEW_FOLDER)
+@click.option("--cpu-seconds", type=FiniteRange(1), default=120.0, show_default=True)
 @click.option("--seeds", type=click.IntRange(1), default=2, show_default=True)
 @click.option("--deals", type=click.IntRange(2), default=400, show_default=True, help="Of each match.")
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
@@ -253,7 +270,7 @@ def run_command(directory: Path, cpu_seconds: float, seeds: int, deals: int, as_
 
 @ablate_blueprint.command("report")
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False, exists=True))
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Markdown to update.")
+@click.option("-o", "--output", type=NEW_FILE, help="Markdown to update.")
 @click.option("--json", "as_json", is_flag=True, help="Print the rows behind the tables as JSON instead.")
 def report_command(directory: Path, output: Path | None, as_json: bool) -> None:
     """Print the tables of a run, or put them between the marks in a Markdown file."""
@@ -267,11 +284,11 @@ def report_command(directory: Path, output: Path | None, as_json: bool) -> None:
     if output is None:
         click.echo(text, nl=False)
         return
-    before, _, rest = output.read_text(encoding="utf-8").partition(BEGIN)
+    before, _, rest = read_text(output).partition(BEGIN)
     _, mark, after = rest.partition(END)
     if not mark:
         raise click.UsageError(f"{output} must hold the lines {BEGIN} and {END}; it does not")
-    output.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}")
+    write_text(output, f"{before}{BEGIN}\n\n{text}\n{END}{after}")
 
 
 if __name__ == "__main__":

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from experiments.ablate_tables import Choice, RoundPair, append_rows, markdown, mean_interval, read_rows
+from experiments.ablate_tables import Choice, RoundPair, RowFile, markdown, mean_interval, read_rows
 from games.ragged import Ragged
-from gs2.commands.common import print_json
+from games.support.files import write_text
+from gs2.commands.common import NEW_FILE, SEED, print_json
 from gs2.commands.progress import working
 from gs2.guandan.config import GuanDanConfig
 from gs2.guandan.presets import PRESETS, preset
@@ -214,10 +215,8 @@ def _load(checkpoint: Path | None) -> tuple[Evaluator, Beliefs | None]:
 CHECKPOINT = click.option(
     "-b", "--blueprint", "checkpoint", type=click.Path(path_type=Path), help="[default: the shipped one]"
 )
-SEED = click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
-OUTPUT = click.option(
-    "-o", "--output", type=click.Path(path_type=Path), required=True, help="Rows, appended."
-)
+WITH_SEED = click.option("--seed", type=SEED, default=1, show_default=True)
+OUTPUT = click.option("-o", "--output", type=NEW_FILE, required=True, help="Rows, appended.")
 
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the output's rows as JSON.")
@@ -241,7 +240,7 @@ def ablate_guandan() -> None:
 @CHECKPOINT
 @click.option("--positions", type=click.IntRange(min=1), default=1000, show_default=True)
 @click.option("--worlds", type=click.IntRange(min=2), default=64, show_default=True, help="Deals a position.")
-@SEED
+@WITH_SEED
 @OUTPUT
 @AS_JSON
 def judge(
@@ -262,7 +261,7 @@ def judge(
 @CHECKPOINT
 @click.option("--variant", "names", multiple=True, type=click.Choice(list(VARIANTS)), help="[default: all]")
 @click.option("--positions", type=click.IntRange(min=1), default=200, show_default=True)
-@SEED
+@WITH_SEED
 @OUTPUT
 @AS_JSON
 def choose(
@@ -279,16 +278,12 @@ def choose(
 
     evaluator, beliefs = _load(checkpoint)
     everywhere = read_judged(judged, positions)
-    known = {
-        (row.variant, row.blueprint, row.position)
-        for row in (read_rows([output]) if output.is_file() else [])
-        if isinstance(row, Choice)
-    }
-    with working("…") as tell:
+    with RowFile(output) as file, working("…") as tell:
+        known = {(row.variant, row.blueprint, row.position) for row in file.rows if isinstance(row, Choice)}
         for name in names or VARIANTS:
             todo = [p for p in everywhere if (name, evaluator.name, p.name) not in known]
             for row in choose_moves(name, VARIANTS[name], todo, evaluator, beliefs, seed):
-                append_rows(output, [row])
+                file.append([row])
                 tell(f"{name}: position {row.position}")
     _print_rows(output, as_json)
 
@@ -307,8 +302,11 @@ def replay(judged: Path, checkpoint: Path | None, output: Path, as_json: bool) -
     grid: list[tuple[int | None, int, float]] = [(depth, 32, 0.2) for depth in (*DEPTHS, None)]
     grid += [(8, worlds, 0.2) for worlds in (1, 4, 8, 16)]
     grid += [(8, 32, trust) for trust in (0.05, 0.1, 0.4, 100.0)]
-    for depth, worlds, trust in grid:
-        append_rows(output, list(replay_rollouts(everywhere, evaluator, depth, worlds, trust)))
+    with RowFile(output) as file, working("replaying …"):
+        known = {(row.variant, row.blueprint, row.position) for row in file.rows if isinstance(row, Choice)}
+        for depth, worlds, trust in grid:
+            found = replay_rollouts(everywhere, evaluator, depth, worlds, trust)
+            file.append([row for row in found if (row.variant, row.blueprint, row.position) not in known])
     _print_rows(output, as_json)
 
 
@@ -316,20 +314,20 @@ def replay(judged: Path, checkpoint: Path | None, output: Path, as_json: bool) -
 @click.argument("name", metavar="VARIANT", type=click.Choice(list(VARIANTS)))
 @CHECKPOINT
 @click.option("--deals", type=click.IntRange(min=1), default=2000, show_default=True)
-@SEED
+@WITH_SEED
 @OUTPUT
 @AS_JSON
 def rounds(name: str, checkpoint: Path | None, deals: int, seed: int, output: Path, as_json: bool) -> None:
     """Play duplicate rounds of a variant against its own blueprint."""
     evaluator, beliefs = _load(checkpoint)
-    rows = [row for row in (read_rows([output]) if output.is_file() else []) if isinstance(row, RoundPair)]
-    cell = (name, evaluator.name, seed)
-    gains = [row.gain for row in rows if (row.variant, row.blueprint, row.seed) == cell]
-    start = len(gains) // TOGETHER * TOGETHER
-    with working("…") as tell:
+    with RowFile(output) as file, working("…") as tell:
+        rows = [row for row in file.rows if isinstance(row, RoundPair)]
+        cell = (name, evaluator.name, seed)
+        gains = [row.gain for row in rows if (row.variant, row.blueprint, row.seed) == cell]
+        start = len(gains) // TOGETHER * TOGETHER
         for part in play_pairs(name, VARIANTS[name], evaluator, beliefs, seed, deals, start=start):
             fresh = part[len(gains) - part[0].deal :] if part[0].deal < len(gains) else part
-            append_rows(output, fresh)
+            file.append(fresh)
             gains += [row.gain for row in fresh]
             mean, half = mean_interval(np.array(gains))
             tell(f"{name}: {len(gains)} of {deals} deals, {mean:+.3f} ± {half:.3f} levels a round")
@@ -338,11 +336,11 @@ def rounds(name: str, checkpoint: Path | None, deals: int, seed: int, output: Pa
 
 @ablate_guandan.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path), default=REPORT, show_default=True)
+@click.option("-o", "--output", type=NEW_FILE, default=REPORT, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def report(files: tuple[Path, ...], output: Path, as_json: bool) -> None:
     """Write the tables of some files of rows."""
-    output.write_text(markdown(read_rows(files)) + "\n", encoding="utf-8")
+    write_text(output, markdown(read_rows(files)) + "\n")
     if as_json:
         print_json({"written": [str(output)]})
     else:

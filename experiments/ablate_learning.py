@@ -23,6 +23,8 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from gs2.commands.common import SEED, FiniteRange
+
 if TYPE_CHECKING:
     from blueprint.config import TrainConfig
     from blueprint.dmc import Samples
@@ -195,10 +197,8 @@ def _judged(trainer: Trainer, samples: Samples) -> tuple[NDArray, NDArray, NDArr
 @click.option("--try", "tries", multiple=True, required=True, help="FIELD=VALUE,…; repeatable.")
 @click.option("--rounds", type=click.IntRange(1), default=80000, show_default=True, help="To learn from.")
 @click.option("--held-out", type=click.IntRange(2), default=20000, show_default=True, help="To judge by.")
-@click.option(
-    "--window", type=click.FloatRange(1), default=2e6, show_default=True, help="Of the mean network."
-)
-@click.option("--seed", type=click.IntRange(0), default=101, show_default=True)
+@click.option("--window", type=FiniteRange(1), default=2e6, show_default=True, help="Of the mean network.")
+@click.option("--seed", type=SEED, default=101, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
 def ablate_learning(
     checkpoint: Path | None,

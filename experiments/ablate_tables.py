@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Choice", "RoundPair", "append_rows", "markdown", "mean_interval", "read_rows"]
+from games.support.files import LineFile, check_folder, read_bytes, unique
+
+__all__ = ["Choice", "RoundPair", "RowFile", "markdown", "mean_interval", "read_rows"]
 
 
 @dataclass(frozen=True)
@@ -57,31 +60,78 @@ class RoundPair:
         return (self.first + self.second) / 2
 
 
-def append_rows(path: Path, rows: Sequence[Choice | RoundPair]) -> None:
-    """Add rows to a file, one line of JSON each."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as file:
-        for row in rows:
-            file.write(json.dumps({"kind": type(row).__name__, **asdict(row)}) + "\n")
+class RowFile:
+    """A file of rows that this process alone adds to, one line of JSON each. Use it in a `with` block.
+
+    rows: those it held when it was opened.
+    Raises LockHeld if another process adds to it, FileProblem if it cannot be written, ValueError if it holds
+    something else.
+    """
+
+    def __init__(self, path: Path) -> None:
+        check_folder(path.parent)
+        self._file = LineFile(path)
+        try:
+            self.rows = parse_rows(self._file.lines, path)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def append(self, rows: Sequence[Choice | RoundPair]) -> None:
+        """Add rows and have them on the disk before returning."""
+        self._file.append(json.dumps({"kind": type(row).__name__, **asdict(row)}) for row in rows)
+
+    def __enter__(self) -> RowFile:
+        """Return the file."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Let others write the file."""
+        self._file.close()
 
 
 def read_rows(paths: tuple[Path, ...] | list[Path]) -> list[Choice | RoundPair]:
-    """Return the rows of files, `.gz` or not, in order.
+    """Return the rows of files, `.gz` or not, in order; a last line cut short by a kill is left out.
 
-    Raises ValueError at a line that is no row.
+    Raises ValueError at a line that is no row. Warns with DoubleRows where one comes again in a file.
     """
-    kinds = {"Choice": Choice, "RoundPair": RoundPair}
     rows: list[Choice | RoundPair] = []
     for path in paths:
-        data = path.read_bytes()
-        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
-        for number, line in enumerate(text.splitlines(), 1):
+        data = read_bytes(path)
+        if path.suffix == ".gz":
             try:
-                fields = json.loads(line)
-                rows.append(kinds[fields.pop("kind")](**fields))
-            except (KeyError, TypeError, ValueError) as error:
-                raise ValueError(f"{path}, line {number}: not a row of this experiment ({error})") from error
+                data = gzip.decompress(data)
+            except (OSError, EOFError, zlib.error) as error:
+                raise ValueError(
+                    f"{path}: must be compressed by gzip ({error}); name another file"
+                ) from error
+        rows += parse_rows(data.split(b"\n")[:-1], path)
     return rows
+
+
+def parse_rows(lines: Sequence[bytes], path: Path) -> list[Choice | RoundPair]:
+    """Return the rows that lines of a file hold, each once. Raises and warns as `read_rows`."""
+    kinds = {"Choice": Choice, "RoundPair": RoundPair}
+    rows: list[Choice | RoundPair] = []
+    for number, line in enumerate(lines, 1):
+        try:
+            told = json.loads(line)
+            row = kinds[told.pop("kind")](**told)
+            for field in fields(row):
+                value = getattr(row, field.name)
+                wanted = {"str": str, "bool": bool, "int": int}.get(str(field.type), int | float)
+                if not isinstance(value, wanted) or isinstance(value, bool) != (wanted is bool):
+                    raise TypeError(f"{field.name} must be of type {field.type}")
+            rows.append(row)
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+            raise ValueError(f"{path}, line {number}: not a row of this experiment ({error})") from error
+    return unique(rows, _key, path)
+
+
+def _key(row: Choice | RoundPair) -> tuple:
+    if isinstance(row, Choice):
+        return row.variant, row.blueprint, row.position
+    return row.variant, row.blueprint, row.seed, row.deal
 
 
 def mean_interval(values: NDArray[np.float64]) -> tuple[float, float]:

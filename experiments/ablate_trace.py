@@ -21,6 +21,8 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from gs2.commands.common import SEED
+
 if TYPE_CHECKING:
     from blueprint.agents import InferenceAgent
 
@@ -178,7 +180,7 @@ def _returns(agent: InferenceAgent, states: NDArray) -> NDArray[np.float64]:
 @click.option("--checkpoint", type=click.Path(path_type=Path, dir_okay=False, exists=True))
 @click.option("--pairs", type=click.IntRange(2), default=4000, show_default=True)
 @click.option("--playouts", type=click.IntRange(4), default=32, show_default=True, help="Of each move; even.")
-@click.option("--seed", type=click.IntRange(0), default=3, show_default=True)
+@click.option("--seed", type=SEED, default=3, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
 def ablate_trace(checkpoint: Path | None, pairs: int, playouts: int, seed: int, as_json: bool) -> None:
     """Noise and error of lambda-returns for several traces, as a table."""

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from gs2.commands.common import print_json, stderr, stdout
+from games.support.files import write_text
+from gs2.commands.common import NEW_FILE, SEED, print_json, stderr, stdout
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -198,9 +199,9 @@ def bench_tables(results: list[AgentBench]) -> list[Table]:
 @click.command()
 @click.option("--preset", "presets", multiple=True, help="[default: fast, standard, deep, paper]")
 @click.option("--rounds", type=click.IntRange(min=1), default=4, show_default=True)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option("-b", "--blueprint", "checkpoint", type=click.Path(path_type=Path), help="[default: shipped]")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the figures as JSON too.")
+@click.option("-o", "--output", type=NEW_FILE, help="Write the figures as JSON too.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 def bench_agent(
     presets: tuple[str, ...],
@@ -216,7 +217,7 @@ def bench_agent(
         results = run_bench(chosen, rounds=rounds, seed=seed, checkpoint=checkpoint, progress=status.update)
     rows = [asdict(row) for row in results]
     if output is not None:
-        output.write_text(json.dumps(rows, indent=1) + "\n")
+        write_text(output, json.dumps(rows, indent=1) + "\n")
     if as_json:
         print_json({"presets": rows})
         return

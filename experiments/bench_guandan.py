@@ -27,6 +27,7 @@ from games.guandan.playout import random_playouts
 from games.guandan.round import advance, deal, initial_hands, legal
 from games.guandan.state import NOBODY
 from games.guandan.tribute_policy import exchange_all
+from games.support.interruption import deaf_children
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -135,10 +136,15 @@ def _processes(n: int, canonical: bool, seconds: float, seed: int) -> tuple[floa
         context.Process(target=_worker, args=(seed + i, canonical, seconds, barrier, results), daemon=True)
         for i in range(n)
     ]
-    for worker in workers:
-        worker.start()
+    with deaf_children():
+        for worker in workers:
+            worker.start()
     try:
         got = np.array([results.get(timeout=120 + 10 * seconds) for _ in workers])
+    except BaseException:
+        for worker in workers:
+            worker.terminate()
+        raise
     finally:
         for worker in workers:
             worker.join(timeout=10)

@@ -6,12 +6,14 @@ import datetime
 import json
 import os
 import platform
-import subprocess
 from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from experiments.commit import commit_of_code
+from games.support.files import write_text
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -44,21 +46,6 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def _commit() -> str:
-    """Return the commit of the checkout this file is in, or "unknown"."""
-    try:
-        answer = subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"],
-            cwd=Path(__file__).parent,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    return answer.stdout.strip()
-
-
 def markdown_table(table: Table) -> str:
     """Return a table with its title and caption as Markdown."""
     lines = [f"## {table.title}\n"] if table.title else []
@@ -80,6 +67,7 @@ def write_markdown(
     command: what regenerates the file. about: what was measured, in words.
     """
     day = datetime.datetime.now(datetime.UTC).date().isoformat()
-    head = f"# {title}\n\n{about}\n\n`{command}`; commit {_commit()}, {day}; {machine_text()}.\n"
-    path.write_text("\n".join((head, *(markdown_table(table) for table in tables))))
-    path.with_suffix(".json").write_text(json.dumps(asdict(result), indent=1) + "\n")
+    commit = commit_of_code() or "unknown"
+    head = f"# {title}\n\n{about}\n\n`{command}`; commit {commit}, {day}; {machine_text()}.\n"
+    write_text(path, "\n".join((head, *(markdown_table(table) for table in tables))))
+    write_text(path.with_suffix(".json"), json.dumps(asdict(result), indent=1) + "\n")

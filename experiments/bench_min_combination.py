@@ -14,6 +14,8 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from gs2.commands.common import SEED
+
 __all__ = ["Speed", "bench_min_combination", "dealt_hands", "measure"]
 
 
@@ -73,7 +75,7 @@ def _seconds(work: Callable[..., Any], *arguments: Any) -> float:
 
 @click.command("min-combination")
 @click.option("--hands", type=click.IntRange(100), default=3000, show_default=True)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 def bench_min_combination(hands: int, seed: int, as_json: bool) -> None:
     """Minimum Combination Search, warm, one core, in batches: microseconds a dealt hand."""

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
+from games.support.interruption import deaf_children
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -299,12 +301,16 @@ def measure(
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(theirs, dialect, games, seed, record))
-    process.start()
+    with deaf_children():
+        process.start()
     try:
         port = ours.recv()
         clients = asyncio.run(_clients(dialect, port, tables, games, seed))
         ours.send("stop")
         server = ours.recv()
+    except BaseException:
+        process.kill()
+        raise
     finally:
         process.join(10)
         if process.is_alive():

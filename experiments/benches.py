@@ -9,15 +9,14 @@ from typing import Any
 
 import click
 
-from gs2.commands.common import print_json, stdout
+from gs2.commands.common import NEW_FILE, SEED, FiniteRange, print_json, stdout
 from gs2.commands.progress import working
 
 __all__ = ["bench"]
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
-SEED = click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of what is played."
-)
+WITH_SEED = click.option("--seed", type=SEED, default=0, show_default=True, help="Of what is played.")
+SECONDS = FiniteRange(min=0.1)
 
 
 @click.group()
@@ -62,7 +61,7 @@ def _check_games(games: tuple[str, ...]) -> None:
 @click.option(
     "-o",
     "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=NEW_FILE,
     help="Also write the tables there as Markdown, and the figures beside it as JSON.",
 )
 @AS_JSON
@@ -76,9 +75,9 @@ def cfr(games: tuple[str, ...], repeats: int, openspiel: bool, output: Path | No
 
 
 @bench.command()
-@click.option("--seconds", type=click.FloatRange(min=0.1), default=2.0, show_default=True, help="Each part.")
+@click.option("--seconds", type=SECONDS, default=2.0, show_default=True, help="Each part.")
 @click.option("--processes", type=click.IntRange(min=1), help="On all cores.  [default: one a core]")
-@SEED
+@WITH_SEED
 @AS_JSON
 def guandan(seconds: float, processes: int | None, seed: int, as_json: bool) -> None:
     """The GuanDan engine: decisions a second, sizes of move lists, inputs of networks."""
@@ -86,10 +85,10 @@ def guandan(seconds: float, processes: int | None, seed: int, as_json: bool) -> 
 
 
 @bench.command()
-@click.option("--seconds", type=click.FloatRange(min=0.1), default=2.0, show_default=True, help="Each part.")
+@click.option("--seconds", type=SECONDS, default=2.0, show_default=True, help="Each part.")
 @click.option("--threads", type=click.IntRange(min=1), default=2, show_default=True, help="At once.")
 @click.option("--rounds", type=click.IntRange(min=1), default=1024, show_default=True, help="In lockstep.")
-@SEED
+@WITH_SEED
 @AS_JSON
 def blueprint(seconds: float, threads: int, rounds: int, seed: int, as_json: bool) -> None:
     """GuanDan's network: one decision, batches, self-play and training, beside the floor."""
@@ -98,7 +97,7 @@ def blueprint(seconds: float, threads: int, rounds: int, seed: int, as_json: boo
 
 @bench.command()
 @click.option("--repeats", type=click.IntRange(min=1), default=9, show_default=True, help="Of every timing.")
-@SEED
+@WITH_SEED
 @AS_JSON
 def generation(repeats: int, seed: int, as_json: bool) -> None:
     """The diversity programme beside the one that the paper prints."""
@@ -110,7 +109,7 @@ def generation(repeats: int, seed: int, as_json: bool) -> None:
 @click.option(
     "--repeats", type=click.IntRange(min=1), default=20, show_default=True, help="Infosets a depth."
 )
-@SEED
+@WITH_SEED
 @AS_JSON
 def search(games: tuple[str, ...], repeats: int, seed: int, as_json: bool) -> None:
     """Searches one by one, and of whole GAMES (Leduc poker and Liar's Dice 6 if none is given)."""
@@ -122,7 +121,7 @@ def search(games: tuple[str, ...], repeats: int, seed: int, as_json: bool) -> No
 
 @bench.command("min-combination")
 @click.option("--hands", type=click.IntRange(min=100), default=3000, show_default=True, help="Dealt.")
-@SEED
+@WITH_SEED
 @AS_JSON
 def min_combination(hands: int, seed: int, as_json: bool) -> None:
     """Minimum Combination Search: microseconds a hand, by wild cards held."""
@@ -135,7 +134,7 @@ def min_combination(hands: int, seed: int, as_json: bool) -> None:
 @bench.command()
 @click.argument("presets", nargs=-1)
 @click.option("--rounds", type=click.IntRange(min=1), default=4, show_default=True, help="Of four agents.")
-@SEED
+@WITH_SEED
 @AS_JSON
 def agent(presets: tuple[str, ...], rounds: int, seed: int, as_json: bool) -> None:
     """The GuanDan agent's PRESETS (all if none is given): latency by phase, decisions a second, stages."""
@@ -146,7 +145,7 @@ def agent(presets: tuple[str, ...], rounds: int, seed: int, as_json: bool) -> No
 @click.option(
     "--repeats", type=click.IntRange(min=1), default=3, show_default=True, help="Of one table alone."
 )
-@SEED
+@WITH_SEED
 @AS_JSON
 def table(repeats: int, seed: int, as_json: bool) -> None:
     """The match server under random clients: one table, and 200 at once, in both dialects."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gs2.cli import LazyGroup, Target
-from gs2.commands.common import Interruption, print_json, stderr
+from gs2.commands.common import FINITE, NEW_FILE, NEW_FOLDER, Interruption, print_json, stderr
 
 if TYPE_CHECKING:
     from experiments.refine import Row
@@ -47,7 +47,7 @@ def experiment() -> None:
 @click.option(
     "-o",
     "--output",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=NEW_FOLDER,
     help="Run folder, resumed if it exists.",
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: one per core]")
@@ -55,7 +55,7 @@ def experiment() -> None:
 @click.option("--method", "methods", multiple=True, help="These methods instead; repeatable.")
 @click.option("--blueprint", "blueprints", multiple=True, help="These blueprints instead; repeatable.")
 @click.option(
-    "--limit", "limits", type=float, multiple=True, help="These limits of seconds per infoset; repeatable."
+    "--limit", "limits", type=FINITE, multiple=True, help="These limits of seconds per infoset; repeatable."
 )
 @click.option(
     "--iterations", type=click.IntRange(min=1), multiple=True, help="These limits of iterations; repeatable."
@@ -81,7 +81,7 @@ def refine(
 ) -> None:
     """Refine whole strategies by every method of a grid and measure them exactly.
 
-    A search at every infoset of each player, spliced into one policy. Ctrl-C ends after the cells in flight;
+    A search at every infoset of each player, spliced into one policy. Ctrl-C drops the cells in flight;
     the same command goes on where it stopped. --limit or --iterations replace both kinds of limits.
     """
     from dataclasses import asdict, replace
@@ -121,7 +121,9 @@ def refine(
         MofNCompleteColumn(),
         TimeRemainingColumn(elapsed_when_finished=True),
     )
-    with Interruption() as asked, Progress(*columns, console=stderr()) as bar:
+    console = stderr()
+    shown = Progress(*columns, console=console, disable=not console.is_terminal)
+    with Interruption() as asked, shown as bar:
         task = bar.add_task(chosen.name)
 
         def progress(done: int, total: int, row: Row | None) -> None:
@@ -138,14 +140,14 @@ def refine(
             folder,
             workers=workers or os.cpu_count() or 1,
             progress=progress,
-            stop=lambda: asked.stop,
+            stop=asked,
         )
     if as_json:
         print_json({"file": str(path), "rows": [asdict(row) for row in read_rows(path)]})
     else:
         click.echo(f"rows in {path}; tables and plots: gs2 experiment report {folder}")
     if asked.stop:
-        raise SystemExit(130)
+        raise SystemExit(asked.exit_code)
 
 
 @click.command()
@@ -155,7 +157,7 @@ def refine(
 @click.option(
     "-o",
     "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=NEW_FILE,
     default=Path("RESULTS.md"),
     show_default=True,
     help="Markdown file; plots go beside it.",

@@ -21,6 +21,7 @@ from games.guandan.belief import determinise
 from games.guandan.cards import ACTION
 from games.guandan.round import advance, deal, legal
 from games.guandan.state import STATE
+from games.support.files import LineFile, check_folder, read_bytes, unique
 from gs2.guandan.evaluator import Evaluator, action_values
 from gs2.guandan.rollout import Rollouts
 
@@ -96,22 +97,30 @@ def near_moves(evaluator: Evaluator, state: NDArray) -> NDArray:
 
 def write_judged(path: Path, evaluator: Evaluator, positions: int, worlds: int, seed: int) -> Iterator[int]:
     """Judge positions and append them to a file; yield how many it holds, those written before included."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    done = len(path.read_text().splitlines()) if path.is_file() else 0
+    check_folder(path.parent)
+    with LineFile(path) as file:
+        yield from _write_judged(file, evaluator, positions, worlds, seed)
+
+
+def _write_judged(
+    file: LineFile, evaluator: Evaluator, positions: int, worlds: int, seed: int
+) -> Iterator[int]:
+    names = [parse_judged(line, f"{file.path}, line {n}").name for n, line in enumerate(file.lines, 1)]
+    done = {name.partition("-")[2] for name in names if name.partition("-")[0] == str(seed)}
     rng = np.random.default_rng(seed)
     states = decision_positions(evaluator, max(8, positions // 30), rng)
     chosen = rng.permutation(len(states))[:positions]
     rollouts = Rollouts(evaluator)
-    yield min(done, len(chosen))
-    with path.open("a") as file:
-        for number in range(done, len(chosen)):
-            state = states[chosen[number] : chosen[number] + 1]
-            moves = near_moves(evaluator, state)
-            dealt = np.random.default_rng([seed, number])
-            found = judge_moves(state, moves, worlds, rollouts, dealt)
-            file.write(json.dumps(to_row(f"{seed}-{number}", state, moves, *found)) + "\n")
-            file.flush()
-            yield number + 1
+    yield min(len(done), len(chosen))
+    for number in range(len(chosen)):
+        if str(number) in done:
+            continue
+        state = states[chosen[number] : chosen[number] + 1]
+        moves = near_moves(evaluator, state)
+        dealt = np.random.default_rng([seed, number])
+        found = judge_moves(state, moves, worlds, rollouts, dealt)
+        file.append([json.dumps(to_row(f"{seed}-{number}", state, moves, *found))])
+        yield number + 1
 
 
 def to_row(
@@ -129,20 +138,28 @@ def to_row(
 
 
 def read_judged(path: Path, most: int | None = None) -> list[Judged]:
-    """Return the judged positions of a file, at most `most`.
+    """Return the judged positions of a file, each once, at most `most`.
 
-    Raises ValueError if a row was not written by `write_judged`.
+    Raises ValueError if a row was not written by `write_judged`. Warns with DoubleRows where one comes again.
     """
-    out = []
-    for number, line in enumerate(path.read_text().splitlines()[:most], 1):
-        try:
-            row = json.loads(line)
-            state = np.frombuffer(bytes.fromhex(row["state"]), STATE).copy()
-            moves = np.frombuffer(bytes.fromhex(row["moves"]), ACTION).copy()
-            payoffs, actual, values = (
-                np.array(row[name], np.float64) for name in ("payoffs", "actual", "values")
-            )
-            out.append(Judged(row["position"], state, moves, payoffs, actual, values / 1000))
-        except (KeyError, ValueError, TypeError) as error:
-            raise ValueError(f"{path}, line {number}: not a judged position ({error}); judge anew") from error
-    return out
+    lines = read_bytes(path).split(b"\n")[:-1]
+    found = [parse_judged(line, f"{path}, line {number}") for number, line in enumerate(lines, 1)]
+    return unique(found, lambda judged: judged.name, path)[:most]
+
+
+def parse_judged(line: bytes, where: str) -> Judged:
+    """Return the judged position that a line holds. Raises ValueError if it is none."""
+    try:
+        row = json.loads(line)
+        state = np.frombuffer(bytes.fromhex(row["state"]), STATE).copy()
+        moves = np.frombuffer(bytes.fromhex(row["moves"]), ACTION).copy()
+        payoffs, actual, values = (
+            np.array(row[name], np.float64) for name in ("payoffs", "actual", "values")
+        )
+        k = len(moves)
+        fits = len(state) == 1 and isinstance(row["position"], str) and actual.shape == (k,)
+        if not (fits and payoffs.shape[1:] == (k,) and values.shape[1:] == (*payoffs.shape[:1], k)):
+            raise ValueError("its sizes do not agree")
+        return Judged(row["position"], state, moves, payoffs, actual, values / 1000)
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"{where}: not a judged position ({error}); judge anew") from error

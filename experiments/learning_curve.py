@@ -15,7 +15,9 @@ from pathlib import Path
 import click
 import numpy as np
 
-from gs2.commands.common import stderr
+from games.support.files import FileProblem, check_folder, check_output, read_bytes, unique, write_text
+from games.support.locks import hold
+from gs2.commands.common import SEED, stderr
 
 __all__ = ["Point", "curve_table", "learning_curve", "plot_curve"]
 
@@ -51,14 +53,34 @@ def _measure(path: Path, opponent: str, rounds: int, seed: int, processes: int |
 
 
 def _name(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    return hashlib.sha256(read_bytes(path)).hexdigest()[:16]
 
 
 def read_points(path: Path) -> list[Point]:
-    """Return the points of a file, by decisions trained; none if there is no file."""
-    rows = json.loads(path.read_text()) if path.exists() else []
-    points = [Point(**row | {"net": tuple(row["net"]), "won": tuple(row["won"])}) for row in rows]
+    """Return the points of a file, each once, by decisions trained; none if there is no file.
+
+    Raises ValueError if the file holds something else. Warns with DoubleRows where a point comes again.
+    """
+    try:
+        rows = json.loads(read_bytes(path)) if path.exists() else []
+        points = [Point(**row | {"net": _three(row["net"]), "won": _three(row["won"])}) for row in rows]
+        points = unique(points, _key, path)
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        if isinstance(error, FileProblem):
+            raise
+        raise ValueError(
+            f"{path}: not the points of a learning curve ({error}); name another file"
+        ) from error
     return sorted(points, key=lambda point: (point.decisions, point.opponent))
+
+
+def _three(values: list[float]) -> tuple[float, float, float]:
+    mean, low, high = (float(value) for value in values)
+    return mean, low, high
+
+
+def _key(point: Point) -> tuple[str, str, int, int]:
+    return point.checkpoint, point.opponent, point.deals, point.seed
 
 
 def curve_table(points: list[Point]) -> str:
@@ -108,7 +130,7 @@ def plot_curve(points: list[Point], path: Path) -> None:
 @click.argument("checkpoints", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--against", default="greedy,strong", show_default=True, help="Agents, by commas.")
 @click.option("--rounds", type=click.IntRange(min=1), default=2000, show_default=True, help="Deals each.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of cards.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of cards.")
 @click.option("--processes", type=click.IntRange(min=1), help="How many.  [default: all cores]")
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Name without suffix.")
 def learning_curve(
@@ -116,16 +138,17 @@ def learning_curve(
 ) -> None:
     """Measure CHECKPOINTS against fixed agents; write OUTPUT.json and OUTPUT.svg, print the table."""
     store = output.with_suffix(".json")
-    points = read_points(store)
-    for path in checkpoints:
-        for opponent in against.split(","):
-            known = {(p.checkpoint, p.opponent, p.deals, p.seed) for p in points}
-            if (_name(path), opponent, rounds, seed) in known:
-                continue
-            stderr().print(f"{path} against {opponent}")
-            points.append(_measure(path, opponent, rounds, seed, processes))
-            store.parent.mkdir(parents=True, exist_ok=True)
-            store.write_text(json.dumps([asdict(point) for point in points], indent=1) + "\n")
+    check_folder(output.parent)
+    check_output(store)
+    with hold(store):
+        points = read_points(store)
+        for path in checkpoints:
+            for opponent in against.split(","):
+                if (_name(path), opponent, rounds, seed) in {_key(point) for point in points}:
+                    continue
+                stderr().print(f"{path} against {opponent}")
+                points.append(_measure(path, opponent, rounds, seed, processes))
+                write_text(store, json.dumps([asdict(point) for point in points], indent=1) + "\n")
     points = read_points(store)
     plot_curve(points, output.with_suffix(".svg"))
     click.echo(curve_table(points))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
-import os
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,13 @@ from numpy.typing import NDArray
 
 from cfr.best_response import best_response_values
 from cfr.sequence_form import SequenceForm, sequence_form
+from experiments.commit import commit_of_code
 from experiments.grid import Cell, Grid, GridError
 from experiments.mixture import mix_policies, split_draws
 from games.registry import load_game
+from games.support.files import LineFile, check_folder, read_bytes, read_text, unique, write_text
+from games.support.interruption import Interrupted, breaking, deaf_children
+from games.support.locks import hold
 from gs2.config import SearchConfig
 from gs2.context import SearchContext
 from gs2.parts import named_part
@@ -30,7 +34,7 @@ from gs2.policy_spec import policy_from_spec
 from gs2.presets import preset
 from gs2.refine import RefineStats, refine_policy
 
-__all__ = ["Row", "method_config", "method_passes", "read_rows", "run_cell", "run_grid"]
+__all__ = ["Row", "method_config", "method_passes", "read_grid", "read_rows", "run_cell", "run_grid"]
 
 ROWS = "rows.csv"
 UNTIL_SOLVED = 100_000
@@ -246,30 +250,37 @@ def run_grid(
     """Run the cells of a grid that a folder does not hold yet; return its file of rows.
 
     The folder keeps the grid (`grid.json`) and a row per finished cell (`rows.csv`), each written whole: a
-    killed run loses the cells in flight and goes on when called again.
-    progress: called with (cells done, cells in all, newest row or None). stop: asked between cells.
-    Raises GridError if the folder belongs to another grid.
+    killed run loses the cells in flight and goes on when called again. One process at a time has the folder.
+    progress: called with (cells done, cells in all, newest row or None). stop: asked several times a second
+    with more workers than one, else between cells, into which an `Interruption` breaks; cells in flight are
+    dropped.
+    Raises GridError if the folder belongs to another grid, LockHeld if another process has it, FileProblem if
+    it cannot be written to.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    described = json.dumps(grid.to_json(), indent=1)
-    told = folder / "grid.json"
-    if told.exists() and json.loads(told.read_text()) != json.loads(described):
-        raise GridError(f"{folder}: it must hold the grid {grid.name} as it is now; choose a new folder")
-    told.write_text(described + "\n")
-    path = folder / ROWS
-    had = read_rows(path) if path.exists() else []
-    done = {_cell(row).key for row in had}
-    cells = list(grid.cells())
-    todo = [cell for cell in cells if cell.key not in done]
-    finished = len(cells) - len(todo)
-    if progress is not None:
-        progress(finished, len(cells), None)
-    commit = _commit()
-    for row in _rows(todo, had, commit, workers, stop):
-        _append(path, row)
-        finished += 1
+    with hold(check_folder(folder), folder=True), LineFile(folder / ROWS) as file:
+        told = folder / "grid.json"
+        if told.exists() and read_grid(folder) != json.loads(json.dumps(grid.to_json())):
+            raise GridError(f"{folder}: it must hold the grid {grid.name} as it is now; choose a new folder")
+        path = folder / ROWS
+        had = read_rows(path) if file.lines else []
+        if not file.lines:
+            header = _line([field.name for field in fields(Row)])
+            if not (header + "\n").encode().startswith(file.tail):
+                raise GridError(f"{path}: it must hold rows of an experiment; choose a new folder")
+            file.append([header])
+        if not told.exists():
+            write_text(told, json.dumps(grid.to_json(), indent=1) + "\n")
+        done = {_cell(row).key for row in had}
+        cells = list(grid.cells())
+        todo = [cell for cell in cells if cell.key not in done]
+        finished = len(cells) - len(todo)
         if progress is not None:
-            progress(finished, len(cells), row)
+            progress(finished, len(cells), None)
+        for row in _rows(todo, had, commit_of_code(), workers, stop):
+            file.append([_line(["" if value is None else value for value in asdict(row).values()])])
+            finished += 1
+            if progress is not None:
+                progress(finished, len(cells), row)
     return path
 
 
@@ -294,29 +305,46 @@ def _rows(
         for cell in cells:
             if stop():
                 return
-            yield known(cell) or ran(run_cell(cell, commit))
+            try:
+                with breaking(stop):
+                    row = known(cell) or ran(run_cell(cell, commit))
+            except Interrupted:
+                return
+            yield row
         return
     waiting = iter(cells)
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        running: set[Future[Row]] = set()
-        stopped = False
-        while True:
-            while len(running) < workers and not stopped:
+    strangers = set(active_children())
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    running: set[Future[Row]] = set()
+    try:
+        while not stop():
+            while len(running) < workers:
                 following = next(waiting, None)
                 if following is None:
                     break
                 copied = known(following)
                 if copied is None:
-                    running.add(pool.submit(run_cell, following, commit))
+                    with deaf_children():
+                        running.add(pool.submit(run_cell, following, commit))
                 else:
                     yield copied
             if not running:
                 return
-            finished, _ = wait(running, return_when=FIRST_COMPLETED)
+            finished, _ = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
             for future in finished:
                 running.remove(future)
                 yield ran(future.result())
-                stopped = stopped or stop()
+    except BrokenProcessPool as error:
+        raise GridError(
+            "refine: a process ended without an answer (killed, or out of memory); use fewer --workers"
+        ) from error
+    finally:
+        ours = set(active_children()) - strangers
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in ours:
+            process.terminate()
+        for process in ours:
+            process.join()
 
 
 def _without_limit(cell: Cell) -> Cell:
@@ -324,18 +352,47 @@ def _without_limit(cell: Cell) -> Cell:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Return the rows of a file; a last line cut short by a kill is left out.
+    """Return the rows of a file, one per cell; a last line cut short by a kill is left out.
 
-    Raises GridError if the file has other columns.
+    Raises GridError if the file has other columns or a damaged row, FileProblem if it cannot be read.
+    Warns with DoubleRows where a cell comes again.
     """
     names = [field.name for field in fields(Row)]
-    with path.open(newline="") as file:
-        reader = csv.reader(file)
-        if next(reader, None) != names:
-            raise GridError(f"{path}: its columns must be {','.join(names)}; run the experiment afresh")
-        return [
-            _parse(dict(zip(names, values, strict=True))) for values in reader if len(values) == len(names)
-        ]
+    text = read_text(path)
+    whole = text[: text.rfind("\n") + 1]
+    try:
+        lines = list(csv.reader(io.StringIO(whole, newline="")))
+    except csv.Error as error:
+        raise GridError(f"{path}: not a file of comma-separated values ({error}); run it afresh") from error
+    if not lines or lines[0] != names:
+        raise GridError(f"{path}: its columns must be {','.join(names)}; run the experiment afresh")
+    rows = []
+    for number, values in enumerate(lines[1:], 2):
+        try:
+            rows.append(_parse(dict(zip(names, values, strict=True))))
+        except ValueError as error:
+            raise GridError(
+                f"{path}, row {number}: {len(names)} values are wanted, most of them numbers ({error}); "
+                "delete the row, and run the experiment again"
+            ) from error
+    return unique(rows, lambda row: _cell(row).key, path)
+
+
+def read_grid(folder: Path) -> dict[str, Any]:
+    """Return the fields of the grid that a folder of rows belongs to.
+
+    Raises GridError if its `grid.json` is missing or damaged.
+    """
+    path = folder / "grid.json"
+    try:
+        told = json.loads(read_bytes(path))
+        if not isinstance(told, dict) or not isinstance(told.get("name"), str):
+            raise ValueError("it must be an object with a name")
+    except FileNotFoundError:
+        raise GridError(f"{folder}: it must hold a grid.json; name the folder of a run") from None
+    except (ValueError, RecursionError) as error:
+        raise GridError(f"{path}: not the grid of an experiment ({error}); run it in a new folder") from error
+    return told
 
 
 def _parse(values: dict[str, str]) -> Row:
@@ -355,30 +412,8 @@ def _cell(row: Row) -> Cell:
     return row.cell
 
 
-def _append(path: Path, row: Row) -> None:
-    """Add a row, after whatever whole lines there are, and force it to the disk."""
-    values = ["" if value is None else value for value in asdict(row).values()]
-    if path.exists():
-        text = path.read_bytes()
-        if not text.endswith(b"\n"):
-            path.write_bytes(text[: text.rfind(b"\n") + 1])
-    with path.open("a", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if file.tell() == 0:
-            writer.writerow([field.name for field in fields(Row)])
-        writer.writerow(values)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _commit() -> str:
-    """Return the commit of the code, with a plus if the tree has changed since; empty outside a checkout."""
-
-    def git(*words: str) -> str:
-        done = subprocess.run(
-            ("git", *words), capture_output=True, text=True, check=False, cwd=Path(__file__).parent
-        )
-        return done.stdout.strip() if done.returncode == 0 else ""
-
-    commit = git("rev-parse", "--short", "HEAD")
-    return commit + "+" * bool(commit and git("status", "--porcelain", "--untracked-files=no"))
+def _line(values: list[Any]) -> str:
+    """Return a line of a file of comma-separated values, without its end."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="").writerow(values)
+    return out.getvalue()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from experiments.compare import comparison_table
-from experiments.refine import ROWS, Row, read_rows
+from experiments.refine import ROWS, Row, read_grid, read_rows
 from games.registry import RESEARCH_GAMES
+from games.support.files import write_text
 
 __all__ = [
     "Summary",
@@ -444,7 +444,7 @@ def write_report(folders: Sequence[Path], output: Path) -> list[Path]:
     ]
     found: dict[str, list[Row]] = defaultdict(list)
     for folder in folders:
-        found[json.loads((folder / "grid.json").read_text())["name"]] += read_rows(folder / ROWS)
+        found[read_grid(folder)["name"]] += read_rows(folder / ROWS)
     order = {game: number for number, game in enumerate(RESEARCH_GAMES)}
     summarised = {
         name: summarise(sorted(rows, key=lambda row: order.get(row.game, len(order))))
@@ -481,5 +481,5 @@ def write_report(folders: Sequence[Path], output: Path) -> list[Path]:
                     written.append(picture)
         parts.append(overview(summaries))
         parts.append(markdown(summaries))
-    output.write_text("\n".join(parts))
+    write_text(output, "\n".join(parts))
     return written

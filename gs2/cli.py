@@ -6,17 +6,19 @@ torch, and so that the commands of `experiments` need no import from this packag
 
 from __future__ import annotations
 
+import gc
 import importlib
+import os
 import sys
 from collections.abc import Mapping
-from types import TracebackType
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import click
 
-__all__ = ["LazyGroup", "Target", "main"]
+from gs2.refusals import INTERRUPTIONS, refusals
 
-OUR_PACKAGES = frozenset({"games", "cfr", "blueprint", "gs2", "experiments"})
+__all__ = ["LazyGroup", "Target", "main"]
 
 
 class Target(NamedTuple):
@@ -25,35 +27,6 @@ class Target(NamedTuple):
     module: str
     attribute: str
     help: str
-
-
-class InputError(click.ClickException):
-    """Bad input that the library refused: one line, exit code 2."""
-
-    exit_code = 2
-
-    def show(self, file: Any = None) -> None:
-        """Print the message on one line of stderr."""
-        click.echo(f"gs2: {self.format_message()}", file=file or sys.stderr)
-
-
-def _raised_by_us(error: BaseException) -> bool:
-    """Return whether one of our packages raised the error itself; anything else is a bug to be seen.
-
-    An error of a class of ours is: of what a worker process raised, the class is all that is left.
-    """
-    if _ours(type(error).__module__):
-        return True
-    traceback: TracebackType | None = error.__traceback__
-    while traceback is not None and traceback.tb_next is not None:
-        traceback = traceback.tb_next
-    if traceback is None:
-        return False
-    return _ours(str(traceback.tb_frame.f_globals.get("__name__", "")))
-
-
-def _ours(module: str) -> bool:
-    return module.split(".")[0] in OUR_PACKAGES
 
 
 class LazyGroup(click.Group):
@@ -105,16 +78,23 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, target.help) for name, target in self.targets.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; refusals of the library become one-line errors."""
-        try:
+        """Run the command; what goes wrong outside of our code becomes a one-line error."""
+        with refusals():
             return super().invoke(ctx)
-        except (ValueError, OSError) as error:
-            if isinstance(error, FileNotFoundError):
-                raise InputError(f"no file {error.filename!r}; check the path") from error
-            if isinstance(error, OSError):
-                raise InputError(f"{error.filename or 'a file'} cannot be used: {error.strerror}") from error
-            if _raised_by_us(error):
-                raise InputError(str(error)) from error
+
+    def main(self, args: Any = None, *words: Any, **options: Any) -> Any:
+        """Run the command line; one that was interrupted ends at once, whatever its threads are doing."""
+        try:
+            return super().main(args, *words, **options)
+        except SystemExit as ending:
+            if args is None and ending.code in INTERRUPTIONS:
+                code = int(ending.code)
+                ending.__context__ = None
+                gc.collect()  # lets go of what the command held outside of the process, such as semaphores
+                for stream in (sys.stdout, sys.stderr):
+                    with suppress(OSError):
+                        stream.flush()
+                os._exit(code)
             raise
 
 

@@ -10,6 +10,9 @@ from cfr.tree import FlatTree
 
 __all__ = ["monte_carlo_q", "soft_policy"]
 
+AT_ONCE = 20_000
+"""Games that the kernel plays before it returns: a few hundredths of a second, so that Ctrl-C is heard."""
+
 
 def monte_carlo_q(
     tree: FlatTree,
@@ -38,23 +41,25 @@ def monte_carlo_q(
     row = np.full(tree.n_nodes, -1, np.int32)
     row[tree.terminal] = np.arange(len(tree.terminal))
     q = np.zeros(tree.n_slots)
-    _self_play(
-        tree.first_child,
-        tree.n_children,
-        tree.player,
-        tree.infoset,
-        tree.chance_prob,
-        tree.infoset_offset,
-        row,
-        tree.returns,
-        episodes,
-        epsilon,
-        least_step,
-        rng,
-        len(tree.level_offsets),
-        np.zeros(tree.n_slots, np.int64),
-        q,
-    )
+    visits = np.zeros(tree.n_slots, np.int64)
+    for start in range(0, episodes, AT_ONCE):
+        _self_play(
+            tree.first_child,
+            tree.n_children,
+            tree.player,
+            tree.infoset,
+            tree.chance_prob,
+            tree.infoset_offset,
+            row,
+            tree.returns,
+            min(AT_ONCE, episodes - start),
+            epsilon,
+            least_step,
+            rng,
+            len(tree.level_offsets),
+            visits,
+            q,
+        )
     return q
 
 

@@ -159,6 +159,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("13M", "69M"):
         shutil.copy(weights, folder / f"{name}.safetensors")
     (folder / "seats.py").write_text("class Cautious:\n    def act(self, observation):\n        return 0\n")
+    (folder / "mine.py").write_text(
+        "import numpy as np\n"
+        "from games.kuhn_poker import KuhnPoker as MyGame\n"
+        "class Agent:\n    def act(self, observation):\n        return 0\n"
+        "def highest(values, weights, k, rng):\n"
+        "    worth = values if values.ndim == 1 else values.mean(axis=1)\n"
+        "    return np.sort(np.argsort(-worth, kind='stable')[:k])\n"
+    )
     (folder / "llm.py").write_text("class Seat:\n    def act(self, observation):\n        return 0\n")
     return folder
 

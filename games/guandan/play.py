@@ -13,6 +13,7 @@ from games.guandan.record import RecordWriter, read_record, replay
 from games.guandan.round import legal
 from games.guandan.rules import Rules
 from games.guandan.text import Narrator
+from games.support.files import create
 
 __all__ = ["random_lines", "random_match", "replay_lines"]
 
@@ -56,19 +57,23 @@ def random_lines(
     canonical: bool = False,
     record: str | Path | None = None,
 ) -> Iterator[str]:
-    """Yield the lines of a match of random players (see `random_match`), and write its record if asked."""
+    """Yield the lines of a match of random players (see `random_match`), and write its record if asked.
+
+    record: a file that does not exist yet; FileProblem is raised if it does or cannot be made.
+    """
     narrator = Narrator()
     writer = None
+    file = None if record is None else create(record)
     try:
         for match, events in random_match(seed, rounds=rounds, level=level, rules=rules, canonical=canonical):
             if writer is not None:
                 writer.write(events)
-            elif record is not None:
-                writer = RecordWriter(record, match)
+            elif file is not None:
+                writer = RecordWriter(file, match)
             yield from narrator.lines(events)
     finally:
-        if writer is not None:
-            writer.close()
+        if file is not None:
+            file.close()
 
 
 def replay_lines(

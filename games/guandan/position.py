@@ -147,8 +147,18 @@ def parse_position(text: str) -> tuple[NDArray, int | None]:
     """
     try:
         fields = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, RecursionError) as error:
         raise _wrong(f"one line of JSON is wanted; {error}") from None
+    try:
+        return _state_of(fields, text)
+    except GameError:
+        raise
+    except (TypeError, ValueError, KeyError, IndexError, OverflowError, AttributeError) as error:
+        raise _wrong(f"a field holds something of another kind ({error}); got {text[:60]!r}") from error
+
+
+def _state_of(fields: Any, text: str) -> tuple[NDArray, int | None]:
+    """Return what `parse_position` does of a position's fields."""
     if not isinstance(fields, dict) or fields.get("game", "guandan") != "guandan":
         raise _wrong(f"an object with hand and level is wanted; got {text[:60]!r}")
     for name in fields:

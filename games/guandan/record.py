@@ -51,6 +51,7 @@ from games.guandan.events import (
 from games.guandan.match import Match, parse_move
 from games.guandan.notation import action_list
 from games.guandan.rules import as_rules
+from games.support.files import read_bytes
 
 __all__ = [
     "Record",
@@ -203,7 +204,7 @@ def read_record(path: str | Path, *, repair: bool = False) -> Record:
     the rules allow it (see `replay`).
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_bytes(path).decode("utf-8")
     except UnicodeDecodeError as error:
         raise RecordError(f"{path}: a record is UTF-8 text; {error}") from None
     return parse_record(text, name=str(path), repair=repair)

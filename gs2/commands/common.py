@@ -1,21 +1,41 @@
-"""What the commands share: the type of a game argument, tables, JSON and progress on stderr."""
+"""What the commands share: types of arguments, tables, JSON and progress on stderr."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
-import signal
 from collections.abc import Callable
-from types import FrameType
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 
+from games.support.interruption import Interruption
+
 if TYPE_CHECKING:
     from games.game import Game
 
-__all__ = ["GAME", "GameType", "Interruption", "memory_option", "number", "print_json", "stderr", "stdout"]
+__all__ = [
+    "FINITE",
+    "GAME",
+    "NEW_FILE",
+    "NEW_FOLDER",
+    "NOT_NEGATIVE",
+    "POSITIVE",
+    "SEED",
+    "SHARE",
+    "FiniteRange",
+    "GameType",
+    "Interruption",
+    "OutputType",
+    "memory_option",
+    "number",
+    "print_json",
+    "stderr",
+    "stdout",
+]
 
 
 class GameType(click.ParamType):
@@ -64,24 +84,44 @@ def memory_option(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
-class Interruption:
-    """Within the block, Ctrl-C and a terminate signal only set `stop`, so that long work ends whole."""
+class FiniteRange(click.FloatRange):
+    """A finite number within bounds: neither nan, which no bound stops, nor infinity."""
 
-    SIGNALS = (signal.SIGINT, signal.SIGTERM)
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number."""
+        found = super().convert(value, param, ctx)
+        if not math.isfinite(found):
+            self.fail(f"{value!r} is not a finite number.", param, ctx)
+        return found
 
-    def __init__(self) -> None:
-        self.stop = False
 
-    def __enter__(self) -> Interruption:
-        def ask(number: int, frame: FrameType | None) -> None:
-            self.stop = True
+FINITE = FiniteRange()
+POSITIVE = FiniteRange(min=0, min_open=True)
+NOT_NEGATIVE = FiniteRange(min=0)
+SHARE = FiniteRange(0, 1)
+SEED = click.IntRange(0, (1 << 63) - 1)
+"""What every random generator here takes as its seed."""
 
-        self._before = [signal.signal(name, ask) for name in self.SIGNALS]
-        return self
 
-    def __exit__(self, *exception: object) -> None:
-        for name, handler in zip(self.SIGNALS, self._before, strict=True):
-            signal.signal(name, handler)
+class OutputType(click.Path):
+    """A file or a folder to write: that it can be is found out before any work is done.
+
+    folder: whether a folder is wanted; it need not exist.
+    """
+
+    def __init__(self, *, folder: bool = False) -> None:
+        super().__init__(path_type=Path)
+        self.folder = folder
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path; the reason why it cannot be written, in one line, reaches the user."""
+        from games.support.files import check_folder, check_output
+
+        return check_folder(value, create=False) if self.folder else check_output(value)
+
+
+NEW_FILE = OutputType()
+NEW_FOLDER = OutputType(folder=True)
 
 
 def stdout() -> Console:

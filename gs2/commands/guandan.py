@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from gs2.commands.common import print_json
+from gs2.commands.common import NEW_FILE, SEED, print_json
 
 __all__ = ["guandan"]
 
@@ -38,10 +38,8 @@ def _print(lines: Iterable[str], as_json: bool) -> None:
 )
 @click.option("--rules", default="ruling", show_default=True, help="ruling, openguandan, njupt or paper.")
 @click.option("--canonical", is_flag=True, help="Choose among canonical moves: one of each effect.")
-@click.option(
-    "--record", type=click.Path(dir_okay=False, path_type=Path), help="Write the match's record too."
-)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of deals and moves.")
+@click.option("--record", type=NEW_FILE, help="Write the match's record too, to a new file.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of deals and moves.")
 @AS_JSON
 def play_random(
     rounds: int,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.common import print_json, stdout
+from gs2.commands.common import SEED, FiniteRange, print_json, stdout
 from gs2.commands.progress import working
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ ANY_GAP = 100.0
     show_default=True,
     help="How to search: fast, standard, deep, paper or blueprint.",
 )
-@click.option("--seconds", "deadline", type=click.FloatRange(min=0.001), help="Time limit.")
+@click.option("--seconds", "deadline", type=FiniteRange(min=0.001), help="Time limit.")
 @click.option(
     "--gap",
-    type=click.FloatRange(0, ANY_GAP),
+    type=FiniteRange(0, ANY_GAP),
     default=ANY_GAP,
     help="Search moves up to so many levels behind the blueprint's best.  [default: any; the agent itself "
     "leaves moves alone that are far behind]",
@@ -51,9 +51,7 @@ ANY_GAP = 100.0
 @click.option(
     "--rows", type=click.IntRange(min=1), default=6, show_default=True, help="Moves and deals shown."
 )
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of every random choice."
-)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of every random choice.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole explanation as JSON.")
 def guandan_solve(
     source: str,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.common import Interruption, print_json, stderr, stdout
+from gs2.commands.common import NEW_FILE, NEW_FOLDER, SEED, SHARE, Interruption, print_json, stderr, stdout
 from gs2.commands.progress import Lines
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ AGENT = AgentType()
 def _options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that both commands have."""
     options = (
-        click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of cards."),
+        click.option("--seed", type=SEED, default=0, show_default=True, help="Of cards."),
         click.option(
             "--level",
             type=click.Choice(LEVELS, case_sensitive=False),
@@ -52,7 +52,7 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
         ),
         click.option(
             "--tribute",
-            type=click.FloatRange(0, 1),
+            type=SHARE,
             default=0.5,
             show_default=True,
             help="Share of deals that start with tribute.",
@@ -108,9 +108,7 @@ def _progress(total: int, what: str) -> Iterator[Callable[[int, str], None]]:
 @click.option("--rounds", type=click.IntRange(min=0), help="Deals, each played twice.  [default: 1000]")
 @click.option("--games", type=click.IntRange(min=0), default=0, help="Whole games, each played twice.")
 @click.option("--rules", default="ruling", show_default=True, help="Of whole games: ruling, openguandan, …")
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Results, to write or resume."
-)
+@click.option("-o", "--output", type=NEW_FILE, help="Results, to write or resume.")
 @_options
 def match(
     a: str,
@@ -157,7 +155,7 @@ def match(
             config=config,
             output=output,
             progress=progress,
-            stop=lambda: asked.stop,
+            stop=asked,
         )
     if len(result.payoffs) + len(result.games):
         if as_json:
@@ -169,7 +167,7 @@ def match(
             f"; the same command goes on from {output}" if output else "; --output lets a match go on later"
         )
         stderr().print(f"interrupted{hint}")
-        raise SystemExit(130)
+        raise SystemExit(asked.exit_code)
 
 
 def _as_json(result: MatchResult) -> dict[str, Any]:
@@ -244,12 +242,8 @@ def _print(result: MatchResult, output: Path | None) -> None:
 @click.command()
 @click.argument("agents", nargs=-1, required=True, type=AGENT)
 @click.option("--rounds", type=click.IntRange(min=1), help="Deals of each pair.  [default: 1000]")
-@click.option(
-    "-o", "--output", type=click.Path(file_okay=False, path_type=Path), help="Folder of results, to resume."
-)
-@click.option(
-    "--plot", type=click.Path(dir_okay=False, path_type=Path), help="Picture to write: .svg, .png or .pdf."
-)
+@click.option("-o", "--output", type=NEW_FOLDER, help="Folder of results, to resume.")
+@click.option("--plot", type=NEW_FILE, help="Picture to write: .svg, .png or .pdf.")
 @_options
 def ladder(
     agents: tuple[str, ...],
@@ -287,12 +281,12 @@ def ladder(
             config=_config(seed, level, tribute),
             output=output,
             progress=lambda done, result: show(done, f"{result.a} – {result.b} {result.net.mean():+.2f}"),
-            stop=lambda: asked.stop,
+            stop=asked,
         )
     if found is None:
         hint = f"; the same command goes on from {output}" if output else "; --output makes it resumable"
         stderr().print(f"interrupted{hint}")
-        raise SystemExit(130)
+        raise SystemExit(asked.exit_code)
     if plot is not None:
         plot_ladder(found, plot)
     if as_json:
@@ -311,8 +305,6 @@ def _check_plot(plot: Path) -> None:
         raise click.UsageError("matplotlib is not installed; pip install 'gs2[plots]' brings it")
     if plot.suffix not in (".svg", ".png", ".pdf"):
         raise click.UsageError(f"--plot must name a .svg, .png or .pdf file; got {str(plot)!r}")
-    if not plot.parent.is_dir():
-        raise click.UsageError(f"--plot: the folder {plot.parent} must exist; create it")
 
 
 def _print_ladder(found: Ladder) -> None:

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.common import GAME, Interruption, memory_option, number, print_json, stderr, stdout
+from gs2.commands.common import (
+    GAME,
+    NEW_FILE,
+    POSITIVE,
+    Interruption,
+    memory_option,
+    number,
+    print_json,
+    stderr,
+    stdout,
+)
 from gs2.commands.progress import Lines, working
 
 if TYPE_CHECKING:
@@ -18,19 +28,21 @@ if TYPE_CHECKING:
 
 __all__ = ["blueprint", "exploitability"]
 
-SAVE_EVERY = 30.0
-"""Seconds between saves of a run in progress."""
+SAVE_EVERY = 8.0
+"""Seconds between saves of a run in progress; the end of the iteration under way comes on top."""
+SAVE_SHARE = 0.2
+"""Most of the time that goes into saves: where one takes long, they come less often."""
+LISTEN_EVERY = 0.2
+"""Seconds of iterations between looks at the clock and at signals."""
 
 
 @click.command()
 @click.argument("game", type=GAME)
 @click.option("--variant", default="dcfr", show_default=True, help="Row of the table of CFR variants.")
 @click.option("--iterations", type=click.IntRange(min=1), help="Stop at this many in all.  [default: 1000]")
-@click.option("--target", type=click.FloatRange(min=0, min_open=True), help="Stop at this exploitability.")
-@click.option("--seconds", type=click.FloatRange(min=0, min_open=True), help="Stop after this long.")
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Policy file to write or resume."
-)
+@click.option("--target", type=POSITIVE, help="Stop at this exploitability.")
+@click.option("--seconds", type=POSITIVE, help="Stop after this long.")
+@click.option("-o", "--output", type=NEW_FILE, help="Policy file to write or resume.")
 @click.option("--fresh", is_flag=True, help="Start over even if the output holds an unfinished run.")
 @memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -47,8 +59,9 @@ def blueprint(
     """Compute a strategy for the whole of GAME by counterfactual regret minimisation.
 
     The file holds the average policy and the state of the run: the same command with more iterations goes
-    on exactly where the file stopped, also after an interruption. A file called .json holds the policy in
-    words, for other programs: {infoset: {action: probability}}; it cannot be resumed.
+    on exactly where the file stopped, also after an interruption. It is saved every few seconds. A file
+    called .json holds the policy in words, for other programs: {infoset: {action: probability}}; it cannot
+    be resumed.
     """
     from cfr.policy import PolicyError, load_policy, load_state, save_policy, tabular_policy
     from cfr.policy_words import policy_words, save_policy_json
@@ -56,13 +69,14 @@ def blueprint(
     from cfr.solver import Solver
     from cfr.tree import grow
     from cfr.variants import variant as variant_row
+    from games.support.locks import hold
 
     row = variant_row(variant)
-    if output is not None and not output.parent.is_dir():
-        raise PolicyError(f"{output}: its folder must exist; create {output.parent}")
     in_words = output is not None and output.suffix == ".json"
     if in_words and output is not None and output.exists() and not fresh:
         raise PolicyError(f"{output}: a JSON policy holds no run to resume; use --fresh to replace it")
+    if output is not None:
+        click.get_current_context().with_resource(hold(output))
     tree = grow(game, keep_states=in_words)
     words = policy_words(game, tree) if in_words else None
     form = sequence_form(tree)
@@ -88,8 +102,9 @@ def blueprint(
 
     save()  # before the work: an unwritable place is better known now
     began = time.perf_counter()
-    stopped = _advance(solver, last, target, seconds, save)
-    save()
+    with Interruption() as asked:
+        stopped = _advance(solver, last, target, seconds, save, asked)
+        save()
     value, best = solver.evaluate()
     result: dict[str, Any] = {
         "game": game.name,
@@ -119,11 +134,16 @@ def blueprint(
         elif output:
             out.print(f"written to {output}; run the command again with more --iterations to go on")
     if stopped == "interruption":
-        raise SystemExit(130)
+        raise SystemExit(asked.exit_code)
 
 
 def _advance(
-    solver: Solver, last: int | None, target: float | None, seconds: float | None, save: Callable[[], None]
+    solver: Solver,
+    last: int | None,
+    target: float | None,
+    seconds: float | None,
+    save: Callable[[], None],
+    asked: Interruption,
 ) -> str:
     """Run the solver to its first limit, with a live line and regular saves; return what stopped it."""
     from rich.live import Live
@@ -131,10 +151,25 @@ def _advance(
 
     began = saved = time.perf_counter()
     line = Lines()
-    with Interruption() as asked, Live(console=stderr(), transient=True, refresh_per_second=8) as live:
+    pause = SAVE_EVERY
+    pace = 0.0
+    with Live(console=stderr(), transient=True, refresh_per_second=8) as live:
         while last is None or solver.iteration < last:
-            step = max(10, solver.iteration // 20)
-            solver.run(step if last is None else min(step, last - solver.iteration))
+            look = solver.iteration + max(10, solver.iteration // 20)
+            look = look if last is None else min(look, last)
+            while solver.iteration < look and not asked.stop:
+                before, at = solver.iteration, time.perf_counter()
+                solver.run(max(1, min(look - before, int(pace * LISTEN_EVERY))))
+                now = time.perf_counter()
+                pace = (solver.iteration - before) / max(now - at, 1e-9)
+                if seconds is not None and now - began >= seconds:
+                    break
+                if now - saved >= pause:
+                    save()
+                    saved = time.perf_counter()
+                    pause = max(SAVE_EVERY, (saved - now) / SAVE_SHARE)
+            if asked.stop:
+                return "interruption"
             exploitability = solver.exploitability()
             now = time.perf_counter()
             told = (
@@ -144,15 +179,10 @@ def _advance(
             live.update(Text(told))
             if not live.console.is_terminal:
                 line(told)
-            if asked.stop:
-                return "interruption"
             if target is not None and exploitability <= target:
                 return "target"
             if seconds is not None and now - began >= seconds:
                 return "time"
-            if now - saved >= SAVE_EVERY:
-                save()
-                saved = time.perf_counter()
     return "iterations"
 
 

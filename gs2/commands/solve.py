@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.common import GAME, memory_option, number, print_json, stdout
+from gs2.commands.common import (
+    FINITE,
+    GAME,
+    NEW_FILE,
+    POSITIVE,
+    SEED,
+    memory_option,
+    number,
+    print_json,
+    stdout,
+)
 from gs2.commands.progress import working
 
 if TYPE_CHECKING:
@@ -59,20 +69,18 @@ class SolveCommand(click.Command):
 @click.option("--depth", type=int, help="Decisions below a history before a leaf value stands in.")
 @click.option("--leaf", help="Leaf values at that depth: exact, value, rollout, continuations, play-on.")
 @click.option("--iterations", type=int, help="CFR iterations on the subgame.")
-@click.option("--warm-start", type=float, help="Iterations' worth of holding on to the blueprint at first.")
+@click.option("--warm-start", type=FINITE, help="Iterations' worth of holding on to the blueprint at first.")
 @click.option("--variant", help="CFR variant on the subgame.")
 @click.option("--solver", help="cfr, lp or mirror-descent.")
-@click.option("--entry-floor", type=float, help="Probability that the opponent is forced to enter.")
-@click.option("--anchor", type=float, help="Weight of the refined strategy against the blueprint.")
+@click.option("--entry-floor", type=FINITE, help="Probability that the opponent is forced to enter.")
+@click.option("--anchor", type=FINITE, help="Weight of the refined strategy against the blueprint.")
 @click.option("--certificate", help="none, margin, anchored, shared or path.")
-@click.option("--seconds", "time_limit", type=float, help="Time limit.")
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of every random choice."
-)
+@click.option("--seconds", "time_limit", type=POSITIVE, help="Time limit.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of every random choice.")
 @click.option(
     "-o",
     "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=NEW_FILE,
     help="Write the whole strategy, refined: a policy file, or one in words if it is called .json.",
 )
 @click.option("--all-rows", is_flag=True, help="Show every history and opponent infoset.")
@@ -112,10 +120,6 @@ def solve(
     from gs2.search import explain
     from gs2.tabulate import tabulate
 
-    if output is not None and not output.parent.is_dir():
-        from cfr.policy import PolicyError
-
-        raise PolicyError(f"{output}: its folder must exist; create {output.parent}")
     for field in ("generator", "gadget"):
         if changes[field] is not None:
             changes[field] = named_part(field, changes[field])

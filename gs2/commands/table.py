@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.common import print_json, stderr, stdout
+from gs2.commands.common import NOT_NEGATIVE, SEED, print_json, stderr, stdout
 
 if TYPE_CHECKING:
     from gs2.table.client import ClientResult
@@ -24,20 +23,6 @@ __all__ = ["play", "serve"]
 
 DIALECTS = click.Choice(["openguandan", "njupt"])
 TOKEN = "GS2_TABLE_TOKEN"
-
-
-class Seconds(click.FloatRange):
-    """A finite number of seconds, at least 0: a comparison with nan would switch a limit off."""
-
-    def __init__(self) -> None:
-        super().__init__(min=0)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the seconds."""
-        seconds = float(super().convert(value, param, ctx))
-        if not math.isfinite(seconds):
-            self.fail(f"{value} is not a finite number of seconds", param, ctx)
-        return seconds
 
 
 class Filled(click.ParamType):
@@ -64,7 +49,7 @@ class Folder(click.Path):
         return Path(os.fsdecode(super().convert(value, param, ctx)))
 
 
-SECONDS = Seconds()
+SECONDS = NOT_NEGATIVE
 FILLED = Filled()
 
 
@@ -175,7 +160,7 @@ def _log(verbose: int) -> None:
 @click.option(
     "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes for each agent."
 )
-@click.option("--seed", type=click.IntRange(0, (1 << 64) - 1), help="Seed of all deals.  [default: fresh]")
+@click.option("--seed", type=SEED, help="Seed of all deals.  [default: fresh]")
 @click.option(
     "--token",
     envvar=TOKEN,

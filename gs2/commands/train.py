@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.common import Interruption, print_json, stderr, stdout
+from gs2.commands.common import (
+    NEW_FILE,
+    NEW_FOLDER,
+    NOT_NEGATIVE,
+    SEED,
+    Interruption,
+    print_json,
+    stderr,
+    stdout,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -27,14 +36,12 @@ SHOWN = 8
 
 
 @click.command()
-@click.argument("directory", required=False, type=click.Path(file_okay=False, path_type=Path))
-@click.option(
-    "--minutes", type=click.FloatRange(min=0), default=60.0, show_default=True, help="Ends in time."
-)
+@click.argument("directory", required=False, type=NEW_FOLDER)
+@click.option("--minutes", type=NOT_NEGATIVE, default=60.0, show_default=True, help="Ends in time.")
 @click.option(
     "-o",
     "--output",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=NEW_FOLDER,
     help="Directory of the run, where it is not the argument.",
 )
 @click.option("--resume", is_flag=True, help="Go on with the run in the directory if there is one.")
@@ -45,13 +52,9 @@ SHOWN = 8
 @click.option("--set", "settings", metavar="FIELD=VALUE", multiple=True, help="Of training; repeatable.")
 @click.option("--network", "sizes", metavar="FIELD=VALUE", multiple=True, help="Of the network; repeatable.")
 @click.option("--threads", type=click.IntRange(min=1), help="Players and learner.  [default: all cores]")
-@click.option(
-    "--checkpoint-minutes", type=click.FloatRange(min=0), default=5.0, show_default=True, help="Between them."
-)
+@click.option("--checkpoint-minutes", type=NOT_NEGATIVE, default=5.0, show_default=True, help="Between them.")
 @click.option("--anneal", is_flag=True, help="Learning rate falls to zero over these minutes.")
-@click.option(
-    "--evaluate-minutes", type=click.FloatRange(min=0), default=15.0, show_default=True, help="0 for never."
-)
+@click.option("--evaluate-minutes", type=NOT_NEGATIVE, default=15.0, show_default=True, help="0 for never.")
 @click.option(
     "--against", default="greedy,strong", show_default=True, help="Agents to be evaluated against, by commas."
 )
@@ -81,8 +84,9 @@ def train(
     """Train a GuanDan network by Deep Monte Carlo self-play, in DIRECTORY.
 
     The run lives in the directory: last.safetensors is what --resume goes on from and what `gs2 match` plays,
-    curve.jsonl has a line per generation. Ctrl-C ends a run after the generation under way; a killed one
-    loses what came after its last checkpoint. `--set rounds=4096`, `--set passes=2` and so on change the
+    curve.jsonl has a line per generation. Ctrl-C ends a run at once, with a checkpoint of its last whole
+    generation; a killed one loses what came after its last checkpoint. One run at a time has a directory.
+    `--set rounds=4096`, `--set passes=2` and so on change the
     training, `--network state=1024` the network.
     """
     if (directory is None) == (output is None):
@@ -126,14 +130,19 @@ def train(
             device=device,
             threads=threads or available_cores(),
             progress=progress,
-            stop=lambda: asked.stop,
+            interruption=asked,
         )
+    if not last:
+        stderr().print("interrupted before the first generation was done; nothing is lost but that")
+        raise SystemExit(asked.exit_code)
     if as_json:
         print_json(last | {"evaluation": trainer.evaluation, "output": str(output)})
-        return
-    stdout().print(_table([last]))
-    done = f"{trainer.decisions:,} decisions, {trainer.seconds / 3600:.2f} hours"
-    stdout().print(f"{output / 'last.safetensors'}: {done}; the same command with --resume goes on")
+    else:
+        stdout().print(_table([last]))
+        done = f"{last['decisions']:,} decisions, {last['hours']:.2f} hours"
+        stdout().print(f"{output / 'last.safetensors'}: {done}; the same command with --resume goes on")
+    if asked.stop:
+        raise SystemExit(asked.exit_code)
 
 
 @click.command()
@@ -141,13 +150,19 @@ def train(
 @click.option("--against", default="blueprint", show_default=True, help="What it must beat.")
 @click.option("--rounds", type=click.IntRange(min=1), default=8000, show_default=True, help="Deals at most.")
 @click.option("--batch", type=click.IntRange(min=1), default=1000, show_default=True, help="Between looks.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of cards.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of cards.")
 @click.option("--processes", type=click.IntRange(min=1), help="How many.  [default: all cores]")
 @click.option(
     "--export",
     "target",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=NEW_FILE,
     help="Write the candidate there for inference, if it is better.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=NEW_FILE,
+    help="Deals played, to write or resume.  [default: a file in runs, named by what plays]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def gate(
@@ -158,25 +173,40 @@ def gate(
     seed: int,
     processes: int | None,
     target: Path | None,
+    output: Path | None,
     as_json: bool,
 ) -> None:
     """Let a checkpoint replace another only if it is better beyond doubt.
 
     CANDIDATE plays duplicate deals against the shipped network and stops as soon as the interval of net
     levels a round, corrected for repeated looks, excludes zero. Exit code 0: better; 1: worse or undecided.
+    The deals are kept in a file: after Ctrl-C or a kill, the same command goes on from it.
     """
-    from blueprint.export import export_checkpoint
+    from blueprint.export import check_export, export_checkpoint
     from blueprint.match import Arena, MatchConfig
     from blueprint.match import gate as decide
-    from gs2.guandan.agents import NamedAgents
+    from games.support.files import FileProblem, check_folder, check_output
+    from gs2.guandan.agents import NamedAgents, check_agent
 
     console = stderr()
+    check_agent(against)
+    check_agent(str(candidate))
+    if target is not None:
+        check_export(candidate)
+    if output is None:
+        output = _kept_deals(candidate, against, seed)
+        try:
+            check_folder(output.parent)
+            check_output(output)
+        except FileProblem as error:
+            console.print(f"the deals are not kept: {error}", soft_wrap=True)
+            output = None
 
     def progress(found: GateResult) -> None:
         interval = f"{found.net:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
         console.print(f"{len(found.payoffs)} deals: {interval} levels a round")
 
-    with Arena(NamedAgents(), processes) as arena:
+    with Interruption() as asked, Arena(NamedAgents(), processes) as arena:
         result = decide(
             arena,
             str(candidate),
@@ -184,8 +214,14 @@ def gate(
             batch=min(batch, rounds),
             most=rounds,
             config=MatchConfig(seed=seed),
+            output=output,
             progress=progress,
+            stop=asked,
         )
+    if result.verdict == "stopped":
+        hint = f"; the same command goes on from {output}" if output else ""
+        console.print(f"interrupted after {len(result.payoffs)} deals looked at{hint}", soft_wrap=True)
+        raise SystemExit(asked.exit_code)
     found = {
         "verdict": result.verdict,
         "against": against,
@@ -207,6 +243,17 @@ def gate(
             stdout().print(f"exported to {target}")
     if result.verdict != "better":
         raise SystemExit(1)
+
+
+def _kept_deals(candidate: Path, against: str, seed: int) -> Path:
+    """Return where a gate keeps its deals, by what plays whom on which cards."""
+    import hashlib
+
+    from gs2.guandan.agents import fingerprint
+
+    which = f"{fingerprint(str(candidate))} {against} {fingerprint(against)} {seed}"
+    digest = hashlib.sha256(which.encode()).hexdigest()[:12]
+    return Path("runs") / f"gate-{digest}.jsonl"
 
 
 def _generator() -> Any:

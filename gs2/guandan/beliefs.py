@@ -8,6 +8,7 @@ left, the cards known from tribute and the highest cards it showed stay respecte
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -45,6 +46,9 @@ class BeliefNetwork:
         shape = [weight.shape for weight, _ in layers]
         if len(layers) < 1 or shape[0][1] != STATE_WIDTH or shape[-1][0] != 162:
             raise ValueError(f"beliefs: layers lead from {STATE_WIDTH} features to 162 odds; got {shape}")
+        for before, after in itertools.pairwise(shape):
+            if after[1] != before[0]:
+                raise ValueError(f"beliefs: each layer takes what the one before gives; got {shape}")
         self.layers = layers
 
     def log_odds(self, states: NDArray, seats: NDArray[np.int64]) -> NDArray[np.float32]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from games.game import GameError
 from games.guandan.position import parse_position
+from games.support.files import read_text
 from gs2.guandan.agent import Gs2Agent
 from gs2.guandan.explain import Explanation, explain_decision
 
@@ -36,7 +37,7 @@ def read_position(source: str | Path) -> str:
         raise GameError(
             f"guandan: position: a file or one of {', '.join(examples)} is wanted; got {str(source)!r}"
         )
-    text = path.read_text()
+    text = read_text(path)
     try:
         fields = json.loads(text)
     except json.JSONDecodeError:

@@ -25,6 +25,7 @@ from blueprint.rule_agents import GreedyAgent, RandomAgent
 from blueprint.selfplay import Decisions
 from games.guandan.matches import CardDecisions, Matches
 from games.guandan.round import GuanDan, advance, legal
+from games.support.files import FileProblem
 from gs2.guandan.agents import NamedAgents
 
 SAME_END = 0.02
@@ -188,7 +189,7 @@ def test_a_file_of_another_match_is_refused(tmp_path: Path) -> None:
         (tmp_path / "other").write_text("a,b\n1,2\n")
         with pytest.raises(MatchFileError, match="result"):
             arena.play("greedy", "balanced", rounds=2, output=tmp_path / "other")
-        with pytest.raises(MatchFileError, match="folder"):
+        with pytest.raises(FileProblem, match="its folder must exist"):
             arena.play("greedy", "balanced", rounds=2, output=tmp_path / "none" / "x.jsonl")
 
 

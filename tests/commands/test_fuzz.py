@@ -19,6 +19,7 @@ from click.testing import CliRunner
 
 from gs2.cli import main
 from gs2.commands.guandan_solve import guandan_solve
+from gs2.refusals import refusals
 
 INTERRUPT_AFTER = 4.0
 """Seconds after which a command is interrupted as by Ctrl-C, and again every second."""
@@ -46,6 +47,8 @@ RULES = (
         "No such",
         "takes no",
         "is damaged",
+        "a record is",
+        "is wanted",
         "begins",
         "has four",
         "choose",
@@ -368,6 +371,8 @@ def interrupted() -> Iterator[None]:
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder with files of every kind, in which the lines are run."""
     pytest.importorskip("torch")  # an import that is interrupted half way breaks all that come after it
+    import torch._dynamo  # noqa: F401
+
     import experiments.commands  # noqa: F401
     import gs2.table  # noqa: F401
 
@@ -389,6 +394,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def complaint(words: list[str]) -> str | None:
     """Run a command line in this process; return what is wrong with how it ended, if anything."""
+    import torch
+
+    torch.set_grad_enabled(True)  # an interruption at the wrong moment leaves it off for this process
     try:
         with interrupted():
             result = CliRunner().invoke(main, words, input="")
@@ -425,3 +433,16 @@ def test_sixty_random_command_lines_are_answered_in_words(seed: int, place: Path
         if wrong is not None:
             found.append(f"gs2 {shlex.join(words)[:400]}\n    {wrong}")
     assert not found, f"{len(found)} of 60:\n" + "\n".join(found)
+
+
+def test_a_kernel_that_is_interrupted_as_it_returns_is_an_interruption() -> None:
+    @click.command(cls=click.Command)
+    def stopped() -> None:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as error:
+            raise SystemError("returned a result with an exception set") from error
+
+    with pytest.raises(SystemExit) as ending, refusals():
+        stopped.main([], standalone_mode=False)
+    assert ending.value.code == 130

@@ -153,7 +153,10 @@ def test_a_bad_option_is_a_usage_error(words: tuple[str, ...], message: str, tmp
     assert not (tmp_path / "x").exists()
 
 
-def test_a_worse_network_does_not_pass_the_gate(run: Path, tmp_path: Path) -> None:
+def test_a_worse_network_does_not_pass_the_gate(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     target = tmp_path / "shipped.safetensors"
     words = ("--rounds", "20", "--batch", "10", "--processes", "1", "--export", str(target), "--json")
     result = invoke("gate", str(run / "last.safetensors"), "--against", "greedy", *words)
@@ -161,7 +164,10 @@ def test_a_worse_network_does_not_pass_the_gate(run: Path, tmp_path: Path) -> No
     assert json.loads(result.stdout)["verdict"] == "worse" and not target.exists()
 
 
-def test_a_better_network_passes_the_gate_and_is_exported(run: Path, tmp_path: Path) -> None:
+def test_a_better_network_passes_the_gate_and_is_exported(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     from blueprint.checkpoint import SHIPPED
 
     target = tmp_path / "shipped.safetensors"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from experiments import ablate_guandan as ablations
-from experiments.ablate_tables import Choice, RoundPair, append_rows, markdown, read_rows
+from experiments.ablate_tables import Choice, RoundPair, RowFile, markdown, read_rows
 from experiments.judge_guandan import DEPTHS, judge_moves, read_judged, write_judged
 from gs2.guandan.rollout import Rollouts
 from tests.gs2_guandan.blueprints import CountEvaluator
@@ -75,8 +75,9 @@ def test_rows_are_read_as_they_were_written_and_tabled(tmp_path: Path) -> None:
         RoundPair("standard", "b", 1, 1, -1.0, 1.0, 3.0, 20.0, 60.0, 1.2),
     ]
     path = tmp_path / "rows.jsonl"
-    append_rows(path, rows[:2])
-    append_rows(path, rows[2:])
+    for part in (rows[:2], rows[2:]):
+        with RowFile(path) as file:
+            file.append(part)
     assert read_rows([path]) == rows
     table = markdown(read_rows([path]))
     assert "| standard | b | 2 | +0.750 ± " in table and "| 5.0% | 33.3% | 20.0 |" in table

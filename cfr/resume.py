@@ -1,0 +1,48 @@
+"""What solvers share about being stopped and resumed: states that may be trusted, and kernels that return."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cfr.variants import Variant
+
+__all__ = ["StateError", "check_iteration", "check_state", "iterations_at_once", "same_variant"]
+
+ENTRIES_AT_ONCE = 20_000_000
+"""Entries that a kernel goes through before it returns: a tenth of a second, so that Ctrl-C is heard."""
+MOST_AT_ONCE = 100_000
+"""Iterations of the smallest games: each costs something whatever its size."""
+
+
+class StateError(ValueError):
+    """A saved state that no run can go on from."""
+
+
+def iterations_at_once(entries: int) -> int:
+    """Return how many iterations a kernel runs in one call. entries: gone through by each."""
+    return max(1, min(ENTRIES_AT_ONCE // max(entries, 1), MOST_AT_ONCE))
+
+
+def same_variant(saved: Any, variant: Variant) -> bool:
+    """Return whether the fields of a saved variant are this one's."""
+    return isinstance(saved, dict) and saved == asdict(variant)
+
+
+def check_state(name: str, values: ArrayLike) -> None:
+    """Raise StateError unless a saved array holds finite real numbers."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiub" or not np.all(np.isfinite(array)):
+        raise StateError(f"resume: {name} must hold finite numbers; got {array.dtype}; solve afresh")
+
+
+def check_iteration(value: Any) -> int:
+    """Return a saved number of iterations; raise StateError unless it is a whole number of at least 0."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or not 0 <= value < 1 << 53:
+        raise StateError(
+            f"resume: iteration must be a whole number of at least 0; got {value!r}; solve afresh"
+        )
+    return int(value)

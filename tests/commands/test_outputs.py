@@ -1,0 +1,349 @@
+"""Every command that writes: refused in one line before the work, one writer at a time, nothing doubled."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from blueprint.checkpoint import SHIPPED, read_checkpoint
+from cfr.policy import load_policy, load_state
+from experiments.refine import read_rows
+from games.support.locks import hold
+from gs2.cli import LazyGroup, main
+from gs2.commands.common import SEED, FiniteRange
+
+ONE = ("--processes", "1")
+TINY = (
+    *("--set", "rounds=4", "--set", "batch=64", "--threads", "1", "--evaluate-minutes", "0"),
+    *("--network", "state=16", "--network", "blocks=1", "--network", "action=16", "--network", "critic=16"),
+    *("--checkpoint-minutes", "0"),
+)
+REFINE = ("--game", "kuhn_poker", "--method", "maxmargin", "--iterations", "20", "--workers", "1")
+FILE_COMMANDS = {
+    "blueprint": ("blueprint", "kuhn_poker", "--iterations", "20", "-o"),
+    "match": ("match", "greedy", "random", "--rounds", "4", *ONE, "-o"),
+    "gate": ("gate", str(SHIPPED), "--against", "random", "--rounds", "4", "--batch", "4", *ONE, "-o"),
+    "gate --export": ("gate", str(SHIPPED), "--rounds", "4", "--batch", "4", *ONE, "--export"),
+    "ladder --plot": ("ladder", "greedy", "random", "--rounds", "4", *ONE, "--plot"),
+    "play-random": ("guandan", "play-random", "--record"),
+    "bench cfr": ("bench", "cfr", "kuhn_poker", "--repeats", "1", "--no-openspiel", "-o"),
+    "report": ("experiment", "report", "experiments/rows/closures", "-o"),
+}
+FOLDER_COMMANDS = {
+    "train": ("train", "--minutes", "0", *TINY, "-o"),
+    "ladder": ("ladder", "greedy", "random", "--rounds", "4", *ONE, "-o"),
+    "refine": ("experiment", "refine", *REFINE, "-o"),
+}
+
+
+def one_line(words: tuple[str, ...]) -> str:
+    """Return the error of a command that must be refused: one line, exit code 2, and nothing done before."""
+    result = CliRunner().invoke(main, list(words))
+    assert result.exit_code == 2, (words, result.output, result.exception)
+    lines = result.stderr.strip().splitlines()
+    assert len(lines) == 1 and "Traceback" not in lines[0], lines
+    return lines[0]
+
+
+@pytest.mark.parametrize("command", [*FILE_COMMANDS, *FOLDER_COMMANDS])
+def test_an_output_that_cannot_be_is_one_line_before_any_work(command: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "folder").mkdir()
+    places = ["", "/dev/full", str(tmp_path / ("x" * 300)), "/proc/none/x", str(tmp_path / "file" / "x")]
+    places += [str(tmp_path / "pipe")]
+    places += [str(tmp_path / ("folder" if command in FILE_COMMANDS else "file"))]
+    words = (FILE_COMMANDS | FOLDER_COMMANDS)[command]
+    if command == "ladder --plot":
+        places = [place for place in places if Path(place).suffix == ".svg"] + [
+            str(tmp_path / "none" / "x.svg"),
+            str(tmp_path / ("x" * 300 + ".svg")),
+        ]
+    for place in places:
+        assert one_line((*words, place)).startswith("gs2: ")
+    assert (tmp_path / "file").read_text() == "mine"
+    assert {path.name for path in tmp_path.iterdir()} == {"pipe", "file", "folder"}
+
+
+@pytest.mark.parametrize("command", ["blueprint", "match", "gate", *FOLDER_COMMANDS])
+def test_a_second_writer_is_told_who_writes(command: str, tmp_path: Path) -> None:
+    folder = command in FOLDER_COMMANDS
+    place = tmp_path / "out"
+    if folder:
+        place.mkdir()
+    with hold(place, folder=folder):
+        told = one_line((FILE_COMMANDS | FOLDER_COMMANDS)[command] + (str(place),))
+        assert f"process {os.getpid()}" in told and "only one process at a time" in told
+
+
+def started(words: tuple[str, ...], folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "gs2.cli", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parent.parent.parent,
+        env=os.environ | {"OMP_NUM_THREADS": "1", "XDG_CACHE_HOME": str(folder)},
+        start_new_session=True,
+    )
+
+
+WRITERS = {
+    "blueprint": ("blueprint", "kuhn_poker", "--iterations", "4000", "-o"),
+    "match": ("match", "greedy", "random", "--rounds", "1100", *ONE, "-o"),
+    "gate": ("gate", str(SHIPPED), "--against", "random", "--rounds", "40", "--batch", "40", *ONE, "-o"),
+    "train": ("train", "--minutes", "0.02", "--resume", *TINY, "-o"),
+    "ladder": ("ladder", "greedy", "random", "balanced", "--rounds", "100", *ONE, "-o"),
+    "refine": ("experiment", "refine", *REFINE, "-o"),
+}
+
+
+def check_whole(command: str, place: Path) -> None:
+    """Fail unless an output holds everything once."""
+    if command == "blueprint":
+        assert load_policy(place, "kuhn_poker") and load_state(place)["iteration"] == 4000
+    elif command in ("match", "gate"):
+        check_deals(place, 1100 if command == "match" else 40)
+    elif command == "ladder":
+        assert len(list(place.glob("*.jsonl"))) == 3
+        for path in place.glob("*.jsonl"):
+            check_deals(path, 100)
+    elif command == "refine":
+        rows = read_rows(place / "rows.csv")
+        assert len({(row.method, row.seed, row.cap) for row in rows}) == len(rows) == 1
+        assert len((place / "rows.csv").read_text().splitlines()) == 2
+    else:
+        seen = [json.loads(line)["generation"] for line in (place / "curve.jsonl").read_text().splitlines()]
+        _, description = read_checkpoint(place / "last.safetensors")
+        assert seen == list(range(1, description["generation"] + 1))
+    assert not list(place.parent.rglob("*.part")) and not list(place.parent.rglob("*.lock"))
+
+
+def check_deals(path: Path, deals: int) -> None:
+    lines = [json.loads(line) for line in path.read_text().splitlines()[1:]]
+    assert sorted(line["deal"] for line in lines) == list(range(deals))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("blueprint", "match", "refine"),
+        *(pytest.param(slow, marks=pytest.mark.long) for slow in ("gate", "train", "ladder")),
+    ],
+)
+def test_two_writers_at_once_lose_and_double_nothing(
+    command: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    for repetition in range(20 if request.config.getoption("--long") else 1):
+        place = tmp_path / str(repetition) / "out"
+        place.parent.mkdir()
+        words = (*WRITERS[command], str(place))
+        both = [started(words, tmp_path) for _ in range(2)]
+        ends = [(*process.communicate(timeout=200), process.returncode) for process in both]
+        codes = sorted(code for _, _, code in ends)
+        assert codes[0] == 0 and codes[1] in (0, 2), ends
+        for _, err, code in ends:
+            assert "Traceback" not in err
+            if code == 2:
+                assert "only one process at a time may write it" in err and len(err.splitlines()) == 1
+        check_whole(command, place)
+
+
+def test_doubled_deals_of_an_older_file_count_once(tmp_path: Path) -> None:
+    path = tmp_path / "m.jsonl"
+    words = ["match", "greedy", "random", "--rounds", "6", *ONE, "--json", "-o", str(path)]
+    first = json.loads(CliRunner().invoke(main, words).stdout)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines + lines[1:4]))
+    again = CliRunner().invoke(main, words)
+    assert again.exit_code == 0 and "3 of 9 rows come again" in again.stderr
+    found = json.loads(again.stdout)
+    assert found["complete"] and found["deals"] == 6 and found["net"] == first["net"]
+
+
+def test_doubled_rows_of_an_experiment_count_once(tmp_path: Path) -> None:
+    import shutil
+
+    run = tmp_path / "run"
+    shutil.copytree("experiments/rows/closures", run)
+    rows = read_rows(run / "rows.csv")
+    lines = (run / "rows.csv").read_text().splitlines(keepends=True)
+    (run / "rows.csv").write_text("".join(lines + lines[1:8]))
+    result = CliRunner().invoke(main, ["experiment", "report", str(run), "-o", str(tmp_path / "R.md")])
+    assert result.exit_code == 0 and f"7 of {len(rows) + 7} rows come again" in result.stderr
+    assert f"{len(rows)} rows" in (tmp_path / "R.md").read_text()
+
+
+def test_rows_that_were_kept_are_still_read() -> None:
+    for path in Path("experiments/rows").rglob("rows.csv"):
+        assert len(read_rows(path)) == len(path.read_text().splitlines()) - 1
+
+
+def test_a_gate_goes_on_from_the_deals_it_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["gate", str(SHIPPED), "--against", "random", "--rounds", "12", "--batch", "6", *ONE, "--json"]
+    whole = CliRunner().invoke(main, words)
+    [kept] = Path("runs").glob("gate-*.jsonl")
+    lines = kept.read_text().splitlines(keepends=True)
+    kept.write_text("".join(lines[:4]))
+    again = CliRunner().invoke(main, words)
+    assert json.loads(again.stdout) == json.loads(whole.stdout)
+    assert len(kept.read_text().splitlines()) == len(lines)
+
+
+def test_a_gate_that_could_not_export_says_so_before_it_plays(tmp_path: Path) -> None:
+    import numpy as np
+
+    from blueprint.checkpoint import write_checkpoint
+
+    too_wide = {"network.x": np.full(3, 1e6, np.float32)}
+    write_checkpoint(tmp_path / "a.safetensors", too_wide, {})
+    words = ("gate", str(tmp_path / "a.safetensors"), "--export", str(tmp_path / "b.safetensors"))
+    assert "must be within ±65504" in one_line(words)
+
+
+def iteration(path: Path) -> int:
+    state = load_state(path) if path.exists() else None
+    return -1 if state is None else int(state["iteration"])
+
+
+def test_a_killed_blueprint_loses_no_more_than_the_pause_between_saves(
+    tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "p.npz"
+    code = (
+        "import sys; from gs2.commands import policies; policies.SAVE_EVERY = 0.2\n"
+        "from gs2.cli import main; main(sys.argv[1:])"
+    )
+    words = ["blueprint", "leduc_poker", "--iterations", "100000000", "-o", str(path)]
+    rng = random.Random(0)
+    saved = -1
+    for _ in range(12 if request.config.getoption("--long") else 3):
+        with subprocess.Popen([sys.executable, "-c", code, *words], stderr=subprocess.PIPE, text=True) as run:
+            deadline = time.monotonic() + 120
+            seen: list[tuple[float, int]] = []
+            while len(seen) < 3 and time.monotonic() < deadline:
+                found = iteration(path)
+                if found > max([saved, *(number for _, number in seen)]):
+                    seen.append((time.monotonic(), found))
+                time.sleep(0.02)
+            assert len(seen) == 3, "it saves again and again"
+            time.sleep(rng.uniform(0, 0.3))
+            run.send_signal(signal.SIGKILL)
+            assert run.stderr is not None
+            err = " ".join(run.stderr.read().split())
+        if saved >= 0:
+            resumed = int(err.split("at iteration ")[1].split()[0].replace(",", ""))
+            assert resumed == saved
+        assert iteration(path) >= seen[-1][1]
+        saved = iteration(path)
+    assert [found.name for found in tmp_path.iterdir() if not found.name.startswith(".")] == ["p.npz"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_saves_a_blueprint_at_once(tmp_path: Path, number: int) -> None:
+    path = tmp_path / "p.npz"
+    process = started(("blueprint", "leduc_poker", "--iterations", "100000000", "-o", str(path)), tmp_path)
+    while iteration(path) < 0 and process.poll() is None:
+        time.sleep(0.05)
+    time.sleep(1)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 128 + number and "Traceback" not in err
+    assert f"{iteration(path):,} iterations" in out and iteration(path) > 0
+
+
+LONG = {
+    "blueprint": (("blueprint", "leduc_poker", "--iterations", "100000000"), 2.0),
+    "exploitability cfr": (("exploitability", "leduc_poker", "cfr:1000000000"), 3.0),
+    "exploitability dmc": (("exploitability", "leduc_poker", "dmc:1000000000"), 3.0),
+    "solve lp": (("solve", "liars_dice_6", "--solver", "lp"), 6.0),
+    "solve": (("solve", "leduc_poker", "--iterations", "1000000000"), 4.0),
+    "match": (("match", "gs2-deep", "blueprint", "--rounds", "100", *ONE), 6.0),
+    "match, processes": (("match", "gs2-deep", "blueprint", "--rounds", "100", "--processes", "2"), 3.0),
+    "ladder": (("ladder", "greedy", "strong", "--rounds", "100000", "--processes", "2"), 4.0),
+    "gate": (("gate", str(SHIPPED), "--against", "strong", *ONE), 6.0),
+    "train": (("train", "--minutes", "60", "--threads", "2", "-o", "run"), 8.0),
+    "refine": (("experiment", "refine", "--workers", "2", "-o", "rows"), 5.0),
+    "bench": (("bench", "guandan"), 5.0),
+}
+QUICK = ("exploitability dmc", "match, processes", "blueprint")
+
+
+@pytest.mark.parametrize("command", [*QUICK, *(pytest.param(c, marks=pytest.mark.long) for c in LONG)])
+def test_ctrl_c_ends_a_command_with_130_and_a_word(command: str, tmp_path: Path) -> None:
+    words, wait = LONG[command]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gs2.cli", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        start_new_session=True,
+    )
+    time.sleep(wait)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to every process
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 130, (out, err)
+    assert "Traceback" not in err and "interrupt" in out + err
+
+
+def commands(group: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
+    if isinstance(group, click.Group):
+        context = click.Context(group)
+        for name in group.list_commands(context):
+            found = group.get_command(context, name)
+            assert found is not None
+            yield from commands(found, (*path, name))
+    else:
+        yield " ".join(path), group
+
+
+def test_no_option_takes_nan_infinity_or_an_endless_seed() -> None:
+    from gs2.commands.guandan_solve import guandan_solve
+
+    assert isinstance(main, LazyGroup)
+    seen = 0
+    for name, command in [*commands(main), ("solve guandan", guandan_solve)]:
+        for option in command.params:
+            kind = option.type
+            if isinstance(kind, click.FloatRange) or kind is click.FLOAT:
+                seen += 1
+                assert isinstance(kind, FiniteRange), f"{name} {option.name} takes nan"
+            if option.name == "seed":
+                seen += 1
+                assert kind is SEED, f"{name} --seed has no bounds"
+    assert seen > 30
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *((("blueprint", "kuhn_poker", "--seconds", bad)) for bad in ("nan", "inf", "-inf", "-1", "1e400")),
+        ("blueprint", "kuhn_poker", "--target", "nan"),
+        ("solve", "--anchor", "nan"),
+        ("solve", "--seconds", "inf"),
+        *(("solve", "--seed", seed) for seed in ("-1", "100000000000000000000", "nan")),
+        *(("match", "greedy", "random", "--seed", seed) for seed in ("-1", "100000000000000000000")),
+        ("match", "greedy", "random", "--tribute", "nan"),
+        ("train", "--minutes", "nan", "-o", "x"),
+        ("train", "--minutes", "inf", "-o", "x"),
+        ("experiment", "refine", "--limit", "nan"),
+        ("bench", "guandan", "--seconds", "nan"),
+    ],
+)
+def test_numbers_that_are_none_are_refused(words: tuple[str, ...], tmp_path: Path) -> None:
+    result = CliRunner().invoke(main, list(words))
+    assert result.exit_code == 2 and "Traceback" not in result.output
+    assert not Path("x").exists()
