@@ -139,6 +139,7 @@ def refine(
         )
     click.echo(f"rows in {path}; tables and plots: gs2 experiment report {folder}")
     if asked.stop:
+        console.print("interrupted; the same command goes on from there")
         raise SystemExit(asked.exit_code)
 
 
