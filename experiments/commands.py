@@ -147,6 +147,7 @@ def refine(
     else:
         click.echo(f"rows in {path}; tables and plots: gs2 experiment report {folder}")
     if asked.stop:
+        console.print("interrupted; the same command goes on from there")
         raise SystemExit(asked.exit_code)
 
 
