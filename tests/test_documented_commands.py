@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -249,24 +250,27 @@ def _serve_or_play(command: str, place: Path) -> None:
         return
     if words[1] == "serve":
         port = [] if "--port" in words else ["--port", "0"]
-        process = subprocess.Popen(
-            [sys.executable, "-m", "gs2.cli", *words[1:], *port, "--grace", "0"],
-            cwd=place,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        log = place / "serve.log"
+        with log.open("w") as said:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "gs2.cli", *words[1:], *port, "--grace", "0"],
+                cwd=place,
+                stdout=said,
+                stderr=said,
+                start_new_session=True,
+            )
         try:
-            assert process.stderr is not None
-            line = process.stderr.readline()
-            assert "listening on ws://" in line, line + process.stderr.read()
+            while "listening on ws://" not in log.read_text():
+                assert process.poll() is None, log.read_text()
+                time.sleep(0.1)
             process.send_signal(signal.SIGINT)
-            _, err = process.communicate(timeout=120)
             # 1: interrupted before the first client could come
-            assert process.returncode in (0, 1, 130) and "Traceback" not in err, err
+            assert process.wait(timeout=120) in (0, 1, 130)
+            assert "Traceback" not in log.read_text()
         finally:
-            process.kill()
-            process.communicate()
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # its agents' processes too
+            process.wait()
         return
     seats = 4 - max(1, words.count("--agent"))
     with served(",".join(["first"] * seats)) as url:

@@ -49,6 +49,7 @@ RULES = (
         "is damaged",
         "a record is",
         "is wanted",
+        "exists",
         "begins",
         "has four",
         "choose",
