@@ -95,6 +95,7 @@ class CoverMaker:
         self._members: Ragged | None = None
         self._covered = np.zeros(0, np.int8)
         self._root_of = np.zeros(0, np.int32)
+        self._seen = np.zeros(0, np.int8)
 
     def _notices(self) -> bool:
         """Return whether each opponent infoset has one and the same sequence of groups above all of it."""
@@ -160,6 +161,7 @@ class CoverMaker:
             self._members = Ragged.from_counts(counts, order.astype(np.int32))
             self._covered = np.zeros(tree.n_nodes, np.int8)
             self._root_of = np.full(tree.n_nodes, -1, np.int32)
+            self._seen = np.zeros(tree.n_infosets, np.int8)
         asked = graph.nodes[top]
         roots, component, own_below, root_of_asked = _extend(
             tree.parent,
@@ -176,6 +178,7 @@ class CoverMaker:
             asked,
             self._covered,
             self._root_of,
+            self._seen,
         )
         if not whole and np.any(self._own_slot[roots[root_of_asked]] != self._own_slot[asked]):
             return None
@@ -228,10 +231,11 @@ def _extend(
     asked,
     covered,
     root_of,
+    seen,
 ):
     """Return (roots [n] rising, group of each [n], player's infosets below each group, root of `asked`).
 
-    `covered` and `root_of` are left as they came, all 0 and all -1.
+    `covered`, `root_of` and `seen` (by infoset) are left as they came: all 0, all -1, all 0.
     """
     stack = [np.int32(0)]
     stack.pop()
@@ -239,7 +243,8 @@ def _extend(
     tops.pop()
     visited = [np.int32(0)]
     visited.pop()
-    seen = {np.int32(-1)}
+    touched = [np.int32(0)]
+    touched.pop()
     for node in start_nodes:
         if not covered[node]:
             covered[node] = 1
@@ -256,9 +261,10 @@ def _extend(
         if who < 0 or (who == seat and not whole):
             continue
         name = infoset[node]
-        if name in seen:
+        if seen[name]:
             continue
-        seen.add(name)
+        seen[name] = 1
+        touched.append(name)
         for at in range(member_start[name], member_start[name + 1]):
             other = members[at]
             if not covered[other]:
@@ -286,18 +292,19 @@ def _extend(
                 root_of[child] = i
                 stack.append(np.int32(child))
     above = np.arange(n)
-    first_of_group = {np.int32(-1): np.int32(-1)}
+    first_of_group = np.full(start_group.max() + 1, -1)
     for at in range(len(start_nodes)):
         # A history that came to lie below another root follows that one.
-        if roots[root_of[start_nodes[at]]] != start_nodes[at]:
+        root = root_of[start_nodes[at]]
+        if roots[root] != start_nodes[at]:
             continue
-        name = start_group[at]
-        if name in first_of_group:
-            _join(above, root_of[start_nodes[at]], first_of_group[name])
+        if first_of_group[start_group[at]] >= 0:
+            _join(above, root, first_of_group[start_group[at]])
         else:
-            first_of_group[name] = root_of[start_nodes[at]]
-    for name in seen:
-        if name < 0 or player[members[member_start[name]]] == seat:
+            first_of_group[start_group[at]] = root
+    for name in touched:
+        seen[name] = 0
+        if player[members[member_start[name]]] == seat:
             continue
         one = root_of[members[member_start[name]]]
         for at in range(member_start[name] + 1, member_start[name + 1]):
