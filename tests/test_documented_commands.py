@@ -267,7 +267,6 @@ def _serve_or_play(command: str, place: Path) -> None:
             process.send_signal(signal.SIGINT)
             # 1: interrupted before the first client could come
             assert process.wait(timeout=120) in (0, 1, 130)
-            assert "Traceback" not in log.read_text()
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)  # its agents' processes too
