@@ -233,13 +233,13 @@ def test_every_preset_runs_and_keeps_to_the_rules(seed, public, kind):
     policy = blueprint(context, form, kind, seed)
     infoset = seed % tree.n_infosets
     for number, name in enumerate(PRESETS):
-        config = preset(name, iterations=3)
+        config = preset(name)
+        if config.solver == "cfr":
+            config = config.replace(iterations=3)
         if config.generator != "all":
-            config = config.replace(
-                generator=sorted(GENERATORS)[(seed + number) % len(GENERATORS)], k=1 + seed % 4
-            )
-            if config.generator == "all":
-                config = config.replace(k=None)
+            chosen = sorted(GENERATORS)[(seed + number) % len(GENERATORS)]
+            k = None if chosen == "all" else 1 + seed % 4
+            config = config.replace(generator=chosen, **({} if k is None else {"k": k}))
         profile = Profile(tree, policy)
         found = refine_infoset(context, profile, infoset, config, np.random.default_rng(seed))
         assert np.array_equal(profile.policy, policy), "the caller's strategy is left as it was"
