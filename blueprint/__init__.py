@@ -2,18 +2,18 @@
 
 from typing import TYPE_CHECKING
 
-from games.lazy import lazy_exports
+from games.support.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from blueprint.agents import load_chooser
     from blueprint.checkpoint import SHIPPED, CheckpointError
     from blueprint.config import NetworkConfig, TrainConfig
-    from blueprint.export import export_checkpoint
-    from blueprint.inference import Inference, load_inference
+    from blueprint.guandan.network.export import export_checkpoint
+    from blueprint.guandan.network.inference import Inference, load_inference
+    from blueprint.guandan.play.agents import load_chooser
+    from blueprint.guandan.training.train import Trainer
     from blueprint.neural import NeuralBlueprint, check_blueprint, load_blueprint
     from blueprint.protocol import Blueprint
     from blueprint.tabular import SeatTable, TabularBlueprint
-    from blueprint.train import Trainer
 
 __all__ = [
     "SHIPPED",
@@ -36,14 +36,14 @@ __all__ = [
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
-        "blueprint.agents": ("load_chooser",),
+        "blueprint.guandan.play.agents": ("load_chooser",),
         "blueprint.checkpoint": ("SHIPPED", "CheckpointError"),
         "blueprint.config": ("NetworkConfig", "TrainConfig"),
-        "blueprint.export": ("export_checkpoint",),
-        "blueprint.inference": ("Inference", "load_inference"),
+        "blueprint.guandan.network.export": ("export_checkpoint",),
+        "blueprint.guandan.network.inference": ("Inference", "load_inference"),
         "blueprint.neural": ("NeuralBlueprint", "check_blueprint", "load_blueprint"),
         "blueprint.protocol": ("Blueprint",),
         "blueprint.tabular": ("SeatTable", "TabularBlueprint"),
-        "blueprint.train": ("Trainer",),
+        "blueprint.guandan.training.train": ("Trainer",),
     },
 )

@@ -15,7 +15,7 @@ from games.game import TERMINAL, Game
 from games.ragged import Ragged
 
 if TYPE_CHECKING:
-    from blueprint.inference import Inference
+    from blueprint.guandan.network.inference import Inference
 
 __all__ = ["BlueprintError", "BlueprintReport", "NeuralBlueprint", "check_blueprint", "load_blueprint"]
 
@@ -107,7 +107,7 @@ def load_blueprint(
     temperature: of the soft policy, in levels.
     Raises CheckpointError if the file is missing, damaged or foreign.
     """
-    from blueprint.inference import load_inference
+    from blueprint.guandan.network.inference import load_inference
 
     return NeuralBlueprint(load_inference(path, critic=False, half=False), temperature=temperature)
 

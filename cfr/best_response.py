@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cfr.play import Play
+from cfr.engine.play import Play
 from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form
 from cfr.tree import FlatTree
 from cfr.values import best_response_value, check_policy, counterfactual_values, root_values

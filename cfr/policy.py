@@ -188,7 +188,7 @@ class Policy:
     def to_openspiel(self) -> Any:
         """Return the policy as OpenSpiel's own, a `pyspiel.TabularPolicy` for `openspiel_game` of the game.
 
-        `games.openspiel_names.openspiel_game` returns that game, of which every infoset has its entry. For
+        `games.openspiel.names.openspiel_game` returns that game, of which every infoset has its entry. For
         games loaded as `openspiel:…`, and for our Kuhn and Leduc poker, Liar's Dice and Goofspiel under
         parameters that OpenSpiel has. OpenSpiel's Python algorithms take it after
         `open_spiel.python.policy.pyspiel_policy_to_python_policy`.

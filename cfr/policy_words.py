@@ -17,7 +17,7 @@ from cfr.policy import Policy, PolicyError, tabular_policy
 from cfr.tree import FlatTree, grow
 from games.game import Game
 from games.infosets import normal_text, unknown_infoset
-from games.openspiel_names import openspiel_game
+from games.openspiel.names import openspiel_game
 from games.registry import load_game
 from games.support.files import read_text, write_text
 

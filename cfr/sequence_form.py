@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cfr.layout import Layout, make_layout
+from cfr.engine.layout import Layout, make_layout
 from cfr.tree import FlatTree, InvalidTree
 from games.game import Game
 

@@ -10,12 +10,12 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr import kernels
-from cfr.bundles import ROWS, WIDE
-from cfr.play import Play
-from cfr.resume import check_iteration, check_state, iterations_at_once, same_variant
+from cfr.engine import kernels
+from cfr.engine.bundles import ROWS, WIDE
+from cfr.engine.play import Play
+from cfr.engine.resume import check_iteration, check_state, iterations_at_once, same_variant
+from cfr.engine.simd import WIDTH
 from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form
-from cfr.simd import WIDTH
 from cfr.tree import FlatTree
 from cfr.tree_cfr import TreeSolver
 from cfr.values import check_policy

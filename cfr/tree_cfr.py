@@ -13,8 +13,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cfr.kernels import discount_table
-from cfr.resume import check_iteration, check_state, iterations_at_once, same_variant
+from cfr.engine.kernels import discount_table
+from cfr.engine.resume import check_iteration, check_state, iterations_at_once, same_variant
 from cfr.tree import FlatTree
 from cfr.values import best_response_value, infoset_parent_slot, root_values
 from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, Variant, variant

@@ -12,7 +12,7 @@ from gs2.cli import LazyGroup, Target
 from gs2.commands.common import FINITE, NEW_FILE, NEW_FOLDER, Interruption, print_json, stderr
 
 if TYPE_CHECKING:
-    from experiments.refine import Row
+    from experiments.refinement.run import Row
 
 __all__ = ["experiment", "refine", "report"]
 
@@ -21,18 +21,20 @@ PARTS = {
     "refine": Target("experiments.commands", "refine", "Refine whole strategies by every method of a grid."),
     "report": Target("experiments.commands", "report", "Write tables and plots of run folders."),
     "agent": Target(
-        "experiments.ablate_guandan", "ablate_guandan", "What each part of the GuanDan agent is worth."
+        "experiments.agent.ablate", "ablate_guandan", "What each part of the GuanDan agent is worth."
     ),
     "training": Target(
-        "experiments.ablate_blueprint", "ablate_blueprint", "Networks and options of training at equal time."
+        "experiments.training.ablate", "ablate_blueprint", "Networks and options of training at equal time."
     ),
     "tribute": Target(
-        "experiments.ablate_tribute", "ablate_tribute", "Tribute by the network against rules."
+        "experiments.training.tribute", "ablate_tribute", "Tribute by the network against rules."
     ),
     "learning": Target(
-        "experiments.ablate_learning", "ablate_learning", "What settings learn from the same games."
+        "experiments.training.learning", "ablate_learning", "What settings learn from the same games."
     ),
-    "trace": Target("experiments.ablate_trace", "ablate_trace", "Noise and error of returns by their trace."),
+    "trace": Target(
+        "experiments.training.trace", "ablate_trace", "Noise and error of returns by their trace."
+    ),
 }
 
 
@@ -88,8 +90,8 @@ def refine(
 
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from experiments.grid import GRIDS, grid
-    from experiments.refine import read_rows, run_grid
+    from experiments.refinement.grid import GRIDS, grid
+    from experiments.refinement.run import read_rows, run_grid
 
     if listing and as_json:
         print_json({made.name: made.to_json() for made in GRIDS.values()})
@@ -166,7 +168,7 @@ def refine(
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def report(folders: tuple[Path, ...], output: Path, as_json: bool) -> None:
     """Write tables and plots of run FOLDERS."""
-    from experiments.report import write_report
+    from experiments.refinement.report import write_report
 
     written = write_report(folders, output)
     if as_json:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from games.lazy import lazy_exports
+from games.support.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from games.base import TwoPlayerGame

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from games.game import Game, GameError
-from games.own import entry_point, entry_points_of, is_own, own_object
 from games.parameters import Int, Parameter
+from games.support.own import entry_point, entry_points_of, is_own, own_object
 
 __all__ = [
     "PRESETS",
@@ -71,10 +71,10 @@ class GameSpec:
 
 
 _BUILT_IN = {
-    "kuhn_poker": "games.kuhn_poker:KuhnPoker",
-    "leduc_poker": "games.leduc_poker:LeducPoker",
-    "liars_dice": "games.liars_dice:LiarsDice",
-    "goofspiel": "games.goofspiel:Goofspiel",
+    "kuhn_poker": "games.research.kuhn_poker:KuhnPoker",
+    "leduc_poker": "games.research.leduc_poker:LeducPoker",
+    "liars_dice": "games.research.liars_dice:LiarsDice",
+    "goofspiel": "games.research.goofspiel:Goofspiel",
     "guandan": "games.guandan.round:GuanDan",
 }
 """Where each game lives; the module is imported when the game is first asked for."""
@@ -115,15 +115,15 @@ def load_game(text: str, *, general_sum: bool = False) -> Game:
 
     text: a registered name, with parameters in parentheses or without (`leduc_poker`,
         `liars_dice(sides=5,wild=false)`), a preset (`goofspiel_10_ascending_3`), `openspiel:` followed by
-        a game string of OpenSpiel's, or one's own as FILE.py:NAME or MODULE:NAME (`games.own`): a game, or
-        what makes one when called without arguments. Installed packages add names by the entry point group
-        `gs2.games`.
+        a game string of OpenSpiel's, or one's own as FILE.py:NAME or MODULE:NAME (`games.support.own`): a
+        game, or what makes one when called without arguments. Installed packages add names by the entry point
+        group `gs2.games`.
     general_sum: also allow a game whose payoffs do not sum to zero; nothing here can solve those.
     Raises GameError if the name, a parameter or a value is not one of ours, with near matches.
     """
     stripped = text.strip()
     if stripped.lower().startswith(OPENSPIEL):
-        from games.openspiel import OpenSpielGame
+        from games.openspiel.adapter import OpenSpielGame
 
         return OpenSpielGame(stripped[len(OPENSPIEL) :])
     if is_own(stripped):

@@ -113,7 +113,7 @@ TARGETS = {
     "serve": Target("gs2.commands.table", "serve", "Serve GuanDan tables in either dialect of its world."),
     "play": Target("gs2.commands.table", "play", "Send our agents to anybody's GuanDan server."),
     "experiment": Target("experiments.commands", "experiment", "Run and report the refinement experiments."),
-    "bench": Target("experiments.benches", "bench", "Measure speed on this machine."),
+    "bench": Target("experiments.bench.commands", "bench", "Measure speed on this machine."),
 }
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from games.own import entry_point, is_own, own_object
-from gs2.config import GADGET_NAMES, GENERATOR_NAMES, ConfigError
-from gs2.gadget import OWN_GADGETS, GadgetBuilder
-from gs2.generation import GENERATORS, Generator, check_generator
+from games.support.own import entry_point, is_own, own_object
+from gs2.search.config import GADGET_NAMES, GENERATOR_NAMES, ConfigError
+from gs2.search.gadget.build import OWN_GADGETS, GadgetBuilder
+from gs2.search.generation import GENERATORS, Generator, check_generator
 
 __all__ = ["named_part", "register_gadget", "register_generator"]
 
@@ -19,9 +19,9 @@ __all__ = ["named_part", "register_gadget", "register_generator"]
 def named_part(field: str, name: str) -> str:
     """Return the name by which configurations call a part that a person names.
 
-    field: "generator" or "gadget". name: one that is known; FILE.py:NAME or MODULE:NAME (`games.own`); or, of
-    generators, one that an installed package offers by the entry point group `gs2.generators`. A new part is
-    registered under the name as it stands.
+    field: "generator" or "gadget". name: one that is known; FILE.py:NAME or MODULE:NAME
+    (`games.support.own`); or, of generators, one that an installed package offers by the entry point group
+    `gs2.generators`. A new part is registered under the name as it stands.
     Raises ConfigError if it cannot be loaded, ContractError if a generator breaks its contract.
     """
     taken = GENERATOR_NAMES if field == "generator" else GADGET_NAMES
@@ -43,7 +43,7 @@ def named_part(field: str, name: str) -> str:
         raise
     except Exception as error:
         raise ConfigError(
-            f"generator {name!r} must answer as Generator in gs2/generation.py says; got {error!r}; mend it"
+            f"generator {name!r} must answer as gs2.search.generation.Generator says; got {error!r}; mend it"
         ) from error
     return name
 

@@ -18,10 +18,10 @@ import games, gs2, blueprint
 from cfr.sequence_form import sequence_form
 from cfr.policy import uniform_policy
 from games import ContractError
-from gs2.context import Profile, SearchContext
-from gs2.gadget import Entry, build_gadget
-from gs2.histories import consider_histories
-from gs2.subgame import TreeCutter
+from gs2.search.context import Profile, SearchContext
+from gs2.search.gadget.build import Entry, build_gadget
+from gs2.search.histories.enumerated import consider_histories
+from gs2.search.subgame.cut import TreeCutter
 from gs2.tabulate import tabulate
 
 game = games.load_game("kuhn_poker")

@@ -162,7 +162,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "seats.py").write_text("class Cautious:\n    def act(self, observation):\n        return 0\n")
     (folder / "mine.py").write_text(
         "import numpy as np\n"
-        "from games.kuhn_poker import KuhnPoker as MyGame\n"
+        "from games.research.kuhn_poker import KuhnPoker as MyGame\n"
         "class Agent:\n    def act(self, observation):\n        return 0\n"
         "def highest(values, weights, k, rng):\n"
         "    worth = values if values.ndim == 1 else values.mean(axis=1)\n"

@@ -11,18 +11,18 @@ from click.testing import CliRunner, Result
 from games.game import GameError
 from games.registry import load_game
 from gs2.cli import main
-from gs2.config import GADGET_NAMES, GENERATOR_NAMES, ConfigError
-from gs2.gadget import OWN_GADGETS
-from gs2.generation import GENERATORS
+from gs2.guandan.table.agents import load_agent
+from gs2.guandan.table.seat import AgentError
 from gs2.parts import named_part
-from gs2.table.agents import load_agent
-from gs2.table.seat import AgentError
+from gs2.search.config import GADGET_NAMES, GENERATOR_NAMES, ConfigError
+from gs2.search.gadget.build import OWN_GADGETS
+from gs2.search.generation import GENERATORS
 
 PARTS = """
 from dataclasses import replace
 import numpy as np
-from games.kuhn_poker import KuhnPoker
-from gs2.gadget import build_gadget
+from games.research.kuhn_poker import KuhnPoker
+from gs2.search.gadget.build import build_gadget
 
 
 class Mine(KuhnPoker):
@@ -190,6 +190,6 @@ def test_an_installed_package_adds_games_generators_and_agents(package: Path) ->
     with pytest.raises(GameError, match="did you mean my_poker"):
         load_game("my_pokr")
     with pytest.raises(ConfigError, match="generator must be one of"):
-        from gs2.presets import preset
+        from gs2.search.presets import preset
 
         preset("gs2-d", generator=named_part("generator", "second"))

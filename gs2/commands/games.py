@@ -46,7 +46,7 @@ def games(game: Game | None, size: bool, seed: int, as_json: bool) -> None:
     from games.registry import PRESETS, RESEARCH_GAMES, game_specs
 
     specs = game_specs()
-    sizes: dict[str, Any] = json.loads((files("games") / "research_games.json").read_text())
+    sizes: dict[str, Any] = json.loads((files("games.research") / "research_games.json").read_text())
     if as_json:
         print_json(
             {

@@ -10,7 +10,7 @@ from gs2.commands.common import SEED, FiniteRange, print_json, stdout
 from gs2.commands.progress import working
 
 if TYPE_CHECKING:
-    from gs2.guandan.explain import Explanation
+    from gs2.guandan.agent.explain import Explanation
 
 __all__ = ["guandan_solve", "render"]
 
@@ -74,8 +74,8 @@ def guandan_solve(
         return
     import numpy as np
 
-    from gs2.guandan.agent import make_agent
-    from gs2.guandan.presets import preset
+    from gs2.guandan.agent.agent import make_agent
+    from gs2.guandan.agent.presets import preset
 
     if changes["generator"] is not None:
         from gs2.parts import named_part

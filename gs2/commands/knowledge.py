@@ -29,7 +29,7 @@ def knowledge(game: Game, text: str, max_order: int | None, as_json: bool) -> No
     """
     from rich.table import Table
 
-    from gs2.context import SearchContext
+    from gs2.search.context import SearchContext
 
     infoset = game.parse_infoset(text)
     with working(f"growing {game.name} …"):

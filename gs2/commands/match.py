@@ -14,9 +14,9 @@ from gs2.commands.common import NEW_FILE, NEW_FOLDER, SEED, SHARE, Interruption,
 from gs2.commands.progress import Lines
 
 if TYPE_CHECKING:
-    from blueprint.ladder import Ladder
-    from blueprint.match import MatchConfig, MatchResult
-    from blueprint.match_statistics import Estimate, MatchSummary
+    from blueprint.guandan.arena.arena import MatchConfig, MatchResult
+    from blueprint.guandan.arena.ladder import Ladder
+    from blueprint.guandan.arena.statistics import Estimate, MatchSummary
 
 __all__ = ["ladder", "match"]
 
@@ -66,7 +66,7 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _config(seed: int, level: str | None, tribute: float, rules: str = "ruling") -> MatchConfig:
-    from blueprint.match import MatchConfig
+    from blueprint.guandan.arena.arena import MatchConfig
 
     return MatchConfig(seed, None if level is None else LEVELS.index(level.upper()), tribute, rules)
 
@@ -131,7 +131,7 @@ def match(
     more of them. A searching agent's deadline runs by the clock: keep other work off the machine, or lift it
     (gs2-fast:deadline=60).
     """
-    from blueprint.match import Arena
+    from blueprint.guandan.arena.arena import Arena
     from gs2.guandan.agents import NamedAgents
 
     if rounds is None:
@@ -208,7 +208,7 @@ def _verdict(summary: MatchSummary, a: str, b: str) -> str:
 def _print(result: MatchResult, output: Path | None) -> None:
     from rich.table import Table
 
-    from blueprint.ladder import short_names
+    from blueprint.guandan.arena.ladder import short_names
 
     summary = result.summary()
     a, b = short_names((result.a, result.b))
@@ -261,8 +261,8 @@ def ladder(
     Ratings are Bradley-Terry strengths of single rounds on the Elo scale: 100 points are 64 % of rounds.
     Intervals are bootstrapped over deals. The agents are named as in `gs2 match`.
     """
-    from blueprint.ladder import play_ladder, plot_ladder
-    from blueprint.match import Arena
+    from blueprint.guandan.arena.arena import Arena
+    from blueprint.guandan.arena.ladder import play_ladder, plot_ladder
     from gs2.guandan.agents import NamedAgents
 
     rounds = rounds or _default_rounds(agents)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from cfr.tree import FlatTree
     from games.game import Game
-    from gs2.result import SearchResult
+    from gs2.search.result import SearchResult
 
 __all__ = ["SolveCommand", "solve"]
 
@@ -111,13 +111,13 @@ def solve(
 
     from cfr.best_response import best_response_values
     from cfr.sequence_form import sequence_form
-    from gs2.context import Profile, SearchContext
     from gs2.parts import named_part
-    from gs2.pipeline import refine_infoset
     from gs2.policy_spec import policy_from_spec
-    from gs2.presets import preset
-    from gs2.result import MAX_LISTED
-    from gs2.search import explain
+    from gs2.search.context import Profile, SearchContext
+    from gs2.search.explain import explain
+    from gs2.search.pipeline import refine_infoset
+    from gs2.search.presets import preset
+    from gs2.search.result import MAX_LISTED
     from gs2.tabulate import tabulate
 
     for field in ("generator", "gadget"):
@@ -258,7 +258,7 @@ def _print_rest(total: int, limit: int | None) -> None:
 
 
 def _list_methods(as_json: bool) -> None:
-    from gs2.presets import PRESET_NOTES, PRESETS
+    from gs2.search.presets import PRESET_NOTES, PRESETS
 
     if as_json:
         print_json({name: config.to_json() for name, config in PRESETS.items()})

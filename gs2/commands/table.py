@@ -14,10 +14,10 @@ import click
 from gs2.commands.common import NOT_NEGATIVE, SEED, print_json, stderr, stdout
 
 if TYPE_CHECKING:
-    from gs2.table.client import ClientResult
-    from gs2.table.hosts import Host
-    from gs2.table.recording import SessionResult
-    from gs2.table.server import ServerConfig
+    from gs2.guandan.table.client.client import ClientResult
+    from gs2.guandan.table.hosts import Host
+    from gs2.guandan.table.server.recording import SessionResult
+    from gs2.guandan.table.server.server import ServerConfig
 
 __all__ = ["play", "serve"]
 
@@ -200,8 +200,8 @@ def serve(
     _need_extra()
     _log(verbose)
     from games.guandan.rules import as_rules
-    from gs2.table.place import RoomConfig
-    from gs2.table.server import ServerConfig
+    from gs2.guandan.table.server.place import RoomConfig
+    from gs2.guandan.table.server.server import ServerConfig
 
     preset = rules or ("njupt" if dialect == "njupt" else "openguandan" if official else "ruling")
     config = ServerConfig(
@@ -228,9 +228,9 @@ async def _serve(
     grace: float,
     as_json: bool,
 ) -> None:
-    from gs2.table.agents import host_for, start_hosts
-    from gs2.table.seating import agent_names
-    from gs2.table.server import TableServer, quiet_collector
+    from gs2.guandan.table.agents import host_for, start_hosts
+    from gs2.guandan.table.server.seating import agent_names
+    from gs2.guandan.table.server.server import TableServer, quiet_collector
 
     hosts = {name: host_for(name, workers=workers) for name in agent_names(config.agents)}
     if fallback is not None:
@@ -327,7 +327,7 @@ def play(
         raise click.UsageError(
             f"give one --seat for each --agent or none; got {len(seats)} for {len(agents)}"
         )
-    from gs2.table.client import ClientError
+    from gs2.guandan.table.client.client import ClientError
 
     try:
         results = asyncio.run(_play(url, dialect, agents, games, seats, room, user, token, workers))
@@ -366,8 +366,8 @@ async def _play(
     token: str | None,
     workers: int,
 ) -> list[ClientResult]:
-    from gs2.table.agents import host_for, start_hosts
-    from gs2.table.client import ClientConfig, TableClient
+    from gs2.guandan.table.agents import host_for, start_hosts
+    from gs2.guandan.table.client.client import ClientConfig, TableClient
 
     hosts: dict[str, Host] = {name: host_for(name, workers=workers) for name in dict.fromkeys(agents)}
     tasks: list[asyncio.Task[ClientResult]] = []

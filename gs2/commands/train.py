@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from blueprint.config import NetworkConfig, TrainConfig
-    from blueprint.match import GateResult
+    from blueprint.guandan.arena.arena import GateResult
 
 __all__ = ["field_values", "gate", "train"]
 
@@ -94,9 +94,9 @@ def train(
         raise click.UsageError(f"give the directory of the run as DIRECTORY or by --output; got {got}")
     output = directory or output
     assert output is not None
-    from blueprint.agents import load_chooser
-    from blueprint.match import available_cores
-    from blueprint.train import train as run
+    from blueprint.guandan.arena.arena import available_cores
+    from blueprint.guandan.play.agents import load_chooser
+    from blueprint.guandan.training.train import train as run
 
     network, config = _configurations(output, resume, preset, settings, sizes)
     opponents = [name for name in against.split(",") if name] if evaluate_minutes else []
@@ -182,9 +182,9 @@ def gate(
     levels a round, corrected for repeated looks, excludes zero. Exit code 0: better; 1: worse or undecided.
     The deals are kept in a file: after Ctrl-C or a kill, the same command goes on from it.
     """
-    from blueprint.export import check_export, export_checkpoint
-    from blueprint.match import Arena, MatchConfig
-    from blueprint.match import gate as decide
+    from blueprint.guandan.arena.arena import Arena, MatchConfig
+    from blueprint.guandan.arena.arena import gate as decide
+    from blueprint.guandan.network.export import check_export, export_checkpoint
     from games.support.files import FileProblem, check_folder, check_output
     from gs2.guandan.agents import NamedAgents, check_agent
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blueprint.agents import AGENTS, RULE_AGENTS, UnknownAgent
-from blueprint.agents import load_chooser as load_without_search
 from blueprint.checkpoint import SHIPPED
-from blueprint.selfplay import Chooser
+from blueprint.guandan.play.agents import AGENTS, RULE_AGENTS, UnknownAgent
+from blueprint.guandan.play.agents import load_chooser as load_without_search
+from blueprint.guandan.play.selfplay import Chooser
 
 if TYPE_CHECKING:
-    from gs2.guandan.config import GuanDanConfig
+    from gs2.guandan.agent.config import GuanDanConfig
 
 __all__ = [
     "AGENT_NAMES",
@@ -52,7 +52,7 @@ def load_agent(name: str, rng: np.random.Generator | None = None) -> Chooser:
     head, path = _parts(name)
     if head is None:
         return load_without_search(name, rng)
-    from gs2.guandan.agent import make_agent
+    from gs2.guandan.agent.agent import make_agent
 
     return make_agent(path, _config(head), rng)
 
@@ -76,7 +76,7 @@ def deals_at_once(name: str) -> int:
     head = _parts(name)[0]
     if head is None:
         return 512
-    from gs2.guandan.presets import preset
+    from gs2.guandan.agent.presets import preset
 
     return max(1, min(16, int(4 / preset(head.partition(":")[0]).deadline)))
 
@@ -115,7 +115,7 @@ def fingerprint(name: str) -> str:
         raise UnknownAgent(f"agent {name!r}: no network comes with this installation; name a checkpoint")
     digest = hashlib.sha256(path.read_bytes())
     if head is not None:
-        from gs2.guandan.beliefs import DEFAULT
+        from gs2.guandan.beliefs.network import DEFAULT
 
         digest.update(json.dumps(_config(head).to_json(), sort_keys=True).encode())
         digest.update(DEFAULT.read_bytes() if DEFAULT.is_file() else b"")
@@ -123,7 +123,7 @@ def fingerprint(name: str) -> str:
 
 
 class NamedAgents:
-    """The agents of this module as a source for `blueprint.match`; it travels to other processes."""
+    """The agents of this module as a source for an `Arena`; it travels to other processes."""
 
     def load(self, name: str, rng: np.random.Generator) -> Chooser:
         """Return `load_agent(name, rng)`."""
@@ -150,7 +150,7 @@ def _parts(name: str) -> tuple[str | None, Path | None]:
 
 def _config(head: str) -> GuanDanConfig:
     """Return the configuration that `PRESET` or `PRESET:FIELD=VALUE,…` names."""
-    from gs2.guandan.presets import PRESETS
+    from gs2.guandan.agent.presets import PRESETS
 
     name, _, words = head.partition(":")
     if name not in PRESETS:

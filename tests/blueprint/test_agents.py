@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from blueprint.agents import AGENTS, InferenceAgent, UnknownAgent, load_chooser
 from blueprint.checkpoint import CheckpointError, write_checkpoint
 from blueprint.config import to_dict
-from blueprint.deals import deal_rounds
-from blueprint.features import FEATURE_HASH
-from blueprint.inference import Inference
-from blueprint.match_play import duplicate_deals, play_duplicate
-from blueprint.selfplay import Decisions, Scratch, play_rounds
+from blueprint.guandan.arena.duplicate import duplicate_deals, play_duplicate
+from blueprint.guandan.network.features import FEATURE_HASH
+from blueprint.guandan.network.inference import Inference
+from blueprint.guandan.play.agents import AGENTS, InferenceAgent, UnknownAgent, load_chooser
+from blueprint.guandan.play.deals import deal_rounds
+from blueprint.guandan.play.selfplay import Decisions, Scratch, play_rounds
 from games.guandan.round import GuanDan
 from tests.blueprint.positions import SMALL, random_tensors
 

@@ -10,12 +10,12 @@ import torch
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from blueprint.config import PRESETS, ConfigError, NetworkConfig, TrainConfig
-from blueprint.danzero import DANZERO_HASH, DanZeroNetwork
-from blueprint.deals import deal_rounds
-from blueprint.features import FEATURE_HASH
-from blueprint.network import make_network
-from blueprint.selfplay import Decisions, Scratch, play_rounds
-from blueprint.train import Trainer
+from blueprint.guandan.network.danzero import DANZERO_HASH, DanZeroNetwork
+from blueprint.guandan.network.features import FEATURE_HASH
+from blueprint.guandan.network.network import make_network
+from blueprint.guandan.play.deals import deal_rounds
+from blueprint.guandan.play.selfplay import Decisions, Scratch, play_rounds
+from blueprint.guandan.training.train import Trainer
 from games.guandan.features import action_features, state_features
 
 TOLERANCE = 1e-5

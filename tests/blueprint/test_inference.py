@@ -10,12 +10,12 @@ import pytest
 from numba import njit
 from numba.extending import intrinsic
 
-import blueprint.inference as fast
+import blueprint.guandan.network.inference as fast
 from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint, write_checkpoint
 from blueprint.config import NetworkConfig, to_dict
-from blueprint.export import LIMIT, export_checkpoint
-from blueprint.features import FEATURE_HASH, encode_full
-from blueprint.inference import Inference, load_inference
+from blueprint.guandan.network.export import LIMIT, export_checkpoint
+from blueprint.guandan.network.features import FEATURE_HASH, encode_full
+from blueprint.guandan.network.inference import Inference, load_inference
 from tests.blueprint.positions import SMALL, random_tensors, some_decisions
 
 DECISIONS = some_decisions()
@@ -27,7 +27,7 @@ def trained_as(tensors: dict, config: NetworkConfig):
     """Return advantages, values and critic's values by the modules that training uses."""
     import torch
 
-    from blueprint.network import OUTCOMES, Critic, QNetwork
+    from blueprint.guandan.network.network import OUTCOMES, Critic, QNetwork
 
     network, critic = QNetwork(config), Critic(config.critic)
     for name, module in (("network.", network), ("critic.", critic)):
@@ -137,8 +137,9 @@ def test_the_shipped_network_is_small_and_loads_without_training_code() -> None:
     import subprocess
 
     code = (
-        "import sys, blueprint.inference as i; n = i.load_inference(); assert n.sees_all; "
-        "assert not {'blueprint.network', 'blueprint.dmc', 'blueprint.train'} & set(sys.modules)"
+        "import sys, blueprint.guandan.network.inference as i; n = i.load_inference(); assert n.sees_all; "
+        "here = 'blueprint.guandan.'; learning = {'network.network', 'training.dmc', 'training.train'}; "
+        "assert not {here + name for name in learning} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from blueprint.match import Arena, MatchConfig, MatchError, available_cores, gate
-from blueprint.match_file import MatchFile, MatchFileError
-from blueprint.match_play import (
+from blueprint.guandan.arena.arena import Arena, MatchConfig, MatchError, available_cores, gate
+from blueprint.guandan.arena.duplicate import (
     BLOCK,
     AgentFault,
     duplicate_deals,
@@ -20,9 +19,10 @@ from blueprint.match_play import (
     play_duplicate,
     play_games_duplicate,
 )
-from blueprint.match_statistics import bootstrap_interval, summarise
-from blueprint.rule_agents import GreedyAgent, RandomAgent
-from blueprint.selfplay import Decisions
+from blueprint.guandan.arena.results_file import MatchFile, MatchFileError
+from blueprint.guandan.arena.statistics import bootstrap_interval, summarise
+from blueprint.guandan.play.selfplay import Decisions
+from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomAgent
 from games.guandan.matches import CardDecisions, Matches
 from games.guandan.round import GuanDan, advance, legal
 from games.support.files import FileProblem

@@ -9,14 +9,15 @@ import pytest
 
 from blueprint.checkpoint import CheckpointError
 from blueprint.config import NetworkConfig, TrainConfig
-from blueprint.match import Arena
-from blueprint.match_play import duplicate_deals, play_duplicate
-from blueprint.rule_agents import GreedyAgent
-from blueprint.selfplay import Decisions
-from blueprint.train import Trainer
+from blueprint.guandan.arena.arena import Arena
+from blueprint.guandan.arena.duplicate import duplicate_deals, play_duplicate
+from blueprint.guandan.play.selfplay import Decisions
+from blueprint.guandan.rules.rule_agents import GreedyAgent
+from blueprint.guandan.training.train import Trainer
 from games.guandan.round import legal
-from gs2.config import ConfigError
-from gs2.guandan.agent import Gs2Agent
+from gs2.guandan.agent.agent import Gs2Agent
+from gs2.guandan.agent.evaluator import load_evaluator
+from gs2.guandan.agent.presets import PRESETS
 from gs2.guandan.agents import (
     RULE_AGENTS,
     NamedAgents,
@@ -27,8 +28,7 @@ from gs2.guandan.agents import (
     is_batched,
     load_agent,
 )
-from gs2.guandan.evaluator import load_evaluator
-from gs2.guandan.presets import PRESETS
+from gs2.search.config import ConfigError
 
 SMALL = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
 

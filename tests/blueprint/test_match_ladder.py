@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blueprint.ladder import ELO, bradley_terry, play_ladder, plot_ladder, rate
-from blueprint.match import Arena, MatchConfig, MatchError
+from blueprint.guandan.arena.arena import Arena, MatchConfig, MatchError
+from blueprint.guandan.arena.ladder import ELO, bradley_terry, play_ladder, plot_ladder, rate
 from gs2.guandan.agents import NamedAgents
 
 POINT = 1.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blueprint.min_combination import (
+from blueprint.guandan.rules.min_combination import (
     UNIT_COSTS,
     Costs,
     _split_again,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from blueprint.inference import Inference
+from blueprint.guandan.network.inference import Inference
 from blueprint.neural import BlueprintError, NeuralBlueprint, check_blueprint, load_blueprint
 from games.game import Game
 from games.guandan.round import GuanDan, deal

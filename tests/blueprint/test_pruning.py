@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from blueprint.config import ConfigError, NetworkConfig, TrainConfig
-from blueprint.deals import deal_rounds
-from blueprint.min_combination import min_combinations
-from blueprint.pruning import PrunedChooser, kept_moves, prune
-from blueprint.rule_agents import RandomAgent
-from blueprint.selfplay import Decisions, Scratch, play_rounds
-from blueprint.train import Trainer
+from blueprint.guandan.play.deals import deal_rounds
+from blueprint.guandan.play.selfplay import Decisions, Scratch, play_rounds
+from blueprint.guandan.rules.min_combination import min_combinations
+from blueprint.guandan.rules.pruning import PrunedChooser, kept_moves, prune
+from blueprint.guandan.rules.rule_agents import RandomAgent
+from blueprint.guandan.training.train import Trainer
 from games.guandan.cards import BOMB, FOUR_KINGS, PASS, STRAIGHT_FLUSH
 from games.guandan.round import legal
 

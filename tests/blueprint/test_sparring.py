@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blueprint.agents import UnknownAgent
 from blueprint.config import ConfigError, TrainConfig
-from blueprint.deals import deal_rounds
-from blueprint.selfplay import Decisions, Record, Scratch, play_rounds
-from blueprint.sparring import NOBODY, SparringChooser
-from blueprint.split_agents import StrongAgent
-from blueprint.train import Trainer
+from blueprint.guandan.play.agents import UnknownAgent
+from blueprint.guandan.play.deals import deal_rounds
+from blueprint.guandan.play.selfplay import Decisions, Record, Scratch, play_rounds
+from blueprint.guandan.rules.split_agents import StrongAgent
+from blueprint.guandan.training.opponents import NOBODY, SparringChooser
+from blueprint.guandan.training.train import Trainer
 from tests.blueprint.positions import SMALL
 
 

@@ -7,12 +7,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from blueprint.deals import deal_rounds
-from blueprint.match_play import duplicate_deals, play_duplicate
-from blueprint.min_combination import cheapest_split
-from blueprint.rule_agents import GreedyAgent, RandomAgent
-from blueprint.selfplay import Chooser, Decisions, Scratch, play_rounds
-from blueprint.split_agents import (
+from blueprint.guandan.arena.duplicate import duplicate_deals, play_duplicate
+from blueprint.guandan.play.deals import deal_rounds
+from blueprint.guandan.play.selfplay import Chooser, Decisions, Scratch, play_rounds
+from blueprint.guandan.rules.min_combination import cheapest_split
+from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomAgent
+from blueprint.guandan.rules.split_agents import (
     MinCombinationAgent,
     PersonalityAgent,
     StrongAgent,

@@ -11,12 +11,12 @@ import torch
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from blueprint.config import ConfigError, NetworkConfig, TrainConfig, to_dict
-from blueprint.deals import deal_rounds
-from blueprint.dmc import lambda_returns
-from blueprint.inference import load_inference
-from blueprint.rule_agents import RandomAgent
-from blueprint.selfplay import Decisions, Scratch, draw_soft, play_rounds
-from blueprint.train import Trainer, train
+from blueprint.guandan.network.inference import load_inference
+from blueprint.guandan.play.deals import deal_rounds
+from blueprint.guandan.play.selfplay import Decisions, Scratch, draw_soft, play_rounds
+from blueprint.guandan.rules.rule_agents import RandomAgent
+from blueprint.guandan.training.dmc import lambda_returns
+from blueprint.guandan.training.train import Trainer, train
 from games.guandan.round import GuanDan
 
 SMALL = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
@@ -211,7 +211,7 @@ def test_evaluation_is_kept_with_the_checkpoint_and_repeats_itself(tmp_path: Pat
 
 
 def test_an_exported_checkpoint_can_be_trained_on(tmp_path: Path) -> None:
-    from blueprint.export import export_checkpoint
+    from blueprint.guandan.network.export import export_checkpoint
 
     trainer = Trainer(SMALL, FAST)
     trainer.run_generation()

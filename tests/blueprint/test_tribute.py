@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from blueprint.config import PRESETS, ConfigError, NetworkConfig, TrainConfig
-from blueprint.deals import card_choice, deal_rounds
-from blueprint.match_play import play_games_duplicate
-from blueprint.rule_agents import GreedyAgent
-from blueprint.train import Trainer
-from blueprint.tribute import NetworkTribute, TributeAgent
+from blueprint.guandan.arena.duplicate import play_games_duplicate
+from blueprint.guandan.play.deals import card_choice, deal_rounds
+from blueprint.guandan.play.tribute import NetworkTribute, TributeAgent
+from blueprint.guandan.rules.rule_agents import GreedyAgent
+from blueprint.guandan.training.train import Trainer
 from games.guandan.cards import unpack
 from games.guandan.matches import BACK, CardDecisions, Matches
 from games.guandan.tribute import CARD_PACKED

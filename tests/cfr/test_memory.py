@@ -17,7 +17,7 @@ from cfr.solver import Solver
 from cfr.tree import LOOK_AFTER, grow
 from games import load_game
 from gs2.cli import main
-from gs2.context import SearchContext
+from gs2.search.context import SearchContext
 
 MIDDLE = ["liars_dice(sides=6)", "goofspiel_5_random_3", "leduc_poker(ranks=8)"]
 

@@ -16,7 +16,7 @@ from cfr.policy_words import load_policy_json, policy_words, save_policy_json
 from cfr.solver import solve
 from cfr.tree import FlatTree, grow
 from games import Game, GameError, load_game
-from games.openspiel_names import openspiel_game
+from games.openspiel.names import openspiel_game
 from gs2.cli import main
 from tests.cfr.trees import random_policy
 from tests.games.efg import HIDDEN_MOVE, random_efg

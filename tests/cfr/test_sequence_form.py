@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from cfr import layout as layouts
-from cfr.bundles import MEMBERS
-from cfr.layout import Layout, make_layout
+from cfr.engine import layout as layouts
+from cfr.engine.bundles import MEMBERS
+from cfr.engine.layout import Layout, make_layout
 from cfr.sequence_form import ImperfectRecall, SequenceForm, sequence_form, transpose
 from cfr.solver import Solver
 from cfr.tree import InvalidTree, grow

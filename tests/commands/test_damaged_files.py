@@ -41,8 +41,8 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert run("train", "--minutes", "0", *TINY, "-o", str(place / "run")).exit_code == 0
     words = ("match", "greedy", "random", "--rounds", "3", "--games", "1", *ONE)
     assert run(*words, "-o", str(place / "m.jsonl")).exit_code == 0
-    shutil.copytree("experiments/rows/closures", place / "rows")
-    shutil.copy("experiments/rows/agent/fast.jsonl.gz", place / "rows.jsonl.gz")
+    shutil.copytree("experiments/results/rows/closures", place / "rows")
+    shutil.copy("experiments/results/rows/agent/fast.jsonl.gz", place / "rows.jsonl.gz")
     record = ("guandan", "play-random", "--record", str(place / "record.jsonl"))
     assert run(*record).exit_code == 0
     from gs2.guandan.solve import example_positions

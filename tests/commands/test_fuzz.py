@@ -375,7 +375,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     import torch._dynamo  # noqa: F401
 
     import experiments.commands  # noqa: F401
-    import gs2.table  # noqa: F401
+    import gs2.guandan.table  # noqa: F401
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "garbage.bin").write_bytes(np.random.default_rng(0).bytes(5000))

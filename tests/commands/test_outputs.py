@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 from blueprint.checkpoint import SHIPPED, read_checkpoint
 from cfr.policy import load_policy, load_state
-from experiments.refine import read_rows
+from experiments.refinement.run import read_rows
 from games.support.locks import hold
 from gs2.cli import LazyGroup, main
 from gs2.commands.common import SEED, FiniteRange
@@ -38,7 +38,7 @@ FILE_COMMANDS = {
     "ladder --plot": ("ladder", "greedy", "random", "--rounds", "4", *ONE, "--plot"),
     "play-random": ("guandan", "play-random", "--record"),
     "bench cfr": ("bench", "cfr", "kuhn_poker", "--repeats", "1", "--no-openspiel", "-o"),
-    "report": ("experiment", "report", "experiments/rows/closures", "-o"),
+    "report": ("experiment", "report", "experiments/results/rows/closures", "-o"),
 }
 FOLDER_COMMANDS = {
     "train": ("train", "--minutes", "0", *TINY, "-o"),
@@ -176,7 +176,7 @@ def test_doubled_rows_of_an_experiment_count_once(tmp_path: Path) -> None:
     import shutil
 
     run = tmp_path / "run"
-    shutil.copytree("experiments/rows/closures", run)
+    shutil.copytree("experiments/results/rows/closures", run)
     rows = read_rows(run / "rows.csv")
     lines = (run / "rows.csv").read_text().splitlines(keepends=True)
     (run / "rows.csv").write_text("".join(lines + lines[1:8]))
@@ -186,7 +186,7 @@ def test_doubled_rows_of_an_experiment_count_once(tmp_path: Path) -> None:
 
 
 def test_rows_that_were_kept_are_still_read() -> None:
-    for path in Path("experiments/rows").rglob("rows.csv"):
+    for path in Path("experiments/results/rows").rglob("rows.csv"):
         assert len(read_rows(path)) == len(path.read_text().splitlines()) - 1
 
 

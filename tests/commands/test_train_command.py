@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint
 from blueprint.config import NetworkConfig, TrainConfig
-from blueprint.train import train as train_run
+from blueprint.guandan.training.train import train as train_run
 from gs2.cli import main
 from gs2.commands.train import gate, train
 

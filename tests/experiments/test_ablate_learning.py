@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from blueprint.config import TrainConfig
-from blueprint.train import Trainer, train
-from experiments.ablate_learning import ablate_learning, learning_rows, play
+from blueprint.guandan.training.train import Trainer, train
+from experiments.training.learning import ablate_learning, learning_rows, play
 from tests.blueprint.positions import SMALL
 
 CONFIG = TrainConfig(rounds=4, batch=64, seed=3)

@@ -7,11 +7,11 @@ from itertools import pairwise
 import numpy as np
 from click.testing import CliRunner
 
-from blueprint.agents import InferenceAgent
-from blueprint.deals import deal_rounds
-from blueprint.inference import load_inference
-from blueprint.selfplay import Scratch, play_rounds
-from experiments.ablate_trace import TRACES, _returns, ablate_trace, trace_rows
+from blueprint.guandan.network.inference import load_inference
+from blueprint.guandan.play.agents import InferenceAgent
+from blueprint.guandan.play.deals import deal_rounds
+from blueprint.guandan.play.selfplay import Scratch, play_rounds
+from experiments.training.trace import TRACES, _returns, ablate_trace, trace_rows
 from games.guandan.round import GuanDan
 
 

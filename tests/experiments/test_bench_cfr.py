@@ -7,9 +7,9 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from experiments.bench_cfr import ABOUT, TITLE, bench_tables, run_bench
-from experiments.bench_markdown import markdown_table, write_markdown
-from experiments.benches import bench
+from experiments.bench.cfr import ABOUT, TITLE, bench_tables, run_bench
+from experiments.bench.commands import bench
+from experiments.bench.markdown import markdown_table, write_markdown
 
 
 def test_every_figure_of_a_game_is_measured() -> None:

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from experiments.compare import BLUEPRINT, compare, comparison_table
-from experiments.grid import Cell, Grid, GridError
-from experiments.refine import ROWS, method_config, read_rows, run_cell, run_grid
-from experiments.report import Summary, strength_table, summarise, write_report
-from experiments.which_histories import Ranks
-from experiments.which_histories import main as which_histories
-from gs2.config import GENERATOR_NAMES
-from gs2.generation import GENERATORS, check_generator
+from experiments.refinement.compare import BLUEPRINT, compare, comparison_table
+from experiments.refinement.grid import Cell, Grid, GridError
+from experiments.refinement.report import Summary, strength_table, summarise, write_report
+from experiments.refinement.run import ROWS, method_config, read_rows, run_cell, run_grid
+from experiments.refinement.which_histories import Ranks
+from experiments.refinement.which_histories import main as which_histories
+from gs2.search.config import GENERATOR_NAMES
+from gs2.search.generation import GENERATORS, check_generator
 
 GRID = Grid(
     "test", games=("kuhn_poker",), methods=("maxmargin", "gs2-r:k=1", "1-klss"), iterations=(20,), seeds=3

@@ -19,7 +19,7 @@ from games import (
     game_specs,
     load_game,
 )
-from games.kuhn_poker import BETTING, LINES, KuhnPoker
+from games.research.kuhn_poker import BETTING, LINES, KuhnPoker
 
 SMALL = (
     "kuhn_poker",

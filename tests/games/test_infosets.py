@@ -11,7 +11,7 @@ import pytest
 
 from games import GameError, Infoset, TwoPlayerGame, decision_infosets, load_game
 from games.infosets import find_infoset, infoset_at, normal_text
-from games.kuhn_poker import KuhnPoker
+from games.research.kuhn_poker import KuhnPoker
 
 RECORDED = json.loads((Path(__file__).parent.parent / "data" / "efg.json").read_text())["games"]
 GAMES = (

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from games import GameError, check_game, decision_infosets, load_game
-from games.openspiel import OpenSpielGame
+from games.openspiel.adapter import OpenSpielGame
 from tests.games.trees import levels, sizes
 
 pytest.importorskip("pyspiel")

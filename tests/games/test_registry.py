@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from games import PRESETS, GameError, GameSpec, game_spec, game_specs, load_game, register_game
-from games.kuhn_poker import KuhnPoker
+from games.research.kuhn_poker import KuhnPoker
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from cfr.policy import uniform_policy
 from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.solver import solve
 from games.registry import load_game
-from gs2.context import SearchContext
+from gs2.search.context import SearchContext
 
 KUHN = "kuhn_poker"
 LEDUC = "leduc_poker"

@@ -6,12 +6,17 @@ import numpy as np
 import pytest
 
 from cfr.best_response import best_response_values
-from gs2.alternative import best_response_node_values, best_response_policy, best_responses, group_values
-from gs2.config import SearchConfig
-from gs2.context import Profile
-from gs2.histories import consider_histories
-from gs2.path import opponent_path
-from gs2.summary import OpponentResponse
+from gs2.search.config import SearchConfig
+from gs2.search.context import Profile
+from gs2.search.gadget.path import opponent_path
+from gs2.search.histories.alternative import (
+    best_response_node_values,
+    best_response_policy,
+    best_responses,
+    group_values,
+)
+from gs2.search.histories.enumerated import consider_histories
+from gs2.search.subgame.double_oracle import OpponentResponse
 from tests.gs2.setting import GAMES, KUHN, LEDUC, context, form, random_policy
 from tests.reference.node_response import best_response_node_values_by_recursion
 

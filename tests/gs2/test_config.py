@@ -14,9 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cfr.variants import VARIANTS
-from experiments.grid import GRIDS
-from experiments.refine import method_config
-from gs2.config import (
+from experiments.refinement.grid import GRIDS
+from experiments.refinement.mixture import split_draws
+from experiments.refinement.run import method_passes
+from gs2.search.config import (
     ALTERNATIVE_NAMES,
     CERTIFICATES,
     ENTRY_PRIORS,
@@ -31,13 +32,13 @@ from gs2.config import (
     ConfigError,
     SearchConfig,
 )
-from gs2.context import Profile
-from gs2.pipeline import refine_infoset
-from gs2.presets import PRESETS, preset
-from gs2.refine import refine_policy
+from gs2.search.context import Profile
+from gs2.search.pipeline import refine_infoset
+from gs2.search.presets import PRESETS, preset
+from gs2.search.refine import refine_policy
 from tests.gs2.setting import KUHN, context, random_policy
 
-ROWS = Path(__file__).parents[2] / "experiments" / "rows"
+ROWS = Path(__file__).parents[2] / "experiments" / "results" / "rows"
 VALUES: dict[str, tuple] = {
     "order": (1, 2, None),
     "generator": tuple(GENERATOR_NAMES),
@@ -107,7 +108,7 @@ class Traced(SearchConfig):
     def __getattribute__(self, name: str) -> object:
         if name in VALUES:
             caller = sys._getframe(1)
-            own = caller.f_globals["__name__"] == "gs2.config" and caller.f_code.co_name in (
+            own = caller.f_globals["__name__"] == "gs2.search.config" and caller.f_code.co_name in (
                 *("__post_init__", "_one_of", "_at_least", "_within", "replace", "unread", "<dictcomp>"),
             )
             if not own and caller.f_globals["__name__"] != "dataclasses":
@@ -250,4 +251,5 @@ def test_every_grid_that_was_run_is_still_accepted() -> None:
         for method in grid["methods"]:
             for limit in (None, *grid["limits"]):
                 for iterations in (None, *grid["iterations"]):
-                    assert method_config(method, limit, iterations).time_limit == limit
+                    for made in method_passes(split_draws(method)[0], limit, iterations):
+                        assert made.time_limit == limit

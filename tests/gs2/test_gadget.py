@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from cfr.best_response import best_response_values
 from cfr.lp import solve_lp
 from games.contract import ContractError
-from gs2.alternative import best_response_node_values, group_values
-from gs2.config import SearchConfig
-from gs2.context import Profile
-from gs2.gadget import GADGETS, Entry, GadgetError, build_gadget, check_gadget
-from gs2.histories import consider_histories
-from gs2.path import opponent_path
-from gs2.pipeline import refine_infoset
-from gs2.presets import preset
+from gs2.search.config import SearchConfig
+from gs2.search.context import Profile
+from gs2.search.gadget.build import GADGETS, Entry, GadgetError, build_gadget, check_gadget
+from gs2.search.gadget.path import opponent_path
+from gs2.search.histories.alternative import best_response_node_values, group_values
+from gs2.search.histories.enumerated import consider_histories
+from gs2.search.pipeline import refine_infoset
+from gs2.search.presets import preset
 from tests.gs2.setting import GAMES, GOOFSPIEL, KUHN, LEDUC, LIARS_DICE, context, form, random_policy
 
 EXACT = 1e-7

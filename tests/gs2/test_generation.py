@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from games.contract import ContractError
-from gs2.generation import (
+from gs2.search.generation import (
     GENERATORS,
     GenerationError,
     check_generator,

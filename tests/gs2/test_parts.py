@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from games.contract import ContractError
-from gs2.config import GADGET_NAMES, GENERATOR_NAMES, ConfigError, SearchConfig
-from gs2.gadget import GADGETS, OWN_GADGETS
-from gs2.generation import GENERATORS
 from gs2.parts import register_gadget, register_generator
+from gs2.search.config import GADGET_NAMES, GENERATOR_NAMES, ConfigError, SearchConfig
+from gs2.search.gadget.build import GADGETS, OWN_GADGETS
+from gs2.search.generation import GENERATORS
 
 PAGE = Path(__file__).parents[2] / "docs" / "own_parts.md"
 

@@ -16,12 +16,12 @@ from cfr.policy import uniform_policy
 from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.solver import solve
 from games import CHANCE, check_game
-from gs2.alternative import best_response_policy, group_values
-from gs2.context import Profile, SearchContext
-from gs2.generation import GENERATORS
-from gs2.pipeline import refine_infoset
-from gs2.presets import PRESETS, preset
-from gs2.refine import refine_policy
+from gs2.search.context import Profile, SearchContext
+from gs2.search.generation import GENERATORS
+from gs2.search.histories.alternative import best_response_policy, group_values
+from gs2.search.pipeline import refine_infoset
+from gs2.search.presets import PRESETS, preset
+from gs2.search.refine import refine_policy
 from tests.games.random_games import RandomGame
 
 ROUNDING = 1e-9
@@ -113,7 +113,7 @@ def test_gs2_plus_against_the_whole_path_is_never_above_its_blueprint(seed, publ
 @at_random
 def test_small_searches_in_place_of_closures_are_never_above_the_blueprint(seed, public, kind):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gs2.pipeline._too_large", lambda context, profile, infoset, deadline, log: True)
+        patch.setattr("gs2.search.pipeline._too_large", lambda context, profile, infoset, deadline, log: True)
         never_above(seed, public, kind, "gs2+", fallback_k=1 + seed % 3, time_limit=600.0)
 
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from cfr.best_response import best_response_values
 from cfr.values import reach
-from gs2.context import Profile
-from gs2.pipeline import refine_infoset
-from gs2.presets import preset
-from gs2.refine import refine_policy
-from gs2.safety import PlanMixer, splice_slots
+from gs2.search.context import Profile
+from gs2.search.pipeline import refine_infoset
+from gs2.search.presets import preset
+from gs2.search.refine import refine_policy
+from gs2.search.safety import PlanMixer, splice_slots
 from tests.gs2.setting import GOOFSPIEL, KUHN, LEDUC, LIARS_DICE, blueprint, context, form, random_policy
 
 ROUNDING = 1e-9
@@ -71,7 +71,9 @@ def test_a_certificate_still_lets_improvements_through():
 @pytest.mark.parametrize("name", [KUHN, LIARS_DICE, GOOFSPIEL])
 @pytest.mark.parametrize("k", [1, 2])
 def test_small_searches_in_place_of_closures_never_raise_it_however_many_there_are(name, k, monkeypatch):
-    monkeypatch.setattr("gs2.pipeline._too_large", lambda context, profile, infoset, deadline, log: True)
+    monkeypatch.setattr(
+        "gs2.search.pipeline._too_large", lambda context, profile, infoset, deadline, log: True
+    )
     prepared = context(name)
     config = preset("gs2+", fallback_k=k, time_limit=600.0, iterations=10)
     fell = []
@@ -91,7 +93,7 @@ def test_small_searches_in_place_of_closures_never_raise_it_however_many_there_a
 
 
 def test_a_closure_that_cannot_be_solved_in_time_is_left_alone_without_a_fallback(monkeypatch):
-    monkeypatch.setattr("gs2.pipeline.SECONDS_PER_NODE", 1e9)
+    monkeypatch.setattr("gs2.search.pipeline.SECONDS_PER_NODE", 1e9)
     prepared = context(LIARS_DICE)
     config = preset("gs2+", fallback_k=0, time_limit=600.0)
     policy = blueprint(LIARS_DICE)
@@ -105,9 +107,11 @@ def test_small_searches_keep_as_many_histories_as_the_time_allows(monkeypatch):
     profile = Profile(prepared.tree, blueprint(LIARS_DICE))
     config = preset("gs2+", fallback_k=2, time_limit=600.0, iterations=10)
     kept = []
-    monkeypatch.setattr("gs2.pipeline._too_large", lambda context, profile, infoset, deadline, log: True)
+    monkeypatch.setattr(
+        "gs2.search.pipeline._too_large", lambda context, profile, infoset, deadline, log: True
+    )
     for seconds_per_node in (1e-9, 1.0, 1e6):
-        monkeypatch.setattr("gs2.pipeline.SECONDS_PER_NODE", seconds_per_node)
+        monkeypatch.setattr("gs2.search.pipeline.SECONDS_PER_NODE", seconds_per_node)
         made = refine_infoset(prepared, profile, 0, config, np.random.default_rng(0))
         kept.append((len(made.kept.generated), made.nodes > 0))
     assert kept == [(2, True), (1, True), (0, False)]

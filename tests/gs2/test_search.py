@@ -13,15 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cfr.best_response import best_response_values
-from gs2 import pipeline
-from gs2.config import GENERATOR_NAMES, ConfigError, SearchConfig
-from gs2.context import Profile
-from gs2.generation import GENERATORS
 from gs2.parts import register_generator
-from gs2.pipeline import refine_infoset
-from gs2.presets import PRESET_NOTES, PRESETS, preset
-from gs2.refine import refine_policy
-from gs2.search import solve_infoset
+from gs2.search import pipeline
+from gs2.search.config import GENERATOR_NAMES, ConfigError, SearchConfig
+from gs2.search.context import Profile
+from gs2.search.explain import solve_infoset
+from gs2.search.generation import GENERATORS
+from gs2.search.pipeline import refine_infoset
+from gs2.search.presets import PRESET_NOTES, PRESETS, preset
+from gs2.search.refine import refine_policy
 from tests.gs2.setting import GOOFSPIEL, KUHN, LEDUC, LIARS_DICE, blueprint, context, form, random_policy
 
 NEVER_ABOVE = 1e-9

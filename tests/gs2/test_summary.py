@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from cfr.sequence_form import sequence_form
-from gs2.context import Profile
-from gs2.pipeline import refine_infoset
-from gs2.presets import preset
-from gs2.solution import MISSED
-from gs2.summary import choose_plans
+from gs2.search.context import Profile
+from gs2.search.pipeline import refine_infoset
+from gs2.search.presets import preset
+from gs2.search.solve.subgame import MISSED
+from gs2.search.subgame.double_oracle import choose_plans
 from tests.gs2.setting import GAMES, KUHN, LEDUC, LIARS_DICE, blueprint, context, random_policy
 
 PLUS = preset("gs2+", solver="lp", certificate="none", whole=0, plans=60)

@@ -1,4 +1,4 @@
-"""Slow, obvious twins of `gs2.generation.diverse_subset`."""
+"""Slow, obvious twins of `gs2.search.generation.diverse_subset`."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""GuanDan's blueprint: network, play, training, rule-based agents and the arena."""

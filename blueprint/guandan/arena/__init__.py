@@ -1,0 +1,1 @@
+"""The arena: agents compared on duplicate deals, with intervals and ratings."""

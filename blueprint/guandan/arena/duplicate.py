@@ -1,0 +1,134 @@
+"""Two agents on the same cards: every deal, and every whole game, is played twice with the seats swapped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.guandan.play.deals import card_choice, deal_rounds
+from blueprint.guandan.play.selfplay import Chooser, Decisions, Scratch, join, play_rounds
+from games.guandan.matches import CardDecisions, Matches
+from games.guandan.round import GuanDan
+from games.guandan.rules import Rules
+from games.guandan.state import NOBODY
+
+__all__ = ["BLOCK", "AgentFault", "duplicate_deals", "game_seeds", "play_duplicate", "play_games_duplicate"]
+
+BLOCK = 512
+"""Deals that come from one generator, so that deal i is the same however a match is cut into pieces."""
+
+
+class AgentFault(ValueError):
+    """An agent answered with what is not a choice."""
+
+
+def duplicate_deals(
+    indices: NDArray[np.int64], seed: int, *, tribute: float = 0.5, level: int | None = None
+) -> NDArray:
+    """Return the deals of a match with these numbers, [n] STATE; each follows from seed and number alone.
+
+    tribute, level: as in `deal_rounds`.
+    """
+    blocks = indices // BLOCK
+    parts = [_block(seed, int(b), tribute, level)[indices[blocks == b] % BLOCK] for b in np.unique(blocks)]
+    if not parts:
+        return _block(seed, 0, tribute, level)[:0].copy()
+    order = np.concatenate([np.flatnonzero(blocks == b) for b in np.unique(blocks)])
+    return join(parts)[np.argsort(order)]
+
+
+@lru_cache(maxsize=4)
+def _block(seed: int, block: int, tribute: float, level: int | None) -> NDArray:
+    return deal_rounds(BLOCK, np.random.default_rng([seed, block]), tribute=tribute, level=level)
+
+
+def game_seeds(indices: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
+    """Return the seed of each whole game of a match, [n] uint64; `Matches` scrambles them."""
+    start = np.random.SeedSequence(seed).generate_state(1, np.uint64)
+    return np.asarray(start + indices.astype(np.uint64), np.uint64)
+
+
+class _Duel:
+    """Both agents as one chooser over 2 n rounds: in the first n agent a has side 0, in the others side 1."""
+
+    def __init__(self, a: Chooser, b: Chooser, n: int) -> None:
+        self.agents, self.n = (a, b), n
+
+    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
+        choice = np.empty(len(decisions), np.int64)
+        mine = (decisions.seats & 1 == 0) == (decisions.rows < self.n)
+        for mask, agent in ((mine, self.agents[0]), (~mine, self.agents[1])):
+            if mask.any():
+                asked = decisions.where(mask)
+                answer = np.asarray(agent(asked))
+                counts = np.diff(asked.offsets)
+                if answer.shape != counts.shape or np.any((answer < 0) | (answer >= counts)):
+                    name = getattr(agent, "name", type(agent).__name__)
+                    raise AgentFault(
+                        f"agent {name}: it must answer each decision with an index of its legal moves; "
+                        f"got an array of shape {answer.shape} that is not"
+                    )
+                choice[mask] = answer
+        return choice
+
+    def give(self, matches: Matches) -> None:
+        """Make the tribute decisions that are due: by the agent's `cards` if it has one, else by rule."""
+        while len(decisions := matches.card_decisions()):
+            cards = np.empty(len(decisions), np.int64)
+            mine = (decisions.seats & 1 == 0) == (decisions.rows < self.n)
+            for mask, agent in ((mine, self.agents[0]), (~mine, self.agents[1])):
+                if mask.any():
+                    decide: Callable[[Any], NDArray] = getattr(agent, "cards", None) or card_choice
+                    cards[mask] = decide(_where(decisions, mask))
+            matches.give(decisions, cards)
+
+
+def _where(decisions: CardDecisions, mask: NDArray[np.bool_]) -> CardDecisions:
+    fields = ("rows", "seats", "slots", "back", "levels", "hands", "options")
+    return CardDecisions(*(getattr(decisions, name)[mask] for name in fields))
+
+
+def play_duplicate(
+    a: Chooser, b: Chooser, deals: NDArray, scratch: Scratch | None = None
+) -> NDArray[np.int8]:
+    """Return the payoff of each deal to agent a, [n, 2] int8 in levels: from side 0, then from side 1.
+
+    deals: [n] STATE at the start of a round. All 2 n rounds advance together; agents see each in order.
+    Raises AgentFault if an agent answers with what is no choice.
+    """
+    n = len(deals)
+    states = join([deals, deals])
+    play_rounds(states, [_Duel(a, b, n)], scratch or Scratch(), record=False)
+    payoff = GuanDan().returns(states)[:, 0]
+    return np.stack([payoff[:n], -payoff[n:]], 1).astype(np.int8)
+
+
+def play_games_duplicate(
+    a: Chooser,
+    b: Chooser,
+    seeds: NDArray[np.uint64],
+    scratch: Scratch | None = None,
+    *,
+    rules: Rules | str = "ruling",
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return (score, rounds) of whole games from 2 to A: [n, 2] float64 and [n, 2] int64.
+
+    seeds: [n]; both plays of a game see the same deals, round by round. score: 1 where agent a won, 0 where b
+        did, 0.5 where the rules end it drawn; as team 0, then as team 1. rounds: how many the game took.
+    An agent chooses tribute and return cards with its `cards` (see `Matches.card_decisions`) if it has them.
+    """
+    n = len(seeds)
+    duel, scratch = _Duel(a, b, n), scratch or Scratch()
+    matches = Matches(np.concatenate([seeds, seeds]), rules=rules)
+    while not matches.over.all():
+        duel.give(matches)
+        play_rounds(matches.states, [duel], scratch, record=False)
+        matches.settle()
+    winner = matches.table["winner"].reshape(2, n)
+    team = np.array([[0], [1]])
+    score = np.where(winner == NOBODY, 0.5, winner == team)
+    return score.T.copy(), matches.table["round"].astype(np.int64).reshape(2, n).T.copy()

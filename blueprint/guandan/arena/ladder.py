@@ -1,0 +1,253 @@
+"""Ratings from a round robin on duplicate deals, by the Bradley-Terry model.
+
+Agent i wins a round against j with probability 1 / (1 + exp(s_j - s_i)); the strengths s are those of a
+logistic regression without intercept, on the Elo scale of 400 points for odds of ten to one, mean zero.
+Source: Bradley & Terry 1952.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.guandan.arena.arena import Arena, MatchConfig, MatchError, MatchResult
+from blueprint.guandan.arena.statistics import Estimate, rounds_won
+from games.support.files import check_folder
+from games.support.interruption import Interrupted, breaking
+from games.support.locks import hold
+
+__all__ = ["ELO", "PENALTY", "Ladder", "bradley_terry", "play_ladder", "plot_ladder", "rate", "short_names"]
+
+ELO = 400 / np.log(10)
+"""Points of one unit of log odds."""
+PENALTY = 100.0
+"""scikit-learn's C, rounds counted one by one: a prior of standard deviation 10 in log odds (4,300 points) on
+each strength. It keeps an agent that won or lost every round at a finite rating and moves no other by a point
+at hundreds of rounds."""
+RESAMPLES = 400
+
+
+@dataclass(frozen=True, eq=False)
+class Ladder:
+    """A round robin and its ratings.
+
+    agents: names; labels: the same, shortened for tables. ratings: of each agent, in Elo points.
+    net: [k, k] levels a round of the row against the column, nan on the diagonal. won: [k, k], share of
+    rounds. deals: of each pair.
+    """
+
+    agents: tuple[str, ...]
+    labels: tuple[str, ...]
+    ratings: tuple[Estimate, ...]
+    net: NDArray[np.float64]
+    won: NDArray[np.float64]
+    deals: int
+
+    @property
+    def order(self) -> list[int]:
+        """Agents from the strongest to the weakest."""
+        return sorted(range(len(self.agents)), key=lambda k: -self.ratings[k].mean)
+
+    def against_all(self, k: int) -> tuple[float, float]:
+        """Return (levels a round, share of rounds won) of agent k, the mean over its opponents."""
+        return float(np.nanmean(self.net[k])), float(np.nanmean(self.won[k]))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain JSON; None on the diagonals."""
+
+        def plain(table: NDArray) -> list[list[float | None]]:
+            return [[None if np.isnan(x) else float(x) for x in row] for row in table]
+
+        return {
+            "agents": list(self.agents),
+            "ratings": [asdict(rating) for rating in self.ratings],
+            "net": plain(self.net),
+            "won": plain(self.won),
+            "deals": self.deals,
+        }
+
+
+def bradley_terry(wins: NDArray) -> NDArray[np.float64]:
+    """Return the strength of each agent, [k] float64, in Elo points of mean zero.
+
+    wins: [k, k], rounds that the row won against the column; 0 on the diagonal.
+    Raises ValueError unless it is square and not negative.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    wins = np.asarray(wins, np.float64)
+    if wins.ndim != 2 or wins.shape[0] != wins.shape[1] or wins.min(initial=0) < 0:
+        raise ValueError(f"bradley_terry: wins must be square counts of at least 0; got {wins.shape}")
+    k = len(wins)
+    i, j = np.nonzero(wins)
+    if len(i) == 0:
+        return np.zeros(k)
+    design = np.zeros((len(i), k))
+    design[np.arange(len(i)), i] = 1.0
+    design[np.arange(len(i)), j] = -1.0
+    # the same rows with the sign turned as losses: both classes must occur, and the likelihood is doubled
+    model = LogisticRegression(C=PENALTY / 2, fit_intercept=False, solver="newton-cholesky", tol=1e-6)
+    weights = np.tile(wins[i, j], 2)
+    model.fit(np.concatenate([design, -design]), np.repeat([1, 0], len(i)), sample_weight=weights)
+    return ELO * (model.coef_[0] - model.coef_[0].mean())
+
+
+def rate(
+    agents: Sequence[str],
+    payoffs: dict[tuple[int, int], NDArray],
+    rng: np.random.Generator,
+    *,
+    resamples: int = RESAMPLES,
+) -> Ladder:
+    """Return the ladder of matches on the same deals.
+
+    payoffs: [n, 2] levels to agent i from either side of each deal, for every pair i < j.
+    Intervals: 95 % percentile bootstrap over deals, one draw for all pairs, since they share the cards.
+    Raises ValueError if pairs are missing or have different numbers of deals.
+    """
+    k = len(agents)
+    pairs = [(i, j) for i in range(k) for j in range(i + 1, k)]
+    sizes = {len(payoffs[pair]) for pair in pairs if pair in payoffs}
+    if set(payoffs) != set(pairs) or len(sizes) != 1:
+        raise ValueError(f"rate: every pair of {k} agents must have played the same number of deals")
+    n = sizes.pop()
+    net, won = np.full((k, k), np.nan), np.full((k, k), np.nan)
+    taken = np.array([rounds_won(payoffs[pair]).sum(1) for pair in pairs])
+    for (i, j), rounds in zip(pairs, taken, strict=True):
+        net[i, j] = payoffs[i, j].mean()
+        net[j, i] = -net[i, j]
+        won[i, j] = rounds.mean() / 2
+        won[j, i] = 1 - won[i, j]
+    weights = rng.multinomial(n, np.full(n, 1 / n), resamples)
+    drawn = np.array([_strengths(k, pairs, sample, n) for sample in weights @ taken.T])
+    low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
+    best = _strengths(k, pairs, taken.sum(1), n)
+    ratings = tuple(
+        Estimate(float(x), float(a), float(b), n) for x, a, b in zip(best, low, high, strict=True)
+    )
+    return Ladder(tuple(agents), short_names(agents), ratings, net, won, n)
+
+
+def _strengths(k: int, pairs: list[tuple[int, int]], taken: NDArray, n: int) -> NDArray[np.float64]:
+    wins = np.zeros((k, k))
+    for (i, j), rounds in zip(pairs, taken, strict=True):
+        wins[i, j], wins[j, i] = rounds, 2 * n - rounds
+    return bradley_terry(wins)
+
+
+def short_names(agents: Sequence[str]) -> tuple[str, ...]:
+    """Return the agents' names with paths cut to the file's stem, where that stays unique."""
+    short = [re.sub(r"[^@]*/|\.safetensors$", "", name) for name in agents]
+    return tuple(s if short.count(s) == 1 else name for s, name in zip(short, agents, strict=True))
+
+
+def play_ladder(
+    arena: Arena,
+    agents: Sequence[str],
+    *,
+    rounds: int,
+    config: MatchConfig | None = None,
+    output: str | Path | None = None,
+    progress: Callable[[int, MatchResult], None] | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> Ladder | None:
+    """Return the ladder after a match of every pair on the same deals, None if it was stopped.
+
+    rounds: deals of each pair. output: folder of one result file per pair, to go on from.
+    progress: called with the deals played so far and the match under way. stop: see `Arena.play`.
+    Raises MatchError for fewer than two agents or one that comes twice, LockHeld if another process plays in
+    the folder, and what `Arena.play` raises.
+    """
+    if len(agents) < 2 or len(set(agents)) < len(agents):
+        raise MatchError(f"ladder: there must be two or more different agents; got {', '.join(agents)}")
+    config = config or MatchConfig()
+    if output is not None:
+        with hold(check_folder(output), folder=True):
+            return _play_ladder(arena, agents, rounds, config, Path(output), progress, stop)
+    return _play_ladder(arena, agents, rounds, config, None, progress, stop)
+
+
+def _play_ladder(
+    arena: Arena,
+    agents: Sequence[str],
+    rounds: int,
+    config: MatchConfig,
+    folder: Path | None,
+    progress: Callable[[int, MatchResult], None] | None,
+    stop: Callable[[], bool] | None,
+) -> Ladder | None:
+    payoffs: dict[tuple[int, int], NDArray] = {}
+    before = 0
+
+    def report(result: MatchResult) -> None:
+        if progress is not None:
+            progress(before + len(result.payoffs), result)
+
+    for i in range(len(agents)):
+        for j in range(i + 1, len(agents)):
+            result = arena.play(
+                agents[i],
+                agents[j],
+                rounds=rounds,
+                config=config,
+                output=None if folder is None else folder / _file_name(agents[i], agents[j]),
+                progress=report,
+                stop=stop,
+            )
+            if not result.complete:
+                return None
+            payoffs[i, j] = result.payoffs
+            before += rounds
+    try:
+        with breaking(stop):
+            return rate(agents, payoffs, np.random.default_rng([config.seed, 0x1ADD]))
+    except Interrupted:
+        return None
+
+
+def _file_name(a: str, b: str) -> str:
+    return re.sub(r"[^\w.@-]+", "_", f"{a}--{b}.jsonl")
+
+
+def plot_ladder(ladder: Ladder, path: str | Path) -> None:
+    """Draw the ratings with their intervals, and levels a round of every pair; needs matplotlib.
+
+    path: .svg, .png or .pdf.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    order = ladder.order
+    names = [ladder.labels[k] for k in order]
+    ratings = [ladder.ratings[k] for k in order]
+    size = 1.2 + 0.42 * len(order)
+    figure = Figure(figsize=(5.5 + 0.62 * len(order), max(size, 2.4)), layout="constrained")
+    FigureCanvasAgg(figure)
+    left, right = figure.subplots(1, 2, width_ratios=[4.0, 0.5 + 0.62 * len(order)])
+    y = np.arange(len(order))
+    mean = np.array([rating.mean for rating in ratings])
+    ends = np.array([[r.mean - r.low for r in ratings], [r.high - r.mean for r in ratings]])
+    left.errorbar(mean, y, xerr=np.maximum(ends, 0), fmt="o", color="#1f4e79", capsize=3, markersize=5)
+    for k, value in enumerate(mean):
+        left.annotate(f"{value:.0f}", (value, k), (0, 6), textcoords="offset points", ha="center", fontsize=8)
+    left.set_yticks(y, names)
+    left.set_ylim(len(order) - 0.5, -0.7)
+    left.set_xlabel("rating in Elo points, 95 % interval")
+    left.grid(axis="x", alpha=0.3)
+    table = ladder.net[np.ix_(order, order)]
+    right.imshow(table, cmap="RdBu", vmin=-3, vmax=3)
+    for i in range(len(order)):
+        for j in range(len(order)):
+            if i != j:
+                color = "white" if abs(table[i, j]) > 2 else "black"
+                right.text(j, i, f"{table[i, j]:+.2f}", ha="center", va="center", fontsize=8, color=color)
+    right.set_xticks(y, names, rotation=45, ha="right")
+    right.set_yticks(y, names)
+    right.set_title("levels a round, row against column", fontsize=10)
+    figure.savefig(path, dpi=150)

@@ -1,0 +1,1 @@
+"""GuanDan's network: its inputs, layers, fast inference and files."""

@@ -1,0 +1,411 @@
+"""The shipped network's fast path on a processor: batches of decisions with any number of actions each.
+
+The state tower runs once per decision, the head once per action. Inputs are bytes of which a fifth are set,
+so the first layers are sums of weight rows over the set bytes; the rest are matrix products. Where the
+processor multiplies bfloat16 tiles natively (AMX), batches go through it in pieces that stay in the cache.
+A decision on its own is bound by reading weights: its kernels read them in half precision, as they are
+shipped, and add in single precision. No training code is imported. `experiments/bench/blueprint.py` measures
+all of this beside the floating-point floor.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import platform
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from llvmlite import binding, ir
+from numba import njit, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional as F
+
+from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint
+from blueprint.guandan.network.bfloat import add_positive, bits, join, native_half, positive, weigh
+from blueprint.guandan.network.features import (
+    ACTION_WIDTH,
+    FEATURE_HASH,
+    HIDDEN_WIDTH,
+    STATE_BLOCKS,
+    STATE_WIDTH,
+    _encode_actions,
+    _encode_full,
+    _encode_states,
+)
+from games.guandan.state import action_words, views
+
+__all__ = ["OUTCOMES", "Inference", "load_inference"]
+
+OUTCOMES = (3.0, 2.0, 1.0, 0.0, -1.0, -2.0, -3.0)
+"""Payoffs of a round to one side, the classes of V."""
+PLAYED_SCALE = 0.25
+"""Counts of played cards reach 8, the other inputs are 0 or 1."""
+CHUNK = 2048
+"""Actions, or states without, that go through half precision at once: more leave the cache (measured)."""
+FEW = 2
+"""States up to which kernels that read half-precision weights beat matrix products (measured)."""
+SMALL = 160
+"""Actions, or states without, below which single precision is faster (measured)."""
+
+
+def _widens() -> bool:
+    """Return whether one instruction widens half precision: all but x86 processors from before 2012."""
+    features = binding.get_host_cpu_features()
+    return bool(features["f16c"]) if "f16c" in features else platform.machine() in ("arm64", "aarch64")
+
+
+def _widen_bits(typingctx: Any, bits: Any) -> Any:
+    """The single-precision value of 16 bits in half precision."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        single, word = ir.FloatType(), ir.IntType(32)
+        if _widens():
+            return builder.fpext(builder.bitcast(arguments[0], ir.HalfType()), single)
+        bits32 = builder.zext(arguments[0], word)
+        size = builder.shl(builder.and_(bits32, word(0x7FFF)), word(13))
+        sign = builder.shl(builder.and_(bits32, word(0x8000)), word(16))
+        size = builder.fmul(builder.bitcast(size, single), single(2.0**112))
+        return builder.bitcast(builder.or_(builder.bitcast(size, word), sign), single)
+
+    return types.float32(types.uint16), codegen
+
+
+_widen: Any = intrinsic(_widen_bits)
+
+
+@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+def _add_rows(index, value, n, weight, out):
+    """out += value[:n] @ weight[index[:n]], four rows at a time; both lists have room for three more."""
+    while n % 4:
+        index[n], value[n] = 0, 0
+        n += 1
+    for q in range(0, n, 4):
+        a, b, c, d = index[q], index[q + 1], index[q + 2], index[q + 3]
+        u, v, w, z = value[q], value[q + 1], value[q + 2], value[q + 3]
+        for o in range(len(out)):
+            first = u * _widen(weight[a, o]) + v * _widen(weight[b, o])
+            out[o] += first + w * _widen(weight[c, o]) + z * _widen(weight[d, o])
+
+
+@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+def _first_layer(x, weight, base, row_of, out):
+    """out[j] = relu(base[row_of[j]] + x[j] @ weight), over the set bytes of x[j] alone."""
+    index = np.empty(x.shape[1] + 3, np.int64)
+    value = np.empty(x.shape[1] + 3, np.float32)
+    for j in range(len(x)):
+        n = 0
+        for k in range(x.shape[1]):
+            index[n] = k
+            value[n] = x[j, k]
+            n += x[j, k] != 0
+        out[j] = base[row_of[j]]
+        _add_rows(index, value, n, weight, out[j])
+        for o in range(out.shape[1]):
+            out[j, o] = max(out[j, o], np.float32(0))
+
+
+@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+def _few(h, weights, biases, top_weight, top_bias, top):
+    """Run residual layers on h [n, width] in place, then write the top layer's output of it."""
+    width = h.shape[1]
+    index = np.arange(width + 3)
+    value = np.zeros(width + 3, np.float32)
+    out = np.empty(width, np.float32)
+    for j in range(len(h)):
+        for k in range(len(weights)):
+            value[:width] = h[j]
+            out[:] = biases[k]
+            _add_rows(index, value, width, weights[k], out)
+            for o in range(width):
+                h[j, o] += max(out[o], np.float32(0))
+        value[:width] = h[j]
+        top[j] = top_bias
+        _add_rows(index, value, width, top_weight, top[j])
+
+
+class _Layer:
+    """One linear layer: by products in single and in bfloat16, by rows of half-precision weights."""
+
+    def __init__(self, weight: NDArray, bias: NDArray, half: bool) -> None:
+        self.weight = torch.from_numpy(np.ascontiguousarray(weight, np.float32))
+        self.bias = torch.from_numpy(np.ascontiguousarray(bias, np.float32))
+        self.base = self.bias.numpy()
+        self.half = (self.weight.bfloat16(), self.bias.bfloat16()) if half else None
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Return the layer's output in the precision of `x`."""
+        if x.dtype == torch.float32:
+            return F.linear(x, self.weight, self.bias)
+        assert self.half is not None
+        return F.linear(x, *self.half)
+
+    def product(self, x: Tensor) -> Tensor:
+        """Return the layer's output without its bias, all in bfloat16."""
+        assert self.half is not None
+        return F.linear(x, self.half[0])
+
+    @cached_property
+    def rows(self) -> NDArray[np.uint16]:
+        """[inputs, width] weights as bits in half precision."""
+        return np.ascontiguousarray(self.weight.numpy().T.astype(np.float16)).view(np.uint16)
+
+
+def _residual(layers: list[_Layer], h: Tensor) -> Tensor:
+    """Return the output of residual layers; h is overwritten."""
+    for layer in layers:
+        if h.dtype == torch.bfloat16:
+            add_positive(bits(h), bits(layer.product(h)), layer.base, bits(h))
+        else:
+            h.add_(layer(h).relu_())
+    return h
+
+
+class _Tower:
+    """An input layer on bytes and residual layers, with any layer on top."""
+
+    def __init__(self, first: _Layer, blocks: list[_Layer]) -> None:
+        self.first, self.blocks, self.base = first, blocks, first.base[None]
+        self.last = blocks[-1] if blocks else first
+        width = len(first.base)
+        self.stack = np.zeros((len(blocks), width, width), np.uint16)
+        self.biases = np.zeros((len(blocks), width), np.float32)
+        for k, block in enumerate(blocks):
+            if block.weight.shape != (width, width):
+                raise CheckpointError(
+                    f"a network's blocks must be {width} wide; got {tuple(block.weight.shape)}; train it anew"
+                )
+            self.stack[k], self.biases[k] = block.rows, block.base
+
+    def __call__(self, x: NDArray[np.uint8], top: _Layer, half: bool) -> Tensor:
+        """Return the output of `top` on the tower's on x [n, inputs], [n, outputs of top]."""
+        if half:
+            h = self.first.product(torch.from_numpy(x).bfloat16())
+            positive(bits(h), self.first.base)
+            return top(_residual(self.blocks, h))
+        first = np.empty((len(x), self.base.shape[1]), np.float32)
+        _first_layer(x, self.first.rows, self.base, np.zeros(len(x), np.int64), first)
+        if len(x) > FEW:
+            return top(_residual(self.blocks, torch.from_numpy(first)))
+        out = np.empty((len(x), len(top.base)), np.float32)
+        _few(first, self.stack, self.biases, top.rows, top.base, out)
+        return torch.from_numpy(out)
+
+
+def _bucket(n: int) -> int:
+    """Return the least allowed batch of n rows or more: the library compiles a product for every new size."""
+    step = max(16, 1 << max(0, (n - 1).bit_length() - 3))
+    return -(-n // step) * step
+
+
+class Inference:
+    """V(I), A(I, a) and, if its weights are there, the critic's value of all four hands; in levels.
+
+    Answers from different threads do not disturb each other. One decision's scores depend on what is asked
+    together with it by rounding alone (bfloat16 in batches where that is native).
+    """
+
+    def __init__(
+        self,
+        tensors: dict[str, NDArray],
+        *,
+        name: str = "network",
+        critic: bool = True,
+        half: bool | None = None,
+    ) -> None:
+        """Take the tensors of a checkpoint: `network.*` and, if `critic` and there, `critic.*`.
+
+        half: multiply batches in bfloat16; None where that is native. Raises CheckpointError if a tensor is
+        missing or its shape does not fit.
+        """
+        self.name = name
+        self.half = native_half() if half is None else half
+        self._tensors = tensors
+        scale = np.ones(STATE_WIDTH, np.float32)
+        start = 0
+        for block, width in STATE_BLOCKS:
+            if block == "played":
+                scale[start : start + width] = PLAYED_SCALE
+            start += width
+        first = self._layer("network.tower.input", STATE_WIDTH, scale)
+        self._tower = _Tower(first, self._blocks("network.tower.blocks"))
+        self._value = (self._layer("network.value_hidden"), self._layer("network.value"))
+        self._context = self._layer("network.context")
+        self._action = self._layer("network.action", ACTION_WIDTH)
+        self._head = self._blocks("network.head")
+        self._advantage = self._layer("network.advantage")
+        self._leads("network.value", self._tower.last, *self._value, outputs=len(OUTCOMES))
+        self._leads("network.context", self._tower.last, self._context)
+        self._leads("network.action", self._action, outputs=len(self._context.base))
+        self._leads("network.head", self._action, *self._head, outputs=len(self._context.base))
+        self._leads("network.advantage", self._context, self._advantage, outputs=1)
+        self._last = (self._advantage.weight.numpy()[0], self._advantage.base[0])
+        self._payoffs = torch.tensor(OUTCOMES)
+        self.sees_all = critic and "critic.tower.input.weight" in tensors
+        if self.sees_all:
+            both = np.concatenate([scale, np.ones(HIDDEN_WIDTH, np.float32)])
+            first = self._layer("critic.tower.input", STATE_WIDTH + HIDDEN_WIDTH, both)
+            self._critic = _Tower(first, self._blocks("critic.tower.blocks"))
+            self._critic_value = self._layer("critic.value")
+            self._leads("critic.value", self._critic.last, self._critic_value, outputs=len(OUTCOMES))
+        del self._tensors
+
+    def _layer(self, name: str, inputs: int | None = None, scale: NDArray | None = None) -> _Layer:
+        weight, bias = self._tensors.get(f"{name}.weight"), self._tensors.get(f"{name}.bias")
+        if weight is None or bias is None or weight.ndim != 2 or bias.shape != weight.shape[:1]:
+            raise CheckpointError(f"{self.name}: {name} must be a layer, weight and bias; it is not there")
+        if inputs is not None and weight.shape[1] != inputs:
+            raise CheckpointError(f"{self.name}: {name} must have {inputs} inputs; got {weight.shape[1]}")
+        # copies: a snapshot of a network in training must not follow it
+        weight = weight.astype(np.float32) if scale is None else (weight * scale).astype(np.float32)
+        return _Layer(weight, bias.astype(np.float32), self.half)
+
+    def _leads(self, name: str, *layers: _Layer, outputs: int | None = None) -> None:
+        """Raise CheckpointError unless each layer takes what the one before gives; kernels trust that."""
+        for before, after in itertools.pairwise(layers):
+            if after.weight.shape[1] != len(before.base):
+                raise CheckpointError(
+                    f"{self.name}: {name} must have {len(before.base)} inputs; got {after.weight.shape[1]}"
+                )
+        if outputs is not None and len(layers[-1].base) != outputs:
+            raise CheckpointError(
+                f"{self.name}: {name} must have {outputs} outputs; got {len(layers[-1].base)}"
+            )
+
+    def _blocks(self, name: str) -> list[_Layer]:
+        blocks: list[_Layer] = []
+        while f"{name}.{len(blocks)}.weight" in self._tensors:
+            blocks.append(self._layer(f"{name}.{len(blocks)}"))
+        return blocks
+
+    def advantages(
+        self,
+        states: NDArray,
+        rows: NDArray[np.int64],
+        seats: NDArray[np.int64],
+        offsets: NDArray[np.int64],
+        actions: NDArray,
+    ) -> NDArray[np.float32]:
+        """Return A(I, a) of each action, [m] float32: comparable within a decision.
+
+        states: [..] STATE. rows: [k] which states decide; seats: [k] who. offsets: [k + 1], actions: [m]
+        ACTION: those of decision j are `actions[offsets[j]:offsets[j + 1]]`.
+        """
+        words, bytes_ = views(states)
+        moves = action_words(actions)
+        out = np.empty(len(moves), np.float32)
+        for start in range(0, len(rows), CHUNK):
+            end = min(start + CHUNK, len(rows))
+            n, _, half = self._room(end - start, int(offsets[end] - offsets[start]))
+            x = np.empty((n, STATE_WIDTH), np.uint8)
+            _encode_states(words, bytes_, rows[start:end], seats[start:end], x)
+            with torch.inference_mode():
+                context = self._tower(x, self._context, half)
+            for low, high in self._pieces(offsets[start : end + 1]):
+                low, high = start + low, start + high
+                first, last = offsets[low], offsets[high]
+                part = np.asarray(offsets[low : high + 1]) - first
+                m = int(last - first)
+                a = np.empty((_bucket(m) if half else m, ACTION_WIDTH), np.uint8)
+                _encode_actions(words, bytes_, rows[low:high], seats[low:high], part, moves[first:last], a)
+                out[first:last] = self._score(context[low - start : high - start], a, part, half)
+        return out
+
+    def values(
+        self, states: NDArray, rows: NDArray[np.int64], seats: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return V(I) of what each seat sees, [k] float64, whoever is to act."""
+        out = np.empty(len(rows))
+        for low in range(0, len(rows), CHUNK):
+            high = min(low + CHUNK, len(rows))
+            n, _, half = self._room(high - low, high - low)
+            x = np.empty((n, STATE_WIDTH), np.uint8)
+            _encode_states(*views(states), rows[low:high], seats[low:high], x)
+            with torch.inference_mode():
+                logits = self._value[1](self._tower(x, self._value[0], half).relu_())
+                out[low:high] = self._expected(logits)[: high - low]
+        return out
+
+    def critic_values(
+        self, states: NDArray, rows: NDArray[np.int64], seats: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the critic's value of all four hands to each seat, [k] float64.
+
+        Raises ValueError if there is no critic (`sees_all` says so).
+        """
+        if not self.sees_all:
+            raise ValueError(f"{self.name}: there is no critic; load a checkpoint that holds one")
+        out = np.empty(len(rows))
+        for low in range(0, len(rows), CHUNK):
+            high = min(low + CHUNK, len(rows))
+            n, _, half = self._room(high - low, high - low)
+            x = np.empty((n, STATE_WIDTH + HIDDEN_WIDTH), np.uint8)
+            _encode_full(*views(states), rows[low:high], seats[low:high], x)
+            with torch.inference_mode():
+                out[low:high] = self._expected(self._critic(x, self._critic_value, half))[: high - low]
+        return out
+
+    def _pieces(self, offsets: NDArray[np.int64]) -> list[tuple[int, int]]:
+        """Return ranges of decisions with at most CHUNK actions and states, or one decision, each."""
+        if len(offsets) == 2:
+            return [(0, 1)]
+        pieces, low = [], 0
+        while low < len(offsets) - 1:
+            high = int(np.searchsorted(offsets, offsets[low] + CHUNK, "right")) - 1
+            high = min(max(high, low + 1), low + CHUNK)
+            pieces.append((low, high))
+            low = high
+        return pieces
+
+    def _room(self, n: int, m: int) -> tuple[int, int, bool]:
+        """Return how many states and actions to make room for, and whether they go in half precision."""
+        if not self.half or m < SMALL:
+            return n, m, False
+        return _bucket(n), _bucket(m), True
+
+    def _score(
+        self, context: Tensor, a: NDArray[np.uint8], offsets: NDArray[np.int64], half: bool
+    ) -> NDArray:
+        """Return the scores of the actions within `offsets`; rows beyond are padding."""
+        m = int(offsets[-1])
+        counts = np.diff(offsets)
+        weight, bias = self._last
+        with torch.inference_mode():
+            if half:
+                z = self._action.product(torch.from_numpy(a).bfloat16())
+                join(bits(z), bits(context), self._action.base, counts)
+                out = np.empty(m, np.float32)
+                weigh(bits(_residual(self._head, z)), weight, bias, out)
+                return out
+            base = context.numpy() + self._action.base
+            first = np.empty((m, base.shape[1]), np.float32)
+            at = np.repeat(np.arange(len(counts)), counts) if len(counts) > 1 else np.zeros(m, np.int64)
+            _first_layer(a, self._action.rows, base, at, first)
+            return _residual(self._head, torch.from_numpy(first)).numpy() @ weight + bias
+
+    def _expected(self, logits: Tensor) -> NDArray[np.float64]:
+        return (logits.float().softmax(1) @ self._payoffs).double().numpy()
+
+
+def load_inference(
+    path: str | os.PathLike[str] | None = None, *, critic: bool = True, half: bool | None = None
+) -> Inference:
+    """Return the fast path of a checkpoint, by default the shipped one.
+
+    critic: keep the critic of all four hands if the checkpoint holds one. half: see `Inference`.
+    Products run on as many threads as torch is set to; one is best where others share the machine.
+    Raises CheckpointError if the file is missing, damaged or foreign.
+    """
+    path = SHIPPED if path is None else Path(path)
+    tensors, description = read_checkpoint(path, features=FEATURE_HASH)
+    name = f"{path.stem}@{description.get('decisions', 0)}"
+    return Inference(_parts(tensors), name=name, critic=critic, half=half)
+
+
+def _parts(tensors: dict[str, NDArray]) -> dict[str, Any]:
+    return {k: v for k, v in tensors.items() if k.startswith(("network.", "critic."))}

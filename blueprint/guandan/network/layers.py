@@ -1,0 +1,101 @@
+"""Layers of the networks as training runs them: a ReLU over a linear layer, with what is added to it.
+
+On a processor in bfloat16 each is a function with a gradient of its own, whose passes between the products
+are fused (`bfloat`); torch's own take half of a gradient step there. Elsewhere they are torch's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from blueprint.guandan.network.bfloat import add_positive, bits, join, masked, narrowed, positive, widened
+
+__all__ = ["joined", "rectified", "residual"]
+
+
+def rectified(x: Tensor, layer: nn.Linear, scale: Tensor | None = None) -> Tensor:
+    """Return relu(layer(x * scale)), [n, outputs] from [n, inputs]; scale: [inputs], one each if None."""
+    if _fused(x):
+        return _Rectified.apply(x, layer.weight, layer.bias, None, scale)
+    return F.relu(layer(x if scale is None else x * scale.to(x.dtype)), inplace=True)
+
+
+def joined(x: Tensor, layer: nn.Linear, context: Tensor) -> Tensor:
+    """Return relu(layer(x) + context), [n, outputs] from [n, inputs] and [n, outputs]."""
+    if _fused(x) and context.dtype == torch.bfloat16:
+        return _Rectified.apply(x, layer.weight, layer.bias, context, None)
+    return F.relu(layer(x) + context, inplace=True)
+
+
+def residual(h: Tensor, layer: nn.Linear) -> Tensor:
+    """Return h + relu(layer(h)), [n, width] from [n, width]."""
+    if _fused(h):
+        return _Residual.apply(h, layer.weight, layer.bias)
+    return h + F.relu(layer(h), inplace=True)
+
+
+def _fused(x: Tensor) -> bool:
+    return x.dtype == torch.bfloat16 and x.device.type == "cpu"
+
+
+class _Rectified(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, context: Tensor | None, scale: Tensor | None
+    ) -> Tensor:
+        x, weight = x.contiguous(), weight.detach()
+        if scale is None:
+            half = weight.bfloat16()
+        else:
+            half = torch.empty_like(weight, dtype=torch.bfloat16)
+            narrowed(weight.float().numpy(), scale.numpy(), bits(half))
+        y = F.linear(x, half)
+        if context is None:
+            positive(bits(y), bias.detach().float().numpy())
+        else:
+            ones = np.ones(len(x), np.int64)
+            join(bits(y), bits(context.detach().contiguous()), bias.detach().float().numpy(), ones)
+        ctx.save_for_backward(x, half, y)
+        ctx.scale = scale
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        x, half, y = ctx.saved_tensors
+        inner, bias = _masked(gradients[0], y)
+        weight = inner.t() @ x
+        if ctx.scale is not None:
+            wide = torch.empty_like(weight, dtype=torch.float32)
+            widened(bits(weight), ctx.scale.numpy(), wide.numpy())
+            weight = wide
+        back = inner @ half if ctx.needs_input_grad[0] else None
+        return back, weight.float(), bias, inner if ctx.needs_input_grad[3] else None, None
+
+
+class _Residual(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, h: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        h, weight = h.contiguous(), weight.detach().bfloat16()
+        y, out = F.linear(h, weight), torch.empty_like(h)
+        add_positive(bits(h.detach()), bits(y), bias.detach().float().numpy(), bits(out))
+        ctx.save_for_backward(h, weight, y)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        h, weight, y = ctx.saved_tensors
+        inner, bias = _masked(gradients[0], y)
+        return torch.addmm(gradients[0], inner, weight), (inner.t() @ h).float(), bias
+
+
+def _masked(gradient: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the gradient before a ReLU whose output is y, and its sum over rows."""
+    inner = torch.empty_like(y)
+    bias = np.empty(y.shape[1], np.float32)
+    masked(bits(gradient.contiguous()), bits(y), bits(inner), bias)
+    return inner, torch.from_numpy(bias)

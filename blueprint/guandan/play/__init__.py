@@ -1,0 +1,1 @@
+"""Rounds played by agents in batches: deals, self-play, tribute."""

@@ -1,0 +1,74 @@
+"""Deals for training and matches: every level, either side's round or a first one, with tribute or not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.guandan.play.selfplay import join
+from games.guandan.cards import unpack
+from games.guandan.matches import CardDecisions, Matches
+from games.guandan.round import deal
+from games.guandan.state import NOBODY, STATE
+
+__all__ = ["card_choice", "deal_rounds"]
+
+
+def card_choice(decisions: CardDecisions) -> NDArray[np.int64]:
+    """Return the tribute or return card of each decision by rule, [k] card indices.
+
+    A card of the rank that is held least often, bombs and trips staying whole; the lowest among equals. Of
+    several suits of the tribute card the one held twice, or else the first.
+    """
+    counts = unpack(decisions.hands).astype(np.int64)
+    ranks = np.repeat(counts[:, :52].reshape(-1, 13, 4).sum(2), 4, axis=1)
+    held = np.concatenate([ranks, counts[:, 52:]], 1)
+    low = np.arange(54) // 4
+    score = 100 * np.minimum(held, 9) + low - (counts == 2)
+    return np.where(decisions.options, score, 10**6).argmin(1)
+
+
+def deal_rounds(
+    n: int,
+    rng: np.random.Generator,
+    *,
+    tribute: float = 0.0,
+    level: int | None = None,
+    cards: Callable[[CardDecisions], NDArray[np.int64]] = card_choice,
+) -> NDArray:
+    """Return n rounds ready to play, [n] STATE.
+
+    tribute: share of rounds that follow another one whose finishing order is drawn evenly; tribute is paid
+        and returned by `cards`, a rule by default. The others have no history; in 1 of 10 the level belongs
+        to nobody.
+    level: rank code 0..12 of every round's level and of both teams'; None draws each evenly.
+    """
+    after = rng.random(n) < tribute
+    k = int(after.sum())
+    plain = n - k
+    owner = rng.choice(np.array([0, 1, NOBODY], np.uint8), plain, p=[0.45, 0.45, 0.1])
+    levels = rng.integers(0, 13, plain) if level is None else level
+    parts = [deal(plain, rng, level=levels, owner=owner)]
+    if k:
+        parts.append(_after_a_round(k, rng, level, cards))
+    states = np.empty(n, STATE)
+    order = np.concatenate([np.flatnonzero(~after), np.flatnonzero(after)])
+    states[order] = join(parts)
+    return states
+
+
+def _after_a_round(
+    n: int,
+    rng: np.random.Generator,
+    level: int | None,
+    cards: Callable[[CardDecisions], NDArray[np.int64]],
+) -> NDArray:
+    seeds = rng.integers(0, 2**63, n, np.uint64)
+    order = rng.permuted(np.tile(np.arange(4, dtype=np.uint8), (n, 1)), axis=1)
+    levels = rng.integers(0, 13, (n, 2)) if level is None else (level, level)
+    matches = Matches(seeds, levels=levels, order=order)
+    while len(decisions := matches.card_decisions()):
+        matches.give(decisions, cards(decisions))
+    return matches.states

@@ -1,0 +1,1 @@
+"""Rule-based agents and the hand searches behind them."""

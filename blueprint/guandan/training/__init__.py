@@ -1,0 +1,1 @@
+"""Training by Deep Monte Carlo on self-play."""

@@ -1,0 +1,339 @@
+"""Deep Monte-Carlo learning: from records of play to targets, from targets to gradient steps.
+
+The advantage head learns from `return - critic(all four hands)`. The critic's value does not depend on the
+action taken, so it only removes the luck of the deal from the target: the mean, given what the player knows,
+stays Q(I, a) - V(I) (a control variate; perfect-information critics: Li et al. 2020, Suphx; Yang et al. 2022,
+PerfectDou). With trace < 1 the return is the lambda-return through the critic's later values.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from numba import njit
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional as F
+
+from blueprint.config import NetworkConfig, TrainConfig
+from blueprint.guandan.network.bfloat import native_half
+from blueprint.guandan.network.features import encode_full, encode_states
+from blueprint.guandan.network.inference import Inference
+from blueprint.guandan.network.network import OUTCOMES, Critic, make_network
+from blueprint.guandan.play.agents import InferenceAgent
+from blueprint.guandan.play.selfplay import Chooser, Decisions, Record, draw_soft, join
+
+__all__ = ["Judge", "Learner", "NetworkChooser", "Samples", "lambda_returns"]
+
+CACHED = 1024
+"""Decisions that go through the network at once on a processor: layers of more do not stay in its cache
+(a batch of 4,096 takes 1.18 times as long whole, its critic's values 1.8 times)."""
+LEARNED = 2 * CACHED
+"""The same where gradients are added up: each part also passes over all weights and gradients."""
+MOST = 1 << 16
+"""Decisions at once elsewhere."""
+CERTAIN = 0.15
+"""Share that is learned of the decisions that leave no doubt, where `TrainConfig.focus` is set."""
+
+
+Judge = Callable[[NDArray, NDArray], NDArray[np.float64]]
+"""Values states [n] STATE, all four hands open, to seats [n]: [n] levels to their side."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Decisions with their targets.
+
+    states: [n] STATE; actions: [n] ACTION. outcome: [n] int64, class of the payoff to the player (OUTCOMES).
+    target: [n] float32, return minus baseline, what the advantage head learns.
+    """
+
+    states: NDArray
+    actions: NDArray
+    outcome: NDArray[np.int64]
+    target: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        """Return the number of decisions."""
+        return len(self.states)
+
+
+@njit(cache=True)
+def _lambda_returns(rounds, signs, values, trace, running, out):
+    """Walk the record backwards; `running` holds the lambda-return of each round for side 0."""
+    for t in range(len(rounds) - 1, -1, -1):
+        i = rounds[t]
+        out[t] = signs[t] * running[i] - values[t]
+        running[i] = (1.0 - trace) * signs[t] * values[t] + trace * running[i]
+
+
+def lambda_returns(
+    rounds: NDArray[np.int64], seats: NDArray, values: NDArray, payoff: NDArray, trace: float
+) -> NDArray[np.float32]:
+    """Return the lambda-return of each decision minus its value, [n] float32, for the deciding side.
+
+    rounds: [n] which round each decision belongs to, in order of play. seats: [n] who decides.
+    values: [n] value of each state to the deciding side. payoff: [rounds] payoff of each round to side 0.
+    """
+    signs = 1.0 - 2.0 * (np.asarray(seats, np.int64) & 1)
+    out = np.empty(len(rounds), np.float32)
+    running = np.array(payoff, np.float64)
+    _lambda_returns(rounds, signs, np.asarray(values, np.float64), trace, running, out)
+    return out
+
+
+def tensor(array: NDArray, device: torch.device, dtype: torch.dtype) -> Tensor:
+    """Return an array as a tensor; bytes travel as bytes and widen on the device."""
+    return torch.from_numpy(np.ascontiguousarray(array)).to(device).to(dtype)
+
+
+class NetworkChooser:
+    """Chooses by a snapshot of any network on any device, with a soft choice and exploration."""
+
+    def __init__(
+        self,
+        network: Any,
+        temperature: float,
+        epsilon: float,
+        rng: np.random.Generator,
+        device: torch.device,
+        dtype: torch.dtype,
+    ) -> None:
+        self.network: Any = make_network(network.config).to(device, dtype).eval()
+        self.network.load_state_dict(network.state_dict())
+        self.temperature, self.epsilon = temperature, epsilon
+        self.rng, self.device, self.dtype = rng, device, dtype
+
+    def values(self, decisions: Decisions) -> NDArray[np.float32]:
+        """Return the score of each action, [m] float32."""
+        d = decisions
+        x, a = self.network.encode(d.states, d.rows, d.seats, d.offsets, d.actions)
+        rows = np.repeat(np.arange(len(d.rows)), np.diff(d.offsets))
+        with torch.inference_mode():
+            h = self.network.states(tensor(x, self.device, self.dtype))
+            out = self.network.advantages(
+                h, tensor(a, self.device, self.dtype), torch.from_numpy(rows).to(self.device)
+            )
+        return out.float().cpu().numpy()
+
+    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
+        """Return one action per decision, as an index within its row."""
+        return self.draw(decisions)[0]
+
+    def draw(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return one action per decision, as an index within its row, and its probability."""
+        return draw_soft(self.values(decisions), decisions.offsets, self.temperature, self.epsilon, self.rng)
+
+
+class Learner:
+    """The network, its critic and their optimiser."""
+
+    def __init__(self, network: NetworkConfig, config: TrainConfig, device: torch.device) -> None:
+        torch.manual_seed(config.seed)
+        self.network: Any = make_network(network).to(device)
+        self.critic = Critic(network.critic).to(device) if network.critic and config.critic else None
+        self._prepare(config, device)
+
+    def _prepare(self, config: TrainConfig, device: torch.device) -> None:
+        """Set up what training needs besides the network; `anneal` scales the learning rate.
+
+        `mean_network` and `mean_critic` play and value: running means of the weights, or the weights
+        themselves.
+        """
+        self.anneal = 1.0
+        averaged = config.average > 0
+        self.mean_network = copy.deepcopy(self.network) if averaged else self.network
+        self.mean_critic = copy.deepcopy(self.critic) if averaged else self.critic
+        self.config, self.device = config, device
+        self.parameters = list(self.network.parameters())
+        if self.critic is not None:
+            self.parameters += list(self.critic.parameters())
+        self.optimiser = torch.optim.Adam(self.parameters, lr=config.learning_rate, eps=1e-6, fused=True)
+        self.outcomes = torch.tensor(OUTCOMES, device=device)
+        # half precision pays where the processor multiplies it natively
+        self.half = device.type == "cuda" or native_half()
+
+    @property
+    def features(self) -> str:
+        """Name of the network's inputs."""
+        return str(self.network.features)
+
+    @property
+    def _fast(self) -> bool:
+        """Whether a snapshot of the network can take the fast path."""
+        return self.device.type == "cpu" and self.network.config.kind == "ours"
+
+    def chooser(self, temperature: float, epsilon: float, rng: np.random.Generator) -> Chooser:
+        """Return a player by a snapshot of the network: by its fast path on a processor if it has one."""
+        if not self._fast:
+            return NetworkChooser(self.mean_network, temperature, epsilon, rng, self.device, self.dtype)
+        tensors = {f"network.{k}": v.detach().numpy() for k, v in self.mean_network.state_dict().items()}
+        snapshot = Inference(tensors, critic=False, half=self.half)
+        return InferenceAgent(snapshot, temperature=temperature, epsilon=epsilon, rng=rng)
+
+    def judge(self) -> Judge | None:
+        """Return the critic as it values now, for threads beside the one that learns; None without one."""
+        if self.mean_critic is None:
+            return None
+        if not self._fast:
+            return partial(self._critic_values, copy.deepcopy(self.mean_critic))
+        tensors = {f"network.{k}": v.detach().numpy() for k, v in self.mean_network.state_dict().items()}
+        tensors |= {f"critic.{k}": v.detach().numpy() for k, v in self.mean_critic.state_dict().items()}
+        fast = Inference(tensors, half=self.half)
+        return lambda states, seats: fast.critic_values(states, np.arange(len(states)), seats)
+
+    def samples(
+        self, record: Record, payoff: NDArray, judge: Judge | None, rng: np.random.Generator
+    ) -> Samples:
+        """Return what is learned of a record, with targets, in its order.
+
+        payoff: [rounds] to side 0. judge: None for plain returns. rng: draws what is learned, if not all.
+        """
+        states, actions, rounds = record.states, record.actions, record.round
+        if self.config.focus:
+            doubt = CERTAIN + self.config.focus * (1.0 - record.chance)
+            kept = np.flatnonzero(rng.random(len(doubt)) < doubt)
+            states, actions, rounds = states[kept], actions[kept], rounds[kept]
+        seats = states["player"].astype(np.int64)
+        signs = 1 - 2 * (seats & 1)
+        outcome = np.asarray(OUTCOMES[0] - signs * payoff[rounds], np.int64)
+        values = np.zeros(len(seats)) if judge is None else judge(states, seats)
+        trace = 1.0 if judge is None else self.config.trace
+        target = lambda_returns(rounds, seats, values, payoff, trace)
+        return Samples(states, actions, outcome, target)
+
+    def values(
+        self, states: NDArray, rows: NDArray[np.int64], seats: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return V(I) of states[rows] to the seats, [k] float64; the network must have a value."""
+        out = np.empty(len(rows))
+        with torch.inference_mode(), self.precision():
+            for part in self._parts(len(rows)):
+                x = encode_states(states, seats[part], rows[part])
+                h = self.mean_network.states(tensor(x, self.device, self.dtype))
+                logits = self.mean_network.outcomes(h)
+                out[part] = (F.softmax(logits.float(), 1) * self.outcomes).sum(1).cpu().numpy()
+        return out
+
+    def _critic_values(self, critic: Critic, states: NDArray, seats: NDArray) -> NDArray[np.float64]:
+        """Return a critic's value of each state to the seat's side, [n] float64."""
+        out = np.empty(len(states))
+        with torch.inference_mode(), self.precision():
+            for rows in self._parts(len(states)):
+                logits = critic(tensor(encode_full(states[rows], seats[rows]), self.device, self.dtype))
+                out[rows] = (F.softmax(logits.float(), 1) * self.outcomes).sum(1).cpu().numpy()
+        return out
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Precision of inputs and of play."""
+        return torch.bfloat16 if self.half else torch.float32
+
+    def precision(self) -> torch.autocast:
+        """Return the context under which forward passes run."""
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.half)
+
+    def learn(self, samples: Samples, decisions: int, span: float) -> dict[str, float]:
+        """Take one gradient step on a batch; return its losses.
+
+        decisions: trained so far, for the learning rate. span: decisions played for each gradient step.
+        """
+        self.optimiser.zero_grad(set_to_none=True)
+        losses = dict.fromkeys(("advantage", "value", "critic"), 0.0)
+        for part in self._parts(len(samples), LEARNED):
+            share = (part.stop - part.start) / len(samples)
+            for name, loss in self._backward(samples, part, share).items():
+                losses[name] += share * loss
+        self._step(decisions)
+        self._follow(decisions, span)
+        return losses
+
+    def _parts(self, n: int, cached: int = CACHED) -> Iterator[slice]:
+        """Yield the rows of n samples in parts: on a processor, of as many as its cache holds layers of."""
+        size = cached if self.device.type == "cpu" else MOST
+        for start in range(0, n, size):
+            yield slice(start, min(start + size, n))
+
+    def _backward(self, samples: Samples, part: slice, share: float) -> dict[str, float]:
+        """Add the gradient of `share` times the mean loss over a part of a batch; return the mean losses."""
+        batch = samples.states[part]
+        n = len(batch)
+        seats = batch["player"].astype(np.int64)
+        rows = np.arange(n + 1)
+        inputs = self.network.encode(batch, rows[:n], seats, rows, samples.actions[part])
+        states, actions = (tensor(y, self.device, self.dtype) for y in inputs)
+        outcome = torch.from_numpy(samples.outcome[part]).to(self.device)
+        target = torch.from_numpy(samples.target[part]).to(self.device)
+        value_loss = torch.zeros((), device=self.device)
+        with self.precision():
+            h = self.network.states(states)
+            advantage = self.network.advantages(h, actions).float()
+            if self.network.has_value:
+                logits = self.network.outcomes(h).float()
+                value_loss = F.cross_entropy(logits, outcome)
+                if self.critic is None:
+                    advantage = advantage + (F.softmax(logits, 1) * self.outcomes).sum(1).detach()
+            action_loss = F.mse_loss(advantage, target)
+            loss = action_loss + 0.5 * value_loss
+            critic_loss = torch.zeros(())
+            if self.critic is not None:
+                some = slice(None, None, self.config.critic_every)
+                full = tensor(encode_full(batch[some], seats[some]), self.device, self.dtype)
+                critic_loss = F.cross_entropy(self.critic(full).float(), outcome[some])
+                loss = loss + critic_loss
+        (share * loss).backward()
+        return {
+            "advantage": float(action_loss.detach()),
+            "value": float(value_loss.detach()),
+            "critic": float(critic_loss.detach()),
+        }
+
+    def _step(self, decisions: int) -> None:
+        rate = self.anneal * self.config.learning_rate / math.sqrt(1 + decisions / self.config.halving)
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+        torch.nn.utils.clip_grad_norm_(self.parameters, 5.0)
+        self.optimiser.step()
+
+    def _follow(self, decisions: int, span: float) -> None:
+        """Move the means of the weights by one gradient step's share of the decisions they look back on."""
+        if self.mean_network is self.network:
+            return
+        share = min(1.0, span / (self.config.average * max(decisions, 1)))
+        pairs = [(self.mean_network, self.network)]
+        if self.critic is not None:
+            pairs.append((self.mean_critic, self.critic))
+        with torch.no_grad():
+            for mean, module in pairs:
+                for slow, fast in zip(mean.parameters(), module.parameters(), strict=True):
+                    slow.lerp_(fast, share)
+
+
+def batches(replay: list[Samples], size: int, number: int, rng: np.random.Generator) -> Iterator[Samples]:
+    """Yield `number` batches of `size` decisions drawn without repeats until all were seen."""
+    ends = np.cumsum([len(s) for s in replay])
+    total = int(ends[-1])
+    order = rng.permutation(total)
+    at = 0
+    for _ in range(number):
+        if at + size > total:
+            order, at = rng.permutation(total), 0
+        picked = np.sort(order[at : at + size])
+        at += size
+        which = np.searchsorted(ends, picked, side="right")
+        parts = [
+            (s, picked[which == k] - (ends[k] - len(s))) for k, s in enumerate(replay) if np.any(which == k)
+        ]
+        yield Samples(
+            *(
+                join([getattr(s, name)[rows] for s, rows in parts])
+                for name in ("states", "actions", "outcome", "target")
+            )
+        )

@@ -1,0 +1,1 @@
+"""Q-networks for the research games, trained by Deep Monte Carlo."""

@@ -1,0 +1,59 @@
+"""How a sequence form lies in memory, so that CFR runs over short dense vectors and skips what is unreached.
+
+Sequences lie in bundles (`bundles`), payoffs in boxes (`boxes`). Nothing here knows any game.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from numpy.typing import NDArray
+
+from cfr.engine.boxes import Boxes, make_boxes
+from cfr.engine.bundles import SideLayout, lay_out_side
+from cfr.engine.simd import WIDTH
+
+__all__ = ["Layout", "make_layout"]
+
+UNIT_SIZE = 16
+MAX_FILL = 4.0
+"""Cells that boxes may hold per payoff before bundles, then large units, are given up."""
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Both sides' positions, and the payoffs to each side as boxes.
+
+    n_cells: cells of all boxes before equal ones are merged; n_distinct: boxes after.
+    """
+
+    sides: tuple[SideLayout, SideLayout]
+    boxes: tuple[Boxes, Boxes]
+    n_cells: int
+    n_distinct: int
+
+
+def make_layout(
+    plexes: tuple[tuple[NDArray, NDArray], ...],
+    rows: tuple[NDArray, NDArray, NDArray],
+    columns: tuple[NDArray, NDArray, NDArray],
+) -> Layout:
+    """Return the layout of a sequence form.
+
+    plexes: (start, parent) of each side's treeplex. rows: (row_start, column, payoff to side 0); columns:
+    the same matrix as (column_start, row, payoff to side 0).
+    """
+    best: Layout | None = None
+    n_sequences = plexes[0][0][-1], plexes[1][0][-1]
+    for merge, unit_size in ((True, UNIT_SIZE), (False, UNIT_SIZE), (False, WIDTH)):
+        sides = (
+            lay_out_side(plexes[0], rows[:2], n_sequences[1], merge=merge, unit_size=unit_size),
+            lay_out_side(plexes[1], columns[:2], n_sequences[0], merge=merge, unit_size=unit_size),
+        )
+        boxes, n_cells, n_distinct = make_boxes(rows, sides)
+        if best is None or n_cells < best.n_cells:
+            best = Layout(sides, boxes, n_cells, n_distinct)
+        if n_cells <= MAX_FILL * len(rows[1]):
+            break
+    assert best is not None
+    return best

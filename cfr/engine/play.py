@@ -1,0 +1,94 @@
+"""Playing policies out on a sequence form: between slots and positions, plans, payoffs, best responses."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cfr.engine import kernels
+from cfr.engine.bundles import ACTIONS, BASE, WIDE
+from cfr.sequence_form import SequenceForm
+
+__all__ = ["Play"]
+
+Pair = tuple[NDArray, ...]
+"""One array for each side."""
+
+
+class Play:
+    """A sequence form with the arrays its kernels take.
+
+    Arrays "by position" hold one number for each position of a side's layout, "on slots" one for each slot
+    of the tree.
+    """
+
+    def __init__(self, form: SequenceForm) -> None:
+        layout = form.layout
+        self.form = form
+        self.sides = tuple(side.arrays for side in layout.sides)
+        self.boxes = tuple(boxes.arrays for boxes in layout.boxes)
+        self._positions = tuple(side.position[1:] for side in layout.sides)
+        self._slots = tuple(plex.slot[1:] for plex in form.sides)
+
+    def work(self) -> tuple[tuple, tuple]:
+        """Return fresh scratch for each side: (plan, reach, value, marked, queue, units, doors)."""
+        a, b = (
+            (
+                np.zeros(side.n_positions),
+                np.empty(int(side.bundle[:, WIDE].max())),
+                np.zeros(side.n_positions),
+                np.zeros((len(side.bundle) + 7) // 8 * 8, np.uint8),
+                np.empty(len(side.bundle) + 1, np.int32),
+                np.empty(len(side.unit_bundle) + 1, np.int32),
+                np.empty(int(side.bundle[:, ACTIONS].max()) + 1, np.int32),
+            )
+            for side in self.form.layout.sides
+        )
+        return a, b
+
+    def to_slots(self, arrays: Pair) -> NDArray[np.float64]:
+        """Return both sides' numbers on slots, [n_slots] float64; 0 where neither side decides."""
+        out = np.zeros(self.form.n_slots)
+        for slots, positions, array in zip(self._slots, self._positions, arrays, strict=True):
+            out[slots] = array[positions]
+        return out
+
+    def from_slots(self, values: NDArray, arrays: Pair | None = None) -> Pair:
+        """Return numbers on slots as a pair of arrays by position, in `arrays` if given."""
+        values = np.asarray(values, np.float64)
+        a, b = arrays or (np.zeros(side.n_positions) for side in self.form.layout.sides)
+        a[self._positions[0]] = values[self._slots[0]]
+        b[self._positions[1]] = values[self._slots[1]]
+        return a, b
+
+    def _bundles(self) -> Pair:
+        a, b = (
+            np.searchsorted(side.bundle[:, BASE], side.position[plex.start[:-1]], "right") - 1
+            for side, plex in zip(self.form.layout.sides, self.form.sides, strict=True)
+        )
+        return a, b
+
+    def to_infosets(self, arrays: Pair) -> NDArray:
+        """Return numbers by bundle as numbers by infoset of the tree, [I]."""
+        out = np.zeros(self.form.n_infosets, arrays[0].dtype)
+        for plex, at, array in zip(self.form.sides, self._bundles(), arrays, strict=True):
+            out[plex.infoset] = array[at]
+        return out
+
+    def from_infosets(self, values: NDArray, arrays: Pair) -> None:
+        """Fill arrays by bundle from numbers by infoset of the tree."""
+        for plex, at, array in zip(self.form.sides, self._bundles(), arrays, strict=True):
+            array[at] = np.asarray(values)[plex.infoset]
+
+    def evaluate(self, policy_0: NDArray, policy_1: NDArray) -> tuple[float, float, float]:
+        """Return (value to side 0, best-response value of side 0, of side 1) of policies by position."""
+        return kernels.evaluate(self.sides, self.boxes, (policy_0, policy_1), self.work())
+
+    def payoffs(self, policy: NDArray, side: int) -> NDArray[np.float64]:
+        """Return the utility of each position of `side` when the other follows `policy` (on slots)."""
+        other = 1 - side
+        work = self.work()
+        kernels.pay(
+            self.sides[other], self.boxes[side], self.from_slots(policy)[other], work[other], work[side]
+        )
+        return work[side][2]

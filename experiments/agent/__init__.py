@@ -1,0 +1,1 @@
+"""Studies of the GuanDan agent."""

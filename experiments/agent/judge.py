@@ -1,0 +1,165 @@
+"""Positions of GuanDan with a judge: what each candidate move is worth in many deals, played to the end.
+
+Rounds differ by whole levels from luck alone, so two ways to search differ visibly only after thousands of
+rounds. On the same positions they differ by what they choose, and a judge says at once what that is worth:
+the mean payoff of the move in sampled deals, every seat going on by the blueprint's best move. The judge
+believes what uniform deals say about hidden hands; the payoff in the deal as it was stands beside it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.guandan.play.selfplay import join
+from games.guandan.belief import determinise
+from games.guandan.cards import ACTION
+from games.guandan.round import advance, deal, legal
+from games.guandan.state import STATE
+from games.support.files import LineFile, check_folder, read_bytes, unique
+from gs2.guandan.agent.evaluator import Evaluator, action_values
+from gs2.guandan.agent.rollout import Rollouts
+
+__all__ = ["Judged", "decision_positions", "judge_moves", "read_judged", "write_judged"]
+
+GAP = 0.6
+"""Levels behind the blueprint's best move up to which a move is judged."""
+MOST = 6
+"""Moves judged at one position."""
+DEPTHS = (0, 2, 4, 8, 16)
+"""Decisions of a rollout after which the evaluator's value is noted on the way to the end."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """One position and what its moves are worth.
+
+    name: of the position. state: [1] STATE, the deal as it was. moves: [k] ACTION, blueprint's best first.
+    payoffs: [w, k] float64 in the sampled deals, to the team to act; actual: [k] in the deal as it was.
+    values: [d, w, k] float64, the evaluator's value after `DEPTHS` decisions of the same rollouts.
+    """
+
+    name: str
+    state: NDArray
+    moves: NDArray
+    payoffs: NDArray[np.float64]
+    actual: NDArray[np.float64]
+    values: NDArray[np.float64]
+
+
+def decision_positions(evaluator: Evaluator, rounds: int, rng: np.random.Generator) -> NDArray:
+    """Return the positions of greedy self-play at which a second move comes near the best, [n] STATE."""
+    states = deal(rounds, rng, level=rng.integers(0, 13, rounds))
+    found = []
+    while len(live := np.flatnonzero(states["player"] >= 0)):
+        here = states[live]
+        table = legal(here, canonical=True)
+        q = action_values(evaluator, here, table)
+        top = np.maximum.reduceat(q, table.offsets[:-1])
+        near = np.add.reduceat(q >= top[table.rows] - GAP, table.offsets[:-1])
+        found.append(here[near > 1])
+        best = [int(np.argmax(q[a:b])) + a for a, b in zip(table.offsets, table.offsets[1:], strict=False)]
+        advance(here, table.values[best])
+        states[live] = here
+    return join(found)
+
+
+def judge_moves(
+    state: NDArray, moves: NDArray, worlds: int, rollouts: Rollouts, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the payoffs of moves in sampled deals, [worlds, k], in the deal as it is, [k], and on the way.
+
+    On the way: [d, worlds, k], values in the sampled deals after `DEPTHS` decisions.
+    """
+    seat = int(state["player"][0])
+    deals = join([state, determinise(np.repeat(state, worlds), seat, rng)])
+    after = np.repeat(deals, len(moves))
+    advance(after, np.tile(moves, len(deals)))
+    shape, sign = (len(deals), len(moves)), 1 - 2 * (seat & 1)
+    steps = np.diff(DEPTHS, prepend=0)
+    values = np.array([sign * rollouts.payoffs(after, int(step)).reshape(shape) for step in steps])
+    payoffs = sign * rollouts.payoffs(after).reshape(shape)
+    return payoffs[1:], payoffs[0], values[:, 1:]
+
+
+def near_moves(evaluator: Evaluator, state: NDArray) -> NDArray:
+    """Return the moves that are judged, best by the blueprint first, [k] ACTION."""
+    table = legal(state, canonical=True)
+    q = action_values(evaluator, state, table)
+    order = np.argsort(-q, kind="stable")
+    return table.values[order[q[order] >= q[order[0]] - GAP][:MOST]]
+
+
+def write_judged(path: Path, evaluator: Evaluator, positions: int, worlds: int, seed: int) -> Iterator[int]:
+    """Judge positions and append them to a file; yield how many it holds, those written before included."""
+    check_folder(path.parent)
+    with LineFile(path) as file:
+        yield from _write_judged(file, evaluator, positions, worlds, seed)
+
+
+def _write_judged(
+    file: LineFile, evaluator: Evaluator, positions: int, worlds: int, seed: int
+) -> Iterator[int]:
+    names = [parse_judged(line, f"{file.path}, line {n}").name for n, line in enumerate(file.lines, 1)]
+    done = {name.partition("-")[2] for name in names if name.partition("-")[0] == str(seed)}
+    rng = np.random.default_rng(seed)
+    states = decision_positions(evaluator, max(8, positions // 30), rng)
+    chosen = rng.permutation(len(states))[:positions]
+    rollouts = Rollouts(evaluator)
+    yield min(len(done), len(chosen))
+    for number in range(len(chosen)):
+        if str(number) in done:
+            continue
+        state = states[chosen[number] : chosen[number] + 1]
+        moves = near_moves(evaluator, state)
+        dealt = np.random.default_rng([seed, number])
+        found = judge_moves(state, moves, worlds, rollouts, dealt)
+        file.append([json.dumps(to_row(f"{seed}-{number}", state, moves, *found))])
+        yield number + 1
+
+
+def to_row(
+    name: str, state: NDArray, moves: NDArray, payoffs: NDArray, actual: NDArray, values: NDArray
+) -> dict[str, object]:
+    """Return one judged position as plain values; states and moves as hexadecimal bytes."""
+    return {
+        "position": name,
+        "state": state.tobytes().hex(),
+        "moves": moves.tobytes().hex(),
+        "payoffs": payoffs.astype(int).tolist(),
+        "actual": actual.astype(int).tolist(),
+        "values": (1000 * values).astype(int).tolist(),
+    }
+
+
+def read_judged(path: Path, most: int | None = None) -> list[Judged]:
+    """Return the judged positions of a file, each once, at most `most`.
+
+    Raises ValueError if a row was not written by `write_judged`. Warns with DoubleRows where one comes again.
+    """
+    lines = read_bytes(path).split(b"\n")[:-1]
+    found = [parse_judged(line, f"{path}, line {number}") for number, line in enumerate(lines, 1)]
+    return unique(found, lambda judged: judged.name, path)[:most]
+
+
+def parse_judged(line: bytes, where: str) -> Judged:
+    """Return the judged position that a line holds. Raises ValueError if it is none."""
+    try:
+        row = json.loads(line)
+        state = np.frombuffer(bytes.fromhex(row["state"]), STATE).copy()
+        moves = np.frombuffer(bytes.fromhex(row["moves"]), ACTION).copy()
+        payoffs, actual, values = (
+            np.array(row[name], np.float64) for name in ("payoffs", "actual", "values")
+        )
+        k = len(moves)
+        fits = len(state) == 1 and isinstance(row["position"], str) and actual.shape == (k,)
+        if not (fits and payoffs.shape[1:] == (k,) and values.shape[1:] == (*payoffs.shape[:1], k)):
+            raise ValueError("its sizes do not agree")
+        return Judged(row["position"], state, moves, payoffs, actual, values / 1000)
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"{where}: not a judged position ({error}); judge anew") from error

@@ -1,0 +1,98 @@
+"""Speed of Minimum Combination Search on dealt hands, by wild cards held.
+
+python -m experiments.bench.min_combination
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from gs2.commands.common import SEED
+
+__all__ = ["Speed", "bench_min_combination", "dealt_hands", "measure"]
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Speed on hands with as many wild cards; None for hands as dealt.
+
+    hands: measured. moves: fewest of a hand, on average. fewest, cheapest: microseconds of processor time a
+    hand, for the number of moves alone and for the least cost under any costs.
+    """
+
+    wild: int | None
+    hands: int
+    moves: float
+    fewest: float
+    cheapest: float
+
+
+def dealt_hands(n: int, rng: np.random.Generator) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Return n hands of 27 cards, [n, 2] uint64 packed, and a level of each, [n]."""
+    from games.guandan.cards import NUM_CARDS, pack
+
+    deck = np.repeat(np.arange(NUM_CARDS), 2)
+    counts = np.zeros((n, NUM_CARDS), np.uint8)
+    for row in counts:
+        np.add.at(row, rng.permutation(deck)[:27], 1)
+    return pack(counts), rng.integers(0, 13, n)
+
+
+def measure(n: int, rng: np.random.Generator, *, repeats: int = 5) -> list[Speed]:
+    """Return the speed with 0, 1 and 2 wild cards and of all hands, the least of `repeats` each."""
+    from blueprint.guandan.rules.min_combination import UNIT_COSTS, Costs, min_combinations
+    from games.guandan.cards import unpack
+
+    hands, levels = dealt_hands(n, rng)
+    held = unpack(hands)[np.arange(n), 4 * levels]
+    general = Costs(UNIT_COSTS.table, UNIT_COSTS.bombs)
+    found = []
+    for wild in (0, 1, 2):
+        rows = held == wild
+        moves = min_combinations(hands[rows], levels[rows])
+        times = [
+            min(_seconds(min_combinations, hands[rows], levels[rows], costs) for _ in range(repeats))
+            for costs in (UNIT_COSTS, general)
+        ]
+        k = int(rows.sum())
+        found.append(Speed(wild, k, float(moves.mean()), *(1e6 * t / k for t in times)))
+    total = [sum(s.hands * getattr(s, name) for s in found) / n for name in ("moves", "fewest", "cheapest")]
+    return [*found, Speed(None, n, *total)]
+
+
+def _seconds(work: Callable[..., Any], *arguments: Any) -> float:
+    begin = time.process_time()
+    work(*arguments)
+    return time.process_time() - begin
+
+
+@click.command("min-combination")
+@click.option("--hands", type=click.IntRange(100), default=3000, show_default=True)
+@click.option("--seed", type=SEED, default=0, show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+def bench_min_combination(hands: int, seed: int, as_json: bool) -> None:
+    """Minimum Combination Search, warm, one core, in batches: microseconds a dealt hand."""
+    from gs2.commands.common import print_json
+    from gs2.commands.progress import working
+
+    with working("measuring …"):
+        found = measure(hands, np.random.default_rng(seed))
+    if as_json:
+        print_json([asdict(row) for row in found])
+        return
+    click.echo("wild cards | hands | mean moves | fewest moves, us | cheapest split, us")
+    click.echo("--- | --- | --- | --- | ---")
+    for s in found:
+        name = "as dealt" if s.wild is None else s.wild
+        click.echo(f"{name} | {s.hands} | {s.moves:.2f} | {s.fewest:.1f} | {s.cheapest:.1f}")
+
+
+if __name__ == "__main__":
+    bench_min_combination()

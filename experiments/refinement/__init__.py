@@ -1,0 +1,1 @@
+"""The refinement experiment: every method at every infoset, measured exactly."""

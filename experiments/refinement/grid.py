@@ -1,0 +1,260 @@
+"""The grid of a refinement experiment: which cells there are, by name, and the presets of the paper."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from experiments.refinement.mixture import MixtureError, split_draws
+from games.registry import RESEARCH_GAMES
+from gs2.search.presets import preset
+from gs2.search.refine import MODES
+
+__all__ = ["BLUEPRINTS", "GRIDS", "Cell", "Grid", "GridError", "grid"]
+
+BLUEPRINTS = ("cfr:10", "cfr:100", "cfr:1000", "noise:0.25", "dmc:100000")
+"""Blueprints of the experiment: plain CFR, a near-equilibrium with noise, and Monte-Carlo returns."""
+
+
+class GridError(ValueError):
+    """A grid that cannot be run: the rule, the value received and the next step."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run: refine both players' strategies of one game by one method, splice, measure exactly.
+
+    method: a preset, with changed fields after a colon, such as `gs2-d:k=5`; `draws=5` among them is the
+        mixture of five draws.
+    mode: independent, nested or sequential (`gs2.search.refine`).
+    limit: seconds for each infoset, or None; iterations: most CFR iterations for each, or None for the
+        preset's own.
+    sample: infosets of each player that are searched, drawn at random; None for all.
+    seed: of everything random in the run, the sample included.
+    """
+
+    game: str
+    blueprint: str
+    method: str
+    mode: str = "nested"
+    limit: float | None = None
+    iterations: int | None = None
+    sample: int | None = None
+    seed: int = 0
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Return what tells this cell from others, as text."""
+        return tuple("" if value is None else str(value) for value in asdict(self).values())
+
+
+def is_random(method: str) -> bool:
+    """Return whether a method draws random numbers, so that seeds matter.
+
+    A diverse generator does where alternative values tie; GS2+ only where it is told not to solve closures
+    whole.
+    """
+    if ">" in method:
+        return any(is_random(one) for one in method.split(">"))
+    name, _, fields = method.partition(":")
+    config = preset(name)
+    if config.rest == "summary" and "whole=" not in fields:
+        return False
+    return config.generator != "all"
+
+
+def _mode(method: str, mode: str) -> str | None:
+    """Return the mode that a method runs in where a grid asks for one; None where it cannot.
+
+    A method whose searches add up one after another alone is nested in that way, and never independent.
+    """
+    if ">" in method:
+        found = {_mode(one, mode) for one in method.split(">")}
+        return found.pop() if len(found) == 1 else None
+    if preset(method.partition(":")[0]).mode != "sequential":
+        return mode
+    return None if mode == "independent" else "sequential"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Cells as a product; deterministic methods on whole games run with one seed.
+
+    limits: seconds for each infoset. iterations: limits by iterations, beside those by time.
+    seeds: number of them; mixtures of draws share them out, and have one at least. samples, few_seeds: for
+        games named here, infosets searched per player, and fewer seeds.
+    """
+
+    name: str
+    games: tuple[str, ...] = RESEARCH_GAMES
+    blueprints: tuple[str, ...] = ("cfr:100",)
+    methods: tuple[str, ...] = ("gs2-r", "gs2-d", "1-klss")
+    modes: tuple[str, ...] = ("nested",)
+    limits: tuple[float, ...] = ()
+    iterations: tuple[int, ...] = ()
+    samples: dict[str, int] = field(default_factory=dict)
+    seeds: int = 10
+    few_seeds: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.seeds < 1:
+            raise GridError(f"grid: seeds must be at least 1; got {self.seeds}")
+        for limit in self.limits:
+            if not limit > 0:
+                raise GridError(f"grid: a limit must be a positive number of seconds; got {limit}")
+        for mode in self.modes:
+            if mode not in MODES:
+                raise GridError(f"grid: a mode must be one of {', '.join(MODES)}; got {mode!r}")
+        for method in self.methods:
+            try:
+                name = split_draws(method)[0]
+            except MixtureError as error:
+                raise GridError(str(error)) from None
+            for one in name.split(">"):
+                preset(one.partition(":")[0])
+
+    def cells(self) -> Iterator[Cell]:
+        """Yield the cells, small games and the first seed of everything first, short limits before long."""
+        limits: list[tuple[float | None, int | None]] = [(limit, None) for limit in sorted(self.limits)]
+        limits += [(None, n) for n in self.iterations]
+        for game in self.games:
+            sample = self.samples.get(game)
+            seeds = self.few_seeds.get(game, self.seeds)
+            for seed in range(seeds):
+                for mode, blueprint, (limit, iterations), method in itertools.product(
+                    self.modes, self.blueprints, limits or [(None, None)], self.methods
+                ):
+                    how = _mode(method, mode)
+                    if seed >= max(1, seeds // (split_draws(method)[1] or 1)):
+                        continue
+                    drawn = is_random(method) or blueprint.startswith("dmc")
+                    if how is not None and (seed == 0 or sample is not None or drawn):
+                        yield Cell(game, blueprint, method, how, limit, iterations, sample, seed)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as plain values."""
+        return asdict(self)
+
+
+FAMILY = ("unsafe", "resolve", "maxmargin", "reach-maxmargin", "1-klss", "kluss", "mirror-descent", "gs2+")
+SIDES = ("liars_dice(sides=4)", "liars_dice(sides=5)")
+"""Liar's Dice small enough for many seeds, beside the research games with six and seven sides."""
+STRENGTHS = ("cfr:100", "uniform", "cfr:10", "cfr:2", "dmc:100000")
+"""Blueprints from play at random to nearly an equilibrium: how much a method helps depends on them."""
+SAME_K = "gs2+:whole=0,k=3"
+"""GS2+ made to keep k histories in full, however small the closure, to set beside GS2-R and GS2-D."""
+GENERATED = (*(f"{name}:k={k}" for k in (2, 3, 5, 10) for name in ("gs2-r", "gs2-d")), SAME_K)
+ABLATION = (
+    "gs2+",
+    *(f"gs2+:whole=0,k={k}" for k in (3, 2, 5)),
+    "gs2+:whole=0,generator=random",
+    *(f"gs2+:whole=0,plans={n}" for n in (4, 1)),
+    "gs2+:whole=0,certificate=none",
+    "gs2+:whole=0,certificate=margin",
+    "gs2+:certificate=none",
+    "gs2+:scope=infoset",
+    "gs2+:gadget=unsafe",
+    "gs2+:gadget=resolve,entry_floor=0.05,entry_prior=mixed",
+    "gs2+:entry_floor=0.05",
+    "gs2+:alternative=profile",
+    "gs2+:warm_start=0.3",
+    "gs2+path",
+)
+"""GS2+ with one part taken away or changed (`ABLATIONS_GS2.md`)."""
+WARM = tuple(
+    f"{name}{',' if ':' in name else ':'}warm_start=1"
+    for name in (
+        "unsafe",
+        "resolve",
+        "maxmargin",
+        "1-klss",
+        "gs2-r:k=3",
+        "gs2-d:k=3",
+        "gs2-r:k=5",
+        "gs2-d:k=5",
+    )
+)
+"""Methods whose CFR starts from the blueprint, to set beside the same from uniform play."""
+TIGHT = (0.001, 0.01, 0.1)
+PAPER = (3.0, 4.0, 5.0)
+"""Limits in seconds for each infoset: where the order of the methods matters, and those of the paper."""
+LARGE = ("liars_dice_7", "goofspiel_12_ascending_3")
+"""The two largest games: a method takes minutes there, so they get fewer seeds and blueprints."""
+
+GRIDS = {
+    made.name: made
+    for made in (
+        Grid("quick", games=("leduc_poker",), methods=(*FAMILY, *GENERATED), iterations=(300,), seeds=3),
+        Grid(
+            "iterations",
+            methods=(*FAMILY, *GENERATED),
+            iterations=(300,),
+            few_seeds=dict.fromkeys(LARGE, 3),
+        ),
+        Grid(
+            "blueprints",
+            methods=(*FAMILY, "gs2-r:k=3", "gs2-d:k=3", SAME_K),
+            blueprints=tuple(name for name in BLUEPRINTS if name != "cfr:100"),
+            iterations=(300,),
+            seeds=3,
+            few_seeds=dict.fromkeys(LARGE, 1),
+        ),
+        Grid(
+            "independent",
+            games=("leduc_poker", "goofspiel_5_random_3", "goofspiel_10_ascending_3"),
+            methods=(*FAMILY, *GENERATED),
+            modes=("independent",),
+            iterations=(300,),
+        ),
+        *(
+            Grid(name, methods=(*FAMILY, *GENERATED), limits=limits, few_seeds=dict.fromkeys(LARGE, 3))
+            for name, limits in {
+                "limits": (*TIGHT, *PAPER),
+                "tight": TIGHT,
+                **{f"paper-{seconds:g}s": (seconds,) for seconds in PAPER},
+            }.items()
+        ),
+        Grid("warm", methods=WARM, limits=TIGHT, few_seeds=dict.fromkeys(LARGE, 3)),
+        Grid(
+            "ablation",
+            games=("leduc_poker", "liars_dice(sides=4)"),
+            methods=ABLATION,
+            iterations=(300,),
+            seeds=1,
+        ),
+        Grid(
+            "closures",
+            games=("leduc_poker", "liars_dice(sides=4)"),
+            blueprints=("cfr:100", "cfr:10", "noise:0.25"),
+            methods=("maxmargin", "resolve", "resolve:entry_floor=0.05", "path", "gs2+", "gs2+path"),
+            iterations=(300,),
+            seeds=1,
+        ),
+        Grid(
+            "strength",
+            games=(*SIDES, *RESEARCH_GAMES),
+            blueprints=STRENGTHS,
+            methods=("gs2-d:k=3", "gs2-r:k=3,draws=5", "gs2-r:k=3", "1-klss"),
+            iterations=(300,),
+            seeds=5,
+        ),
+        Grid(
+            "path",
+            games=(*SIDES, *RESEARCH_GAMES),
+            blueprints=STRENGTHS,
+            methods=("gs2+", "gs2+path"),
+            iterations=(300,),
+            seeds=1,
+        ),
+    )
+}
+"""Grids by name. `closures` is the table of common-knowledge subgames that the literature can be held to."""
+
+
+def grid(name: str) -> Grid:
+    """Return the grid called `name`; raise GridError with the names there are."""
+    if name not in GRIDS:
+        raise GridError(f"preset must be one of {', '.join(GRIDS)}; got {name!r}")
+    return GRIDS[name]

@@ -1,0 +1,158 @@
+"""Strength against decisions trained: checkpoints of a run against fixed agents, as a table and a plot.
+
+    python -m experiments.training.learning_curve run/kept-*.safetensors --against strong -o docs/curve
+
+Results are kept in OUTPUT.json; a checkpoint and an opponent that are there already are not played again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import click
+import numpy as np
+
+from games.support.files import FileProblem, check_folder, check_output, read_bytes, unique, write_text
+from games.support.locks import hold
+from gs2.commands.common import SEED, stderr
+
+__all__ = ["Point", "curve_table", "learning_curve", "plot_curve"]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A checkpoint against an opponent on duplicate deals.
+
+    decisions: trained. net: levels a round; won: share of rounds; each (mean, low, high), the interval over
+        deals of 95 %.
+    """
+
+    checkpoint: str
+    decisions: int
+    opponent: str
+    net: tuple[float, float, float]
+    won: tuple[float, float, float]
+    deals: int
+    seed: int
+
+
+def _measure(path: Path, opponent: str, rounds: int, seed: int, processes: int | None) -> Point:
+    from blueprint.checkpoint import read_checkpoint
+    from blueprint.guandan.arena.arena import Arena, MatchConfig
+    from gs2.guandan.agents import NamedAgents
+
+    _, description = read_checkpoint(path, prefix="-")
+    with Arena(NamedAgents(), processes) as arena:
+        found = arena.play(str(path), opponent, rounds=rounds, config=MatchConfig(seed=seed)).summary()
+    assert found.net is not None and found.won is not None
+    net, won = ((x.mean, x.low, x.high) for x in (found.net, found.won))
+    return Point(_name(path), int(description["decisions"]), opponent, net, won, rounds, seed)
+
+
+def _name(path: Path) -> str:
+    return hashlib.sha256(read_bytes(path)).hexdigest()[:16]
+
+
+def read_points(path: Path) -> list[Point]:
+    """Return the points of a file, each once, by decisions trained; none if there is no file.
+
+    Raises ValueError if the file holds something else. Warns with DoubleRows where a point comes again.
+    """
+    try:
+        rows = json.loads(read_bytes(path)) if path.exists() else []
+        points = [Point(**row | {"net": _three(row["net"]), "won": _three(row["won"])}) for row in rows]
+        points = unique(points, _key, path)
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        if isinstance(error, FileProblem):
+            raise
+        raise ValueError(
+            f"{path}: not the points of a learning curve ({error}); name another file"
+        ) from error
+    return sorted(points, key=lambda point: (point.decisions, point.opponent))
+
+
+def _three(values: list[float]) -> tuple[float, float, float]:
+    mean, low, high = (float(value) for value in values)
+    return mean, low, high
+
+
+def _key(point: Point) -> tuple[str, str, int, int]:
+    return point.checkpoint, point.opponent, point.deals, point.seed
+
+
+def curve_table(points: list[Point]) -> str:
+    """Return a Markdown table: a row per checkpoint, rounds won and net levels a round per opponent."""
+    opponents = sorted({point.opponent for point in points})
+    lines = [
+        "| decisions trained | " + " | ".join(f"against {name}" for name in opponents) + " |",
+        "| ---: |" + " ---: |" * len(opponents),
+    ]
+    for decisions in sorted({point.decisions for point in points}):
+        cells = []
+        for name in opponents:
+            found = [p for p in points if p.decisions == decisions and p.opponent == name]
+            cells.append(_cell(found[-1]) if found else "")
+        lines.append(f"| {decisions / 1e6:.1f} M | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _cell(point: Point) -> str:
+    won = f"{point.won[0]:.1%} [{point.won[1]:.1%}, {point.won[2]:.1%}]"
+    return f"{won}; {point.net[0]:+.2f} [{point.net[1]:+.2f}, {point.net[2]:+.2f}]"
+
+
+def plot_curve(points: list[Point], path: Path) -> None:
+    """Write the share of rounds won against decisions trained, a line per opponent."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(6, 3.6), layout="constrained")
+    for name in sorted({point.opponent for point in points}):
+        line = [point for point in points if point.opponent == name]
+        x = np.array([point.decisions / 1e6 for point in line])
+        mean, low, high = np.array([point.won for point in line]).T
+        axes.errorbar(
+            x, 100 * mean, 100 * np.array([mean - low, high - mean]), marker="o", capsize=2, label=name
+        )
+    axes.axhline(50, color="0.7", linewidth=0.8)
+    axes.set(xscale="log", xlabel="million decisions trained", ylabel="rounds won, %")
+    axes.legend(title="against", frameon=False)
+    figure.savefig(path)
+    pyplot.close(figure)
+
+
+@click.command()
+@click.argument("checkpoints", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--against", default="greedy,strong", show_default=True, help="Agents, by commas.")
+@click.option("--rounds", type=click.IntRange(min=1), default=2000, show_default=True, help="Deals each.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of cards.")
+@click.option("--processes", type=click.IntRange(min=1), help="How many.  [default: all cores]")
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Name without suffix.")
+def learning_curve(
+    checkpoints: tuple[Path, ...], against: str, rounds: int, seed: int, processes: int | None, output: Path
+) -> None:
+    """Measure CHECKPOINTS against fixed agents; write OUTPUT.json and OUTPUT.svg, print the table."""
+    store = output.with_suffix(".json")
+    check_folder(output.parent)
+    check_output(store)
+    with hold(store):
+        points = read_points(store)
+        for path in checkpoints:
+            for opponent in against.split(","):
+                if (_name(path), opponent, rounds, seed) in {_key(point) for point in points}:
+                    continue
+                stderr().print(f"{path} against {opponent}")
+                points.append(_measure(path, opponent, rounds, seed, processes))
+                write_text(store, json.dumps([asdict(point) for point in points], indent=1) + "\n")
+    points = read_points(store)
+    plot_curve(points, output.with_suffix(".svg"))
+    click.echo(curve_table(points))
+
+
+if __name__ == "__main__":
+    learning_curve()

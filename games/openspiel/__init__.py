@@ -1,0 +1,1 @@
+"""OpenSpiel's two-player games under our protocol."""

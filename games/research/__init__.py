@@ -1,0 +1,1 @@
+"""The research games: poker, Liar's Dice, Goofspiel."""

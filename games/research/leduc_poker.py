@@ -1,0 +1,289 @@
+"""Leduc poker: one private card each, one card on the board, a betting round before it and one after.
+
+Limit betting: a raise adds the round's fixed size, and each round has a cap on raises. A pair with the board
+wins, then the higher rank. With the default parameters the histories, their actions, infosets and payoffs are
+OpenSpiel's `leduc_poker`. Source: Southey et al. 2005, "Bayes' bluff: opponent modelling in poker".
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from games.base import TwoPlayerGame
+from games.game import CHANCE, TERMINAL, GameError
+from games.parameters import Bool, Int, Ints, canonical_name
+from games.ragged import Ragged
+from games.research.poker import rank_names
+
+__all__ = ["CALL", "FOLD", "RAISE", "LeducPoker"]
+
+FOLD, CALL, RAISE = 0, 1, 2
+ANTE = 1
+DEAL_0, DEAL_1 = 0, 1
+SUITS = "shdc"
+
+STATE = np.dtype([("node", np.uint32), ("card0", "u1"), ("card1", "u1"), ("board", "u1"), ("unused", "u1")])
+"""node: where the public history stands, a row of PublicTree. Cards: 1 + index in the deck, 0 until dealt."""
+
+
+@dataclass
+class PublicTree:
+    """Everything that both players see except the board card: deals and betting, as rows of arrays.
+
+    player: who acts: a seat, CHANCE or TERMINAL. child: [3] row after FOLD, CALL, RAISE, -1 where illegal;
+    after a deal it stands under FOLD. chips: what each player has put in. folded: who gave up, -1 if nobody.
+    words: what was said in each round. Rows 0 and 1 deal the private cards; parents come first.
+    """
+
+    raise_sizes: tuple[int, int]
+    raise_caps: tuple[int, int]
+    player: list[int] = field(default_factory=list)
+    child: list[list[int]] = field(default_factory=list)
+    chips: list[tuple[int, int]] = field(default_factory=list)
+    folded: list[int] = field(default_factory=list)
+    words: list[tuple[str, str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for deal in (DEAL_0, DEAL_1):
+            self._add(CHANCE, (ANTE, ANTE), ("", ""))
+            self.child[deal][FOLD] = deal + 1
+        self._bet(0, (ANTE, ANTE), ("", ""), to_act=0, raises=0, acted=0)
+
+    def _add(self, player: int, chips: tuple[int, int], words: tuple[str, str], folded: int = -1) -> int:
+        self.player.append(player)
+        self.child.append([-1, -1, -1])
+        self.chips.append(chips)
+        self.words.append(words)
+        self.folded.append(folded)
+        return len(self.player) - 1
+
+    def _bet(
+        self,
+        stage: int,
+        chips: tuple[int, int],
+        words: tuple[str, str],
+        *,
+        to_act: int,
+        raises: int,
+        acted: int,
+    ) -> int:
+        """Add the decision of `to_act` in betting round `stage` and all that follows; return its row."""
+        node = self._add(to_act, chips, words)
+        other = 1 - to_act
+        facing = chips[other] > chips[to_act]
+
+        def said(word: str) -> tuple[str, str]:
+            line = f"{words[stage]} {word}".strip()
+            return (line, words[1]) if stage == 0 else (words[0], line)
+
+        def paid(amount: int) -> tuple[int, int]:
+            return (chips[other] + amount, chips[1]) if to_act == 0 else (chips[0], chips[other] + amount)
+
+        if facing:
+            self.child[node][FOLD] = self._add(TERMINAL, chips, said("fold"), folded=to_act)
+        called = said("call" if facing else "check")
+        if not facing and acted == 0:
+            after = self._bet(stage, chips, called, to_act=other, raises=raises, acted=1)
+        elif stage == 0:
+            after = self._add(CHANCE, paid(0), called)
+            self.child[after][FOLD] = self._bet(1, paid(0), called, to_act=0, raises=0, acted=0)
+        else:
+            after = self._add(TERMINAL, paid(0), called)
+        self.child[node][CALL] = after
+        if raises < self.raise_caps[stage]:
+            self.child[node][RAISE] = self._bet(
+                stage,
+                paid(self.raise_sizes[stage]),
+                said("raise"),
+                to_act=other,
+                raises=raises + 1,
+                acted=acted + 1,
+            )
+        return node
+
+
+class LeducPoker(TwoPlayerGame):
+    """Leduc poker with any deck, raise sizes and caps; chance deals player 0, player 1, later the board.
+
+    With `suit_isomorphism` the suits of cards are not seen: chance deals ranks, with the right odds.
+    """
+
+    summary = "one private card, one on the board, two rounds of limit betting"
+    parameters = (
+        Int(name="ranks", default=3, low=2, high=13, doc="ranks in the deck"),
+        Int(name="suits", default=2, low=1, high=4, doc="cards of each rank"),
+        Ints(
+            name="raise_sizes", default=(2, 4), low=1, high=1000, length=2, doc="chips a raise adds, by round"
+        ),
+        Ints(name="raise_caps", default=(2, 2), low=0, high=8, length=2, doc="raises allowed, by round"),
+        Bool(name="suit_isomorphism", default=False, doc="whether suits, which never matter, are left out"),
+    )
+
+    def __init__(
+        self,
+        *,
+        ranks: int = 3,
+        suits: int = 2,
+        raise_sizes: tuple[int, int] = (2, 4),
+        raise_caps: tuple[int, int] = (2, 2),
+        suit_isomorphism: bool = False,
+    ) -> None:
+        given = (ranks, suits, raise_sizes, raise_caps, suit_isomorphism)
+        values = {p.name: p.check("leduc_poker", v) for p, v in zip(self.parameters, given, strict=True)}
+        ranks, suits, self.raise_sizes, self.raise_caps, suit_isomorphism = values.values()
+        self.name = canonical_name("leduc_poker", self.parameters, values)
+        if ranks * suits < 3:
+            raise GameError(f"leduc_poker: ranks times suits must be at least 3; got {ranks} times {suits}")
+        self.ranks, self.suits, self.suit_isomorphism = ranks, suits, suit_isomorphism
+
+        tree = PublicTree(self.raise_sizes, self.raise_caps)
+        child = np.array(tree.child)
+        self._player = np.array(tree.player, np.int8)
+        self._child = child.astype(np.uint32)
+        legal = child >= 0
+        self._chips = np.array(tree.chips, np.float64)
+        self._folded = np.array(tree.folded, np.int8)
+        self._words = tree.words
+        chance = self._player == CHANCE
+        self._legal = Ragged.from_counts(
+            np.where(chance, 0, legal.sum(axis=1)), np.nonzero(legal & ~chance[:, None])[1]
+        )
+        self._card_names = list(rank_names(ranks))
+        if suits > 1 and not suit_isomorphism:
+            self._card_names = [rank + suit for rank in self._card_names for suit in SUITS[:suits]]
+        self._copies = suits if suit_isomorphism else 1
+        self._rank_of = np.arange(len(self._card_names)) // (1 if suit_isomorphism else suits)
+        most = float(self._chips[self._player == TERMINAL].max())
+        self.payoff_range = (-most, most)
+
+    def root(self) -> NDArray:
+        return np.zeros(1, STATE)
+
+    def player(self, states: NDArray) -> NDArray[np.int8]:
+        return self._player[states["node"]]
+
+    def actions(self, states: NDArray) -> Ragged:
+        node = states["node"]
+        if not np.any(self._player[node] == CHANCE):
+            return self._legal.take(node)
+        left = self._copies_left(states)
+        counts = np.where(self._player[node] == CHANCE, (left > 0).sum(axis=1), self._legal.counts[node])
+        values = np.empty(counts.sum(), np.int64)
+        dealing = np.repeat(self._player[node] == CHANCE, counts)
+        values[dealing] = np.nonzero(left)[1]
+        values[~dealing] = self._legal.take(node).values
+        return Ragged.from_counts(counts, values)
+
+    def chance_probs(self, states: NDArray, actions: Ragged) -> NDArray[np.float64]:
+        chance = self._player[states["node"]] == CHANCE
+        if not chance.any():
+            return np.ones(len(actions.values))
+        left = self._copies_left(states)
+        rows = actions.rows
+        cards = np.where(chance[rows], actions.values, 0)
+        return np.where(chance[rows], left[rows, cards] / np.maximum(left.sum(axis=1), 1)[rows], 1.0)
+
+    def step(self, states: NDArray, rows: NDArray[np.int64], actions: NDArray) -> NDArray:
+        after = states[rows]
+        node = after["node"]
+        chance = self._player[node] == CHANCE
+        deal = np.flatnonzero(chance)
+        if len(deal):
+            stage = node[deal]
+            for card, at in (
+                ("card0", stage == DEAL_0),
+                ("card1", stage == DEAL_1),
+                ("board", stage > DEAL_1),
+            ):
+                after[card][deal[at]] = actions[deal[at]] + 1
+        after["node"] = self._child[node, np.where(chance, FOLD, actions)]
+        return after
+
+    def returns(self, states: NDArray) -> NDArray[np.float64]:
+        node = states["node"]
+        strength = []
+        for card in ("card0", "card1"):
+            rank = self._rank_of[states[card].astype(np.int64) - 1]
+            pair = (states["board"] > 0) & (rank == self._rank_of[states["board"].astype(np.int64) - 1])
+            strength.append(rank + pair * self.ranks)
+        sign = np.sign(strength[0] - strength[1])
+        folded = self._folded[node]
+        sign = np.where(folded < 0, sign, np.where(folded == 1, 1, -1))
+        chips = np.where(sign > 0, self._chips[node, 1], self._chips[node, 0]) * sign
+        return np.stack([chips, -chips], axis=1)
+
+    def infoset_key(self, states: NDArray, player: int) -> NDArray[np.uint64]:
+        key = states["node"].astype(np.uint64)
+        key <<= np.uint64(8)
+        key |= states[f"card{player}"]
+        key <<= np.uint64(8)
+        key |= states["board"]
+        return key[:, None]
+
+    def action_text(self, state: NDArray, action: NDArray) -> str:
+        node = int(state["node"])
+        if self._player[node] == CHANCE:
+            return f"deal {self._card_names[int(action)]}"
+        if action == CALL and self._chips[node, 0] == self._chips[node, 1]:
+            return "check"
+        return ("fold", "call", "raise")[int(action)]
+
+    def state_text(self, state: NDArray) -> str:
+        return f"P0 {self._card(state, 0)}, P1 {self._card(state, 1)}{self._public(state)}"
+
+    def infoset_text(self, state: NDArray, player: int) -> str:
+        return f"P{player} {self._card(state, player)}{self._public(state)}"
+
+    def history_in(self, text: str) -> NDArray | None:
+        read = re.fullmatch(
+            r"p([01]) holds (\w+)(?: \| (?!board)([\w ]+))?(?: \| board (\w+)(?: \| ([\w ]+))?)?", text
+        )
+        names = [name.lower() for name in self._card_names]
+        if not read or read[2] not in names or (read[4] or read[2]) not in names:
+            return None
+        own = names.index(read[2])
+        board = names.index(read[4]) if read[4] else None
+        spare = np.full(len(names), self._copies)
+        spare[own] -= 1
+        if board is not None:
+            spare[board] -= 1
+        if spare.min() < 0 or spare.max() < 1:
+            return None
+        other = int(spare.argmax())
+        states = self.forced(self.root(), *((own, other) if read[1] == "0" else (other, own)))
+        before = self.played(states, (read[3] or "").split())
+        if before is None or board is None:
+            return before
+        if self.player(before)[0] != CHANCE:
+            return None
+        return self.played(self.forced(before, board), (read[5] or "").split())
+
+    def _copies_left(self, states: NDArray) -> NDArray[np.int64]:
+        """Return how many of each card are still in the deck, [n, cards]; zero where chance does not act."""
+        left = np.full((len(states), len(self._card_names)), self._copies)
+        left[self._player[states["node"]] != CHANCE] = 0
+        for card in ("card0", "card1", "board"):
+            dealt = np.flatnonzero((states[card] > 0) & (self._player[states["node"]] == CHANCE))
+            left[dealt, states[card][dealt].astype(np.int64) - 1] -= 1
+        return left
+
+    def _card(self, state: NDArray, player: int) -> str:
+        card = int(state[f"card{player}"])
+        return f"holds {self._card_names[card - 1]}" if card else "holds no card"
+
+    def _public(self, state: NDArray) -> str:
+        node = int(state["node"])
+        if node <= DEAL_1:
+            return f" | dealing to P{node}"
+        before, after = self._words[node]
+        parts = [before] if before else []
+        if state["board"]:
+            parts.append(f"board {self._card_names[int(state['board']) - 1]}")
+            parts += [after] if after else []
+        elif self._player[node] == CHANCE:
+            parts.append("dealing the board")
+        return "".join(f" | {part}" for part in parts)

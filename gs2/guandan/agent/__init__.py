@@ -1,0 +1,1 @@
+"""The agent that searches at GuanDan."""

@@ -1,0 +1,474 @@
+"""The GS2 agent: at each decision the blueprint's opinion, then search as far as time allows.
+
+Whatever fails on the way (no consistent deal, an evaluator that raises, no time left), the agent plays what
+it has by then, at worst the blueprint's move or the first legal one, and says so in the decision.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.protocol import Blueprint
+from games.game import TERMINAL, GameError
+from games.guandan.cards import ACTION
+from games.guandan.round import GuanDan, advance, deal, legal
+from games.ragged import Ragged
+from gs2.guandan.agent.config import GuanDanConfig
+from gs2.guandan.agent.determinize import Worlds, list_worlds, sample_worlds
+from gs2.guandan.agent.endgame import Endgame, is_endgame, solve_endgame
+from gs2.guandan.agent.evaluator import BlueprintEvaluator, Evaluator, action_values
+from gs2.guandan.agent.particles import Particles, top_up
+from gs2.guandan.agent.presets import preset
+from gs2.guandan.agent.racing import Comparison, Question, candidate_moves, compare
+from gs2.guandan.agent.reach import log_reach, weigh
+from gs2.guandan.agent.rollout import Rollouts
+from gs2.guandan.agent.subgame import Solution, alternative_values, choose_worlds, solve_subgame
+from gs2.guandan.beliefs.network import Beliefs
+
+__all__ = ["Decision", "Gs2Agent", "make_agent"]
+
+_GAME = GuanDan(moves="canonical")
+REMEMBERED = 64
+"""Rounds of which the agent keeps deals and subgames."""
+PACE = 200_000
+"""Positions that the endgame solver visits in a second, at least (our measurement)."""
+POOL = 4
+"""Deals sampled for each one kept, where they are drawn by the blueprint's reach."""
+COMPILING, FEW = 120.0, 4
+"""Seconds and deals that a search has while kernels are compiled."""
+RESERVE = 0.06
+"""Share of the deadline kept for finishing the work under way."""
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """One decision and how it came about.
+
+    state: [1] STATE, hidden hands included as given (search does not look at them). seat: who decides.
+    actions: [m] ACTION, canonical moves. q: [m], the blueprint's score of each in levels, nan if it failed.
+    choice: index of the move played. blueprint: index of the blueprint's move.
+    stage: what decided: "forced", "blueprint", "clear", "endgame", "rollout", "subgame".
+    candidates: [k] indices of the moves compared; comparison: of them, None if there was none.
+    worlds: the deals it used. endgame: the exact solution if two seats were left.
+    solution: of the subgame, None if there was none.
+    notes: what was cut short or went wrong, one sentence each. seconds: wall-clock time of each stage.
+    """
+
+    state: NDArray
+    seat: int
+    actions: NDArray
+    q: NDArray[np.float64]
+    choice: int
+    blueprint: int
+    stage: str
+    candidates: NDArray[np.int64]
+    comparison: Comparison | None = None
+    worlds: Worlds | None = None
+    endgame: Endgame | None = None
+    solution: Solution | None = None
+    notes: tuple[str, ...] = ()
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def action(self) -> NDArray:
+        """The move played, [1] ACTION."""
+        return self.actions[self.choice : self.choice + 1]
+
+    @property
+    def changed(self) -> bool:
+        """Whether search played another move than the blueprint's."""
+        return self.choice != self.blueprint
+
+
+@dataclass
+class _Memory:
+    """What is kept of one round: own decisions, deals, and what solved subgames play further down."""
+
+    particles: Particles = field(default_factory=Particles)
+    later: dict[bytes, tuple[NDArray, NDArray[np.float64]]] = field(default_factory=dict)
+    trail: list[tuple[NDArray, NDArray]] = field(default_factory=list)
+
+
+class _Progress:
+    """What is known so far while a decision is being made."""
+
+    def __init__(self, state: NDArray, actions: NDArray) -> None:
+        self.began = self.last = time.perf_counter()
+        self.state = state
+        self.actions = actions
+        self.q = np.full(len(actions), np.nan)
+        self.choice = self.blueprint = 0
+        self.stage = "forced"
+        self.candidates = np.zeros(0, np.int64)
+        self.comparison: Comparison | None = None
+        self.worlds: Worlds | None = None
+        self.endgame: Endgame | None = None
+        self.solution: Solution | None = None
+        self.notes: list[str] = []
+        self.seconds: dict[str, float] = {}
+
+    def lap(self, stage: str) -> None:
+        now = time.perf_counter()
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self.last
+        self.last = now
+
+    def decision(self) -> Decision:
+        return Decision(
+            self.state,
+            int(self.state["player"][0]),
+            self.actions,
+            self.q,
+            self.choice,
+            self.blueprint,
+            self.stage,
+            self.candidates,
+            self.comparison,
+            self.worlds,
+            self.endgame,
+            self.solution,
+            tuple(self.notes),
+            self.seconds,
+        )
+
+
+class Gs2Agent:
+    """Plays GuanDan by a blueprint and search; one instance serves any number of rounds and seats.
+
+    blueprint: an `Evaluator`, or any `Blueprint`. config: a configuration or a preset's name.
+    beliefs: who is likely to hold which card; None deals the hidden cards uniformly.
+    watch: called with every decision made.
+    """
+
+    def __init__(
+        self,
+        blueprint: Evaluator | Blueprint,
+        config: GuanDanConfig | str = "standard",
+        rng: np.random.Generator | None = None,
+        *,
+        beliefs: Beliefs | None = None,
+        watch: Callable[[Decision], None] | None = None,
+    ) -> None:
+        self.config = preset(config) if isinstance(config, str) else config
+        self.evaluator: Evaluator = (
+            blueprint if isinstance(blueprint, Evaluator) else BlueprintEvaluator(blueprint)
+        )
+        self.rng = np.random.default_rng() if rng is None else rng
+        self.beliefs = beliefs
+        self._memories: dict[bytes, _Memory] = {}
+        self.rollouts = Rollouts(self.evaluator)
+        self.watch = watch
+        self.name = f"gs2-{self.config.name}"
+
+    def __call__(self, decisions: object) -> NDArray[np.int64]:
+        """Return one action per decision as an index within its row, [n] int64 (see `Decisions`)."""
+        rows, offsets = decisions.rows, decisions.offsets  # type: ignore[attr-defined]
+        states, moves = decisions.states, decisions.actions  # type: ignore[attr-defined]
+        group = [(states[row : row + 1], moves[offsets[j] : offsets[j + 1]]) for j, row in enumerate(rows)]
+        return np.array([decision.choice for decision in self.decide_all(group)], np.int64)
+
+    def act(self, state: NDArray) -> NDArray:
+        """Return the move to play at one state, [1] ACTION."""
+        return self.decide(state).action
+
+    def decide(self, state: NDArray, actions: NDArray | None = None) -> Decision:
+        """Return the decision at one state; its player looks at nothing that its seat cannot see.
+
+        state: [1] STATE, unfinished; hidden hands are ignored. actions: [m] ACTION to choose from, by default
+            the canonical moves.
+        Raises GameError if the round is over.
+        """
+        return self.decide_all([(state, actions)])[0]
+
+    def decide_all(self, situations: Sequence[tuple[NDArray, NDArray | None]]) -> list[Decision]:
+        """Return the decision in each situation (state, actions), see `decide`; their rollouts run together.
+
+        Together they may take as long as one after the other: the deadline is one of them all.
+        """
+        began = time.perf_counter()
+        group = []
+        for state, actions in situations:
+            state = np.array(state, copy=True, ndmin=1)
+            if state["player"][0] == TERMINAL:
+                raise GameError("guandan: the round is over, nobody can act; start a new one")
+            if actions is None:
+                actions = legal(state, canonical=True).values
+            progress = _Progress(state, np.array(actions, ACTION))
+            progress.began = began
+            group.append(progress)
+        thinking = [progress for progress in group if len(progress.actions) > 1]
+        deadline = began + len(thinking) * self.config.deadline * (1 - RESERVE)
+        questions = []
+        for progress in self._ask(thinking):
+            with _caught(progress):
+                question = self._think(progress, deadline)
+                if question is not None:
+                    questions.append((progress, question))
+        self._compare(questions, deadline)
+        decisions = [progress.decision() for progress in group]
+        if self.config.reach > 0:
+            for decision in decisions:
+                memory = self._memory_of(decision.state, decision.seat)
+                memory.trail.append((decision.state, decision.action))
+        if self.watch is not None:
+            for decision in decisions:
+                self.watch(decision)
+        return decisions
+
+    def warm_up(self) -> list[str]:
+        """Search here and there in a made-up round, on the time of no decision: kernels compile at first use.
+
+        Returns the stages that decided. Seconds on a fresh install, a fraction of one later. The agent's own
+        random stream is not touched.
+        """
+        few = {"worlds": FEW, "k": FEW, "sample": 4 * FEW, "room": 4 * FEW}
+        few = {name: min(number, getattr(self.config, name)) for name, number in few.items()}
+        small = self.config.replace(deadline=COMPILING, **few)
+        twin = Gs2Agent(self.evaluator, small, np.random.default_rng(0), beliefs=self.beliefs)
+        walker = Gs2Agent(self.evaluator, "blueprint", np.random.default_rng(0))
+        state = deal(1, np.random.default_rng(0))
+        asked = set()
+        stages = []
+        while state["player"][0] != TERMINAL:
+            kind = (int(state["player"][0]), int(np.count_nonzero(state["left"][0])))
+            move = walker.decide(state)
+            if len(move.actions) > 1 and kind not in asked:
+                asked.add(kind)
+                move = twin.decide(state)
+                stages.append(move.stage)
+            advance(state, move.action)
+        return stages
+
+    def _ask(self, group: list[_Progress]) -> list[_Progress]:
+        """Ask the blueprint for its moves, for all together if it can; return those it answered."""
+        if not group:
+            return []
+        states = np.concatenate([progress.state for progress in group])
+        sizes = np.array([len(progress.actions) for progress in group])
+        table = Ragged.from_counts(sizes, np.concatenate([progress.actions for progress in group]))
+        with _caught(*group) as fault:
+            for progress in group:
+                # until the blueprint has spoken: pass if allowed, else the first move listed
+                progress.stage = "first"
+            q = action_values(self.evaluator, states, table)
+            for j, progress in enumerate(group):
+                progress.q = q[table.offsets[j] : table.offsets[j + 1]]
+            if not np.isfinite(q).all():
+                raise ValueError("the blueprint's action values must be finite")
+            for progress in group:
+                progress.choice = progress.blueprint = int(np.argmax(progress.q))
+                progress.stage = "blueprint"
+                progress.lap("blueprint")
+        if not fault:
+            return group
+        return [] if len(group) == 1 else [p for progress in group for p in self._ask([progress])]
+
+    def _think(self, progress: _Progress, deadline: float) -> Question | None:
+        """Settle the choice in `progress`, or return the question that rollouts should settle."""
+        config = self.config
+        if config.method == "none":
+            return None
+        if config.endgame and self._settle_endgame(progress, deadline):
+            return None
+        progress.candidates = candidate_moves(progress.q, progress.actions["type"], config)
+        if len(progress.candidates) == 1:
+            progress.stage = "clear"
+            return None
+        if time.perf_counter() >= deadline:
+            progress.notes.append("the time was up before search began: the blueprint's move is played")
+            return None
+        if config.method == "subgame":
+            self._solve(progress, deadline)
+            return None
+        progress.worlds = self._sample(progress.state, config.worlds)
+        progress.lap("sampling")
+        chosen = progress.candidates
+        return Question(progress.state, progress.actions[chosen], progress.q[chosen], progress.worlds)
+
+    def _compare(self, questions: list[tuple[_Progress, Question]], deadline: float) -> None:
+        """Choose by rollouts of the candidates in common deals."""
+        if not questions:
+            return
+        with _caught(*(progress for progress, _ in questions)) as fault:
+            results = compare([question for _, question in questions], self.rollouts, self.config, deadline)
+            for (progress, question), comparison in zip(questions, results, strict=True):
+                progress.lap("rollouts")
+                progress.comparison = comparison
+                if comparison.rollouts == 0:
+                    progress.notes.append(
+                        "the time was up before search began: the blueprint's move is played"
+                    )
+                    continue
+                if comparison.stopped == "deadline":
+                    played, there = len(comparison.payoffs), len(question.worlds)
+                    progress.notes.append(f"the time was up after {played} of {there} deals")
+                progress.choice = int(progress.candidates[comparison.best])
+                progress.stage = "rollout"
+        if fault and len(questions) > 1:
+            for pair in questions:
+                self._compare([pair], deadline)
+
+    def _solve(self, progress: _Progress, deadline: float) -> None:
+        """Choose by generative subgame solving."""
+        state, config = progress.state, self.config
+        seat = int(state["player"][0])
+        worlds = self._sample(state, config.sample)
+        progress.lap("sampling")
+        opponents = tuple(s for s in (seat + 1 & 3, seat + 3 & 3) if state["left"][0, s] > 0)
+        values = alternative_values(self.evaluator, worlds.states, opponents)
+        memory = self._memory_of(state, seat)
+        if config.nested and not worlds.exact and len(memory.particles):
+            worlds, values = self._keep(memory, worlds, values, state, opponents)
+            chosen = np.arange(len(worlds))
+        else:
+            chosen = choose_worlds(worlds, values, config, self.rng)
+        progress.worlds = worlds.take(chosen)
+        memory.particles.remember(progress.worlds.states)
+        progress.lap("generation")
+        try:
+            solution = solve_subgame(
+                state,
+                progress.actions,
+                progress.candidates,
+                worlds,
+                chosen,
+                values,
+                self.rollouts,
+                config,
+                self.rng,
+                deadline,
+            )
+        except (TimeoutError, MemoryError) as error:
+            self._reuse(progress, memory, str(error))
+            return
+        finally:
+            progress.lap("subgame")
+        progress.solution = solution
+        memory.later = solution.later
+        soft = np.exp((progress.q[solution.moves] - progress.q.max()) / config.temperature)
+        policy = config.anchor * solution.policy + (1 - config.anchor) * soft / soft.sum()
+        progress.choice = int(solution.moves[np.argmax(policy)])
+        progress.stage = "subgame"
+
+    def _memory_of(self, state: NDArray, seat: int) -> _Memory:
+        """Return what the agent remembers of this seat's round, the oldest of many rounds forgotten."""
+        row = state[0]
+        start = row["hand"][seat] + row["played"][seat]
+        key = bytes([seat, int(row["level"]), int(row["first"])]) + start.tobytes()
+        memory = self._memories.pop(key, None) or _Memory()
+        self._memories[key] = memory
+        while len(self._memories) > REMEMBERED:
+            del self._memories[next(iter(self._memories))]
+        return memory
+
+    def _keep(
+        self,
+        memory: _Memory,
+        worlds: Worlds,
+        values: NDArray[np.float64],
+        state: NDArray,
+        opponents: tuple[int, ...],
+    ) -> tuple[Worlds, NDArray[np.float64]]:
+        """Return the deals kept from before, topped up by the most different new ones, and their values."""
+        seat = int(state["player"][0])
+        old = memory.particles.survivors(state, seat)[: self.config.k]
+        kept = alternative_values(self.evaluator, old, opponents)
+        new = top_up(kept, values, self.config.k - len(old))
+        states = np.repeat(state, len(old) + len(new))
+        states[: len(old)], states[len(old) :] = old, worlds.states[new]
+        weights = np.concatenate([np.full(len(old), worlds.weights.mean()), worlds.weights[new]])
+        return Worlds(states, weights, False), np.concatenate([kept, values[:, new]], 1)
+
+    def _reuse(self, progress: _Progress, memory: _Memory, why: str) -> None:
+        """Play what an earlier subgame of the round says here, if the line stayed inside it."""
+        state = progress.state
+        key = _GAME.infoset_key(state, int(state["player"][0]))[0].tobytes()
+        found = memory.later.get(key)
+        if found is not None:
+            wanted = found[0][int(np.argmax(found[1]))]
+            at = np.flatnonzero(progress.actions == wanted)
+            if len(at):
+                progress.choice, progress.stage = int(at[0]), "subgame"
+                progress.notes.append(f"{why}: the subgame solved before is played on")
+                return
+        progress.notes.append(f"{why}: the blueprint's move is played")
+
+    def _sample(self, state: NDArray, n: int) -> Worlds:
+        """Return deals that the player to act considers possible."""
+        seat, config = int(state["player"][0]), self.config
+        pool = POOL * n if config.reach > 0 else n
+        worlds = sample_worlds(state, seat, pool, self.rng, beliefs=self.beliefs, strength=config.belief)
+        if config.reach == 0:
+            return worlds
+        trail = self._memory_of(state, seat).trail
+        logs = log_reach(worlds.states, seat, trail, self.evaluator, config.temperature)
+        return weigh(worlds, config.reach * logs, n, self.rng)
+
+    def _settle_endgame(self, progress: _Progress, deadline: float) -> bool:
+        """Decide an endgame of two exactly; return whether that settled the choice."""
+        state = progress.state
+        seat = int(state["player"][0])
+        if not is_endgame(state):
+            return False
+        worlds = list_worlds(state[0], seat, 1)
+        if worlds is None:
+            return False
+        left = deadline - time.perf_counter()
+        limit = min(self.config.endgame, int(left * PACE))
+        solved = solve_endgame(worlds.states, seat, progress.actions, limit) if limit > 0 else None
+        progress.lap("endgame")
+        if solved is None or not solved.settled:
+            progress.notes.append("the endgame of two was too large to solve in time: rollouts decide")
+            return False
+        progress.worlds = worlds
+        progress.endgame = solved
+        if not solved.won.any():
+            progress.notes.append(
+                "against best play every move loses this endgame: rollouts look for a mistake"
+            )
+            return False
+        winning = np.flatnonzero(solved.won)
+        progress.choice = int(winning[np.argmax(progress.q[winning])])
+        progress.stage = "endgame"
+        return True
+
+
+_FALLBACK = {
+    "first": "the blueprint failed, the first legal move is played",
+    "blueprint": "search failed, the blueprint's move is played",
+}
+
+
+@contextmanager
+def _caught(*group: _Progress) -> Iterator[list[Exception]]:
+    """Catch what goes wrong; the list says what. If one decision was being made, it takes note."""
+    faults: list[Exception] = []
+    try:
+        yield faults
+    except Exception as error:
+        faults.append(error)
+        if len(group) == 1:
+            what = f"{type(error).__name__}: {str(error)[:200]}"
+            group[0].notes.append(f"{_FALLBACK[group[0].stage]}: {what}")
+
+
+def make_agent(
+    blueprint: str | Path | None = None,
+    config: GuanDanConfig | str = "standard",
+    rng: np.random.Generator | None = None,
+) -> Gs2Agent:
+    """Return the agent on a checkpoint, by default the shipped one, with the shipped beliefs.
+
+    Raises CheckpointError if the checkpoint is damaged or foreign.
+    """
+    from gs2.guandan.agent.evaluator import load_evaluator
+    from gs2.guandan.beliefs.network import DEFAULT, load_beliefs
+
+    beliefs = load_beliefs() if DEFAULT.is_file() else None
+    return Gs2Agent(load_evaluator(blueprint), config, rng, beliefs=beliefs)

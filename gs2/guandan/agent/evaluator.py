@@ -1,0 +1,178 @@
+"""What search asks of a blueprint at GuanDan, batched over states whose seats differ.
+
+The `Blueprint` protocol answers for one seat at a time. A rollout holds thousands of states at which
+different seats act, so search speaks to an `Evaluator`: the network is asked directly, anything else
+through an adapter that sorts the states by seat.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.checkpoint import SHIPPED
+from blueprint.protocol import Blueprint
+from games.guandan.round import GuanDan
+from games.ragged import Ragged
+
+if TYPE_CHECKING:
+    from blueprint.guandan.network.inference import Inference
+
+__all__ = [
+    "BATCH",
+    "SHIPPED",
+    "BlueprintEvaluator",
+    "Evaluator",
+    "NetworkEvaluator",
+    "action_values",
+    "load_evaluator",
+]
+
+BATCH = 256
+"""Decisions that the network sees at once: larger ones leave the cache (our measurement)."""
+
+
+@runtime_checkable
+class Evaluator(Protocol):
+    """Action values and state values of a blueprint, in levels.
+
+    name: of the blueprint. sees_all: whether `values` looks at all four hands (a critic) or at the acting
+    seat's alone.
+    """
+
+    name: str
+    sees_all: bool
+
+    def q(
+        self,
+        states: NDArray,
+        rows: NDArray[np.int64],
+        seats: NDArray[np.int64],
+        offsets: NDArray[np.int64],
+        actions: NDArray,
+    ) -> NDArray[np.float32]:
+        """Return a score of each action in levels, [m]; only differences within a decision matter.
+
+        states: [n] STATE. rows: [k] which states decide; seats: [k] who. offsets: [k + 1], actions: [m]
+        ACTION: the legal actions of decision j are `actions[offsets[j]:offsets[j + 1]]`.
+        """
+        ...
+
+    def values(
+        self, states: NDArray, rows: NDArray[np.int64], seats: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the expected payoff of each decision's state to its own seat, [k], in levels."""
+        ...
+
+    def views(
+        self, states: NDArray, rows: NDArray[np.int64], seats: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the payoff that each seat expects from what it sees alone, [k], whoever is to act."""
+        ...
+
+
+class BlueprintEvaluator:
+    """Any `Blueprint` as an evaluator: one call per seat."""
+
+    sees_all = False
+
+    def __init__(self, blueprint: Blueprint, game: GuanDan | None = None) -> None:
+        self.blueprint = blueprint
+        self.game = GuanDan(moves="canonical") if game is None else game
+        self.name = blueprint.name
+
+    def q(
+        self,
+        states: NDArray,
+        rows: NDArray[np.int64],
+        seats: NDArray[np.int64],
+        offsets: NDArray[np.int64],
+        actions: NDArray,
+    ) -> NDArray[np.float32]:
+        """Return the blueprint's Q of each action, [m] float32."""
+        out = np.empty(len(actions), np.float32)
+        table = Ragged(np.asarray(offsets, np.int64), actions)
+        counts = table.counts
+        for seat in np.unique(seats):
+            mine = np.flatnonzero(seats == seat)
+            at = np.repeat(seats == seat, counts)
+            out[at] = self.blueprint.q(self.game, states[rows[mine]], int(seat), table.take(mine))
+        return out
+
+    def values(
+        self, states: NDArray, rows: NDArray[np.int64], seats: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the blueprint's value of each state to its seat, [k] float64."""
+        out = np.empty(len(rows))
+        for seat in np.unique(seats):
+            mine = np.flatnonzero(seats == seat)
+            out[mine] = self.blueprint.value(self.game, states[rows[mine]], int(seat))
+        return out
+
+    def views(
+        self, states: NDArray, rows: NDArray[np.int64], seats: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the blueprint's value of each state to its seat, [k] float64."""
+        return self.values(states, rows, seats)
+
+
+class NetworkEvaluator:
+    """The Q-network's fast path, with its critic for values if there is one."""
+
+    def __init__(self, inference: Inference) -> None:
+        self.inference = inference
+        self.name = inference.name
+        self.sees_all = inference.sees_all
+
+    def q(
+        self,
+        states: NDArray,
+        rows: NDArray[np.int64],
+        seats: NDArray[np.int64],
+        offsets: NDArray[np.int64],
+        actions: NDArray,
+    ) -> NDArray[np.float32]:
+        """Return the advantage of each action, [m] float32."""
+        return self.inference.advantages(states, rows, seats, offsets, actions)
+
+    def values(
+        self, states: NDArray, rows: NDArray[np.int64], seats: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the expected payoff to each seat, [k] float64: the critic's, or V of what the seat sees."""
+        ask = self.inference.critic_values if self.sees_all else self.inference.values
+        return ask(states, rows, seats)
+
+    def views(
+        self, states: NDArray, rows: NDArray[np.int64], seats: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return V of what each seat sees, [k] float64."""
+        return self.inference.values(states, rows, seats)
+
+
+def action_values(evaluator: Evaluator, states: NDArray, actions: Ragged) -> NDArray[np.float64]:
+    """Return the score of each action of the seats to act, [m] float64, asked for in batches.
+
+    states: [n] STATE, unfinished; actions: their legal actions.
+    """
+    out = np.empty(len(actions.values))
+    seats = states["player"].astype(np.int64)
+    for start in range(0, len(states), BATCH):
+        rows = np.arange(start, min(start + BATCH, len(states)))
+        low, high = actions.offsets[rows[0]], actions.offsets[rows[-1] + 1]
+        offsets = actions.offsets[rows[0] : rows[-1] + 2] - low
+        out[low:high] = evaluator.q(states, rows, seats[rows], offsets, actions.values[low:high])
+    return out
+
+
+def load_evaluator(path: str | Path | None = None, *, critic: bool = True) -> NetworkEvaluator:
+    """Return the evaluator of a checkpoint, by default the shipped one.
+
+    critic: use the critic of all four hands for values if the checkpoint holds one.
+    Raises CheckpointError if the file is damaged or foreign.
+    """
+    from blueprint.guandan.network.inference import load_inference
+
+    return NetworkEvaluator(load_inference(path, critic=critic))

@@ -1,0 +1,1 @@
+"""What an agent believes of hidden hands."""

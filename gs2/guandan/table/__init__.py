@@ -1,0 +1,84 @@
+"""GuanDan tables: four seats, agents in them, and both wire dialects of the GuanDan world, on both sides.
+
+Read in this order: `seat` (what an agent sees), `session` (games at a table), `runner` (agents in this
+process); then the wire: `messages`, `dialect` with `openguandan` and `njupt`, `encode` and `decode`; the
+server: `wire`, `place`, `room`, `lobby`, `server`; the client: `tracker`, `client`. Games in this process
+need nothing beyond gs2 itself; the wire needs `pip install 'gs2[table]'`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gs2.guandan.table.agents import load_agent
+    from gs2.guandan.table.client.client import ClientConfig, ClientError, ClientResult, TableClient
+    from gs2.guandan.table.client.human import HumanAgent
+    from gs2.guandan.table.client.language import LanguageAgent
+    from gs2.guandan.table.hosts import InstantHost, ProcessHost, ThreadHost
+    from gs2.guandan.table.runner import play_games
+    from gs2.guandan.table.seat import Agent, AgentError, BatchAgent, Observation
+    from gs2.guandan.table.server.place import RoomConfig, TableError
+    from gs2.guandan.table.server.recording import SessionResult
+    from gs2.guandan.table.server.server import ServerConfig, TableServer
+    from gs2.guandan.table.session import Session
+
+__all__ = [
+    "Agent",
+    "AgentError",
+    "BatchAgent",
+    "ClientConfig",
+    "ClientError",
+    "ClientResult",
+    "HumanAgent",
+    "InstantHost",
+    "LanguageAgent",
+    "Observation",
+    "ProcessHost",
+    "RoomConfig",
+    "ServerConfig",
+    "Session",
+    "SessionResult",
+    "TableClient",
+    "TableError",
+    "TableServer",
+    "ThreadHost",
+    "load_agent",
+    "play_games",
+]
+
+_HOMES = {
+    "agents": ("load_agent",),
+    "client.client": ("ClientConfig", "ClientError", "ClientResult", "TableClient"),
+    "hosts": ("InstantHost", "ProcessHost", "ThreadHost"),
+    "client.human": ("HumanAgent",),
+    "client.language": ("LanguageAgent",),
+    "server.place": ("RoomConfig", "TableError"),
+    "server.recording": ("SessionResult",),
+    "runner": ("play_games",),
+    "seat": ("Agent", "AgentError", "BatchAgent", "Observation"),
+    "server.server": ("ServerConfig", "TableServer"),
+    "session": ("Session",),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Return a public name, imported on first use: the wire's packages are an extra."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        module = importlib.import_module(f"{__name__}.{_HOME[name]}")
+    except ModuleNotFoundError as error:
+        if error.name in ("msgspec", "websockets"):
+            raise ModuleNotFoundError(
+                f"{__name__}.{name} needs {error.name}; pip install 'gs2[table]' brings it", name=error.name
+            ) from error
+        raise
+    return getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted(__all__)

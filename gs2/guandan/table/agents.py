@@ -1,0 +1,231 @@
+"""Agents for a seat, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from games.guandan.cards import pack
+from games.guandan.matches import CardDecisions
+from games.guandan.round import legal
+from games.ragged import Ragged
+from games.support.own import entry_point, is_own, own_object
+from gs2.guandan.table.hosts import Host, InstantHost, ProcessHost, ThreadHost
+from gs2.guandan.table.seat import Agent, AgentError, Observation
+from gs2.guandan.table.session import Listener, Session
+from gs2.guandan.table.wire.decode import action_words
+
+__all__ = [
+    "BatchedSeat",
+    "ChooserSeat",
+    "FirstAgent",
+    "RandomAgent",
+    "host_for",
+    "load_agent",
+    "start_hosts",
+    "warm_up",
+]
+
+INSTANT = ("random", "first")
+"""Agents that answer in microseconds and need no process of their own."""
+
+
+class RandomAgent:
+    """Chooses evenly among all choices."""
+
+    name = "random"
+
+    def __init__(self, rng: np.random.Generator | None = None) -> None:
+        self.rng = np.random.default_rng() if rng is None else rng
+
+    def act(self, observation: Observation) -> int:
+        """Return any index."""
+        return int(self.rng.integers(len(observation.moves)))
+
+
+class FirstAgent:
+    """Plays the weakest single when it leads, and passes otherwise."""
+
+    name = "first"
+
+    def act(self, observation: Observation) -> int:
+        """Return 0: the lists begin with PASS, or else with the weakest."""
+        return 0
+
+
+class ChooserSeat:
+    """Puts an agent that decides for batches of positions into a seat at a table, one decision at a time.
+
+    choose: called with `Decisions`, returns one index within each row, as the agents of `blueprint` do. It
+        sees one move of each effect (the canonical ones), where the table lists all.
+    cards: called with `CardDecisions`, returns the tribute or return card of each; by rule if None.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        choose: Callable[[Any], NDArray[np.int64]],
+        cards: Callable[[CardDecisions], NDArray[np.int64]] | None = None,
+    ) -> None:
+        self.name, self.choose, self.cards = name, choose, cards
+
+    def act(self, observation: Observation) -> int:
+        """Return the choice."""
+        return self.choices([observation])[0]
+
+    def choices(self, observations: Sequence[Observation]) -> list[int]:
+        """Return the choices at many tables; those without a choice cost nothing."""
+        answers = [0] * len(observations)
+        asked = [k for k, seen in enumerate(observations) if len(seen.moves) > 1]
+        plays = [k for k in asked if observations[k].stage == "play"]
+        cards = [k for k in asked if observations[k].stage != "play"]
+        for group, decide in ((plays, self._plays), (cards, self._cards)):
+            if group:
+                for k, index in zip(group, decide([observations[k] for k in group]), strict=True):
+                    answers[k] = index
+        return answers
+
+    def _plays(self, seen: list[Observation]) -> list[int]:
+        from blueprint.guandan.play.selfplay import Decisions, join
+
+        states = join([observation.state for observation in seen])
+        canonical = legal(states, canonical=True)
+        places = [_places(canonical[k], observation.moves) for k, observation in enumerate(seen)]
+        moves = join([observation.moves[place] for observation, place in zip(seen, places, strict=True)])
+        offsets = Ragged.from_counts(np.array([len(place) for place in places]), moves).offsets
+        rows = np.arange(len(seen), dtype=np.int64)
+        seats = np.array([observation.seat for observation in seen], np.int64)
+        chosen = self.choose(Decisions(states, rows, seats, offsets, moves))
+        return [int(place[index]) for place, index in zip(places, chosen, strict=True)]
+
+    def _cards(self, seen: list[Observation]) -> list[int]:
+        from blueprint.guandan.play.deals import card_choice
+
+        options = np.zeros((len(seen), 54), bool)
+        cards = [_card_indices(observation.moves) for observation in seen]
+        for row, held in zip(options, cards, strict=True):
+            row[held] = True
+        decisions = CardDecisions(
+            rows=np.arange(len(seen), dtype=np.int64),
+            seats=np.array([observation.seat for observation in seen], np.uint8),
+            slots=np.zeros(len(seen), np.uint8),
+            back=np.array([observation.stage == "back" for observation in seen]),
+            levels=np.array([observation.state["level"][0] for observation in seen]),
+            hands=np.stack([observation.state["hand"][0, observation.seat] for observation in seen]),
+            options=options,
+        )
+        chosen = (self.cards or card_choice)(decisions)
+        return [int(np.flatnonzero(held == card)[0]) for held, card in zip(cards, chosen, strict=True)]
+
+
+class BatchedSeat(ChooserSeat):
+    """The same for an agent that gains from deciding for many tables together, as a network does."""
+
+    def act_batch(self, observations: Sequence[Observation]) -> list[int]:
+        """Return the choices at many tables."""
+        return self.choices(observations)
+
+
+def _places(canonical: NDArray, listed: NDArray) -> NDArray[np.int64]:
+    """Return where the canonical moves are in a table's list, [k]; everywhere if none of them is there."""
+    words = action_words(listed).reshape(-1, 3)
+    at = {(int(a) & 0xFFFFFF, int(b), int(c)): j for j, (a, b, c) in enumerate(words)}
+    wanted = action_words(canonical).reshape(-1, 3)
+    found = [at.get((int(a) & 0xFFFFFF, int(b), int(c)), -1) for a, b, c in wanted]
+    places = np.array([j for j in found if j >= 0], np.int64)
+    return places if len(places) else np.arange(len(listed), dtype=np.int64)
+
+
+def _card_indices(moves: NDArray) -> NDArray[np.int64]:
+    """Return the card index of each single card, [m]."""
+    return np.array([_CARDS[int(move["lo"]), int(move["hi"])] for move in moves])
+
+
+_CARDS = {(int(lo), int(hi)): card for card, (lo, hi) in enumerate(pack(np.eye(54, dtype=np.uint8)))}
+
+
+def load_agent(name: str) -> Agent:
+    """Return an agent by name.
+
+    name: `random`, `first` or `human`; `MODULE:CLASS` or `FILE.py:CLASS` for a class of anybody's that can be
+        called without arguments and has `act`; one that an installed package offers by the entry point group
+        `gs2.agents`; else what `gs2.guandan.agents` knows.
+    Raises AgentError if there is none, or it does not have what an agent needs.
+    """
+    if name == "random":
+        return RandomAgent()
+    if name == "first":
+        return FirstAgent()
+    if name == "human":
+        from gs2.guandan.table.client.human import HumanAgent
+
+        return HumanAgent()
+    if is_own(name):
+        return _own_agent(name, own_object(name, "agent", AgentError))
+    installed = entry_point("gs2.agents", name, AgentError)
+    if installed is not None:
+        return _own_agent(name, installed)
+    return _batched_agent(name)
+
+
+def _own_agent(name: str, made: Any) -> Agent:
+    try:
+        agent = made()
+    except Exception as error:
+        raise AgentError(f"agent {name!r} cannot be made: {error!r}") from error
+    if not isinstance(agent, Agent):
+        raise AgentError(f"agent {name!r} has no method act(observation) -> index")
+    return agent
+
+
+def _batched_agent(name: str) -> Agent:
+    from gs2.guandan.agents import UnknownAgent, load_chooser
+
+    try:
+        choose, together = load_chooser(name)
+    except UnknownAgent as error:
+        raise AgentError(f"{error}; or first, human, MODULE:CLASS or FILE.py:CLASS for your own") from error
+    return (BatchedSeat if together else ChooserSeat)(name, choose)
+
+
+class _Nobody(Listener):
+    """Hears of a session and keeps it to itself."""
+
+
+def warm_up(agent: Agent) -> None:
+    """Let an agent decide about a made-up deal, so that what it loads on first use is loaded.
+
+    An agent with a `warm_up` of its own, or whose `choose` has one, is asked for that as well.
+    """
+    for part in (agent, getattr(agent, "choose", None)):
+        own = getattr(part, "warm_up", None)
+        if own is not None:
+            own()
+    session = Session(_Nobody(), seed=0)
+    session.begin()
+    (seat,) = session.pending
+    agent.act(session.observe(seat))
+
+
+def host_for(name: str, *, workers: int = 1) -> Host:
+    """Return where a named agent thinks: on the loop if it takes no time, in processes of its own if it does.
+
+    workers: processes for an agent that gets its own.
+    """
+    if name in INSTANT:
+        return InstantHost(lambda: load_agent(name))
+    if name == "human":
+        return ThreadHost(lambda: load_agent(name), threads=1)
+    return ProcessHost(name, workers)
+
+
+async def start_hosts(hosts: Iterable[Host]) -> None:
+    """Load every agent where it will think. Raises AgentError if one cannot be loaded."""
+    for host in hosts:
+        if isinstance(host, ProcessHost):
+            await host.start()
+        elif isinstance(host, InstantHost | ThreadHost):
+            host.make()

@@ -1,0 +1,1 @@
+"""Clients and people at the table."""

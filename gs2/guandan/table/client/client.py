@@ -1,0 +1,480 @@
+"""A seat at anybody's table: our agents as clients of a server in either dialect.
+
+Servers differ in what they send and in what they get wrong. Whatever arrives, the client goes on: what it
+cannot read it leaves out, what is repeated it answers again, a connection that breaks it opens anew, and a
+server that has fallen silent is asked whether it is still there, which wakes the official one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+from msgspec import UNSET
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import (
+    ConnectionClosed,
+    InvalidMessage,
+    InvalidStatus,
+    InvalidURI,
+    WebSocketException,
+)
+
+from gs2.guandan.table.client.tracker import Tracker
+from gs2.guandan.table.hosts import Host
+from gs2.guandan.table.seat import AgentError
+from gs2.guandan.table.server.timing import Timing
+from gs2.guandan.table.wire import messages as m
+from gs2.guandan.table.wire.wire import check_token
+
+__all__ = ["ClientConfig", "ClientError", "ClientResult", "TableClient"]
+
+logger = logging.getLogger("gs2.guandan.table")
+
+DIALECTS = ("openguandan", "njupt")
+FRAME = 16 * 1024 * 1024
+"""Bytes of a message from a server; a lead with two wild cards has over 300,000."""
+PASS = ["PASS", "PASS", "PASS"]
+CLOSE = 1.0
+"""Seconds that a server has to answer when we leave."""
+_COMMANDS = {"play": "PLAY", "tribute": "TRIBUTE", "back": "PAYTRIBUTE"}
+
+
+class ClientError(ValueError):
+    """A server that cannot be reached, or does not give us a seat."""
+
+
+@dataclass(frozen=True)
+class ClientConfig:
+    """One seat at a server.
+
+    url: `ws://HOST:PORT`; for njupt the path `/game/NAME` is added if there is none.
+    user: userId, or the name in the path. games: to play. room: to join; None to create one (openguandan).
+    seat: wanted; None for the first free. token: of a gs2 server.
+    reconnect: tries to come back after a lost connection. silence: seconds without a word from the server,
+    after which it is asked for one (openguandan). linger: seconds to wait for last words after the result.
+    between: seconds to wait for another game after an end that may not be the last. patience: seconds until
+    the server must have let us in, and for openguandan given a seat; an njupt server may be silent as long as
+    it waits for players, so there it is only said that nothing was heard.
+    """
+
+    url: str
+    dialect: str = "openguandan"
+    user: str = "gs2"
+    games: int = 1
+    room: int | None = None
+    seat: int | None = None
+    token: str | None = None
+    reconnect: int = 5
+    silence: float = 5.0
+    linger: float = 1.0
+    between: float = 10.0
+    patience: float = 8.0
+
+    def __post_init__(self) -> None:
+        if self.dialect not in DIALECTS:
+            raise ClientError(f"a dialect is one of {', '.join(DIALECTS)}; got {self.dialect!r}")
+        if not self.user:
+            raise ClientError("a user has a name; got an empty one; leave it out for the default")
+        if self.games < 1:
+            raise ClientError(f"games is at least 1; got {self.games}")
+        for name in ("silence", "linger", "between", "patience"):
+            seconds = getattr(self, name)
+            if not (math.isfinite(seconds) and seconds > 0):
+                raise ClientError(f"{name} is a number of seconds above 0; got {seconds:g}")
+        if self.token is not None:
+            try:
+                check_token(self.token)
+            except ValueError as error:
+                raise ClientError(str(error)) from None
+
+    def address(self) -> str:
+        """Return the URL to connect to."""
+        url, mark, query = self.url.partition("?")
+        url = url.rstrip("/")
+        if self.dialect == "njupt" and "/game/" not in url:
+            url = f"{url}/game/{quote(self.user, safe='')}"
+        if self.token is not None:
+            query, mark = "&".join(filter(None, (query, f"token={quote(self.token, safe='')}"))), "?"
+        return f"{url}{mark}{query}"
+
+    @property
+    def other_dialect(self) -> str:
+        """What to try if the server speaks the other dialect."""
+        other = next(name for name in DIALECTS if name != self.dialect)
+        return f"if it is a server of the {other} dialect, pass --dialect {other}"
+
+
+@dataclass
+class ClientResult:
+    """What a seat lived through.
+
+    games: that ended. rounds: that ended; shares: those won by 3, 2, 1 levels (positive) or lost (negative).
+    decisions: answered. timing: of the agent. refused: answers that the server refused. unread: messages that
+    could not be read. reconnects: connections opened again. result: the server's gameResult, if it sent one.
+    """
+
+    user: str
+    seat: int = -1
+    room: int | None = None
+    games: int = 0
+    rounds: int = 0
+    shares: dict[int, int] = field(default_factory=lambda: dict.fromkeys((3, 2, 1, -1, -2, -3), 0))
+    decisions: int = 0
+    fallbacks: int = 0
+    refused: int = 0
+    unread: int = 0
+    reconnects: int = 0
+    timing: Timing = field(default_factory=Timing)
+    result: dict[str, Any] | None = None
+
+    def summary(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        data = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "timing"}
+        return {**data, "timing": self.timing.summary()}
+
+
+class TableClient:
+    """Plays one seat until the games are over.
+
+        client = TableClient(ClientConfig("ws://127.0.0.1:8181"), ThreadHost(MyAgent))
+        result = await client.run()
+
+    seated: resolves to the room's number when the server has given a seat (openguandan).
+    """
+
+    def __init__(self, config: ClientConfig, host: Host) -> None:
+        self.config, self.host = config, host
+        self.tracker = Tracker()
+        self.result = ClientResult(config.user)
+        self.seated: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._room = config.room
+        # of the whole visit: whether the server has ever given us a seat; of this connection: whether it has
+        self._joined = False
+        self._seated = False
+        # what was said of the end of a game since the last deal
+        self._game_over: m.GameOver | None = None
+        self._game_result = False
+        self._strange = ""
+        self._tries = 0
+        self._heard = 0.0
+        self._waits = False
+        self._request: m.Act | None = None
+        self._thinking: asyncio.Task[None] | None = None
+
+    async def run(self) -> ClientResult:
+        """Play, and return what came of it.
+
+        Raises ClientError if the server cannot be reached, gives no seat, or is lost for good.
+        """
+        while True:
+            try:
+                socket = await connect(
+                    self.config.address(),
+                    max_size=FRAME,
+                    compression=None,
+                    ping_interval=None,
+                    proxy=None,
+                    open_timeout=self.config.patience,
+                    close_timeout=CLOSE,
+                )
+            except (OSError, WebSocketException, TimeoutError, ValueError) as error:
+                problem = self._unreachable(error)
+                if isinstance(error, InvalidURI | UnicodeError) or not self._joined:
+                    raise self._lost(f"cannot connect to {self.config.url}: {problem}") from None
+            else:
+                problem = await self._visit(socket)
+            if self._last_words is not None:
+                return self.result
+            self._tries += 1
+            if not self._joined or self._tries > self.config.reconnect:
+                raise self._lost(f"the games at {self.config.url} were cut off: {problem}")
+            self.result.reconnects += 1
+            logger.info("%s: %s; connecting again", self.config.user, problem)
+            await asyncio.sleep(min(0.1 * 2**self._tries, 5.0))
+
+    def _unreachable(self, error: Exception) -> str:
+        """Return what is wrong with an address at which no connection was opened, and what to do."""
+        config = self.config
+        if isinstance(error, InvalidStatus):
+            status = error.response.status_code
+            if status in (401, 403):
+                said = bytes(error.response.body or b"").decode(errors="replace").strip()[:200]
+                return f"the server lets nobody in without its token (HTTP {status}: {said}); pass --token"
+            return (
+                f"what answers there is no GuanDan table (HTTP {status}); check host, port and path; "
+                f"{config.other_dialect}"
+            )
+        if isinstance(error, InvalidMessage):
+            return "what answers there is no WebSocket server; check host and port"
+        if isinstance(error, TimeoutError) and not getattr(error, "errno", None):
+            return f"no answer within {config.patience:g} s; check host and port"
+        if isinstance(error, InvalidURI | UnicodeError) or type(error) is ValueError:
+            return f"an address is ws://HOST:PORT ({error})"
+        return str(error)
+
+    async def _visit(self, socket: ClientConnection) -> str:
+        """Play over one connection until it ends or the games do; return how it ended."""
+        try:
+            async with socket:
+                await self._play(socket)
+        except ConnectionClosed as error:
+            refusal = error.rcvd.reason if error.rcvd is not None and error.rcvd.code == 1008 else ""
+            if not self._joined and (refusal or self.config.dialect == "openguandan"):
+                said = f": {refusal}" if refusal else f" before it gave a seat ({error})"
+                raise self._lost(
+                    f"{self.config.url} closed the connection{said}; {self.config.other_dialect}"
+                ) from None
+            return str(error)
+        except (OSError, TimeoutError) as error:
+            return str(error)
+        return "the server closed the connection"
+
+    def _lost(self, text: str) -> ClientError:
+        error = ClientError(text)
+        if not self.seated.done():
+            self.seated.set_exception(error)
+            self.seated.exception()
+        return error
+
+    async def _play(self, socket: ClientConnection) -> None:
+        """Talk over one connection until it ends or the games do."""
+        self._waits, self._request, self._seated = False, None, False
+        self._heard = time.monotonic()
+        deadline: float | None = self._heard + self.config.patience
+        watch = asyncio.get_running_loop().create_task(self._watch(socket))
+        try:
+            if self.config.dialect == "openguandan":
+                await self._ask_for_seat(socket)
+            while True:
+                if self._seated:
+                    deadline = None
+                limit = self._last_words
+                if limit is None and deadline is not None:
+                    limit = deadline - time.monotonic()
+                try:
+                    async with asyncio.timeout(limit):
+                        text = await socket.recv()
+                except TimeoutError:
+                    if deadline is None:
+                        return
+                    self._nothing_came()
+                    deadline = None
+                    continue
+                self._heard = time.monotonic()
+                await self._received(socket, text)
+        finally:
+            watch.cancel()
+            if self._thinking is not None:
+                self._thinking.cancel()
+
+    def _nothing_came(self) -> None:
+        """Say that the server has given no seat in time.
+
+        Raises ClientError where it should have; an njupt server may still wait for players.
+        """
+        config = self.config
+        heard = f"only {self._strange}" if self._strange else "nothing"
+        if config.dialect == "openguandan":
+            command = "CREATE_ROOM" if self._room is None else "JOIN_ROOM"
+            text = f"{config.url} gives no seat: {heard} within {config.patience:g} s after {command}"
+            if self._joined:
+                raise TimeoutError(text)
+            raise self._lost(f"{text}; is it a GuanDan server? {config.other_dialect}")
+        logger.warning(
+            "%s: %s from %s within %g s: it waits for more players, or is another kind of server; %s",
+            config.user,
+            heard,
+            config.url,
+            config.patience,
+            config.other_dialect,
+        )
+
+    async def _ask_for_seat(self, socket: ClientConnection) -> None:
+        data: dict[str, Any] = {"userId": self.config.user}
+        seat = self.result.seat if self._joined else self.config.seat
+        if seat is not None and seat >= 0:
+            data["seatNum"] = seat
+        if self._room is None:
+            command = {"type": "CREATE_ROOM", "data": {**data, "round": self.config.games}}
+        else:
+            command = {"type": "JOIN_ROOM", "data": {**data, "roomId": self._room}}
+        await socket.send(m.encode(command).decode())
+
+    async def _received(self, socket: ClientConnection, text: str | bytes) -> None:
+        try:
+            message = m.decode_server_message(text)
+        except m.MessageError as error:
+            self.result.unread += 1
+            self._strange = self._strange or repr(text[:60])
+            logger.warning("%s: %s", self.config.user, error)
+            return
+        if not isinstance(message, m.Reply):
+            self._tries = 0
+        if not self._seated:
+            self._check_dialect(message)
+        if isinstance(message, m.Act):
+            await self._asked(socket, message)
+            return
+        self._note(message)
+        self.tracker.note(message)
+        if isinstance(message, m.Reply):
+            await self._replied(socket, message)
+
+    def _check_dialect(self, message: m.ServerMessage) -> None:
+        """Take what a server says before it has given us a seat as a sign of its dialect.
+
+        Raises ClientError if it is the other one.
+        """
+        config = self.config
+        if config.dialect == "njupt":
+            if not isinstance(message, m.Reply):
+                self._seated = self._joined = True
+            elif message.code != 200:
+                raise self._lost(f"{config.url} answers as OpenGuanDan servers do; {config.other_dialect}")
+        elif not self._joined and (not isinstance(message, m.Reply) or message.type == "error"):
+            said = message.msg if isinstance(message, m.Reply) else "it deals before it is asked for a room"
+            raise self._lost(
+                f"{config.url} does not answer as OpenGuanDan servers do ({said}); {config.other_dialect}"
+            )
+
+    def _note(self, message: m.ServerMessage) -> None:
+        result = self.result
+        if isinstance(message, m.Beginning):
+            result.seat = message.myPos
+            self._game_over, self._game_result = None, False
+        elif isinstance(message, m.EpisodeOver):
+            result.rounds += 1
+            order = message.order
+            if sorted(order) == [0, 1, 2, 3]:
+                gain = 4 - order.index((order[0] + 2) % 4)
+                result.shares[gain if (order[0] - result.seat) % 2 == 0 else -gain] += 1
+        elif isinstance(message, m.GameOver | m.GameResult):
+            # some servers end every game with gameOver and the last with gameResult too, the official one
+            # every game with gameResult and the last with gameOver too: between two deals one game ends
+            if self._game_over is None and not self._game_result:
+                result.games += 1
+            if isinstance(message, m.GameOver):
+                self._game_over = message
+            else:
+                self._game_result = True
+                fields = {name: getattr(message, name) for name in message.__struct_fields__}
+                result.result = {name: value for name, value in fields.items() if value is not UNSET}
+
+    @property
+    def _last_words(self) -> float | None:
+        """Seconds to wait for another word, once the games seem to be over; None while they are not.
+
+        It is the number of games that tells, where we have asked for it ourselves; else both words of the
+        end, or a gameOver that counts as many games as were agreed on. The official server counts games
+        finished there, so what looks like the last game is, unless another begins.
+        """
+        over, config = self._game_over, self.config
+        if over is None and not self._game_result:
+            return None
+        if over is not None and not self._game_result and over.curTimes < over.settingTimes:
+            return None
+        ours = config.dialect == "openguandan" and config.room is None
+        if ours or (over is not None and not self._game_result):
+            return config.linger if self.result.games >= config.games else config.between
+        return config.linger if over is not None else config.between
+
+    # --- being asked ---
+
+    async def _asked(self, socket: ClientConnection, act: m.Act) -> None:
+        if self._thinking is not None and not self._thinking.done():
+            if self._request == act:
+                return
+            self._thinking.cancel()
+        self._request = act
+        self._waits = False
+        # the reader must go on reading: the server may end the game, or ask something else, meanwhile
+        self._thinking = asyncio.get_running_loop().create_task(self._think(socket, act))
+
+    async def _think(self, socket: ClientConnection, act: m.Act) -> None:
+        try:
+            move, index = await self._choose(act)
+            await self._answer(socket, act, move, index)
+        except ConnectionClosed:
+            return
+        except Exception:
+            logger.exception("%s: no answer to a request", self.config.user)
+
+    async def _choose(self, act: m.Act) -> tuple[Any, int]:
+        """Return the chosen entry of the list and its index; a default if the agent fails."""
+        if len(act.actionList) <= 1 and (act.greaterPos < 0 or not act.handCards or act.stage != "play"):
+            # asked without a choice: also what the official server does to players who have finished
+            return (list(act.actionList[0]) if act.actionList else PASS), 0
+        observation, places = self.tracker.observe(act)
+        began = time.perf_counter()
+        try:
+            chosen = await self.host.answer(self.config.user, observation)
+        except AgentError as error:
+            logger.warning("%s: %s; a default move is played", self.config.user, error)
+            self.result.fallbacks += 1
+            chosen = 0
+        self.result.timing.add(time.perf_counter() - began)
+        index = places[chosen]
+        return (PASS if index < 0 else list(act.actionList[index])), max(index, 0)
+
+    async def _answer(self, socket: ClientConnection, act: m.Act, move: Any, index: int) -> None:
+        self.result.decisions += 1
+        if self.config.dialect == "njupt":
+            await socket.send(m.encode({"actIndex": index}).decode())
+        else:
+            data: dict[str, Any] = {"roomId": self._room, "player": self.tracker.seat, "act": move}
+            if act.stage == "back":
+                data["tributePos"], data["tribute"] = act.tributePos, act.tribute
+            await socket.send(m.encode({"type": _COMMANDS[act.stage], "data": data}).decode())
+        self._waits = True
+
+    # --- replies, errors, silence ---
+
+    async def _replied(self, socket: ClientConnection, message: m.Reply) -> None:
+        data = message.data if isinstance(message.data, dict) else {}
+        if message.type in ("CREATE_ROOM", "JOIN_ROOM"):
+            if message.code != 200:
+                if self._joined:
+                    logger.warning("%s: not let in again: %s", self.config.user, data.get("msg"))
+                    await socket.close()
+                    return
+                raise self._lost(f"{self.config.url} gives no seat: {data.get('msg', 'no reason given')}")
+            room = data.get("roomId", self._room)
+            if not isinstance(room, int) or (message.type == "CREATE_ROOM" and "round" in data):
+                # some echo what they are sent
+                raise self._lost(
+                    f"{self.config.url} answers {message.type} without a room; is it a GuanDan server?"
+                )
+            self._room = room
+            self._joined = self._seated = True
+            self.result.room = self._room
+            if not self.seated.done() and self._room is not None:
+                self.seated.set_result(self._room)
+        elif message.code != 200 or message.type == "error":
+            self.result.refused += 1
+            said = data.get("msg") or message.msg or message
+            logger.warning("%s: the server says: %s", self.config.user, said)
+        elif not self._seated:
+            self._strange = self._strange or repr(message.type)
+
+    async def _watch(self, socket: ClientConnection) -> None:
+        """Wake a server that has said nothing since our last answer."""
+        while self.config.dialect == "openguandan":
+            await asyncio.sleep(self.config.silence / 2)
+            if (
+                self._waits
+                and self._room is not None
+                and time.monotonic() - self._heard > self.config.silence
+            ):
+                self._heard = time.monotonic()
+                logger.info("%s: the server is silent; asking for the room", self.config.user)
+                command = {"type": "GET_ROOMPLAYER", "data": {"roomId": self._room}}
+                try:
+                    await socket.send(m.encode(command).decode())
+                except ConnectionClosed:
+                    return

@@ -1,0 +1,196 @@
+"""One seat's knowledge of a round, gathered from a server's messages.
+
+A seat hears of a round as a hand, tribute and plays; it answers from an `Observation`. Between the two lies
+this: every message is noted, and at a request the round is replayed from the seat's own point of view.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from games.game import GameError
+from games.guandan.cards import (
+    ACTION,
+    CARD_NAMES,
+    HAND_SIZE,
+    NO_ACTION,
+    as_level,
+    pack,
+    parse_cards,
+)
+from games.guandan.position import parse_position
+from games.guandan.round import advance
+from games.guandan.state import NOBODY, STATE
+from games.guandan.tribute import card_place
+from gs2.guandan.table.seat import Observation, Transfer
+from gs2.guandan.table.wire import messages as m
+from gs2.guandan.table.wire.decode import read_move, read_moves
+
+__all__ = ["Tracker"]
+
+logger = logging.getLogger("gs2.guandan.table")
+
+
+class Tracker:
+    """What a seat has been told since the round began. `note` everything, then `observe` a request.
+
+    followed: whether the last request for a move was what the messages before it lead to. If not, a message
+    was missed, and the observation holds only what the request itself says.
+    """
+
+    def __init__(self) -> None:
+        self.seat = 0
+        self.winners: int | None = None
+        self.followed = True
+        self._begin()
+
+    def _begin(self) -> None:
+        self.plays: list[tuple[int, list[Any]]] = []
+        self.tributes: tuple[Transfer, ...] = ()
+        self.returns: tuple[Transfer, ...] = ()
+        self.refused: list[int] = []
+        self._round: NDArray | None = None
+        self._replayed = 0
+
+    def note(self, message: m.ServerMessage) -> None:
+        """Take in a notification; requests and replies change nothing."""
+        if isinstance(message, m.Beginning):
+            self.seat = message.myPos
+            self._begin()
+        elif isinstance(message, m.PlayNotice):
+            self.plays.append((message.curPos, list(message.curAction)))
+        elif isinstance(message, m.Back):
+            self.returns = tuple(message.result)
+        elif isinstance(message, m.TributeNotice):
+            self.tributes = tuple(message.result)
+        elif isinstance(message, m.AntiTribute):
+            self.refused = message.antiPos
+        elif isinstance(message, m.EpisodeOver):
+            self.winners = message.order[0] & 1 if message.order else None
+            self._begin()
+        elif isinstance(message, m.GameOver):
+            self.winners = None
+
+    def observe(self, act: m.Act) -> tuple[Observation, list[int]]:
+        """Return the request as an observation, and the index in `actionList` of each of its choices.
+
+        A list that lacks the PASS one has when following (the official server's) gets it, as index -1.
+        """
+        moves, places = read_moves(act.actionList)
+        if act.stage == "play" and act.greaterPos >= 0 and not np.any(moves["type"] == 0):
+            moves = np.concatenate([np.zeros(1, np.uint64).repeat(3).view(ACTION), moves])
+            places.insert(0, -1)
+        listed = [["PASS", "PASS", "PASS"] if i < 0 else list(act.actionList[i]) for i in places]
+        observation = Observation(
+            seat=self.seat,
+            stage=act.stage,
+            state=self._state(act),
+            moves=moves,
+            actors=np.array([seat for seat, _ in self.plays], np.uint8),
+            record=read_moves([move for _, move in self.plays])[0],
+            tributes=self.tributes,
+            returns=self.returns,
+            listed=listed,
+        )
+        return observation, places
+
+    def _state(self, act: m.Act) -> NDArray:
+        """Return the round as this seat knows it, [1] STATE, hidden hands empty."""
+        if act.stage != "play":
+            return self._as_told(act)
+        try:
+            self.followed = self._replay(act)
+        except GameError as error:
+            logger.debug("seat %d: the round cannot be replayed: %s", self.seat, error)
+            self.followed = False
+        if self.followed:
+            assert self._round is not None
+            return self._round.copy()
+        self._round = None
+        return self._as_told(act)
+
+    def _fields(self, act: m.Act) -> dict[str, Any]:
+        """Return what a position says of the round itself."""
+        levels = [act.selfRank, act.oppoRank]
+        level = as_level(act.curRank)
+        known: list[list[str]] = [[] for _ in range(4)]
+        cap = [14] * 4
+        back = {(b, a): card for a, b, card in self.returns}
+        for payer, receiver, card in self.tributes:
+            if back.get((payer, receiver)) != card:
+                known[receiver].append(card)
+            # the payer's other cards are no higher, and no big joker: two would have spared it the tribute
+            cap[payer] = min(int(card_place(CARD_NAMES.index(card), level)), 13)
+        for (payer, _), card in back.items():
+            known[payer].append(card)
+        for seat in self.refused:
+            known[seat] += ["HR"] * (2 // len(self.refused))
+        return {
+            "seat": self.seat,
+            "level": act.curRank,
+            "levels": levels if self.seat % 2 == 0 else levels[::-1],
+            "owner": self.winners,
+            "known": [" ".join(cards) for cards in known],
+            "cap": cap,
+        }
+
+    def _replay(self, act: m.Act) -> bool:
+        """Bring the round up to date, play by play; return whether it leads to what the request says."""
+        if self._round is None:
+            own = Counter(act.handCards)
+            for seat, move in self.plays:
+                if seat == self.seat and move[0] != "PASS":
+                    own.update(move[2])
+            first = self.plays[0][0] if self.plays else self.seat
+            fields = {**self._fields(act), "first": first, "player": first, "hand": " ".join(own.elements())}
+            self._round, _ = parse_position(json.dumps(fields))
+            self._replayed = 0
+        state = self._round
+        row = state[0]
+        for seat, move in self.plays[self._replayed :]:
+            words = read_move(move)
+            if words is None or row["player"] != seat:
+                return False
+            action = np.array([words], np.uint64).view(ACTION)[:, 0]
+            if seat != self.seat:
+                # a hidden hand is lent the cards it shows
+                row["hand"][seat] += np.array(words[1:], np.uint64)
+            advance(state, action)
+        self._replayed = len(self.plays)
+        leader = -1 if row["leader"] == NOBODY else int(row["leader"])
+        rest = [info.rest for info in act.publicInfo] if act.publicInfo else row["left"].tolist()
+        same_hand = np.array_equal(row["hand"][self.seat], pack(parse_cards(act.handCards)))
+        return (
+            bool(row["player"] == self.seat)
+            and leader == act.greaterPos
+            and row["left"].tolist() == rest
+            and same_hand
+        )
+
+    def _as_told(self, act: m.Act) -> NDArray:
+        """Return what the request alone tells: a seat that comes back in mid-round knows no more."""
+        state = np.zeros(1, STATE)
+        row = state[0]
+        row["level"] = as_level(act.curRank)
+        levels = [as_level(act.selfRank), as_level(act.oppoRank)]
+        row["levels"] = levels if self.seat % 2 == 0 else levels[::-1]
+        row["owner"] = NOBODY if self.winners is None else self.winners
+        row["hand"][self.seat] = pack(parse_cards(act.handCards, limit=HAND_SIZE + 1))
+        row["left"] = [info.rest for info in act.publicInfo] if act.publicInfo else HAND_SIZE
+        row["left"][self.seat] = len(act.handCards)
+        row["first"] = row["player"] = self.seat
+        row["leader"] = row["order"] = NOBODY
+        row["cap"] = 14
+        row["trick"]["type"] = row["last"]["type"] = NO_ACTION
+        greatest = None if act.greaterAction is None else read_move(act.greaterAction)
+        if act.greaterPos >= 0 and greatest is not None:
+            beat = np.array([greatest], np.uint64).view(ACTION)[0, 0]
+            row["leader"], row["beat"] = act.greaterPos, beat
+            row["trick"][act.greaterPos] = row["last"][act.greaterPos] = beat
+        return state

@@ -1,0 +1,127 @@
+"""What a player at the table sees, and what it must answer: the protocol of an agent in a seat.
+
+Ten lines make an agent:
+
+    class Cautious:
+        def act(self, observation):
+            return len(observation.actions) - 1 if observation.greater is None else 0
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol, runtime_checkable
+
+from numpy.typing import NDArray
+
+from games.guandan.cards import NO_ACTION, RANKS, hand_text, unpack
+from games.guandan.notation import action_list
+from games.guandan.state import NOBODY
+from gs2.guandan.table.wire.encode import encode_moves
+
+__all__ = ["Agent", "AgentError", "BatchAgent", "Observation", "Transfer"]
+
+Transfer = tuple[int, int, str]
+"""(from seat, to seat, card name): a tribute or return card."""
+
+
+class AgentError(ValueError):
+    """An agent answered with what is not one of its actions, or failed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Observation:
+    """All that one seat knows when it is to act.
+
+    seat: 0..3; the partner is (seat + 2) % 4, the next to act (seat + 1) % 4.
+    stage: "play", "tribute" (pay a card) or "back" (return one).
+    state: [1] STATE of the round. The other seats' hands are empty: sample them with
+        `games.guandan.belief.determinise`.
+    moves: [m] ACTION, the choices; a tribute or return card is a Single.
+    actors, record: [k] uint8 and [k] ACTION, who played what in the round so far.
+    tributes, returns: cards exchanged before the round.
+    listed: the choices in the words of the server that asks, where a server asks.
+    """
+
+    seat: int
+    stage: str
+    state: NDArray
+    moves: NDArray
+    actors: NDArray
+    record: NDArray
+    tributes: tuple[Transfer, ...] = ()
+    returns: tuple[Transfer, ...] = ()
+    listed: list[Any] | None = field(default=None, repr=False)
+
+    @cached_property
+    def actions(self) -> list[Any]:
+        """The choices, each `[type, rank, cards]`: what `act` returns an index into."""
+        if self.listed is not None:
+            return self.listed
+        level = int(self.state["level"][0])
+        words: list[Any] = json.loads(encode_moves(self.moves, level).json)
+        return words if self.stage == "play" else [[self.stage, self.stage, cards] for _, _, cards in words]
+
+    @cached_property
+    def plays(self) -> list[tuple[int, list[Any]]]:
+        """(seat, move) of the round so far, in order, moves as `[type, rank, cards]`."""
+        level = int(self.state["level"][0])
+        return [(int(s), action_list(move, level)) for s, move in zip(self.actors, self.record, strict=True)]
+
+    @property
+    def hand(self) -> list[str]:
+        """Own cards by name, weakest first."""
+        state = self.state[0]
+        return hand_text(unpack(state["hand"][self.seat]), int(state["level"])).split()
+
+    @property
+    def level(self) -> str:
+        """The round's level, "2".."A"."""
+        return RANKS[self.state["level"][0]]
+
+    @property
+    def levels(self) -> tuple[str, str]:
+        """Level of the own team and of the other."""
+        levels = self.state["levels"][0]
+        return RANKS[levels[self.seat & 1]], RANKS[levels[1 - (self.seat & 1)]]
+
+    @property
+    def rest(self) -> list[int]:
+        """Number of cards each seat holds, [4]."""
+        return [int(n) for n in self.state["left"][0]]
+
+    @property
+    def greater(self) -> tuple[int, list[Any]] | None:
+        """(seat, move) to beat; None when leading."""
+        state = self.state[0]
+        if self.stage != "play" or state["leader"] == NOBODY:
+            return None
+        return int(state["leader"]), action_list(state["beat"], int(state["level"]))
+
+    @property
+    def trick(self) -> list[list[Any] | None]:
+        """Last move of each seat in this trick, [4]; None where it had no turn yet."""
+        state = self.state[0]
+        level = int(state["level"])
+        return [None if m["type"] == NO_ACTION else action_list(m, level) for m in state["trick"]]
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """Who plays a seat. One instance plays one seat of one table at a time."""
+
+    def act(self, observation: Observation) -> int:
+        """Return the index of the chosen action in `observation.actions`."""
+        ...
+
+
+@runtime_checkable
+class BatchAgent(Protocol):
+    """An agent that answers for many seats at once; the table gathers what it can."""
+
+    def act_batch(self, observations: Sequence[Observation]) -> Sequence[int]:
+        """Return one index for each observation."""
+        ...

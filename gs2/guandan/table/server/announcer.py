@@ -1,0 +1,181 @@
+"""What a session tells, said to the clients at its table and to its record."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from games.guandan.cards import CARD_NAMES
+from games.guandan.events import Event
+from games.guandan.match import Match, Pending
+from games.guandan.state import NOBODY
+from gs2.guandan.table.seat import Transfer
+from gs2.guandan.table.server.place import Seat
+from gs2.guandan.table.server.recording import GameRecorder, RecordFolder, SessionResult
+from gs2.guandan.table.session import GameCount, Listener, RoundResult, Session
+from gs2.guandan.table.wire.dialect import Dialect, Trick
+from gs2.guandan.table.wire.encode import encode_hand, encode_moves
+from gs2.guandan.table.wire.wire import text_frame
+
+__all__ = ["Announcer", "encode_card"]
+
+logger = logging.getLogger("gs2.guandan.table")
+
+_CARD_OF = {(1 << 2 * c, 0) if c < 28 else (0, 1 << 2 * (c - 28)): name for c, name in enumerate(CARD_NAMES)}
+
+
+class Announcer(Listener):
+    """The listener of a table's session.
+
+    A move is recorded before it is sent to anybody. What everybody heard since the deal is kept, for a client
+    that comes back.
+    asked: called with the seats that are to act. over: called after the last game.
+    """
+
+    session: Session
+    result: SessionResult
+
+    def __init__(
+        self,
+        number: int,
+        dialect: Dialect,
+        seats: list[Seat],
+        folder: RecordFolder | None,
+        *,
+        asked: Callable[[Sequence[int]], None],
+        over: Callable[[], None],
+    ) -> None:
+        self.number, self.dialect, self.seats, self.folder = number, dialect, seats, folder
+        self._ask, self.over = asked, over
+        self.log: list[bytes] = []
+        self._trick = Trick()
+        self._move: bytes | None = None
+        self._recorder: GameRecorder | None = None
+
+    def close(self) -> None:
+        """Close the record."""
+        if self._recorder is not None:
+            self._recorder.close()
+            self._recorder = None
+
+    def broadcast(self, payload: bytes, *, log: bool = True) -> None:
+        """Send a message to every client at the table."""
+        frame = text_frame(payload)
+        if log:
+            self.log.append(frame)
+        for seat in self.seats:
+            connection = seat.connection
+            if connection is not None:
+                connection.queue(frame)
+
+    def _hand(self, seat: int) -> bytes:
+        return encode_hand(*self.session.hand(seat), self.session.level, dialect=self.dialect.name)
+
+    def request(self, seat: Seat) -> bytes:
+        """Return the request to a seat that is to act; its moves in JSON are kept in `seat.moves`."""
+        session, due = self.session, seat.due
+        assert due is not None
+        view = session.view()
+        if due.stage == "play":
+            # the cards change only as they become fewer
+            left = view.rest[seat.index]
+            if seat.hand[0] != left:
+                seat.hand = left, self._hand(seat.index)
+            hand = seat.hand[1]
+            seat.moves = encode_moves(due.actions, session.level, dialect=self.dialect.name)
+            return self.dialect.ask_play(seat.index, hand, view, self._trick, seat.moves)
+        hand = self._hand(seat.index)
+        cards = [encode_card(due.stage, action) for action in due.actions]
+        paid = session.paid_to(seat.index) if due.stage == "back" else None
+        listed = b"[" + b",".join(cards) + b"]"
+        return self.dialect.ask_card(due.stage, seat.index, hand, view, listed, len(cards), paid)
+
+    # --- the session tells ---
+
+    def game_begun(self, number: int, match: Match) -> None:
+        """Open the game's record."""
+        self.close()
+        if self.folder is not None:
+            name = f"room{self.number:05d}-game{number:04d}"
+            names = [seat.name for seat in self.seats]
+            try:
+                self._recorder = self.folder.begin(name, match, names, dialect=self.dialect.name)
+            except OSError as error:
+                logger.error("no record of %s in %s: %s", name, self.folder.path, error)
+
+    def happened(self, events: list[Event]) -> None:
+        """Record."""
+        if self._recorder is not None:
+            self._recorder.write(events, self._move)
+        self._move = None
+
+    def round_begun(self) -> None:
+        """Deal to every seat."""
+        self._trick = Trick()
+        self.log.clear()
+        view = self.session.view()
+        for seat in self.seats:
+            seat.hand = (-1, b"")
+            if seat.user is None:
+                continue
+            seat.beginning = text_frame(self.dialect.beginning(seat.index, self._hand(seat.index), view))
+            if seat.connection is not None:
+                seat.connection.queue(seat.beginning)
+
+    def anti_tribute(self, seats: Sequence[int]) -> None:
+        """Tell everybody that no tribute is paid."""
+        self.broadcast(self.dialect.anti_tribute(seats))
+
+    def chosen(self, seat: int, due: Pending, index: int) -> None:
+        """Tell everybody of a move."""
+        place = self.seats[seat]
+        moves, place.moves = place.moves, None
+        place.due = place.asked = None
+        place.thinking = False
+        if due.stage != "play":
+            return
+        if moves is not None:
+            move = moves[index]
+        else:
+            move = encode_moves(
+                due.actions[index : index + 1], self.session.level, dialect=self.dialect.name
+            )[0]
+        self._move = move
+        self.broadcast(self.dialect.played(self._trick, seat, move))
+        self._trick.play(seat, move)
+
+    def asked(self, seats: Sequence[int]) -> None:
+        """Have the seats asked that are to act."""
+        session = self.session
+        if session.stage == "tribute":
+            word = self.dialect.tribute_begins()
+            if word is not None:
+                self.broadcast(word, log=False)
+        elif session.stage == "play" and session.match.state["leader"][0] == NOBODY:
+            self._trick = Trick()
+        self._ask(seats)
+
+    def exchanged(self, stage: str, transfers: Sequence[Transfer]) -> None:
+        """Tell everybody who paid or returned what."""
+        self.broadcast(self.dialect.exchanged(stage, transfers))
+
+    def round_over(self, result: RoundResult) -> None:
+        """Tell everybody how the round ended."""
+        self.result.round_over(result)
+        self.broadcast(self.dialect.episode_over(result.order, result.level, result.left))
+
+    def game_over(self, count: GameCount) -> None:
+        """Tell everybody how the game ended; the last game ends the room."""
+        self.result.games.append(count)
+        for payload in self.dialect.game_over(count):
+            self.broadcast(payload)
+        if count.played >= count.wanted:
+            self.over()
+
+
+def encode_card(stage: str, action: np.void) -> bytes:
+    """Return the JSON of a tribute or return card."""
+    name = _CARD_OF[int(action["lo"]), int(action["hi"])]
+    return f'["{stage}","{stage}",["{name}"]]'.encode()

@@ -1,0 +1,219 @@
+"""From connections to seats: how each dialect's clients find a table, and how their answers reach it."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+from typing import Any
+
+from gs2.guandan.table.seat import AgentError
+from gs2.guandan.table.server.place import Seat, TableError
+from gs2.guandan.table.server.room import Room
+from gs2.guandan.table.server.seating import place_agents
+from gs2.guandan.table.wire import messages as m
+from gs2.guandan.table.wire.decode import find_move
+from gs2.guandan.table.wire.dialect import Dialect
+from gs2.guandan.table.wire.njupt import Njupt
+from gs2.guandan.table.wire.openguandan import OpenGuanDan, reply
+from gs2.guandan.table.wire.wire import Connection, text_frame
+
+__all__ = ["Lobby", "NjuptLobby", "OpenGuanDanLobby"]
+
+_ACTS = (m.Play, m.Tribute, m.PayTribute)
+_STAGES = {m.Play: "play", m.Tribute: "tribute", m.PayTribute: "back"}
+
+
+class Lobby(abc.ABC):
+    """Handles the messages of one dialect's clients.
+
+    rooms: the open tables by number, shared with the server. new_room: opens a table for so many games;
+    raises TableError if the server takes no more. agents: who fills seats, as configured; seat_agent: gives a
+    room's seat to one by name.
+    """
+
+    dialect: Dialect
+
+    def __init__(
+        self,
+        rooms: dict[int, Room],
+        new_room: Callable[[int], Room],
+        agents: tuple[str, ...],
+        seat_agent: Callable[[Room, int, str], None],
+    ) -> None:
+        self.rooms, self.new_room, self.agents, self.seat_agent = rooms, new_room, agents, seat_agent
+
+    @abc.abstractmethod
+    def connected(self, connection: Connection) -> None:
+        """Welcome a client."""
+
+    @abc.abstractmethod
+    def received(self, connection: Connection, text: bytes) -> None:
+        """Handle a message.
+
+        Raises MessageError, TableError or AgentError, each to be read by the client, if it is refused.
+        """
+
+    def kind(self, text: bytes) -> str:
+        """Return the type of message that a refusal answers."""
+        return "ERROR"
+
+    def _fill(self, room: Room, client: int) -> None:
+        for index, name in place_agents(self.agents, client).items():
+            self.seat_agent(room, index, name)
+
+
+class OpenGuanDanLobby(Lobby):
+    """Rooms that clients create and join by number."""
+
+    def __init__(self, *arguments: Any, official: bool = False) -> None:
+        super().__init__(*arguments)
+        self.dialect = OpenGuanDan(official=official)
+
+    def connected(self, connection: Connection) -> None:
+        """Wait for the client to speak, unless it has come for the other dialect: such a one never does."""
+        if connection.path.startswith("/game/"):
+            raise TableError("this server speaks openguandan, not njupt: connect without /game/")
+
+    def kind(self, text: bytes) -> str:
+        """Return the command's type, as far as it can be read."""
+        try:
+            return str(m.decode_command(text).__struct_config__.tag)
+        except m.MessageError:
+            return "ERROR"
+
+    def received(self, connection: Connection, text: bytes) -> None:
+        """Handle a command."""
+        command = m.decode_command(text)
+        if isinstance(command, _ACTS):
+            self._act(connection, command)
+        elif isinstance(command, m.CreateRoom):
+            self._create(connection, command.data)
+        elif isinstance(command, m.JoinRoom):
+            self._join(connection, command.data)
+        else:
+            self._who(connection, command.data.roomId)
+
+    def _create(self, connection: Connection, data: m.CreateData) -> None:
+        _must_be_free(connection)
+        wanted = 0 if data.seatNum is None else data.seatNum
+        if wanted in place_agents(self.agents, wanted):
+            raise TableError(f"seat {wanted} belongs to an agent of this server; choose another")
+        user = str(data.userId)
+        room = self.new_room(data.round)
+        room.sit(connection, user, wanted)
+        self._fill(room, wanted)
+        told = reply("CREATE_ROOM", roomId=room.number, userNum=0, userId=user, userName=None)
+        connection.send(text_frame(told))
+        room.start_if_full()
+
+    def _join(self, connection: Connection, data: m.JoinData) -> None:
+        room = self._room(data.roomId)
+        user = str(data.userId)
+        again = any(seat.user == user for seat in room.seats)
+        if connection.seat is None or connection.seat[0] is not room or not again:
+            _must_be_free(connection)
+        present = [seat for seat in room.seats if seat.connection is not None and seat.user != user]
+        number = sum(seat.user is not None for seat in room.seats) - again
+        seat = room.sit(connection, user, data.seatNum)
+        told = reply("JOIN_ROOM", roomId=room.number, userNum=number, userId=user, userName=None)
+        connection.send(text_frame(told))
+        for other in present:
+            assert other.connection is not None
+            other.connection.send(text_frame(reply("JOIN", roomId=room.number)))
+        if again:
+            room.catch_up(seat)
+        room.start_if_full()
+
+    def _room(self, number: int) -> Room:
+        room = self.rooms.get(number)
+        if room is None:
+            raise TableError(f"there is no room {number}; CREATE_ROOM opens one")
+        return room
+
+    def _act(self, connection: Connection, command: m.Play | m.Tribute | m.PayTribute) -> None:
+        data = command.data
+        number = data.roomID if data.roomId is m.UNSET else data.roomId
+        if connection.seat is None:
+            raise TableError("you sit nowhere; CREATE_ROOM or JOIN_ROOM first")
+        room: Room
+        seat: Seat
+        room, seat = connection.seat
+        if number is not m.UNSET and number != room.number:
+            raise TableError(f"you sit in room {room.number}, not {number}")
+        if data.player != seat.index:
+            raise TableError(f"you sit in seat {seat.index}; you cannot act for seat {data.player}")
+        if seat.due is None:
+            raise room.not_now(seat)
+        stage = _STAGES[type(command)]
+        if seat.due.stage != stage:
+            raise TableError(f"seat {seat.index} is asked for {seat.due.stage}, not {stage}")
+        text = bytes(data.act)
+        # nearly every client sends back what it was sent
+        index = None if seat.moves is None else seat.moves.find(text)
+        if index is None:
+            index = find_move(m.decode_value(text), seat.due.actions)
+        if index is None:
+            words = text[:120].decode(errors="replace")
+            raise AgentError(f"{words} is not in actionList; send one of its entries")
+        room.answer(seat, index)
+
+    def _who(self, connection: Connection, number: int) -> None:
+        room = self._room(number)
+        players = [
+            {"userId": seat.name, "seatNum": seat.index, "connected": seat.lost is None}
+            for seat in room.seats
+            if seat.taken
+        ]
+        told = reply("GET_ROOMPLAYER", roomId=number, state=room.state, players=players)
+        connection.send(text_frame(told))
+        if connection.seat is not None and connection.seat[0] is room:
+            asked = connection.seat[1].asked
+            if asked is not None:
+                connection.send(asked)
+
+
+def _must_be_free(connection: Connection) -> None:
+    if connection.seat is not None:
+        number = connection.seat[0].number
+        raise TableError(f"this connection sits in room {number}; use another for another seat")
+
+
+class NjuptLobby(Lobby):
+    """Tables that fill in the order of arrival, at `/game/{name}`.
+
+    games: of each table.
+    """
+
+    def __init__(self, *arguments: Any, games: int) -> None:
+        super().__init__(*arguments)
+        self.dialect = Njupt()
+        self.games = games
+        self.filling: Room | None = None
+
+    def connected(self, connection: Connection) -> None:
+        """Give a client the next seat, or its own back."""
+        parts = connection.path.split("/")
+        if len(parts) != 3 or parts[1] != "game" or not 1 <= len(parts[2]) <= 64:
+            raise TableError("this server speaks njupt, not openguandan: connect to /game/{name}")
+        name = parts[2]
+        for room in self.rooms.values():
+            for seat in room.seats:
+                if seat.user == name and seat.lost is not None:
+                    room.sit(connection, name)
+                    room.catch_up(seat)
+                    return
+        if self.filling is None or self.filling.state != "waiting":
+            self.filling = self.new_room(self.games)
+            self._fill(self.filling, 0)
+        while any(seat.user == name for seat in self.filling.seats):
+            name += "'"
+        self.filling.sit(connection, name)
+        self.filling.start_if_full()
+
+    def received(self, connection: Connection, text: bytes) -> None:
+        """Handle an answer."""
+        index = m.decode_act_index(text)
+        if connection.seat is None:
+            raise TableError("the games are over")
+        room, seat = connection.seat
+        room.answer(seat, index)

@@ -1,0 +1,91 @@
+"""A place at a table: who sits there, what it is asked, how long it is waited for."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from games.guandan.cards import PASS
+from games.guandan.match import Pending
+from games.guandan.rules import RULING, Rules
+from gs2.guandan.table.hosts import Host
+from gs2.guandan.table.wire.encode import MoveList
+from gs2.guandan.table.wire.wire import Connection
+
+__all__ = ["RoomConfig", "Seat", "TableError", "default_choice"]
+
+
+class TableError(ValueError):
+    """A client asked for what it cannot have; the message is for it to read."""
+
+
+@dataclass(frozen=True)
+class RoomConfig:
+    """How a table treats its players.
+
+    rules: of the games. decision: seconds a client may take for an answer; 0 for no limit (the competition
+    platform's rule). reconnect: seconds that the seat of a lost connection waits before others decide for it.
+    wrong: bad answers to one request until it is decided for the client. missed: requests in a row decided
+    for a silent client after which nobody waits for it, until it speaks again. delay: seconds from the fourth
+    player to the first deal (the official server: about 1). probe: seconds that a connection has to show that
+    it lives when somebody else claims its seat.
+    """
+
+    rules: Rules = RULING
+    decision: float = 60.0
+    reconnect: float = 30.0
+    wrong: int = 20
+    missed: int = 3
+    delay: float = 0.0
+    probe: float = 2.0
+
+    def __post_init__(self) -> None:
+        for name in ("decision", "reconnect", "delay", "probe"):
+            seconds = getattr(self, name)
+            # a comparison with nan is false: the limit would be gone without a word
+            if not (math.isfinite(seconds) and seconds >= 0):
+                raise TableError(f"{name} is a number of seconds, at least 0; got {seconds:g}")
+        for name in ("wrong", "missed"):
+            if getattr(self, name) < 1:
+                raise TableError(f"{name} is at least 1; got {getattr(self, name)}")
+
+
+@dataclass(slots=True)
+class Seat:
+    """One seat: a client with its connection, or an agent with its host.
+
+    asked: the request it has not answered, as a frame; None when it has nothing to answer.
+    since: when it was asked; deadline: when it is decided for it; wrong: bad answers since.
+    missed: requests in a row that were decided for it.
+    hand: number of cards, and the cards in JSON, when they were last written during play.
+    lost: when its connection was lost, None while it is there.
+    """
+
+    index: int
+    name: str = ""
+    user: str | None = None
+    connection: Connection | None = None
+    host: Host | None = None
+    asked: bytes | None = None
+    due: Pending | None = None
+    since: float = 0.0
+    deadline: float = math.inf
+    wrong: int = 0
+    missed: int = 0
+    lost: float | None = None
+    thinking: bool = False
+    moves: MoveList | None = None
+    beginning: bytes = field(default=b"", repr=False)
+    hand: tuple[int, bytes] = (-1, b"")
+
+    @property
+    def taken(self) -> bool:
+        """Whether somebody sits here."""
+        return self.user is not None or self.host is not None
+
+
+def default_choice(due: Pending) -> int:
+    """Return what is played for who does not answer: PASS if it may, else the first, the weakest."""
+    return int(np.argmax(due.actions["type"] == PASS))

@@ -1,0 +1,218 @@
+"""Records and results of the games at a table, written so that a crash loses nothing.
+
+Every game is one file in the engine's record format (`games.guandan.record`), whole after every move; every
+session that ends adds a line to `results.jsonl`. Nothing that is there is ever overwritten: servers may share
+a folder, one after the other or at once.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import logging
+import os
+import secrets
+import tempfile
+import time
+from collections.abc import Sequence
+from io import FileIO
+from pathlib import Path
+from typing import Any
+
+from games.guandan.cards import RANKS
+from games.guandan.events import Dealt, Event, Played
+from games.guandan.match import Match
+from games.guandan.record import event_line, header_line
+from gs2.guandan.table.server.timing import Timing
+from gs2.guandan.table.session import GameCount, RoundResult
+
+__all__ = ["GameRecorder", "RecordFolder", "RecordFolderError", "SessionResult", "read_results"]
+
+logger = logging.getLogger("gs2.guandan.table")
+
+
+class RecordFolderError(ValueError):
+    """A folder that cannot hold records."""
+
+
+class RecordFolder:
+    """A folder of records.
+
+    run: begins the name of each of its records: the time in UTC, and a word that no two servers share.
+    Raises RecordFolderError if nothing can be written there.
+    """
+
+    RESULTS = "results.jsonl"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.run = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{secrets.token_hex(3)}"
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=path):
+                pass
+        except OSError as error:
+            raise RecordFolderError(
+                f"records go to a folder that can be written to; {str(path)!r}: {error.strerror or error}"
+            ) from None
+        results = path / self.RESULTS
+        if results.exists() and not results.is_file():
+            raise RecordFolderError(f"results go to a file; {str(results)!r} is none; choose another folder")
+
+    def begin(self, name: str, match: Match, names: Sequence[str], **extra: Any) -> GameRecorder:
+        """Return the recorder of a game in a new file, `{run}-{name}.jsonl`."""
+        for k in itertools.count(1):
+            again = "" if k == 1 else f"-{k}"
+            path = self.path / f"{self.run}-{name}{again}.jsonl"
+            try:
+                return GameRecorder(path, match, names, **extra)
+            except FileExistsError:
+                # of another server that has drawn the same word in the same second
+                continue
+        raise AssertionError("endless")
+
+    def add_result(self, result: SessionResult, **extra: Any) -> None:
+        """Add a session's summary to the results; a line of a killed server that was cut short is ended."""
+        line = json.dumps({"run": self.run, **extra, **result.summary()}, separators=(",", ":"))
+        path = self.path / self.RESULTS
+        try:
+            descriptor = os.open(
+                path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o666
+            )
+            with open(descriptor, "r+b", buffering=0) as file:
+                size = file.seek(0, os.SEEK_END)
+                if size:
+                    file.seek(size - 1)
+                    if file.read(1) != b"\n":
+                        line = "\n" + line
+                # one call, so that the lines of two servers do not mix
+                _write_all(file, (line + "\n").encode())
+        except OSError as error:
+            logger.error("the result of %s is not written: %s; it was %s", path, error, line.strip())
+
+
+def read_results(path: Path) -> tuple[list[dict[str, Any]], int]:
+    """Return the rows of a results file, and how many lines were none: cut short when a server was killed."""
+    rows, damaged = [], 0
+    for line in path.read_bytes().splitlines():
+        try:
+            row = json.loads(line)
+        except ValueError:
+            row = None
+        if isinstance(row, dict):
+            rows.append(row)
+        else:
+            damaged += bool(line.strip())
+    return rows, damaged
+
+
+def _write_all(file: FileIO, data: bytes) -> None:
+    """Write all of it, where one call wrote a part."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[file.write(rest) :]
+
+
+class GameRecorder:
+    """Writes one game's record, in a file of its own, as it is played.
+
+    Raises FileExistsError if there is a file of this name. A line goes to the operating system as soon as it
+    is known, and before any player hears of it, so that the record of a killed server ends with the last move
+    that anybody saw.
+    """
+
+    def __init__(self, path: Path, match: Match, names: Sequence[str], **extra: Any) -> None:
+        self.path = path
+        self._file = FileIO(path, "x")
+        self._level = 0
+        self._put(header_line(match, names=names, **extra).encode() + b"\n")
+
+    def write(self, events: Sequence[Event], move: bytes | None = None) -> None:
+        """Append events. move: JSON of the move, if the first event is one: it is long to make."""
+        lines = []
+        for event in events:
+            if isinstance(event, Dealt):
+                self._level = event.level
+            if isinstance(event, Played) and move is not None:
+                lines.append(b'{"play":[%d,%b]}\n' % (event.seat, move))
+            else:
+                lines.append(event_line(event, self._level).encode() + b"\n")
+        self._put(b"".join(lines))
+
+    def _put(self, data: bytes) -> None:
+        """Write; where the disk does not take it, the record ends there and the game goes on."""
+        if self._file.closed:
+            return
+        try:
+            _write_all(self._file, data)
+        except OSError as error:
+            logger.error("the record %s ends before its game: %s", self.path, error)
+            self._file.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class SessionResult:
+    """What came of a session, gathered while it lasts.
+
+    names: who sat in each seat. shares: of each team, rounds won by 3, 2 and 1 levels. timing: of each seat,
+    from being asked to the answer. fallbacks: of each seat, decisions that were taken for it.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = list(names)
+        self.games: list[GameCount] = []
+        self.shares = [{3: 0, 2: 0, 1: 0}, {3: 0, 2: 0, 1: 0}]
+        self.timing = [Timing() for _ in range(4)]
+        self.fallbacks = [0] * 4
+        self.rounds = 0
+        self.decisions = 0
+
+    def round_over(self, result: RoundResult) -> None:
+        """Note a round."""
+        self.rounds += 1
+        self.decisions += result.decisions
+        self.shares[result.winner][result.gain] += 1
+
+    @property
+    def wins(self) -> tuple[int, int]:
+        """Games won by each team."""
+        return self.games[-1].wins if self.games else (0, 0)
+
+    def summary(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        return {
+            "names": self.names,
+            "games": len(self.games),
+            "wins": list(self.wins),
+            "draws": self.games[-1].draws if self.games else 0,
+            "levels": [[RANKS[level] for level in game.levels] for game in self.games],
+            "rounds": self.rounds,
+            "rounds_won_by": [{str(gain): n for gain, n in share.items()} for share in self.shares],
+            "decisions": self.decisions,
+            "fallbacks": self.fallbacks,
+            "timing": [timing.summary() for timing in self.timing],
+        }
+
+    def text(self) -> str:
+        """Return the summary in a few lines."""
+        lines = []
+        for team in range(2):
+            share = self.shares[team]
+            won = sum(share.values())
+            who = f"{self.names[team]} + {self.names[team + 2]}"
+            lines.append(
+                f"{who}: {self.wins[team]} of {len(self.games)} games, {won} of {self.rounds} rounds "
+                f"(by 3, 2, 1 levels: {share[3]}, {share[2]}, {share[1]})"
+            )
+        for seat, timing in enumerate(self.timing):
+            if timing.count:
+                taken = f", {self.fallbacks[seat]} taken for it" if self.fallbacks[seat] else ""
+                lines.append(
+                    f"seat {seat} {self.names[seat]}: {timing.count} decisions, "
+                    f"mean {1e3 * timing.mean:.2f} ms, p99 {1e3 * timing.quantile(0.99):.2f} ms, "
+                    f"longest {1e3 * timing.longest:.0f} ms{taken}"
+                )
+        return "\n".join(lines)

@@ -1,0 +1,331 @@
+"""A table on the wire: four seats, a session of games, and everything that can go wrong with a player."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from games.guandan.match import Pending
+from gs2.guandan.table.hosts import Host, InstantHost
+from gs2.guandan.table.seat import AgentError
+from gs2.guandan.table.server.announcer import Announcer
+from gs2.guandan.table.server.place import RoomConfig, Seat, TableError, default_choice
+from gs2.guandan.table.server.recording import RecordFolder, SessionResult
+from gs2.guandan.table.session import Session
+from gs2.guandan.table.wire.dialect import Dialect
+from gs2.guandan.table.wire.wire import Connection, text_frame
+
+__all__ = ["Room"]
+
+logger = logging.getLogger("gs2.guandan.table")
+
+
+class Room:
+    """One table. Everything happens on the event loop, in the order in which it arrives.
+
+    fallback: host of the agent that decides for silent or lost clients; None plays PASS where one may, else
+        the first move of the list, the weakest.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        dialect: Dialect,
+        config: RoomConfig,
+        *,
+        games: int,
+        seed: int,
+        fallback: Host | None = None,
+        record: RecordFolder | None = None,
+        finished: Callable[[Room], None],
+        **first_game: Any,
+    ) -> None:
+        """first_game: further arguments of the first game's `Match`, such as deals."""
+        self.number = number
+        self.dialect = dialect
+        self.config = config
+        self.fallback = fallback
+        self.record = record
+        self.seats = [Seat(index) for index in range(4)]
+        self.announcer = Announcer(
+            number, dialect, self.seats, record, asked=self._asked, over=lambda: self._finish("played")
+        )
+        self.session = Session(self.announcer, games=games, rules=config.rules, seed=seed, **first_game)
+        self.announcer.session = self.session
+        self.result: SessionResult | None = None
+        self.state = "waiting"
+        self._finished = finished
+        self._limit = config.decision or math.inf
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # --- seats ---
+
+    @property
+    def full(self) -> bool:
+        """Whether all four seats are taken."""
+        return all(seat.taken for seat in self.seats)
+
+    def free_seat(self, wanted: int | None = None) -> Seat:
+        """Return the wanted seat, or the first free one. Raises TableError if there is none."""
+        if wanted is not None:
+            if self.seats[wanted].taken:
+                free = [str(seat.index) for seat in self.seats if not seat.taken]
+                raise TableError(
+                    f"seat {wanted} of room {self.number} is taken; free: {', '.join(free) or 'none'}"
+                )
+            return self.seats[wanted]
+        for seat in self.seats:
+            if not seat.taken:
+                return seat
+        raise TableError(f"room {self.number} is full; join or create another")
+
+    def seat_agent(self, index: int, name: str, host: Host) -> None:
+        """Give a seat to an agent."""
+        seat = self.free_seat(index)
+        seat.name, seat.host = name, host
+
+    def sit(self, connection: Connection, user: str, wanted: int | None = None) -> Seat:
+        """Give a seat to a client; a user who has one and lost the connection gets that back.
+
+        Raises TableError if the room is full or the seat is another's.
+        """
+        for seat in self.seats:
+            if seat.user == user:
+                return self._return(seat, connection)
+        seat = self.free_seat(wanted)
+        seat.user = seat.name = user
+        seat.connection = connection
+        connection.seat = (self, seat)
+        return seat
+
+    def _return(self, seat: Seat, connection: Connection) -> Seat:
+        old = seat.connection
+        if old is not None and old is not connection:
+            # names are no secret, so a living connection keeps its seat; a dead one does not answer
+            old.ping(within=self.config.probe)
+            raise TableError(
+                f"user {seat.user!r} is connected; if that was you, try again in {self.config.probe:g} s"
+            )
+        seat.connection, seat.lost, seat.missed = connection, None, 0
+        seat.deadline = time.monotonic() + self._limit
+        connection.seat = (self, seat)
+        return seat
+
+    def catch_up(self, seat: Seat) -> None:
+        """Send a client that came back the round so far and what it is asked."""
+        if seat.connection is None or self.state != "playing":
+            return
+        for frame in (seat.beginning, *self.announcer.log):
+            seat.connection.queue(frame)
+        if seat.asked is not None:
+            seat.connection.send(seat.asked)
+
+    def start_if_full(self) -> bool:
+        """Start the games if all seats are taken; return whether it did."""
+        if self.state != "waiting" or not self.full:
+            return False
+        self.state = "starting"
+        loop = asyncio.get_running_loop()
+        loop.call_later(self.config.delay, self._start)
+        return True
+
+    def _start(self) -> None:
+        if self.state != "starting":
+            return
+        self.state = "playing"
+        self.result = self.announcer.result = SessionResult([seat.name for seat in self.seats])
+        self.session.begin()
+
+    def lost(self, seat: Seat) -> None:
+        """Note that a client's connection is gone."""
+        seat.connection = None
+        if self.state in ("waiting", "starting"):
+            self.seats[seat.index] = Seat(seat.index)
+            self.state = "waiting"
+            if not any(s.user for s in self.seats):
+                self._finish("left")
+            return
+        seat.lost = time.monotonic()
+        seat.deadline = min(seat.deadline, seat.lost + self.config.reconnect)
+
+    # --- answers ---
+
+    def answer(self, seat: Seat, index: int) -> None:
+        """Take a client's answer.
+
+        Raises AgentError if it is not to act, or the index is not one of a choice.
+        """
+        if seat.due is None:
+            raise self.not_now(seat)
+        self._check_index(seat, index)
+        self._choose(seat, index)
+
+    def not_now(self, seat: Seat) -> AgentError:
+        """Return the error of a seat that speaks out of turn."""
+        who = ", ".join(map(str, self.session.pending)) or "nobody"
+        return AgentError(f"seat {seat.index} is not to act now; waiting for seat {who}")
+
+    def _check_index(self, seat: Seat, index: int) -> None:
+        assert seat.due is not None
+        if not 0 <= index < len(seat.due.actions):
+            raise AgentError(
+                f"the answer is an index 0..{len(seat.due.actions) - 1} into actionList; got {index}"
+            )
+
+    def refused(self, seat: Seat) -> None:
+        """Ask again after a bad answer; too many, and it is decided for the client."""
+        if seat.due is None:
+            return
+        seat.wrong += 1
+        if seat.wrong >= self.config.wrong:
+            self._decide_for(seat, "too many wrong answers")
+        elif seat.connection is not None and seat.asked is not None:
+            seat.connection.send(seat.asked)
+
+    def _choose(self, seat: Seat, index: int) -> None:
+        assert self.result is not None
+        self.result.timing[seat.index].add(time.monotonic() - seat.since)
+        self.session.choose(seat.index, index)
+
+    def _decide_for(self, seat: Seat, reason: str) -> None:
+        """Let the fallback answer for a client."""
+        assert self.result is not None and seat.due is not None
+        logger.info("room %d: decided for seat %d (%s): %s", self.number, seat.index, seat.name, reason)
+        self.result.fallbacks[seat.index] += 1
+        if self.fallback is not None:
+            self._ask_host(seat, self.fallback)
+        else:
+            self._choose(seat, default_choice(seat.due))
+
+    def _ask_host(self, seat: Seat, host: Host) -> None:
+        due = seat.due
+        assert due is not None
+        if seat.host is None:
+            seat.thinking, seat.deadline = True, time.monotonic() + self._limit
+        key = (self.number, seat.index)
+        if isinstance(host, InstantHost):
+            # not within this call: a table of such agents alone must not recurse, nor hold the loop
+            asyncio.get_running_loop().call_soon(self._answer_now, seat, due, host)
+            return
+        task = asyncio.get_running_loop().create_task(self._await_host(seat, due, host, key))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _answer_now(self, seat: Seat, due: Pending, host: InstantHost) -> None:
+        if seat.due is not due or self.state != "playing":
+            return
+        try:
+            index = host.answer_now((self.number, seat.index), self.session.observe(seat.index))
+        except Exception as error:
+            index = self._failed(seat, due, error)
+        self._choose(seat, index)
+
+    async def _await_host(self, seat: Seat, due: Pending, host: Host, key: Any) -> None:
+        try:
+            index = await host.answer(key, self.session.observe(seat.index))
+        except AgentError as error:
+            if seat.due is not due:
+                return
+            index = self._failed(seat, due, error)
+        if seat.due is due and self.state == "playing":
+            self._choose(seat, index)
+
+    def _failed(self, seat: Seat, due: Pending, error: Exception) -> int:
+        assert self.result is not None
+        logger.warning("room %d, seat %d: %s; a default move is played", self.number, seat.index, error)
+        self.result.fallbacks[seat.index] += 1
+        return default_choice(due)
+
+    def tick(self, now: float) -> None:
+        """Decide for those whose time is up; end a room that everybody has left. To be called often."""
+        if self.state != "playing":
+            return
+        clients = [seat for seat in self.seats if seat.user is not None]
+        if clients and all(
+            seat.lost is not None and now - seat.lost > self.config.reconnect for seat in clients
+        ):
+            self.stop("everybody left")
+            return
+        for seat in self.seats:
+            if seat.due is not None and now > seat.deadline:
+                self._overdue(seat)
+
+    def _overdue(self, seat: Seat) -> None:
+        assert self.result is not None and seat.due is not None
+        limit = self.config.decision
+        if seat.host is not None or seat.thinking:
+            logger.warning("room %d: the agent for seat %d is too slow", self.number, seat.index)
+            host = self.fallback if seat.thinking else seat.host
+            if host is not None:
+                host.give_up((self.number, seat.index))
+            self.result.fallbacks[seat.index] += 1
+            self._choose(seat, default_choice(seat.due))
+        elif seat.lost is not None:
+            self._decide_for(seat, "the connection is lost")
+        else:
+            seat.missed += 1
+            if seat.missed <= self.config.missed:
+                self.tell(seat, f"no answer within {limit:g} s: it is decided for you")
+            self._decide_for(seat, "no answer in time")
+
+    def tell(self, seat: Seat, message: str) -> None:
+        """Send a client a message about itself, in the dialect's form of an error."""
+        if seat.connection is not None:
+            seat.connection.send(text_frame(self.dialect.error(message)))
+
+    def stop(self, reason: str) -> None:
+        """End the games before their end; what was played stays recorded."""
+        for seat in self.seats:
+            self.tell(seat, f"the games end here: {reason}")
+        self._finish(reason)
+
+    def _finish(self, reason: str) -> None:
+        if self.state == "over":
+            return
+        self.state = "over"
+        for task in self._tasks:
+            task.cancel()
+        self.announcer.close()
+        if self.record is not None and self.result is not None:
+            self.record.add_result(self.result, room=self.number, ended=reason)
+        for seat in self.seats:
+            seat.due = seat.asked = None
+            for host in (seat.host, self.fallback):
+                if host is not None:
+                    host.forget((self.number, seat.index))
+            if seat.connection is not None:
+                seat.connection.flush()
+                seat.connection.seat = None
+        self._finished(self)
+
+    # --- asking ---
+
+    def _asked(self, seats: Sequence[int]) -> None:
+        """Ask clients on the wire and agents in their hosts."""
+        now = time.monotonic()
+        for index in seats:
+            seat = self.seats[index]
+            seat.due, seat.since, seat.wrong = self.session.pending[index], now, 0
+            if seat.lost is None and seat.missed < self.config.missed:
+                seat.deadline = now + self._limit
+            elif seat.lost is None:
+                seat.deadline = now
+            else:
+                seat.deadline = max(seat.lost + self.config.reconnect, now)
+            if seat.host is not None:
+                self._ask_host(seat, seat.host)
+                continue
+            seat.asked = text_frame(self.announcer.request(seat))
+            if seat.connection is not None:
+                seat.connection.send(seat.asked)
+            if seat.deadline <= now:
+                # nobody to wait for; not within this call, for a table of such seats would recurse
+                asyncio.get_running_loop().call_soon(self._nobody, seat, seat.due)
+
+    def _nobody(self, seat: Seat, due: Pending) -> None:
+        if seat.due is due and self.state == "playing":
+            self._overdue(seat)

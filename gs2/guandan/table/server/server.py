@@ -1,0 +1,364 @@
+"""The match server: connections become seats, seats become tables, one process for all of them."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import signal
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gs2.guandan.table.hosts import Host
+from gs2.guandan.table.seat import AgentError
+from gs2.guandan.table.server.lobby import Lobby, NjuptLobby, OpenGuanDanLobby
+from gs2.guandan.table.server.place import RoomConfig, TableError
+from gs2.guandan.table.server.recording import RecordFolder, SessionResult
+from gs2.guandan.table.server.room import Room
+from gs2.guandan.table.server.seating import agent_names, place_agents
+from gs2.guandan.table.server.timing import Timing
+from gs2.guandan.table.wire import messages as m
+from gs2.guandan.table.wire.encode import warm_kernels
+from gs2.guandan.table.wire.wire import LOOPBACK, Connection, WireLimits, check_token, text_frame
+
+__all__ = ["DEFAULT_PORTS", "ServerConfig", "TableServer", "quiet_collector"]
+
+logger = logging.getLogger("gs2.guandan.table")
+
+DEFAULT_PORTS = {"openguandan": 8181, "njupt": 23456}
+
+
+@dataclass(frozen=True)
+class ServerConfig:
+    """A server's settings.
+
+    dialect: "openguandan" or "njupt". official: the former with the official server's departures.
+    host, port: where to listen; port 0 takes a free one. None: the dialect's usual port.
+    games: of a session, where the client does not say (njupt; the upper limit for openguandan is none).
+    agents: who fills the seats that clients leave, by name; see `place_agents`.
+    rooms: tables at once. errors: refused messages after which a connection is closed.
+    token: what clients must show; required unless host is a loopback address.
+    record: folder for records and results. seed: of all deals; None for a fresh one.
+    room: how tables treat players. limits: of connections.
+    """
+
+    dialect: str = "openguandan"
+    official: bool = False
+    host: str = "127.0.0.1"
+    port: int | None = None
+    games: int = 1
+    agents: tuple[str, ...] = ()
+    rooms: int = 4096
+    errors: int = 1000
+    token: str | None = None
+    record: Path | None = None
+    seed: int | None = None
+    room: RoomConfig = field(default_factory=RoomConfig)
+    limits: WireLimits = field(default_factory=WireLimits)
+
+    def __post_init__(self) -> None:
+        if self.dialect not in DEFAULT_PORTS:
+            raise TableError(f"a dialect is one of {', '.join(DEFAULT_PORTS)}; got {self.dialect!r}")
+        if self.official and self.dialect != "openguandan":
+            raise TableError("only openguandan has an official server to imitate; leave that out")
+        if not self.host.strip():
+            # asyncio would listen everywhere
+            raise TableError("a host is a name or an address; got an empty one; 127.0.0.1 is this machine")
+        if self.token is not None:
+            try:
+                check_token(self.token)
+            except ValueError as error:
+                raise TableError(str(error)) from None
+        elif self.host not in LOOPBACK:
+            raise TableError(
+                f"host {self.host!r} is reachable by others, so clients must show a token; give one, "
+                "or listen on 127.0.0.1"
+            )
+        for name, value in (("games", self.games), ("rooms", self.rooms), ("errors", self.errors)):
+            if value < 1:
+                raise TableError(f"{name} is at least 1; got {value}")
+        if self.seed is not None and not 0 <= self.seed < 1 << 64:
+            raise TableError(f"a seed is an integer in [0, 2^64); got {self.seed}")
+        place_agents(self.agents, 0)
+
+
+def quiet_collector() -> None:
+    """Spare the garbage collector what is loaded already: without it a full collection takes tens of ms.
+
+    For the start of a process that serves, once everything is loaded; the whole process is affected.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 50)
+
+
+class TableServer:
+    """Serves tables until stopped.
+
+        async with TableServer(ServerConfig(), hosts={}) as server:
+            print(server.url)
+            await server.finished.wait()
+
+    hosts: where the agents named in the configuration, and "fallback" if given, think; closed at the end.
+    rooms: open tables by number. results: of the sessions that ended, the last 1000; each is also passed to
+    `on_result`.
+    handling: seconds of work for each message of a client, from its arrival to all answers written.
+    """
+
+    def __init__(self, config: ServerConfig, hosts: Mapping[str, Host] | None = None) -> None:
+        self.config = config
+        self.hosts = dict(hosts or {})
+        for name in agent_names(config.agents):
+            if name not in self.hosts:
+                raise TableError(f"agent {name!r} has no host; pass hosts={{{name!r}: …}}")
+        self.rooms: dict[int, Room] = {}
+        self.results: list[SessionResult] = []
+        self.on_result: Callable[[SessionResult], None] = lambda result: None
+        self.sessions = 0
+        self.handling = Timing()
+        self.finished = asyncio.Event()
+        shared = (self.rooms, self._new_room, config.agents, self._seat_agent)
+        self.lobby: Lobby = (
+            NjuptLobby(*shared, games=config.games)
+            if config.dialect == "njupt"
+            else OpenGuanDanLobby(*shared, official=config.official)
+        )
+        self._seeds = np.random.default_rng(config.seed)
+        self._connections: set[Connection] = set()
+        self._waiting: list[Connection] = []
+        self._number = 0
+        self._folder: RecordFolder | None = None
+        self._closing = False
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._server: asyncio.Server | None = None
+        self._ticker: asyncio.Task[None] | None = None
+
+    # --- life ---
+
+    async def start(self) -> None:
+        """Load what games need, then listen.
+
+        Raises OSError if the address cannot be had, RecordFolderError if records cannot be written.
+        """
+        if self.config.record is not None:
+            self._folder = RecordFolder(self.config.record)
+        warm_kernels(self.lobby.dialect.name)
+        loop = asyncio.get_running_loop()
+        port = DEFAULT_PORTS[self.config.dialect] if self.config.port is None else self.config.port
+        self._server = await loop.create_server(
+            lambda: Connection(self, self.config.limits, token=self.config.token, later=self._flush_later),
+            self.config.host,
+            port,
+            backlog=4096,
+        )
+        self._ticker = loop.create_task(self._tick())
+
+    @property
+    def port(self) -> int:
+        """The port in use."""
+        assert self._server is not None
+        port: int = self._server.sockets[0].getsockname()[1]
+        return port
+
+    @property
+    def url(self) -> str:
+        """Where clients connect."""
+        host = f"[{self.config.host}]" if ":" in self.config.host else self.config.host
+        return f"ws://{host}:{self.port}" + ("/game/{name}" if self.config.dialect == "njupt" else "")
+
+    async def stop(self, grace: float = 10.0) -> None:
+        """Stop: no new tables, up to `grace` seconds for games to end; what was played stays recorded."""
+        if self._closing:
+            return
+        self._closing = True
+        if self._server is not None:
+            self._server.close()
+        for room in list(self.rooms.values()):
+            if room.state != "playing":
+                room.stop("the server stops")
+        if self.rooms and grace > 0:
+            try:
+                await asyncio.wait_for(self._idle.wait(), grace)
+            except TimeoutError:
+                logger.warning("%d games are ended before their end", len(self.rooms))
+        for room in list(self.rooms.values()):
+            room.stop("the server stops")
+        for connection in list(self._connections):
+            connection.close(1001, "the server stops")
+        for _ in range(100):
+            if not self._connections:
+                break
+            await asyncio.sleep(0.01)
+        for connection in list(self._connections):
+            connection.abort()
+        if self._ticker is not None:
+            self._ticker.cancel()
+        for host in self.hosts.values():
+            host.close()
+        self.finished.set()
+
+    async def __aenter__(self) -> TableServer:
+        """Start and return the server."""
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Stop at once."""
+        await self.stop(grace=0.0)
+
+    async def run(self, *, sessions: int | None = None, grace: float = 10.0) -> None:
+        """Serve until SIGINT or SIGTERM, or until so many sessions have ended; then stop with `grace`."""
+        loop = asyncio.get_running_loop()
+        stop = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            try:
+                loop.add_signal_handler(number, stop.set)
+            except NotImplementedError:
+                # Windows
+                signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
+        self._last = (sessions, stop)
+        await stop.wait()
+        await self.stop(grace)
+
+    _last: tuple[int | None, asyncio.Event] | None = None
+
+    async def _tick(self) -> None:
+        """Watch the clocks: of decisions twenty times a second, of silent connections now and then."""
+        ticks = 0
+        while True:
+            await asyncio.sleep(0.05)
+            now = time.monotonic()
+            for room in list(self.rooms.values()):
+                try:
+                    room.tick(now)
+                except Exception:
+                    self._broken(room)
+            ticks += 1
+            silence = self.config.limits.silence
+            if silence and ticks % max(int(silence / 3 / 0.05), 1) == 0:
+                for connection in list(self._connections):
+                    if now - connection.last_heard > silence:
+                        connection.abort()
+                    elif now - connection.last_heard > silence / 3:
+                        connection.ping()
+
+    # --- sending ---
+
+    def _flush_later(self, connection: Connection) -> None:
+        if not self._waiting:
+            asyncio.get_running_loop().call_later(self.config.limits.gather, self._flush)
+        self._waiting.append(connection)
+
+    def _flush(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for connection in waiting:
+            connection.flush()
+
+    def _refuse(self, connection: Connection, error: Exception, kind: str = "ERROR") -> None:
+        """Explain a refusal to its sender; ask again for an answer that was none."""
+        connection.errors += 1
+        connection.send(text_frame(self.lobby.dialect.error(str(error), kind)))
+        if connection.errors > self.config.errors:
+            connection.close(1008, "too many refused messages")
+        elif connection.seat is not None and not isinstance(error, TableError):
+            room, seat = connection.seat
+            self._guarded(room, room.refused, seat)
+
+    # --- the wire tells ---
+
+    def connected(self, connection: Connection) -> None:
+        """Welcome a client."""
+        self._connections.add(connection)
+        try:
+            self.lobby.connected(connection)
+        except TableError as error:
+            connection.close(1008, str(error))
+
+    def disconnected(self, connection: Connection) -> None:
+        """Note that a client is gone."""
+        self._connections.discard(connection)
+        if connection.seat is not None:
+            room, seat = connection.seat
+            connection.seat = None
+            if seat.connection is connection:
+                self._guarded(room, room.lost, seat)
+
+    def received_binary(self, connection: Connection) -> None:
+        """Refuse what is no text."""
+        self._refuse(connection, TableError("messages are JSON in text frames; this one was binary"))
+
+    def received(self, connection: Connection, text: bytes) -> None:
+        """Handle a client's message."""
+        began = time.perf_counter()
+        place = connection.seat
+        if place is not None:
+            place[1].missed = 0
+        try:
+            self.lobby.received(connection, text)
+        except (m.MessageError, TableError, AgentError) as error:
+            self._refuse(connection, error, self.lobby.kind(text))
+        except Exception:
+            # whatever breaks at a table must not reach another
+            if place is None:
+                raise
+            self._broken(place[0])
+        self.handling.add(time.perf_counter() - began)
+
+    def _guarded(self, room: Room, function: Callable[..., None], *arguments: Any) -> None:
+        try:
+            function(*arguments)
+        except Exception:
+            self._broken(room)
+
+    def _broken(self, room: Room) -> None:
+        logger.exception("room %d failed and is closed", room.number)
+        try:
+            room.stop("an error of the server")
+        finally:
+            self.rooms.pop(room.number, None)
+
+    # --- rooms ---
+
+    def _new_room(self, games: int) -> Room:
+        if self._closing:
+            raise TableError("the server is about to stop; no new games")
+        if len(self.rooms) >= self.config.rooms:
+            raise TableError(f"the server has its {self.config.rooms} rooms; wait until one is done")
+        self._number += 1
+        room = Room(
+            self._number,
+            self.lobby.dialect,
+            self.config.room,
+            games=games,
+            seed=int(self._seeds.integers(0, 2**63)),
+            fallback=self.hosts.get("fallback"),
+            record=self._folder,
+            finished=self._room_done,
+        )
+        self.rooms[room.number] = room
+        self._idle.clear()
+        return room
+
+    def _seat_agent(self, room: Room, index: int, name: str) -> None:
+        room.seat_agent(index, name, self.hosts[name])
+
+    def _room_done(self, room: Room) -> None:
+        self.rooms.pop(room.number, None)
+        if room.result is not None:
+            self.sessions += 1
+            self.results = [*self.results[-999:], room.result]
+            self.on_result(room.result)
+            if self.config.dialect == "njupt":
+                for seat in room.seats:
+                    if seat.connection is not None:
+                        seat.connection.close(1000, "the games are over")
+        if not self.rooms:
+            self._idle.set()
+        if self._last is not None and self._last[0] is not None and self.sessions >= self._last[0]:
+            self._last[1].set()

@@ -1,0 +1,305 @@
+"""A session of games at one table, without wires: what happens next, who is asked, what everybody learns.
+
+A session is a state machine. `begin` it, then answer what is `pending` with `choose`; the listener is told of
+everything that the players are to learn, in order. Servers and the in-process runner differ only in their
+listeners.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from games.guandan.cards import ACTION, CARD_NAMES, NO_ACTION, pack
+from games.guandan.events import AntiTribute, Dealt, Event, MatchOver, Played, Returned, RoundOver, Tribute
+from games.guandan.match import Match, Pending
+from games.guandan.rules import Rules, as_rules
+from games.guandan.state import NOBODY, STATE
+from gs2.guandan.table.seat import AgentError, Observation, Transfer
+
+__all__ = ["GameCount", "Listener", "RoundResult", "RoundView", "Session"]
+
+
+class RoundView(NamedTuple):
+    """What a message says of the round.
+
+    level: its rank code. levels: of the teams {0, 2} and {1, 3}. rest: cards each seat holds.
+    """
+
+    level: int
+    levels: tuple[int, int]
+    rest: Sequence[int]
+
+
+@dataclass(frozen=True)
+class RoundResult:
+    """A round that is over.
+
+    order: seats as they finished. level: rank code. left: [seat, cards] of those who still held any.
+    winner: team of the first finisher. gain: 3, 2 or 1, as its other seat came second, third or last.
+    decisions: moves, passes included.
+    """
+
+    order: tuple[int, ...]
+    level: int
+    left: list[tuple[int, list[str]]]
+    winner: int
+    gain: int
+    decisions: int
+
+
+@dataclass(frozen=True)
+class GameCount:
+    """Where a session stands when a game ends.
+
+    played: games finished, this one included. wanted: games agreed on. winner: the team that won this game,
+    None for a draw. levels: rank codes of the teams at its end. rounds: rounds it took.
+    wins: games won by each team so far. draws: games drawn so far.
+    """
+
+    played: int
+    wanted: int
+    winner: int | None
+    levels: tuple[int, int]
+    rounds: int
+    wins: tuple[int, int]
+    draws: int
+
+
+class Listener:
+    """Who is told what happens. Calls come in the order of play, from within `begin` and `choose`.
+
+    A subclass overrides what it wants to hear.
+    """
+
+    def game_begun(self, number: int, match: Match) -> None:
+        """Game `number` (from 1) begins."""
+
+    def happened(self, events: list[Event]) -> None:
+        """The match's own account, for its record; the calls that follow tell the same."""
+
+    def round_begun(self) -> None:
+        """Cards are dealt: `hand` and `view` answer for every seat."""
+
+    def anti_tribute(self, seats: Sequence[int]) -> None:
+        """These seats hold both big jokers; nobody pays."""
+
+    def chosen(self, seat: int, due: Pending, index: int) -> None:
+        """A seat has answered with entry `index` of what was due. Cards are secret until `exchanged`."""
+
+    def exchanged(self, stage: str, transfers: Sequence[Transfer]) -> None:
+        """All tributes are paid ("tribute"), or all cards returned ("back")."""
+
+    def asked(self, seats: Sequence[int]) -> None:
+        """These seats are to act now; `stage` and `choices` say what about."""
+
+    def round_over(self, result: RoundResult) -> None:
+        """The round is over."""
+
+    def game_over(self, count: GameCount) -> None:
+        """The game is over; the session too, if it was the last."""
+
+
+class Session:
+    """Games one after the other between the same four seats.
+
+    match: the game in play. stage: what is to be decided, "tribute", "back" or "play"; "over" when nothing
+    is. pending: the decisions that are due, by seat; empty before and after the session.
+    played: games finished. decisions: taken so far, passes included.
+    """
+
+    match: Match
+
+    def __init__(
+        self,
+        listener: Listener,
+        *,
+        games: int = 1,
+        rules: Rules | str | dict[str, object] = "ruling",
+        seed: int = 0,
+        **first_game: Any,
+    ) -> None:
+        """Every game follows from `seed`. first_game: further arguments of the first game's Match."""
+        self.listener = listener
+        self.games = games
+        self.rules = as_rules(rules)
+        self.played = 0
+        self.wins = [0, 0]
+        self.draws = 0
+        self.decisions = 0
+        self.stage = "over"
+        self.pending: dict[int, Pending] = {}
+        self._seeds = np.random.default_rng(seed)
+        self._first_game = first_game
+        self._forget_round()
+
+    def _forget_round(self) -> None:
+        self.level = 0
+        self.levels = (0, 0)
+        self.actors: list[int] = []
+        self.record: list[bytes] = []
+        self.tributes: tuple[Transfer, ...] = ()
+        self.returns: tuple[Transfer, ...] = ()
+
+    def begin(self) -> None:
+        """Begin the first game."""
+        self._new_game(**self._first_game)
+
+    def _new_game(self, **options: Any) -> None:
+        self.match = Match(int(self._seeds.integers(0, 2**63)), rules=self.rules, **options)
+        self.listener.game_begun(self.played + 1, self.match)
+        self._tell(self.match.events)
+        # what happened is told and recorded; kept, it would fill the memory of a server with many tables
+        self.match.events.clear()
+        self._ask()
+
+    # --- what can be asked of the position ---
+
+    def hand(self, seat: int) -> tuple[int, int]:
+        """Return a seat's packed cards as (lo, hi)."""
+        match = self.match
+        cards = match.state["hand"][0, seat] if match.phase == "play" else pack(match.hands[seat])
+        lo, hi = cards.tolist()
+        return lo, hi
+
+    def view(self) -> RoundView:
+        """Return levels and card counts."""
+        match = self.match
+        if match.phase == "play":
+            rest = match.state["left"][0].tolist()
+        else:
+            rest = match.hands.sum(1, dtype=np.int64).tolist()
+        return RoundView(self.level, self.levels, rest)
+
+    def choices(self, seat: int) -> NDArray:
+        """Return what a pending seat may choose from, [m] ACTION; tribute and return cards as Singles."""
+        return self.pending[seat].actions
+
+    def paid_to(self, seat: int) -> Transfer | None:
+        """Return the tribute that a seat received in this round, or None."""
+        return next((t for t in self.tributes if t[1] == seat), None)
+
+    def observe(self, seat: int) -> Observation:
+        """Return what a pending seat knows, for it to choose."""
+        due = self.pending[seat]
+        if due.stage == "play":
+            state = self.match.state.copy()
+            own = state["hand"][0, seat].copy()
+            state["hand"] = 0
+            state["hand"][0, seat] = own
+        else:
+            state = self._dealt(seat)
+        return Observation(
+            seat=seat,
+            stage=due.stage,
+            state=state,
+            moves=due.actions,
+            actors=np.array(self.actors, np.uint8),
+            record=np.frombuffer(b"".join(self.record), ACTION).copy(),
+            tributes=self.tributes,
+            returns=self.returns,
+        )
+
+    def _dealt(self, seat: int) -> NDArray:
+        """Return the round before play as one seat knows it."""
+        state = np.zeros(1, STATE)
+        view = self.view()
+        state["level"], state["levels"] = view.level, view.levels
+        state["owner"] = NOBODY if self.match.owner is None else self.match.owner
+        state["hand"][0, seat] = self.hand(seat)
+        state["left"] = view.rest
+        state["leader"] = state["order"] = NOBODY
+        state["player"] = state["first"] = seat
+        state["trick"]["type"] = state["last"]["type"] = NO_ACTION
+        state["cap"] = 14
+        return state
+
+    # --- progress ---
+
+    def choose(self, seat: int, index: int) -> None:
+        """Carry out a pending seat's choice.
+
+        Raises AgentError, and changes nothing, if the seat is not to act or the index is not one of a choice.
+        """
+        due = self.pending.get(seat)
+        if due is None:
+            who = ", ".join(map(str, sorted(self.pending))) or "nobody"
+            raise AgentError(f"seat {seat} is not to act now; {who} is")
+        if not 0 <= index < len(due.actions):
+            raise AgentError(f"a choice is an index 0..{len(due.actions) - 1} into actionList; got {index}")
+        del self.pending[seat]
+        events = self.match.apply(seat, index)
+        self.match.events.clear()
+        self.decisions += 1
+        self.listener.chosen(seat, due, index)
+        self._tell(events)
+        if not self.pending:
+            self._ask()
+
+    def _ask(self) -> None:
+        """Ask whoever is to act, or begin the next game."""
+        pending = self.match.pending()
+        self.pending = {due.seat: due for due in pending}
+        if pending:
+            self.stage = pending[0].stage
+            self.listener.asked(list(self.pending))
+        elif self.played < self.games:
+            self._new_game()
+        else:
+            self.stage = "over"
+
+    def _tell(self, events: list[Event]) -> None:
+        self.listener.happened(events)
+        for event in events:
+            if isinstance(event, Played):
+                self.actors.append(event.seat)
+                # bytes, for an action would keep all the list alive that it was chosen from
+                self.record.append(event.action.tobytes())
+            elif isinstance(event, Dealt):
+                self._forget_round()
+                self.level, self.levels = event.level, event.levels
+                self.listener.round_begun()
+            elif isinstance(event, AntiTribute):
+                self.listener.anti_tribute(event.seats)
+            elif isinstance(event, Tribute | Returned):
+                transfers = tuple((a, b, CARD_NAMES[card]) for a, b, card in event.transfers)
+                if isinstance(event, Tribute):
+                    self.tributes = transfers
+                else:
+                    self.returns = transfers
+                self.listener.exchanged("tribute" if isinstance(event, Tribute) else "back", transfers)
+            elif isinstance(event, RoundOver):
+                order = event.order
+                result = RoundResult(
+                    order=order,
+                    level=self.level,
+                    left=[(seat, [CARD_NAMES[card] for card in cards]) for seat, cards in event.rest],
+                    winner=order[0] & 1,
+                    gain=4 - order.index((order[0] + 2) % 4),
+                    decisions=len(self.actors),
+                )
+                self.listener.round_over(result)
+            elif isinstance(event, MatchOver):
+                self._game_over(event)
+
+    def _game_over(self, event: MatchOver) -> None:
+        self.played += 1
+        if event.winner is None:
+            self.draws += 1
+        else:
+            self.wins[event.winner] += 1
+        self.listener.game_over(
+            GameCount(
+                played=self.played,
+                wanted=self.games,
+                winner=event.winner,
+                levels=self.match.levels,
+                rounds=event.rounds,
+                wins=(self.wins[0], self.wins[1]),
+                draws=self.draws,
+            )
+        )

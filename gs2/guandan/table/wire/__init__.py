@@ -1,0 +1,1 @@
+"""What goes over the wire: frames, messages and the two dialects."""

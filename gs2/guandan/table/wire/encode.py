@@ -1,0 +1,265 @@
+"""Moves and hands as JSON bytes, written by a kernel.
+
+A lead with two wild cards has up to some 6,000 moves, 300 KB of JSON. Python's own encoder would hold the
+server's event loop for tens of milliseconds over it; the kernel takes a fraction of one.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from games.game import GameError
+from games.guandan.cards import (
+    ACTION,
+    CARD_NAMES,
+    FOUR_KINGS,
+    NUM_CARDS,
+    PASS,
+    RANKS,
+    STRAIGHT,
+    STRAIGHT_FLUSH,
+    THREE_PAIR,
+    THREE_WITH_TWO,
+    TWO_TRIPS,
+    TYPE_NAMES,
+    level_order,
+)
+from games.guandan.match import Match
+from gs2.guandan.table.wire.decode import action_words, find_move
+
+__all__ = ["DIALECTS", "MoveList", "encode_hand", "encode_moves", "warm_kernels"]
+
+DIALECTS = ("openguandan", "njupt")
+PASS_JSON = b'["PASS","PASS","PASS"]'
+_ROW = 96
+"""Bytes that no move exceeds: 23 of type and rank, 5 for each of 10 cards, brackets."""
+
+
+def _table(texts: list[bytes], width: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return texts as rows [k, width] uint8, and their lengths [k] int64."""
+    rows = np.zeros((len(texts), width), np.uint8)
+    for row, text in zip(rows, texts, strict=True):
+        row[: len(text)] = np.frombuffer(text, np.uint8)
+    return rows, np.array([len(text) for text in texts])
+
+
+def _heads(dialect: str) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return the opening of a move, `["Pair","6",[`, at row 16 * type + rank."""
+    texts = []
+    for kind, name in enumerate(TYPE_NAMES):
+        for rank in range(16):
+            word = RANKS[min(rank, 14)]
+            if kind == FOUR_KINGS and dialect == "njupt":
+                name, word = "Bomb", "JOKER"
+            texts.append(PASS_JSON if kind == PASS else f'["{name}","{word}",['.encode())
+    return _table(texts, 32)
+
+
+_HEADS = {dialect: _heads(dialect) for dialect in DIALECTS}
+_CARDS = np.array([list(f'"{name}"'.encode()) for name in CARD_NAMES], np.uint8)
+_SLOTS = np.zeros((len(TYPE_NAMES), 2), np.int64)
+_SLOTS[STRAIGHT] = _SLOTS[STRAIGHT_FLUSH] = (5, 1)
+_SLOTS[THREE_PAIR] = (3, 2)
+_SLOTS[TWO_TRIPS] = (2, 3)
+_SLOTS[THREE_WITH_TWO] = (2, 3)
+_SLOTS[FOUR_KINGS] = (2, 2)
+_SUITS_IN_PRINT = np.array([1, 0, 2, 3])
+
+
+@njit(cache=True)
+def _held(lo, hi, card):
+    return (lo >> 2 * card if card < 28 else hi >> 2 * (card - 28)) & 3
+
+
+@njit(cache=True)
+def _put_card(out, at, card, cards):
+    for k in range(4):
+        out[at + k] = cards[card, k]
+    out[at + 4] = 44
+    return at + 5
+
+
+@njit(cache=True)
+def _pair_rank(lo, hi, trips, level):
+    """Return the rank code of a full house's pair: what is neither of the trips' rank nor wild."""
+    for card in range(NUM_CARDS):
+        rank = card // 4 if card < 52 else card - 39
+        if rank != trips and card != 4 * level and _held(lo, hi, card):
+            return rank
+    return level
+
+
+@njit(cache=True)
+def _put_moves(words, level, heads, head_sizes, cards, slots, suits, out, offsets):
+    """Write each move followed by a comma, offsets[j] where move j starts; return whether all are moves."""
+    at = 0
+    wild = 4 * level
+    for j in range(len(words) // 3):
+        offsets[j] = at
+        head, lo, hi = words[3 * j], words[3 * j + 1], words[3 * j + 2]
+        kind, rank, size = head & 255, head >> 8 & 255, head >> 16 & 255
+        if kind > FOUR_KINGS or rank > 14 or size > 10:
+            return False
+        row = 16 * kind + rank
+        for k in range(head_sizes[row]):
+            out[at + k] = heads[row, k]
+        at += head_sizes[row]
+        if kind != PASS:
+            wilds = _held(lo, hi, wild)
+            groups, each = slots[kind, 0], slots[kind, 1]
+            if groups == 0:
+                groups, each = 1, size
+            for g in range(groups):
+                of = (rank + g) % 13 if rank < 13 else rank + g
+                room = each
+                if kind == THREE_WITH_TWO and g == 1:
+                    of, room = _pair_rank(lo, hi, rank, level), 2
+                if of > 12:
+                    for _ in range(min(room, _held(lo, hi, of + 39))):
+                        at = _put_card(out, at, of + 39, cards)
+                    continue
+                for s in range(4):
+                    card = 4 * of + suits[s]
+                    if card != wild:
+                        for _ in range(min(room, _held(lo, hi, card))):
+                            at = _put_card(out, at, card, cards)
+                            room -= 1
+                while room > 0 and wilds > 0:
+                    at = _put_card(out, at, wild, cards)
+                    room -= 1
+                    wilds -= 1
+            out[at - 1] = 93
+            out[at] = 93
+            at += 1
+        out[at] = 44
+        at += 1
+    offsets[len(words) // 3] = at
+    return True
+
+
+@dataclass(slots=True)
+class MoveList:
+    """Moves in JSON: the whole list, and each move within it.
+
+    body: the moves one after the other, each followed by a comma.
+    offsets: [m + 1] int64, where each starts in `body`.
+    """
+
+    body: bytes
+    offsets: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        """Return the number of moves."""
+        return len(self.offsets) - 1
+
+    @property
+    def json(self) -> bytes:
+        """The JSON array of the moves."""
+        return b"[" + self.body[:-1] + b"]"
+
+    def find(self, text: bytes) -> int | None:
+        """Return the index of the move written in these very words, spaces apart; None if there is none."""
+        at = self.body.find(text.replace(b" ", b"") + b",")
+        index = int(self.offsets.searchsorted(at))
+        return index if self.offsets[index] == at else None
+
+    def __getitem__(self, index: int) -> bytes:
+        """Return the JSON of one move."""
+        return self.body[self.offsets[index] : self.offsets[index + 1] - 1]
+
+
+_PASS_ALONE = MoveList(PASS_JSON + b",", np.array([0, len(PASS_JSON) + 1]))
+"""What three decisions in ten choose from."""
+
+
+class _Scratch(threading.local):
+    """Buffers of each thread; the one for moves grows to the longest list seen."""
+
+    def __init__(self) -> None:
+        self.moves = np.empty(1024 * _ROW, np.uint8)
+        self.hand = np.empty(5 * NUM_CARDS * 2 + 2, np.uint8)
+
+    def room(self, moves: int) -> NDArray[np.uint8]:
+        if moves * _ROW > len(self.moves):
+            self.moves = np.empty(2 * moves * _ROW, np.uint8)
+        return self.moves
+
+
+_SCRATCH = _Scratch()
+
+
+def encode_moves(moves: NDArray, level: int, *, dialect: str = "openguandan") -> MoveList:
+    """Return moves [m] of dtype ACTION as JSON, cards in the places they fill.
+
+    The text is that of `games.guandan.notation.action_list`: trips before the pair, sequences upwards, a wild
+    card in the slot it fills or last in its group.
+    level: rank code 0..12. dialect: "njupt" names the joker bomb `["Bomb","JOKER",...]`.
+    Raises GameError at another dialect, or an array that does not hold actions.
+    """
+    if dialect not in _HEADS:
+        raise GameError(f"guandan: a dialect is one of {', '.join(DIALECTS)}; got {dialect!r}")
+    if moves.dtype is not ACTION and moves.dtype != ACTION:
+        raise GameError(f"guandan: moves must be of dtype ACTION; got {moves.dtype}")
+    if len(moves) == 1 and moves[0]["type"] == PASS:
+        return _PASS_ALONE
+    words = action_words(moves)
+    out = _SCRATCH.room(len(moves))
+    offsets = np.empty(len(moves) + 1, np.int64)
+    if not _put_moves(words, level, *_HEADS[dialect], _CARDS, _SLOTS, _SUITS_IN_PRINT, out, offsets):
+        raise GameError("guandan: there is no action in one of these slots; take moves from legal()")
+    return MoveList(out[: offsets[-1]].tobytes(), offsets)
+
+
+def warm_kernels(dialect: str = "openguandan") -> None:
+    """Load the kernels that a table needs, so that no player waits for the compiler.
+
+    The first time on a machine that takes some seconds; then they come from Numba's cache.
+    """
+    match = Match(0)
+    lo, hi = match.state["hand"][0, 0].tolist()
+    encode_hand(lo, hi, 0, dialect=dialect)
+    for _ in range(8):
+        for due in match.pending():
+            encode_moves(due.actions, match.level, dialect=dialect)
+            find_move(["PASS", "PASS", "PASS"], due.actions)
+            match.apply(due.seat, len(due.actions) - 1)
+
+
+def _hand_orders() -> NDArray[np.int64]:
+    """Return the card indices from weakest to strongest, then S, H, C, D: by level, last without one."""
+    orders = []
+    for level in [*range(13), 12]:
+        place = level_order(level)
+        ranks = sorted(range(13), key=lambda rank: int(place[rank]))
+        orders.append([4 * rank + suit for rank in ranks for suit in (1, 0, 2, 3)] + [52, 53])
+    return np.array(orders)
+
+
+_HAND_ORDERS = _hand_orders()
+
+
+@njit(cache=True)
+def _put_hand(lo, hi, order, cards, out):
+    out[0] = 91
+    at = 1
+    for card in order:
+        for _ in range(_held(lo, hi, card)):
+            at = _put_card(out, at, card, cards)
+    at = max(at, 2)
+    out[at - 1] = 93
+    return at
+
+
+def encode_hand(lo: int, hi: int, level: int, *, dialect: str = "openguandan") -> bytes:
+    """Return a packed hand as a JSON array of card names.
+
+    "njupt" lists by level-aware rank, then S, H, C, D; "openguandan" by plain rank.
+    """
+    order = _HAND_ORDERS[level if dialect == "njupt" else 13]
+    out = _SCRATCH.hand
+    return out[: _put_hand(lo, hi, order, _CARDS, out)].tobytes()

@@ -1,0 +1,138 @@
+"""The OpenGuanDan dialect, as its paper prints it (appendices B and C) or as its server speaks it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from games.guandan.cards import RANKS
+from gs2.guandan.table.seat import Transfer
+from gs2.guandan.table.session import GameCount, RoundView
+from gs2.guandan.table.wire.dialect import NULL, Dialect, Trick, notify, rank_words
+from gs2.guandan.table.wire.encode import PASS_JSON, MoveList
+
+__all__ = ["OpenGuanDan", "reply"]
+
+
+def reply(kind: str, **data: Any) -> bytes:
+    """Return the answer to a command that succeeded."""
+    return msgspec.json.encode({"type": kind, "code": 200, "data": data})
+
+
+class OpenGuanDan(Dialect):
+    """Messages of a server.
+
+    official: speak as the official server does where it departs from the paper: a notification carries the
+        greatest move *before* the one it tells of; a request forgets who acted last after a pass; each return
+        card is listed twice; a bare "tribute" message precedes requests for tribute; the result of the
+        games comes before the end of the last one, and `settingTimes` counts games finished.
+    """
+
+    name = "openguandan"
+
+    def __init__(self, *, official: bool = False) -> None:
+        self.official = official
+
+    def ask_play(self, seat: int, hand: bytes, view: RoundView, trick: Trick, moves: MoveList) -> bytes:
+        """Return the request for a move; positions are -1 and moves null when leading."""
+        last_seat, last = trick.last_seat, trick.last
+        if trick.greatest is None or (self.official and last == PASS_JSON):
+            last_seat, last = -1, None
+        self_rank, oppo_rank, cur_rank = rank_words(view, seat)
+        a, b, c, d = view.rest
+        return (
+            b'{"type":"act","stage":"play","handCards":%b,'
+            b'"publicInfo":[{"rest":%d},{"rest":%d},{"rest":%d},{"rest":%d}],'
+            b'"selfRank":%b,"oppoRank":%b,"curRank":%b,"curPos":%d,"curAction":%b,"greaterPos":%d,'
+            b'"greaterAction":%b,"actionList":%b,"indexRange":%d}'
+            % (
+                hand,
+                a,
+                b,
+                c,
+                d,
+                self_rank,
+                oppo_rank,
+                cur_rank,
+                last_seat,
+                last or NULL,
+                trick.greatest_seat,
+                trick.greatest or NULL,
+                moves.json,
+                len(moves) - 1,
+            )
+        )
+
+    def ask_card(
+        self,
+        stage: str,
+        seat: int,
+        hand: bytes,
+        view: RoundView,
+        cards: bytes,
+        count: int,
+        paid: Transfer | None,
+    ) -> bytes:
+        """Return the request for a tribute or return card; the latter says what was paid by whom."""
+        if self.official and stage == "back":
+            cards, count = b"%b,%b]" % (cards[:-1], cards[1:-1]), 2 * count
+        told = b"" if paid is None else b'"tributePos":%d,"tribute":"%b",' % (paid[0], paid[2].encode())
+        return (
+            b'{"type":"act","stage":"%b","handCards":%b,"selfRank":%b,"oppoRank":%b,"curRank":%b,%b'
+            b'"actionList":%b,"indexRange":%d}'
+            % (stage.encode(), hand, *rank_words(view, seat), told, cards, count - 1)
+        )
+
+    def tribute_begins(self) -> bytes | None:
+        """Return the official server's word that tribute is due."""
+        return msgspec.json.encode({"type": "tribute", "code": 200, "data": None}) if self.official else None
+
+    def beginning(self, seat: int, hand: bytes, view: RoundView) -> bytes:
+        """Return the start of a round, with the official server's levelCard."""
+        rank = rank_words(view, seat)[2]
+        return b'{"type":"notify","stage":"beginning","handCards":%b,"myPos":%d,"levelCard":%b}' % (
+            hand,
+            seat,
+            rank,
+        )
+
+    def played(self, before: Trick, seat: int, move: bytes) -> bytes:
+        """Return the notification of a move: the greatest one includes it, unless `official`."""
+        greatest_seat, greatest = before.greatest_seat, before.greatest
+        if not self.official and move != PASS_JSON:
+            greatest_seat, greatest = seat, move
+        return (
+            b'{"type":"notify","stage":"play","curPos":%d,"curAction":%b,"greaterPos":%d,"greaterAction":%b}'
+            % (seat, move, greatest_seat, greatest or PASS_JSON)
+        )
+
+    def error(self, message: str, kind: str = "ERROR") -> bytes:
+        """Return the answer to a message that was refused."""
+        return msgspec.json.encode({"type": kind, "code": -1, "data": {"msg": message}})
+
+    def game_over(self, count: GameCount) -> list[bytes]:
+        """Return gameOver, and after the last game gameResult (before it, if `official`).
+
+        Beyond the paper, gameOver names the game's winner and the levels reached (-1: a draw).
+        """
+        victory = -1 if count.winner is None else count.winner
+        ranks = [RANKS[level] for level in count.levels]
+        over = notify(
+            "gameOver",
+            curTimes=count.played,
+            settingTimes=count.played if self.official else count.wanted,
+            gameRound=count.rounds,
+            **({} if self.official else {"victory": victory, "victoryRank": ranks}),
+        )
+        if count.played < count.wanted:
+            return [over]
+        result = notify(
+            "gameResult",
+            victory=victory,
+            victoryRank=ranks,
+            gameRound=count.rounds,
+            victoryNum=list(count.wins),
+            draws=count.draws,
+        )
+        return [result, over] if self.official else [over, result]

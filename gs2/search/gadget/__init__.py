@@ -1,0 +1,1 @@
+"""Gadgets: what stands above a subgame and keeps the opponent in check."""

@@ -1,0 +1,179 @@
+"""The opponent's own way to a subgame: every decision it took, and what it could have had instead.
+
+With the searching player's strategy fixed outside a subgame, everything the opponent can do elsewhere
+condenses into a small tree of its own decisions above the subgame: at each it may go on towards the subgame
+or take the best counterfactual value of another action. Values of that tree are values of the whole game, so
+what is solved below it is solved for exploitability itself, not for a stand-in such as the least margin.
+Gifts (Brown and Sandholm 2017) are the first-order version of this.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from gs2.search.context import Profile, SearchContext
+
+__all__ = ["OpponentPath", "opponent_path"]
+
+
+@dataclass(frozen=True, eq=False)
+class OpponentPath:
+    """The opponent's decisions above g of its infosets; m decisions, q sequences with 0 the empty one.
+
+    infoset: [m] int64, numbers in the tree, ancestors first. above: [m] int64, sequence before the decision.
+    mass: [m] float64, probability that chance and the searching player lead there.
+    out: [m] float64, value of the best action that leads away from the subgame, in payoffs; nan if none does.
+    slot: [q] int64, slot of each sequence in the tree, -1 for the empty one. owner: [q] int64, its decision,
+        -1 for the empty one.
+    entry: [g] int64, sequence after which each entry infoset comes. entry_mass: [g] float64, its probability.
+    rest_mass, rest: [q] float64, probability and value (payoffs) of what may follow a sequence besides the
+        decisions and entries listed; value 0 where the probability is.
+    """
+
+    infoset: NDArray[np.int64]
+    above: NDArray[np.int64]
+    mass: NDArray[np.float64]
+    out: NDArray[np.float64]
+    slot: NDArray[np.int64]
+    owner: NDArray[np.int64]
+    entry: NDArray[np.int64]
+    entry_mass: NDArray[np.float64]
+    rest_mass: NDArray[np.float64]
+    rest: NDArray[np.float64]
+
+    def sequence_mass(self) -> NDArray[np.float64]:
+        """Return the probability of each sequence when the opponent plays for it, [q] float64."""
+        return np.where(self.owner >= 0, self.mass[self.owner], 1.0) if len(self.mass) else np.ones(1)
+
+    @cached_property
+    def decisions_after(self) -> list[list[int]]:
+        """Decisions that follow each sequence."""
+        return _rows(self.above, len(self.slot))
+
+    @cached_property
+    def entries_after(self) -> list[list[int]]:
+        """Entries that follow each sequence."""
+        return _rows(self.entry, len(self.slot))
+
+    @cached_property
+    def sequences_of(self) -> list[list[int]]:
+        """Sequences that go on from each decision."""
+        return _rows(self.owner, len(self.infoset))
+
+    def entry_order(self) -> NDArray[np.int64]:
+        """Return the entries in the order in which the opponent's tree holds them, [g] int64."""
+        found: list[int] = []
+
+        def visit(sequence: int) -> None:
+            for decision in self.decisions_after[sequence]:
+                for after in self.sequences_of[decision]:
+                    visit(after)
+            found.extend(self.entries_after[sequence])
+
+        visit(0)
+        return np.array(found, np.int64)
+
+    def reordered(self, order: NDArray[np.int64]) -> OpponentPath:
+        """Return the same way with its entries numbered in another order."""
+        return replace(self, entry=self.entry[order], entry_mass=self.entry_mass[order])
+
+    def root_value(self, values: NDArray[np.float64]) -> float:
+        """Return the opponent's best-response value of the whole game if its entry infosets have `values`.
+
+        values: [g] float64, payoffs per unit of `entry_mass`.
+        """
+        total = self.rest_mass * self.rest + np.bincount(
+            self.entry, self.entry_mass * values, minlength=len(self.slot)
+        )
+        if len(self.infoset):
+            _fold(self.owner, self.above, self.out, self.mass, total)
+        return float(total[0])
+
+
+@njit(cache=True)
+def _fold(owner, above, out, mass, total):
+    """Add to the sequences in `total` the best of what follows them, last decisions first."""
+    best = out * mass
+    # Sequences and decisions are numbered ancestors first: when a sequence comes up from the end, all its
+    # decisions have; the first sequence of a decision to be numbered is the last to come up.
+    first = np.full(len(above), len(owner), np.int64)
+    for q in range(len(owner)):
+        if owner[q] >= 0 and first[owner[q]] == len(owner):
+            first[owner[q]] = q
+    for q in range(len(owner) - 1, -1, -1):
+        i = owner[q]
+        if i < 0:
+            continue
+        if not best[i] >= total[q]:
+            best[i] = total[q]
+        if first[i] == q:
+            total[above[i]] += best[i]
+
+
+def _rows(number: NDArray[np.int64], count: int) -> list[list[int]]:
+    """Return the indices that hold each number 0 … count - 1."""
+    found: list[list[int]] = [[] for _ in range(count)]
+    for index, at in enumerate(number.tolist()):
+        if at >= 0:
+            found[at].append(index)
+    return found
+
+
+def opponent_path(
+    context: SearchContext,
+    profile: Profile,
+    opponent: int,
+    nodes: NDArray[np.int32],
+    group: NDArray[np.int32],
+    reach: NDArray[np.float64],
+    values: NDArray[np.float64],
+) -> OpponentPath:
+    """Return the opponent's way to its infosets at some histories.
+
+    nodes: [r] int32, histories, none below another. group: [r] int32, the opponent's infosets there,
+        0 … g - 1. reach: [r] float64, probability that chance and the searching player lead there.
+    values: [g] float64, what the infosets are worth to the opponent now, in payoffs.
+    """
+    best = profile.opponent_values(opponent)
+    parents = context.parent_slot(opponent)
+    first = np.unique(group, return_index=True)[1]
+    entry_slot = context.own_slot(opponent)[nodes[first]]
+    number: dict[int, int] = {-1: 0}
+    decisions: dict[int, int] = {}
+    for last in entry_slot.tolist():
+        way = []
+        while last not in number:
+            way.append(last)
+            last = int(parents[context.slot_infoset[last]])
+        for step in reversed(way):
+            decisions.setdefault(int(context.slot_infoset[step]), len(decisions))
+            number[step] = len(number)
+    infoset = np.array(list(decisions), np.int64)
+    slot = np.array(list(number), np.int64)
+    owner = np.array([-1 if s < 0 else decisions[int(context.slot_infoset[s])] for s in slot], np.int64)
+    mass = best.reach[infoset]
+    above = np.array([number[int(parents[i])] for i in infoset], np.int64)
+    out = np.full(len(infoset), np.nan)
+    for i, at in enumerate(infoset.tolist()):
+        away = [s for s in context.slots_of(at).tolist() if s not in number]
+        if away:
+            out[i] = best.slot[away].max() / mass[i] if mass[i] > 0 else 0.0
+    entry = np.array([number[int(s)] for s in entry_slot], np.int64)
+    entry_mass = np.bincount(group, reach).astype(np.float64)
+    sequence_mass = np.where(owner >= 0, mass[owner], 1.0) if len(mass) else np.ones(1)
+    rest_mass = sequence_mass.copy()
+    rest = np.where(slot >= 0, best.slot[slot], best.root)
+    np.add.at(rest_mass, above, -mass)
+    np.add.at(rest, above, -best.infoset[infoset])
+    np.add.at(rest_mass, entry, -entry_mass)
+    np.add.at(rest, entry, -entry_mass * values)
+    # What is left of a sequence by rounding alone is nothing.
+    nothing = rest_mass <= 1e-12 * np.maximum(sequence_mass, 1e-300)
+    rest_mass[nothing] = 0.0
+    rest = np.divide(rest, rest_mass, out=np.zeros(len(rest)), where=~nothing)
+    return OpponentPath(infoset, above, mass, out, slot, owner, entry, entry_mass, rest_mass, rest)

@@ -1,0 +1,308 @@
+"""Generation functions: which k of the histories that a player considers possible go into the subgame.
+
+A generator sees one value per history (the opponent's alternative value there, or a vector of them when
+there are several opponents) and says which histories to keep. `diverse` is the one that gives generative
+subgame solving its name in print: values evenly spread between the two extremes, found by an exact dynamic
+programme over the sorted values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from games.contract import require
+
+__all__ = [
+    "GENERATORS",
+    "GenerationError",
+    "Generator",
+    "all_histories",
+    "check_generator",
+    "cluster_histories",
+    "diverse_histories",
+    "diverse_subset",
+    "gap_cost",
+    "generator",
+    "random_histories",
+]
+
+
+class GenerationError(ValueError):
+    """Bad input to a generation function: the rule, the value received and what to do next."""
+
+
+class Generator(Protocol):
+    """Choose which histories enter the subgame."""
+
+    def __call__(
+        self, values: NDArray[np.float64], weights: NDArray[np.float64], k: int, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Return the indices of the chosen histories, [min(k, m)] int64, rising and distinct.
+
+        values: [m] or [m, d] float64, alternative values (payoffs to the opponent) at each history.
+        weights: [m] float64 >= 0, how likely each history is; only ratios matter.
+        k: how many to choose, at least 1; m of them if k >= m.
+        """
+        ...
+
+
+def all_histories(
+    values: NDArray[np.float64], weights: NDArray[np.float64], k: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return every index, [m] int64; `k` is ignored."""
+    return np.arange(len(values), dtype=np.int64)
+
+
+def random_histories(
+    values: NDArray[np.float64], weights: NDArray[np.float64], k: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return k indices drawn uniformly without replacement, [min(k, m)] int64, rising (GS2-R)."""
+    _check(values, weights, k)
+    if k >= len(values):
+        return np.arange(len(values), dtype=np.int64)
+    return np.sort(rng.choice(len(values), size=k, replace=False)).astype(np.int64)
+
+
+def diverse_histories(
+    values: NDArray[np.float64], weights: NDArray[np.float64], k: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return the k indices whose values are spread best over the range, [min(k, m)] int64, rising (GS2-D).
+
+    Histories of weight zero enter only when there are fewer than k others, as in the GuanDan settings of
+    the GS2 paper (appendix C.6). Among histories of equal value the choice is drawn from `rng`, so that
+    repeated calls do not always favour the first.
+    """
+    _check(values, weights, k)
+    if values.ndim != 1:
+        raise GenerationError(
+            f"diverse: needs one value per history; got an array of shape {values.shape}; "
+            "use the generator 'clusters' for vector values"
+        )
+    m = len(values)
+    if k >= m:
+        return np.arange(m, dtype=np.int64)
+    live = np.flatnonzero(weights > 0)
+    if len(live) <= k:
+        dead = np.flatnonzero(weights <= 0)
+        fill = rng.choice(dead, size=k - len(live), replace=False)
+        return np.sort(np.concatenate([live, fill])).astype(np.int64)
+    shuffled = rng.permutation(live)
+    return np.sort(shuffled[diverse_subset(values[shuffled], k)]).astype(np.int64)
+
+
+def cluster_histories(
+    values: NDArray[np.float64], weights: NDArray[np.float64], k: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return the histories nearest to the centres of k clusters of values, [min(k, m)] int64, rising.
+
+    The generator for vector values: alternative values of two opponents, or any other features.
+    Source: scikit-learn KMeans, one start, seeded from `rng`.
+    """
+    _check(values, weights, k)
+    m = len(values)
+    if k >= m:
+        return np.arange(m, dtype=np.int64)
+    points = values.reshape(m, -1)
+    scale = float(np.ptp(points)) or 1.0
+    # Values that differ by rounding alone are one.
+    distinct = points[np.unique(np.round(points / scale, 9), axis=0, return_index=True)[1]]
+    if len(distinct) <= k:
+        centres = distinct
+    else:
+        from sklearn.cluster import KMeans  # a heavy import that only this generator needs
+
+        seed = int(rng.integers(2**31 - 1))
+        centres = KMeans(n_clusters=k, n_init=1, random_state=seed).fit(points).cluster_centers_
+    distance = ((points[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2)
+    taken = np.zeros(m, bool)
+    for column in distance.T:
+        free = np.flatnonzero(~taken)
+        taken[free[np.argmin(column[free])]] = True
+    missing = k - int(taken.sum())
+    if missing:
+        taken[rng.choice(np.flatnonzero(~taken), size=missing, replace=False)] = True
+    return np.flatnonzero(taken).astype(np.int64)
+
+
+GENERATORS: dict[str, Generator] = {
+    "all": all_histories,
+    "random": random_histories,
+    "diverse": diverse_histories,
+    "clusters": cluster_histories,
+}
+
+
+def generator(name: str) -> Generator:
+    """Return the generation function called `name`.
+
+    Raises GenerationError that lists the names if there is none.
+    """
+    if name not in GENERATORS:
+        raise GenerationError(f"generator must be one of {', '.join(GENERATORS)}; got {name!r}")
+    return GENERATORS[name]
+
+
+def gap_cost(values: NDArray[np.float64], chosen: NDArray[np.int64]) -> float:
+    """Return the sum of squared gaps between neighbouring chosen values, in squared payoffs.
+
+    The smallest and the largest of all `values` stand at the two ends, chosen or not, so that the cost of
+    a single choice is defined as well (and smallest in the middle of the range).
+    """
+    ends = np.concatenate([[values.min()], np.sort(values[chosen]), [values.max()]])
+    return float(np.sum(np.diff(ends) ** 2))
+
+
+def diverse_subset(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    """Return k indices that minimise `gap_cost`, [min(k, m)] int64, by rising value.
+
+    Both extremes are kept when k >= 2; with k = 1 the value nearest to the middle of the range is.
+    Ties between equal values go to the lower index.
+
+    values: [m] float64, finite. O(m log m + m k) time, O(m k) memory.
+    Raises GenerationError for values that are not a finite vector or k < 1.
+    Source: GS2 supplement, algorithm 2 and equation 3, which is O(m^2 k). A step of that programme is the
+    lower envelope of parabolas of equal shape, which one pass finds (the convex hull trick).
+    """
+    values = np.ascontiguousarray(values, np.float64)
+    if values.ndim != 1 or len(values) == 0 or not np.isfinite(values).all():
+        raise GenerationError("diverse_subset: values must be a finite, non-empty vector")
+    if k < 1:
+        raise GenerationError(f"diverse_subset: k must be at least 1; got {k}")
+    order = np.argsort(values, kind="stable")
+    m = len(values)
+    if k >= m:
+        return order
+    x = values[order]
+    if k == 1:
+        return order[[int(np.argmin((x - x[0]) ** 2 + (x[-1] - x) ** 2))]]
+    picked = np.empty(k, np.int64)
+    _spread(x - x[0], k, np.empty((k, m), np.int32), np.empty((2, m)), np.empty(m, np.int32), picked)
+    return order[picked]
+
+
+@njit(cache=True)
+def _spread(x, k, best, cost, hull, picked):
+    """Write into `picked` the k positions of least squared gaps between x[0] = 0 and x[-1], x rising.
+
+    best[j, i]: the position before i when i is the j-th chosen one; cost: two rows, used in turn.
+    hull: [m], the positions p whose parabola old[p] + (x - x[p])^2 is the lowest somewhere, by rising x:
+    less x^2 they are lines of falling slope, and the lowest at x[i] only ever moves on.
+    """
+    m = len(x)
+    for i in range(m):
+        cost[1, i] = x[i] * x[i]
+        best[1, i] = 0
+    for j in range(2, k):
+        old = cost[(j - 1) & 1]
+        new = cost[j & 1]
+        # Position i as the j-th chosen one has j chosen before it and k - 1 - j after it.
+        last = m - k + j
+        head, size = 0, 0
+        for i in range(j, last + 1):
+            p = i - 1
+            while size > head:
+                b = hull[size - 1]
+                if x[b] == x[p]:
+                    if old[b] <= old[p]:
+                        break
+                    size -= 1
+                    continue
+                if size - 1 == head:
+                    break
+                a = hull[size - 2]
+                # b is needed only if c = p overtakes it later than it overtakes a.
+                over_b = (old[p] - old[b]) + (x[p] - x[b]) * (x[p] + x[b])
+                over_a = (old[b] - old[a]) + (x[b] - x[a]) * (x[b] + x[a])
+                if over_b * (x[b] - x[a]) > over_a * (x[p] - x[b]):
+                    break
+                size -= 1
+            if size == head or x[hull[size - 1]] != x[p]:
+                hull[size] = p
+                size += 1
+            if j == k - 1 and i < last:
+                continue
+            gap = x[i] - x[hull[head]]
+            least = old[hull[head]] + gap * gap
+            while head + 1 < size:
+                gap = x[i] - x[hull[head + 1]]
+                total = old[hull[head + 1]] + gap * gap
+                if total > least:
+                    break
+                least = total
+                head += 1
+            new[i] = least
+            best[j, i] = hull[head]
+    at = m - 1
+    for j in range(k - 1, 0, -1):
+        picked[j] = at
+        at = best[j, at]
+    picked[0] = 0
+
+
+def _check(values: NDArray[np.float64], weights: NDArray[np.float64], k: int) -> None:
+    if values.ndim not in (1, 2) or len(values) == 0 or not np.isfinite(values).all():
+        raise GenerationError(
+            f"generator: values must be a finite, non-empty [m] or [m, d] array; got shape {values.shape}"
+        )
+    if weights.shape != (len(values),) or np.any(weights < 0):
+        raise GenerationError("generator: weights must be non-negative, one per history")
+    if k < 1:
+        raise GenerationError(f"generator: k must be at least 1; got {k}")
+
+
+def check_generator(chooser: Callable[..., NDArray[np.int64]], rng: np.random.Generator) -> None:
+    """Return None if `chooser` keeps the contract of `Generator` on inputs where generators go wrong.
+
+    The inputs hold ties, one history, k >= m, weights of zero, unsorted values and vector values (skipped
+    for a generator that raises GenerationError for vectors).
+    Raises ContractError naming the broken rule.
+    """
+    scalar = [
+        np.array([1.5]),
+        np.array([2.0, 2.0, 2.0, 2.0]),
+        np.array([0.0, 1.0, 0.0, 1.0, 0.5]),
+        rng.normal(size=17),
+        np.repeat(rng.normal(size=5), 4),
+    ]
+    inputs = [*scalar, rng.normal(size=(9, 2)), np.zeros((6, 3))]
+    for values in inputs:
+        m = len(values)
+        for weights in (np.ones(m), rng.random(m) * (rng.random(m) < 0.6)):
+            for k in (1, 2, 3, m - 1, m, m + 3):
+                if k >= 1:
+                    _check_choice(chooser, values, weights, k, int(rng.integers(2**31)))
+
+
+def _check_choice(
+    chooser: Callable[..., NDArray[np.int64]],
+    values: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    k: int,
+    seed: int,
+) -> None:
+    m = len(values)
+    before = values.copy(), weights.copy()
+    try:
+        chosen = np.asarray(chooser(values, weights, k, np.random.default_rng(seed)))
+    except GenerationError as error:
+        _require(values.ndim == 2, "must accept one value per history", repr(str(error)))
+        return
+    again = np.asarray(chooser(values, weights, k, np.random.default_rng(seed)))
+    _require(np.issubdtype(chosen.dtype, np.integer), "must choose indices, integers", chosen.dtype)
+    _require(chosen.ndim == 1, "must choose a vector of indices", f"shape {chosen.shape}")
+    count = len(chosen)
+    _require(count in (min(k, m), m), f"must choose min(k, m) = {min(k, m)} of m = {m}, or all", count)
+    _require(np.all(np.diff(chosen) > 0), "must choose indices that rise and are distinct", chosen)
+    _require(chosen[0] >= 0 and chosen[-1] < m, f"must choose indices in [0, {m})", chosen)
+    _require(np.array_equal(chosen, again), "must choose the same with the same rng", f"{chosen}, {again}")
+    for name, now, was in (("values", values, before[0]), ("weights", weights, before[1])):
+        _require(np.array_equal(now, was), f"must leave its {name} as they were", now)
+
+
+def _require(holds: object, rule: str, received: object) -> None:
+    require(holds, f"generator: {rule}", received, "Generator in gs2/search/generation.py")

@@ -1,0 +1,201 @@
+"""The histories of a search: which ones are considered, what they are worth to the opponent, which stay.
+
+Stage 1 and 2 of a search, on a game that can be enumerated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gs2.search.config import SearchConfig
+from gs2.search.context import Profile, SearchContext
+from gs2.search.gadget.build import LIVE
+from gs2.search.generation import generator
+from gs2.search.histories.alternative import best_response_node_values, group_values
+from gs2.search.histories.cover import Cover
+from gs2.search.subgame.forest import cut_forest
+from gs2.search.subgame.leaf import LeafEvaluator
+
+__all__ = ["Considered", "choose_histories", "consider_histories", "weigh_histories"]
+
+
+WHOLE_TREE = 8
+"""Histories with more than one in so many of the tree's nodes below them are valued by a pass over the whole
+tree: it copies nothing, and holds for every search until the strategy changes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Considered:
+    """The histories of a knowledge set and all others of the opponent infosets that they touch; b in all.
+
+    They stand opponent infoset by opponent infoset; g of these. Where the opponent does not notice every
+    turn of the player, opponent infosets that it may confuse later are merged, and histories at which the
+    player does not act may belong to them (`gs2.search.histories.cover`).
+
+    infoset: where the player stands.
+    nodes: [b] int32, nodes of the full tree.
+    own_infoset: [b] int32, the searching player's infoset at each; -1 where it does not act, unless
+        the infoset searched lies below.
+    in_set: [b] bool, True in the knowledge set, False where only an opponent infoset connects.
+    group: [b] int32, number of the opponent's infoset, 0 … g - 1, rising.
+    own_below: [b] int32, infosets of the player at and below the history's opponent infoset; empty where
+        the opponent notices every turn.
+    reach: [b] float64, probability that chance and the searching player lead there; where they never do
+        (`unreached`), chance alone.
+    opponent_reach: [b] float64, the opponent's own part.
+    alternative: [g] float64, the opponent's alternative value of each of its infosets, in payoffs.
+    dropped: opponent infosets left out because chance and the searching player never lead to them.
+    unreached: whether the searching player's own strategy never leads to the infoset.
+    """
+
+    player: int
+    opponent: int
+    infoset: int
+    nodes: NDArray[np.int32]
+    own_infoset: NDArray[np.int32]
+    in_set: NDArray[np.bool_]
+    group: NDArray[np.int32]
+    own_below: NDArray[np.int32]
+    reach: NDArray[np.float64]
+    opponent_reach: NDArray[np.float64]
+    alternative: NDArray[np.float64]
+    dropped: int
+    unreached: bool
+
+    def take(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return (group numbers 0 … without holes, alternative values) of some rows, [n] int32 and [n]."""
+        group = np.unique(self.group[rows], return_inverse=True)[1].astype(np.int32)
+        return group, self.alternative[self.group[rows]]
+
+
+def consider_histories(
+    context: SearchContext,
+    profile: Profile,
+    infoset: int,
+    config: SearchConfig,
+    leaf: LeafEvaluator | None = None,
+) -> Considered:
+    """Return what the player of an infoset considers there, with alternative values under `profile`."""
+    tree = context.tree
+    player = int(tree.infoset_player[infoset])
+    opponent = 1 - player
+    graph = context.graph(player)
+    top = graph.order(infoset, config.order)
+    if config.rest == "summary":
+        every = context.closure(infoset)
+    elif config.order is None:
+        every = top
+    else:
+        every = graph.neighbours(top, None if config.order > 1 else (opponent,))
+    whole = config.rest == "summary" or config.order is None or config.freeze == "none"
+    cover = context.covers(player).make(infoset, top, every, whole=whole)
+    found = weigh_histories(context, profile, cover, infoset, player)
+    return replace(
+        found,
+        alternative=_alternatives(
+            context, profile, found.nodes, found.reach, found.group, found.opponent, config, leaf
+        ),
+    )
+
+
+def weigh_histories(
+    context: SearchContext, profile: Profile, cover: Cover, infoset: int, player: int
+) -> Considered:
+    """Return the histories of a cover with their reaches; alternative values are left nan.
+
+    infoset: where the player stands, to see whether its strategy ever leads there.
+    """
+    opponent = 1 - player
+    nodes, group, own, in_set, own_below = (
+        cover.nodes,
+        cover.group,
+        cover.own_infoset,
+        cover.in_set,
+        cover.own_below,
+    )
+    known = profile.reach
+    chance, mine = known.chance[nodes], known.players[nodes, player]
+    reach = chance * mine
+    graph = context.graph(player)
+    at = graph.nodes[graph.of_infoset(infoset)]
+    unreached = not np.any(known.chance[at] * known.players[at, player] > LIVE)
+    if unreached:
+        reach = chance
+    live = np.bincount(group, reach) > LIVE
+    dropped = int(len(np.unique(group)) - np.count_nonzero(live[np.unique(group)]))
+    if dropped:
+        stay = live[group]
+        nodes, group, reach, own, in_set = nodes[stay], group[stay], reach[stay], own[stay], in_set[stay]
+        own_below = own_below[stay] if len(own_below) else own_below
+    group = np.unique(group, return_inverse=True)[1].astype(np.int32)
+    return Considered(
+        player=player,
+        opponent=opponent,
+        infoset=infoset,
+        nodes=nodes,
+        own_infoset=own,
+        in_set=in_set,
+        group=group,
+        own_below=own_below,
+        reach=reach,
+        opponent_reach=known.players[nodes, opponent],
+        alternative=np.full(int(group.max()) + 1, np.nan),
+        dropped=dropped,
+        unreached=unreached,
+    )
+
+
+def _alternatives(
+    context: SearchContext,
+    profile: Profile,
+    nodes: NDArray[np.int32],
+    reach: NDArray[np.float64],
+    group: NDArray[np.int32],
+    opponent: int,
+    config: SearchConfig,
+    leaf: LeafEvaluator | None,
+) -> NDArray[np.float64]:
+    if config.alternative == "profile":
+        return group_values(profile.values[nodes, opponent], reach, group)
+    if config.alternative == "value" and profile.blueprint is not None:
+        assert context.tree.states is not None
+        values = profile.blueprint.value(context.game, context.tree.states[nodes], opponent)
+        return group_values(values, reach, group)
+    if config.alternative == "value":
+        return group_values(profile.values[nodes, opponent], reach, group)
+    if config.depth is None:
+        if WHOLE_TREE * context.nodes_below(nodes) > context.tree.n_nodes:
+            profile.prepare(opponent)
+        shared = profile.best_response(opponent)
+        if shared is not None:
+            return group_values(shared[0][nodes], reach, group)
+    cut = cut_forest(context, profile, 1 - opponent, nodes, reach, config, leaf=leaf)
+    values, _ = best_response_node_values(cut.tree, profile.policy[cut.slot_origin], opponent)
+    return group_values(values[: len(nodes)], reach, group)
+
+
+def choose_histories(
+    considered: Considered, config: SearchConfig, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return (rows generated, rows of the subgame), both rising, int64.
+
+    The first are the generator's choice among the knowledge set; the second adds, with `close`, every other
+    history of the opponent infosets touched.
+    """
+    candidates = np.flatnonzero(considered.in_set)
+    if config.generator == "all":
+        chosen = candidates
+    else:
+        assert config.k is not None  # SearchConfig requires it with every other generator
+        picked = generator(config.generator)(
+            considered.alternative[considered.group[candidates]], considered.reach[candidates], config.k, rng
+        )
+        chosen = candidates[picked]
+    if not config.close:
+        return chosen, chosen
+    touched = np.zeros(len(considered.alternative), bool)
+    touched[considered.group[chosen]] = True
+    return chosen, np.flatnonzero(touched[considered.group])

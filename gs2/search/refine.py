@@ -1,0 +1,335 @@
+"""Refine a whole strategy: search at every infoset of a player and splice the answers into one policy.
+
+How the searches see each other changes the outcome a lot, so it is said by name:
+
+independent  every search starts from the blueprint alone, as if it were the first of the match.
+nested       level by level from the root: a search sees the strategies refined at shallower decisions, as
+             an agent does that searched there before; decisions of one level do not see each other.
+sequential   one after another: a search sees all that were done before it. An agent plays the same strategy
+             if it replays, in the same order, the searches of the infosets it could be confused with; then
+             certificates add up, because each starts from the strategy that the one before it certified.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import pickle
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.protocol import Blueprint
+from gs2.search.config import GADGET_NAMES, GENERATOR_NAMES, ConfigError, SearchConfig
+from gs2.search.context import Profile, SearchContext
+from gs2.search.gadget.build import OWN_GADGETS
+from gs2.search.generation import GENERATORS
+from gs2.search.pipeline import refine_infoset
+from gs2.search.refinement import Refinement
+from gs2.tabulate import tabulate
+
+__all__ = ["MODES", "RefineResult", "RefineStats", "refine_policy"]
+
+MODES = ("independent", "nested", "sequential")
+
+
+@dataclass(frozen=True)
+class RefineStats:
+    """One search of a refinement.
+
+    infoset: number in the tree. nodes: of the subgame with its gadget, 0 if none was solved.
+    kept: histories in it. iterations, anchor, seconds, late: as in `Refinement`.
+    """
+
+    infoset: int
+    nodes: int
+    kept: int
+    iterations: int
+    anchor: float
+    seconds: float
+    late: bool
+
+
+@dataclass(frozen=True, eq=False)
+class RefineResult:
+    """A refined strategy.
+
+    policy: [slots] float64; the searching player's part is refined, the rest is as given.
+    searches: one entry per search, in the order they were done.
+    skipped: infosets that the player's own strategy never reaches (nothing there can be exploited), and
+        infosets whose common-knowledge closure was solved already.
+    seconds: wall-clock time.
+    """
+
+    policy: NDArray[np.float64]
+    searches: tuple[RefineStats, ...]
+    skipped: int
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """Infosets to search one after another from one strategy."""
+
+    policy: NDArray[np.float64]
+    infosets: NDArray[np.int64]
+    player: int
+    config: SearchConfig
+    seed: int
+    mode: str
+    skip_unreached: bool
+    blueprint: Blueprint | None
+
+
+def refine_policy(
+    context: SearchContext,
+    policy: NDArray[np.float64],
+    player: int,
+    config: SearchConfig | Sequence[SearchConfig],
+    *,
+    mode: str | None = None,
+    seed: int = 0,
+    infosets: NDArray[np.int64] | None = None,
+    skip_unreached: bool = True,
+    workers: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+    blueprint: Blueprint | None = None,
+) -> RefineResult:
+    """Return `policy` with the player's strategy refined by a search at each of its infosets.
+
+    policy: [slots] float64 on the context's tree.
+    config: of the searches; several make a pass over all infosets each, from what the one before left. A
+        pass of `gs2+` and then one of `gs2+path` is below either of them alone (docs/subgame_solving.md).
+    mode: independent, nested or sequential; the configuration's own by default.
+    seed: every infoset draws from its own generator, made of the seed and the infoset's number, so results
+        do not depend on the order or on `workers`.
+    infosets: numbers of those to search; by default all of the player's.
+    skip_unreached: leave out infosets that the player's own strategy, as refined so far, never reaches.
+    workers: processes that share a level (or everything, when independent); sequential needs 1. They are
+        fresh ones, so that a script must call this under `if __name__ == "__main__":`.
+    progress: called with (infosets done, infosets in all).
+    blueprint: what values histories where the configuration asks `Blueprint.value`; by default `policy`
+        with its own expected values.
+    Raises ConfigError for a mode that does not exist or cannot be shared, a game or part of one's own that
+    cannot be sent to another process, and processes that die.
+    """
+    if not isinstance(config, SearchConfig):
+        if not config:
+            raise ConfigError("config must hold at least one configuration, one for each pass; got none")
+        passes: list[RefineResult] = []
+        for one in config:
+            now = passes[-1].policy if passes else policy
+            options: dict[str, Any] = {"mode": mode, "seed": seed, "infosets": infosets, "workers": workers}
+            options |= {"skip_unreached": skip_unreached, "progress": progress, "blueprint": blueprint}
+            passes.append(refine_policy(context, now, player, one, **options))
+        searches = tuple(search for made in passes for search in made.searches)
+        skipped, seconds = sum(made.skipped for made in passes), sum(made.seconds for made in passes)
+        return RefineResult(passes[-1].policy, searches, skipped, seconds)
+    mode = config.mode if mode is None else mode
+    if mode not in MODES:
+        raise ConfigError(f"mode must be one of {', '.join(MODES)}; got {mode!r}")
+    if workers < 1 or (workers > 1 and mode == "sequential"):
+        raise ConfigError(f"workers must be at least 1, and 1 in sequential mode; got {workers}")
+    began = time.perf_counter()
+    tree = context.tree
+    every = np.flatnonzero(tree.infoset_player == player) if infosets is None else np.asarray(infosets)
+    level = context.infoset_level[every]
+    if mode == "independent":
+        batches = [every]
+    else:
+        batches = [every[level == depth] for depth in np.unique(level)]
+    now = np.array(policy, np.float64)
+    asked = config.alternative == "value" or (
+        config.depth is not None and config.leaf in ("value", "rollout")
+    )
+    if blueprint is None and asked:
+        blueprint = tabulate(context.game, tree, now)
+    stats: list[RefineStats] = []
+    done = skipped = 0
+    with _runner(context, player, config, workers) as run:
+        for batch in batches:
+            jobs = [
+                _Job(now, part, player, config, seed, mode, skip_unreached, blueprint)
+                for part in _parts(context, batch, player, config, workers)
+            ]
+            after = now.copy()
+            for slots, probs, found in run(jobs):
+                after[slots] = probs
+                stats += found
+            now = after
+            done += len(batch)
+            skipped = done - len(stats)
+            if progress is not None:
+                progress(done, len(every))
+    return RefineResult(now, tuple(stats), skipped, time.perf_counter() - began)
+
+
+def _parts(
+    context: SearchContext, batch: NDArray[np.int64], player: int, config: SearchConfig, workers: int
+) -> Iterator[NDArray[np.int64]]:
+    """Yield the infosets of each job; infosets of one closure stay together where it is solved once."""
+    if workers == 1 or len(batch) < 2 * workers:
+        yield batch
+        return
+    if config.scope == "block":
+        graph = context.graph(player)
+        leader = np.array([graph.order(int(i), None)[0] for i in batch])
+        batch = batch[np.argsort(leader, kind="stable")]
+        cuts = np.searchsorted(np.sort(leader), np.quantile(leader, np.linspace(0, 1, 4 * workers + 1)[1:-1]))
+        yield from (part for part in np.split(batch, cuts) if len(part))
+        return
+    yield from (part for part in np.array_split(batch, 4 * workers) if len(part))
+
+
+def _search_all(
+    context: SearchContext, job: _Job
+) -> tuple[NDArray[np.int64], NDArray[np.float64], list[RefineStats]]:
+    """Return (slots, their refined probabilities, statistics) of the searches of a job."""
+    tree = context.tree
+    opponent = 1 - job.player
+    profile = Profile(tree, job.policy, job.blueprint)
+    config = job.config
+    if job.mode == "sequential" and context.covers(job.player).turns_are_noticed:
+        # Searches of one depth then share their opponent infosets, and what one gains another may spend.
+        profile.start = Profile(tree, job.policy, job.blueprint)
+    if config.alternative == "best-response" and config.depth is None and job.mode != "sequential":
+        profile.prepare(opponent)
+    graph = context.graph(job.player)
+    mine = profile.reach.players[:, job.player]
+    slots: list[NDArray[np.int64]] = []
+    probs: list[NDArray[np.float64]] = []
+    stats: list[RefineStats] = []
+    solved = np.zeros(tree.n_infosets, bool)
+    for number in job.infosets.tolist():
+        if solved[number]:
+            continue
+        if job.skip_unreached and not mine[graph.nodes[graph.of_infoset(number)[0]]] > 0:
+            continue
+        rng = np.random.default_rng([job.seed, job.player, number])
+        found = refine_infoset(context, profile, number, config, rng)
+        if _settled(config, found):
+            own = np.unique(found.considered.own_infoset[found.kept.rows])
+            solved[own[own >= 0]] = True
+        slots.append(found.slots)
+        probs.append(found.probs)
+        stats.append(_stats(found))
+        if job.mode == "sequential":
+            for done in found.steps or (found,):
+                profile.take_over(context, job.player, done.slots, done.probs, done.certified)
+    if not slots:
+        return np.zeros(0, np.int64), np.zeros(0), stats
+    return np.concatenate(slots), np.concatenate(probs), stats
+
+
+def _settled(config: SearchConfig, found: Refinement) -> bool:
+    """Return whether a search solved all there is to solve at every infoset of the player that it touched."""
+    if config.scope != "block" or found.considered.unreached:
+        return False
+    if config.rest == "summary":
+        return found.complete and found.nodes > 0
+    return config.order is None and config.generator == "all"
+
+
+def _stats(found: Refinement) -> RefineStats:
+    return RefineStats(
+        infoset=found.infoset,
+        nodes=found.nodes,
+        kept=len(found.kept.rows),
+        iterations=found.iterations,
+        anchor=found.anchor,
+        seconds=sum(found.seconds.values()),
+        late=found.late,
+    )
+
+
+class _runner:
+    """Runs jobs here, or in fresh processes that are sent the game and its tree once each."""
+
+    def __init__(self, context: SearchContext, player: int, config: SearchConfig, workers: int) -> None:
+        self.context = context
+        self.pool: ProcessPoolExecutor | None = None
+        if workers > 1:
+            sent = _sent(context, config)
+            self._strangers = set(multiprocessing.active_children())
+            # a forked copy of a process with threads (OpenMP's, torch's) may hang; a fresh one cannot
+            self.pool = ProcessPoolExecutor(
+                workers,
+                mp_context=multiprocessing.get_context("spawn"),
+                initializer=_receive,
+                initargs=(sent, player),
+            )
+
+    def __enter__(self) -> Callable[[list[_Job]], Iterator]:
+        return self.run
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        if self.pool is None:
+            return
+        if kind is not None:  # an interruption or an error does not wait for searches that nobody wants
+            for process in set(multiprocessing.active_children()) - self._strangers:
+                process.terminate()
+        self.pool.shutdown(cancel_futures=True)
+
+    def run(self, jobs: list[_Job]) -> Iterator:
+        if self.pool is None:
+            yield from (_search_all(self.context, job) for job in jobs)
+            return
+        try:
+            yield from self.pool.map(_search_received, jobs)
+        except BrokenProcessPool as error:
+            raise ConfigError(
+                "refine_policy: every process must answer; one ended without. In a script, call it under "
+                '`if __name__ == "__main__":`; where memory is short, use fewer workers'
+            ) from error
+
+
+def _sent(context: SearchContext, config: SearchConfig) -> bytes:
+    """Return what a worker needs to search in a game, pickled.
+
+    Raises ConfigError if a part of it cannot be sent to another process.
+    """
+    parts: dict[str, Any] = {"game": context.game, "tree": context.tree}
+    if config.generator in GENERATORS:
+        parts["generator"] = config.generator, GENERATORS[config.generator]
+    if config.gadget in OWN_GADGETS:
+        parts["gadget"] = config.gadget, OWN_GADGETS[config.gadget]
+    for name, part in parts.items():
+        try:
+            pickle.dumps(part)
+        except Exception as error:
+            raise ConfigError(
+                f"refine_policy: with workers > 1 the {name} must be one that pickle can send to a process; "
+                f"got {part!r} ({error}); define it at the top of a module, or use workers=1"
+            ) from error
+    return pickle.dumps(parts, protocol=pickle.HIGHEST_PROTOCOL)
+
+
+_received: list[SearchContext] = []
+
+
+def _receive(sent: bytes, player: int) -> None:
+    """Prepare a worker; the process that started it decides what Ctrl-C means."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parts = pickle.loads(sent)
+    if "generator" in parts:
+        name, chooser = parts["generator"]
+        GENERATORS[name] = chooser
+        if name not in GENERATOR_NAMES:
+            GENERATOR_NAMES.append(name)
+    if "gadget" in parts:
+        name, build = parts["gadget"]
+        OWN_GADGETS[name] = build
+        if name not in GADGET_NAMES:
+            GADGET_NAMES.append(name)
+    _received[:] = [SearchContext(parts["game"], parts["tree"])]
+    _received[0].graph(player)
+
+
+def _search_received(job: _Job) -> tuple[NDArray[np.int64], NDArray[np.float64], list[RefineStats]]:
+    return _search_all(_received[0], job)

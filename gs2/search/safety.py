@@ -1,0 +1,307 @@
+"""Safety: mixing a refined strategy with the old one, and a certificate that nothing is lost by it.
+
+The certificate. Let a search change the player's strategy at some infosets and below, and nowhere else.
+Every way in which the opponent can notice leads through one of the opponent infosets that share a history
+with them. If the opponent's counterfactual best-response value rises at none of these, it rises nowhere above
+them either, because best-response values are monotone in the values below: the opponent's best response to
+the whole strategy is worth no more than before. This holds if what the opponent does below one of these
+infosets touches nothing outside of it; `gs2.search.histories.cover` states the lemma and extends the cover
+where it must. All of it can be computed at the infoset, from the histories of those opponent infosets
+(order-2 knowledge where every turn is noticed), given the player's strategy elsewhere.
+
+Mixtures. The value of an opponent infoset is a maximum of linear functions of the player's realization plan,
+so it is convex in the weight of the refined plan: the weights that certify form an interval from 0, and the
+best of them is found by bisection and golden sections.
+
+Many searches. One after another, each certified with what the one before left, searches add up as they are.
+Those of one level of the game may hold the opponent down to its values before the first of them rather than
+to what they have made of these since (`Profile.start`): once all are done nothing at the level rose, and what
+one gained another may spend where it buys more. Searches that do not see each other may clash where they
+share an opponent infoset; if at most n of them do, a weight of 1 / n each is safe again, because the joint
+change is the mean of changes that are ("shared").
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from gs2.search.config import SearchConfig
+from gs2.search.context import Profile, SearchContext
+from gs2.search.gadget.path import OpponentPath, opponent_path
+from gs2.search.histories.enumerated import Considered, weigh_histories
+from gs2.search.subgame.double_oracle import OpponentResponse
+
+__all__ = ["Certified", "PlanMixer", "certify", "cover", "splice_slots"]
+
+ROUNDING = 1e-12
+"""Gain of the opponent, as a share of the payoff range, that counts as none."""
+TIE_BREAK = 0.02
+"""Weight of the opponent's values summed as reached, beside its value of the whole game."""
+WEIGHTS_TRIED = 7
+"""Bisections for the largest weight that certifies, and then golden sections below it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Certified:
+    """What came through.
+
+    weight: of the refined strategy; 0 means that the old one stands, because no mixture tried is certified.
+    slots: [s] int64, those that `config.scope` replaces. probs: [s] float64, their policy.
+    considered: all histories of every opponent infoset that can notice the change.
+    before, after: [g] float64, what these infosets are worth to the opponent, in payoffs; without a
+        certificate as the subgame sees it, nan where it does not.
+    """
+
+    weight: float
+    slots: NDArray[np.int64]
+    probs: NDArray[np.float64]
+    considered: Considered
+    before: NDArray[np.float64]
+    after: NDArray[np.float64]
+
+
+def splice_slots(
+    context: SearchContext, player: int, infoset: int, slots: NDArray[np.int64], scope: str
+) -> NDArray[np.bool_]:
+    """Return which of the slots a search at an infoset replaces, [s] bool.
+
+    scope: "infoset": those of the infoset; "subtree": and of the player's infosets below it; "block": all.
+    """
+    tree = context.tree
+    if scope == "block":
+        return np.ones(len(slots), bool)
+    start, end = tree.infoset_offset[infoset : infoset + 2]
+    if scope == "infoset":
+        return (slots >= start) & (slots < end)
+    parents = context.parent_slot(player)
+    below = set(range(start, end))
+    # Infosets are numbered ancestors first, so a parent is settled before its children are looked at.
+    for number in np.unique(context.slot_infoset[slots]).tolist():
+        if int(parents[number]) in below:
+            below.update(range(*tree.infoset_offset[number : number + 2].tolist()))
+    return np.fromiter((slot in below for slot in slots.tolist()), bool, len(slots))
+
+
+class PlanMixer:
+    """Mixes two policies on some of a player's infosets as realization plans.
+
+    slots: [s] int64, all slots of these infosets. Above them both policies are taken to play alike.
+    """
+
+    def __init__(self, context: SearchContext, player: int, slots: NDArray[np.int64]) -> None:
+        self._order = np.argsort(slots, kind="stable")
+        ranked = slots[self._order]
+        numbers = context.slot_infoset[ranked]
+        starts = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
+        above = context.parent_slot(player)[numbers[starts]]
+        at = np.minimum(np.searchsorted(ranked, above), len(ranked) - 1)
+        self._parents = np.where(ranked[at] == above, at, -1)
+        self._starts = np.append(starts, len(slots))
+
+    def mix(self, old: NDArray[np.float64], new: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
+        """Return the policy of (1 - weight) of the old plan and weight of the new, [s] float64."""
+        mixed = np.empty(len(old))
+        _mix(self._starts, self._parents, self._order, old, new, weight, mixed)
+        return mixed
+
+
+@njit(cache=True)
+def _mix(starts, parents, order, old, new, weight, mixed):
+    plan_old = np.empty(len(old))
+    plan_new = np.empty(len(old))
+    for i in range(len(parents)):
+        reach_old = plan_old[parents[i]] if parents[i] >= 0 else 1.0
+        reach_new = plan_new[parents[i]] if parents[i] >= 0 else 1.0
+        a = (1.0 - weight) * reach_old
+        b = weight * reach_new
+        for s in range(starts[i], starts[i + 1]):
+            at = order[s]
+            plan_old[s] = old[at] * reach_old
+            plan_new[s] = new[at] * reach_new
+            mixed[at] = (a * old[at] + b * new[at]) / (a + b) if a + b > 0 else new[at]
+
+
+def cover(
+    context: SearchContext, profile: Profile, considered: Considered, slots: NDArray[np.int64]
+) -> Considered:
+    """Return all histories of every opponent infoset that can notice a change at some slots.
+
+    slots: [s] int64, slots of the searching player at and below the histories considered.
+    """
+    graph = context.graph(considered.player)
+    covers = context.covers(considered.player)
+    changed = np.unique(context.slot_infoset[slots])
+    if covers.turns_are_noticed:
+        # What lies deeper lies below one of these.
+        changed = np.intersect1d(changed, considered.own_infoset)
+    top = np.sort(graph.members[considered.player].take(graph.infoset_group[changed]).values)
+    every = graph.neighbours(top, (considered.opponent,))
+    found = covers.make(considered.infoset, top, every)
+    return weigh_histories(context, profile, found, considered.infoset, considered.player)
+
+
+def certify(
+    context: SearchContext,
+    profile: Profile,
+    infoset: int,
+    considered: Considered,
+    slots: NDArray[np.int64],
+    probs: NDArray[np.float64],
+    solved: NDArray[np.float64],
+    config: SearchConfig,
+    deadline: float | None = None,
+    start: NDArray[np.float64] | None = None,
+) -> Certified:
+    """Return the refined strategy after anchoring and certification.
+
+    slots, probs: [s], everything that the subgame solved for the searching player. solved: [g] float64, what
+    the opponent infosets considered are worth against it as the subgame sees it.
+    deadline: an instant of `time.perf_counter()` after which no further mixture is tried.
+    start: [slots] of the full tree, the strategy that the opponent is held down to, in place of the present
+        one: that of before the first search of the level.
+    """
+    player = considered.player
+    inside = splice_slots(context, player, infoset, slots, config.scope)
+    slots, new = slots[inside], probs[inside]
+    old = profile.policy[slots]
+    mixer = PlanMixer(context, player, slots)
+    if config.certificate == "none":
+        mixed = new if config.anchor == 1 else mixer.mix(old, new, config.anchor)
+        return Certified(config.anchor, slots, mixed, considered, considered.alternative, solved)
+    if config.scope == "block" and config.rest != "summary":
+        considered = cover(context, profile, considered, slots)
+    attempt, most = _attempts(context, profile, considered, slots, mixer, old, new, config, start)
+    before = attempt(0.0)
+    slack = ROUNDING * (context.game.payoff_range[1] - context.game.payoff_range[0])
+    most = np.maximum(most, before.values) + slack
+
+    def sound(tried: _Attempt) -> bool:
+        if config.certificate == "path":
+            return tried.root <= before.root + slack
+        return bool(np.all(tried.values <= most))
+
+    top = attempt(config.anchor)
+    if config.certificate == "margin":
+        best = top if sound(top) else before
+    else:
+        best = _best_attempt(attempt, sound, before, top, deadline)
+    if config.certificate == "shared" and best.weight > 0:
+        best = attempt(best.weight / _most_sharers(considered))
+    return Certified(best.weight, slots, best.mixed, considered, before.values, best.values)
+
+
+def _most_sharers(considered: Considered) -> int:
+    """Return the largest number of the player's infosets that meet in one opponent infoset."""
+    if len(considered.own_below):
+        return int(considered.own_below.max())
+    pairs = np.unique(np.stack([considered.group, considered.own_infoset]), axis=1)
+    return int(np.bincount(pairs[0]).max())
+
+
+@dataclass(frozen=True, eq=False)
+class _Attempt:
+    """One mixture: its weight, its policy [s], the opponent's values [g], their cost, the root's value."""
+
+    weight: float
+    mixed: NDArray[np.float64]
+    values: NDArray[np.float64]
+    cost: float
+    root: float
+
+
+def _attempts(
+    context: SearchContext,
+    profile: Profile,
+    considered: Considered,
+    slots: NDArray[np.int64],
+    mixer: PlanMixer,
+    old: NDArray[np.float64],
+    new: NDArray[np.float64],
+    config: SearchConfig,
+    start: NDArray[np.float64] | None,
+) -> tuple[Callable[[float], _Attempt], NDArray[np.float64]]:
+    """Return a function that tries a weight on all that the opponent can notice, and its values at `start`.
+
+    The latter are [g] float64, -inf without a start.
+    """
+    response = OpponentResponse(context, profile, considered, np.arange(len(considered.nodes)))
+    most = np.full(len(considered.alternative), -np.inf)
+    if start is not None:
+        most = response.respond_to(start)
+    present, places = response.places(slots)
+    mass = np.bincount(considered.group, considered.reach)
+    path: OpponentPath | None = None
+
+    def attempt(weight: float) -> _Attempt:
+        mixed = mixer.mix(old, new, weight) if weight else old
+        rooted, _ = response.respond(places, mixed[present])
+        root = path.root_value(rooted) if path is not None else 0.0
+        return _Attempt(weight, mixed, rooted, root + TIE_BREAK * float(mass @ rooted), root)
+
+    if config.certificate == "path":
+        now = attempt(0.0).values
+        path = opponent_path(
+            context,
+            profile,
+            considered.opponent,
+            considered.nodes,
+            considered.group,
+            considered.reach,
+            now,
+        )
+    return attempt, most
+
+
+def _best_attempt(
+    attempt: Callable[[float], _Attempt],
+    sound: Callable[[_Attempt], bool],
+    before: _Attempt,
+    top: _Attempt,
+    deadline: float | None,
+) -> _Attempt:
+    """Return the cheapest sound mixture up to the weight of `top`; `before` if none is better.
+
+    deadline: an instant after which nothing more is tried.
+    """
+
+    def late() -> bool:
+        return deadline is not None and time.perf_counter() >= deadline
+
+    best = before
+    if not sound(top):
+        low, high = before, top
+        for _ in range(WEIGHTS_TRIED):
+            if late():
+                break
+            middle = attempt((low.weight + high.weight) / 2)
+            if sound(middle):
+                low = middle
+            else:
+                high = middle
+        top = low
+    if top.cost < best.cost:
+        best = top
+    if top.weight == 0 or late():
+        return best
+    ratio = (5**0.5 - 1) / 2
+    a, b = 0.0, top.weight
+    left, right = attempt(b - ratio * (b - a)), attempt(a + ratio * (b - a))
+    for _ in range(WEIGHTS_TRIED):
+        for tried in (left, right):
+            if tried.cost < best.cost and sound(tried):
+                best = tried
+        if late():
+            break
+        if left.cost <= right.cost:
+            b, right = right.weight, left
+            left = attempt(b - ratio * (b - a))
+        else:
+            a, left = left.weight, right
+            right = attempt(a + ratio * (b - a))
+    return best

@@ -1,0 +1,1 @@
+"""Solving a subgame with its gadget."""

@@ -1,0 +1,217 @@
+"""Solving what was kept: the forest, its gadget and the solver, again while a summary lacks replies."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cfr.lp import LpTimeout, solve_lp
+from cfr.solver import solve
+from cfr.tree import FlatTree
+from cfr.variants import variant
+from gs2.search.config import SearchConfig
+from gs2.search.context import Profile, SearchContext
+from gs2.search.gadget.build import Entry, Gadget, build_gadget
+from gs2.search.histories.alternative import best_response_node_values, group_values
+from gs2.search.histories.enumerated import Considered
+from gs2.search.refinement import Kept, Log
+from gs2.search.subgame.cut import Subgame
+from gs2.search.subgame.double_oracle import Summary, choose_plans
+from gs2.search.subgame.forest import cut_forest
+from gs2.search.subgame.leaf import LeafEvaluator
+
+__all__ = ["MISSED", "Solution", "solve_subgame"]
+
+MISSED = 1e-4
+"""Share of the payoff range by which a summary may underrate the opponent."""
+ROUGH = 1e-3
+"""Share of the payoff range to which a subgame is first solved where a summary still lacks plans."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A subgame solved.
+
+    policy: on the forest's slots. solved: as in `Refinement`. iterations: of all solves together; gap: of
+    the last. missed: the most that the opponent gains where it was kept in summary, in payoffs; tolerance:
+    how much of that is let pass.
+    """
+
+    subgame: Subgame
+    gadget: Gadget
+    policy: NDArray[np.float64]
+    solved: NDArray[np.float64]
+    iterations: int
+    gap: float
+    missed: float
+    tolerance: float
+
+
+def solve_subgame(
+    context: SearchContext,
+    profile: Profile,
+    considered: Considered,
+    kept: Kept,
+    entry: Entry,
+    config: SearchConfig,
+    deadline: float | None,
+    leaf: LeafEvaluator | None,
+    log: Log,
+) -> Solution | None:
+    """Return the subgame below the histories kept, solved; again and again while a summary misses replies.
+
+    None if the time was up before a linear programme was solved.
+    """
+    low, high = context.game.payoff_range
+    tolerance = MISSED * (high - low)
+    summary = None
+    if kept.summary.any():
+        rows = np.sort(kept.rows[kept.summary])
+        summary = Summary(context, profile, considered, rows, config.plans)
+    floor = config.entry_floor if config.gadget != "unsafe" else 0.0
+    # A target is met only once the plans suffice; until then a rough solution finds them as well.
+    rough = ROUGH * (high - low) if summary is not None and config.target is not None else 0.0
+    spent = 0
+    begun = time.perf_counter()
+    while True:
+        began = time.perf_counter()
+        subgame = _forest(context, profile, considered, kept, config, leaf, summary)
+        log.lap("subgame")
+        gadget = build_gadget(config.gadget, subgame.tree, subgame.root_of, entry, floor=floor)
+        log.lap("gadget")
+        last = rough <= (config.target or 0.0)
+        start = _start(profile, subgame, gadget) if config.warm_start > 0 else None
+        try:
+            policy, iterations, gap = _solve(
+                gadget.tree, config if last else replace(config, target=rough), deadline, log, start
+            )
+        except LpTimeout:
+            return None
+        policy = gadget.to_forest(policy, subgame.tree.n_slots)
+        spent += iterations
+        log.lap("solve")
+        solved = _solved_values(subgame, considered, kept, policy)
+        missed = 0.0
+        if summary is not None:
+            mine = np.repeat(
+                subgame.tree.infoset_player == considered.player, np.diff(subgame.tree.infoset_offset)
+            )
+            missed = summary.complete(subgame.slot_origin[mine], policy[mine], solved, tolerance)
+        log.lap("summary")
+        now = time.perf_counter()
+        closed = missed <= tolerance or summary is None or summary.full()
+        if closed and last:
+            break
+        if deadline is not None and 2 * now - began >= deadline:
+            log.late = True
+            break
+        if closed:
+            rough = 0.0
+        elif not last and deadline is not None and now - begun >= deadline - now:
+            rough, log.late = 0.0, True
+        else:
+            rough = min(rough, missed / 8)
+    if len(subgame.truncated):
+        log.notes.append(
+            f"{len(subgame.truncated)} histories at depth {config.depth} were not played out: {config.leaf}"
+        )
+    if summary is not None and missed > tolerance:
+        log.notes.append(
+            f"the opponent has better replies than the {summary.count} plans it was given where its "
+            f"histories stayed in summary, by up to {missed:.3g}"
+        )
+    return Solution(subgame, gadget, policy, solved, spent, gap, missed, tolerance)
+
+
+def _forest(
+    context: SearchContext,
+    profile: Profile,
+    considered: Considered,
+    kept: Kept,
+    config: SearchConfig,
+    leaf: LeafEvaluator | None,
+    summary: Summary | None,
+) -> Subgame:
+    """Return the forest below the histories kept, one root each."""
+    frozen = None
+    if kept.frozen.any() or summary is not None:
+        frozen = np.zeros((len(kept.rows), context.tree.n_players), bool)
+        frozen[:, considered.player] = kept.frozen
+        frozen[:, considered.opponent] = kept.summary
+    nodes, reach = considered.nodes[kept.rows], considered.reach[kept.rows]
+    player = considered.player
+    if summary is None:
+        return cut_forest(context, profile, player, nodes, reach, config, frozen=frozen, leaf=leaf)
+    group = considered.group[kept.rows]
+    counts, plan = summary.copies(group, kept.summary)
+    copied = np.repeat(np.arange(len(nodes)), counts)
+    assert frozen is not None
+    forest = cut_forest(
+        context,
+        profile,
+        player,
+        nodes[copied],
+        reach[copied],
+        config,
+        frozen=frozen[copied],
+        plans=summary.plans,
+        plan=plan,
+        leaf=leaf,
+    )
+    return choose_plans(forest, counts, reach, group, considered.opponent)
+
+
+def _start(profile: Profile, subgame: Subgame, gadget: Gadget) -> NDArray[np.float64]:
+    """Return the strategies in `profile` on the gadget's slots, uniform where they say nothing."""
+    offset = gadget.tree.infoset_offset
+    sizes = np.diff(offset)
+    policy = np.repeat(1.0 / sizes, sizes)
+    below = np.flatnonzero(gadget.slot_origin >= 0)
+    origin = subgame.slot_origin[gadget.slot_origin[below]]
+    known = origin >= 0
+    slots = below[known]
+    policy[slots] = profile.policy[origin[known]]
+    return policy
+
+
+def _solve(
+    tree: FlatTree,
+    config: SearchConfig,
+    deadline: float | None,
+    log: Log,
+    start: NDArray[np.float64] | None,
+) -> tuple[NDArray[np.float64], int, float]:
+    """Return (policy on the gadget's slots, iterations, exploitability)."""
+    if config.solver == "lp":
+        limit = None if deadline is None else max(0.001, deadline - time.perf_counter())
+        exact = solve_lp(tree, time_limit=limit)
+        return exact.policy, 0, exact.exploitability
+    row = variant(config.variant) if config.gamma is None else variant(config.variant, gamma=config.gamma)
+    found = solve(
+        tree,
+        variant=row,
+        iterations=config.iterations,
+        deadline=deadline,
+        target=config.target,
+        start=start,
+        start_weight=config.warm_start,
+    )
+    if found.stopped == "deadline":
+        log.late = True
+        log.notes.append(f"the time was up after {found.iteration} of {config.iterations} iterations")
+    return found.policy, found.iteration, found.exploitability
+
+
+def _solved_values(
+    subgame: Subgame, considered: Considered, kept: Kept, policy: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return what each opponent infoset is worth against `policy` in the forest, [g]; nan if not there."""
+    values, _ = best_response_node_values(subgame.tree, policy, considered.opponent)
+    group, _ = considered.take(kept.rows)
+    out = np.full(len(considered.alternative), np.nan)
+    rooted = group_values(values[: len(kept.rows)], considered.reach[kept.rows], group)
+    out[np.unique(considered.group[kept.rows])] = rooted
+    return out

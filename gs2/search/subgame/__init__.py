@@ -1,0 +1,1 @@
+"""The subgame below the histories kept: cutting, growing, leaves."""

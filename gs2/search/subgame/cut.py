@@ -1,0 +1,334 @@
+"""Subgames: everything below a few weighted histories, cut out of a full tree or grown from the game.
+
+Cutting copies indices and is fast; it serves games small enough to enumerate. Growing asks the game and
+serves all of them. Both give the same tree: depth limits, branch limits and frozen decisions (a player's
+decisions that follow a fixed policy and so belong to chance) are honoured alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from cfr.tree import FlatTree, grow
+from games.game import TERMINAL, Game
+from games.ragged import Ragged
+from gs2.search.histories.knowledge import subtree_sizes
+
+__all__ = ["Subgame", "TreeCutter", "grow_subgame"]
+
+NO_LIMIT = 2**30
+
+
+@dataclass(frozen=True, eq=False)
+class Subgame:
+    """A forest below r weighted histories, and where its parts come from; N nodes.
+
+    tree: the forest; its roots are the histories, in the given order.
+    root_of: [N] int32, index of the root above each node.
+    origin: [N] int32, the same history in the full tree; empty if the subgame was grown from the game.
+    infoset_origin: [I] int32, infoset of the full tree; -1 if there is none (grown, or a gadget's own).
+    slot_origin: [A] int64, slot of the full tree; -1 likewise.
+    truncated: [T] int32, rising leaves at the depth limit.
+    """
+
+    tree: FlatTree
+    root_of: NDArray[np.int32]
+    origin: NDArray[np.int32]
+    infoset_origin: NDArray[np.int32]
+    slot_origin: NDArray[np.int64]
+    truncated: NDArray[np.int32]
+
+
+class TreeCutter:
+    """Cuts subgames out of one full tree; holds what can be computed once for all of them."""
+
+    def __init__(self, tree: FlatTree) -> None:
+        self.tree = tree
+        self.sizes = subtree_sizes(tree)
+        self._terminal_row = np.full(tree.n_nodes, -1, np.int32)
+        self._terminal_row[tree.terminal] = np.arange(len(tree.terminal))
+        self._keep_all = np.ones(tree.n_slots, bool)
+        # Numbers of infosets within the subgame being cut; -1 marks those without one yet.
+        self._local = np.full(tree.n_infosets, -1, np.int32)
+
+    def cut(
+        self,
+        roots: NDArray[np.int32],
+        weights: NDArray[np.float64],
+        *,
+        policy: NDArray[np.float64] | None = None,
+        frozen: NDArray[np.bool_] | None = None,
+        depth_limit: int | None = None,
+        keep: NDArray[np.bool_] | None = None,
+        leaf: Callable[[NDArray[np.int32]], NDArray[np.float64]] | None = None,
+        play_on: int | None = None,
+        plans: NDArray[np.float64] | None = None,
+        plan: NDArray[np.int32] | None = None,
+    ) -> Subgame:
+        """Return the subgame below `roots`.
+
+        roots: [r] int32 nodes of the tree, none below another; one may come more than once.
+        weights: [r] float64.
+        policy: [slots] float64 over the full tree, what frozen decisions follow.
+        frozen: [r, P] bool, seats whose decisions below that root belong to chance; branches of
+            probability zero are left out there.
+        depth_limit: player decisions below a root, frozen ones included, before `leaf` values the history.
+        keep: [slots] bool, the branches to keep at decisions; at least one in each infoset.
+        leaf: (nodes of the full tree [n]) -> [n, P] float64 payoffs at the depth limit.
+        play_on: instead of a leaf, the seat whose decisions belong to chance, by `policy`, from the depth
+            limit on, while the others go on deciding to the end of the game.
+        plans: [n, slots] float64, other policies; frozen decisions below a root with `plan` [r] int32 at
+            least 0 follow that one of them instead of `policy`.
+        Raises ValueError for options that need each other.
+        """
+        tree = self.tree
+        if (frozen is not None or play_on is not None) and policy is None:
+            raise ValueError("cut: frozen decisions need a policy to follow; pass policy=")
+        if depth_limit is not None and (leaf is None) == (play_on is None):
+            raise ValueError("cut: a depth_limit needs a leaf evaluator or a seat that plays on; pass one")
+        roots = np.ascontiguousarray(roots, np.int32)
+        none = np.zeros((0, tree.n_players), bool)
+        if plans is None or plan is None:
+            plans, plan = np.empty((0, 0)), np.full(len(roots), -1, np.int32)
+        parts = _cut(
+            tree.first_child,
+            tree.n_children,
+            tree.player,
+            tree.infoset,
+            tree.chance_prob,
+            tree.infoset_offset,
+            self._keep_all if keep is None else keep,
+            np.empty(0) if policy is None else policy,
+            roots,
+            np.ascontiguousarray(weights, np.float64),
+            none if frozen is None else frozen,
+            NO_LIMIT if depth_limit is None else depth_limit,
+            -1 if play_on is None else play_on,
+            plans,
+            plan,
+            int(self.sizes[roots].sum()),
+            self._local,
+        )
+        (origin, parent, first_child, n_children, player, infoset, prob, root_of) = parts[:8]
+        (levels, infoset_origin, infoset_offset, slot_origin, terminal, truncated) = parts[8:]
+        row = self._terminal_row[origin[terminal]]
+        returns = tree.returns[row]
+        if len(truncated) and leaf is not None:
+            returns[np.searchsorted(terminal, truncated)] = leaf(origin[truncated])
+        cut = FlatTree(
+            parent=parent,
+            first_child=first_child,
+            n_children=n_children,
+            player=player,
+            infoset=infoset,
+            chance_prob=prob,
+            level_offsets=levels,
+            terminal=terminal,
+            returns=returns,
+            infoset_player=tree.infoset_player[infoset_origin],
+            infoset_offset=infoset_offset,
+            infoset_key=tree.infoset_key[infoset_origin],
+            action=tree.action[origin],
+            states=None,
+            teams=tree.teams,
+            n_truncated=len(truncated),
+        )
+        return Subgame(cut, root_of, origin, infoset_origin, slot_origin, truncated)
+
+    def with_states(self, subgame: Subgame) -> Subgame:
+        """Return a subgame of this tree with the game's states at its nodes."""
+        assert self.tree.states is not None
+        return replace(subgame, tree=replace(subgame.tree, states=self.tree.states[subgame.origin]))
+
+
+@njit(cache=True)
+def _cut(
+    first_child,
+    n_children,
+    player,
+    infoset,
+    chance_prob,
+    offset,
+    keep,
+    policy,
+    roots,
+    weights,
+    frozen,
+    depth_limit,
+    play_on,
+    plans,
+    plan,
+    bound,
+    local,
+):
+    """Return the arrays of a subgame, breadth first; `local` is left as it came, all -1.
+
+    frozen: [r, P], or [0, P] for none.
+    """
+    origin = np.empty(bound, np.int32)
+    parent = np.empty(bound, np.int32)
+    first = np.empty(bound, np.int32)
+    count = np.zeros(bound, np.int32)
+    who = np.empty(bound, np.int8)
+    info = np.full(bound, -1, np.int32)
+    prob = np.empty(bound, np.float64)
+    root_of = np.empty(bound, np.int32)
+    depth = np.zeros(bound, np.int32)
+    levels = [0]
+    found = [0]
+    found.pop()
+    terminal = np.empty(bound, np.int32)
+    n_terminal = 0
+    truncated = [np.int32(0)]
+    truncated.pop()
+    any_frozen = len(frozen) == len(roots)
+    end = len(roots)
+    for r in range(end):
+        origin[r] = roots[r]
+        parent[r] = -1
+        prob[r] = weights[r]
+        root_of[r] = r
+    levels.append(end)
+    start = 0
+    while start < end:
+        write = end
+        for at in range(start, end):
+            node = origin[at]
+            p = player[node]
+            root = root_of[at]
+            first[at] = write
+            deep = p >= 0 and depth[at] >= depth_limit
+            if n_children[node] == 0 or (deep and play_on < 0):
+                who[at] = -2
+                terminal[n_terminal] = at
+                n_terminal += 1
+                if n_children[node] > 0:
+                    truncated.append(np.int32(at))
+                continue
+            low = first_child[node]
+            below = depth[at] + (1 if p >= 0 else 0)
+            is_frozen = (p >= 0 and any_frozen and frozen[root, p]) or (deep and p == play_on)
+            if p < 0 or is_frozen:
+                who[at] = -1
+                slot = offset[infoset[node]] - low if p >= 0 else 0
+                planned = is_frozen and plan[root] >= 0
+                for child in range(low, low + n_children[node]):
+                    if planned:
+                        chance = plans[plan[root], slot + child]
+                    else:
+                        chance = policy[slot + child] if is_frozen else chance_prob[child]
+                    if is_frozen and not chance > 0:
+                        continue
+                    origin[write] = child
+                    prob[write] = chance
+                    parent[write] = at
+                    root_of[write] = root
+                    depth[write] = below
+                    write += 1
+            else:
+                who[at] = p
+                name = infoset[node]
+                if local[name] < 0:
+                    local[name] = len(found)
+                    found.append(name)
+                info[at] = local[name]
+                slot = offset[infoset[node]] - low
+                for child in range(low, low + n_children[node]):
+                    if keep[slot + child]:
+                        origin[write] = child
+                        prob[write] = 1.0
+                        parent[write] = at
+                        root_of[write] = root
+                        depth[write] = below
+                        write += 1
+            count[at] = write - first[at]
+        start = end
+        end = write
+        if end > start:
+            levels.append(end)
+
+    n = end
+    infoset_origin = np.empty(len(found), np.int32)
+    infoset_offset = np.zeros(len(found) + 1, np.int64)
+    n_slots = 0
+    for i in range(len(found)):
+        local[found[i]] = -1
+        name = found[i]
+        infoset_origin[i] = name
+        for slot in range(offset[name], offset[name + 1]):
+            n_slots += 1 if keep[slot] else 0
+        infoset_offset[i + 1] = n_slots
+    slot_origin = np.empty(n_slots, np.int64)
+    write_slot = 0
+    for i in range(len(found)):
+        for slot in range(offset[infoset_origin[i]], offset[infoset_origin[i] + 1]):
+            if keep[slot]:
+                slot_origin[write_slot] = slot
+                write_slot += 1
+    return (
+        origin[:n],
+        parent[:n],
+        first[:n],
+        count[:n],
+        who[:n],
+        info[:n],
+        prob[:n],
+        root_of[:n],
+        np.array(levels, np.int64),
+        infoset_origin,
+        infoset_offset,
+        slot_origin,
+        terminal[:n_terminal],
+        np.array(truncated, np.int32),
+    )
+
+
+def grow_subgame(
+    game: Game,
+    states: NDArray,
+    weights: NDArray[np.float64],
+    *,
+    policy: Callable[[Game, NDArray, int, Ragged], NDArray] | None = None,
+    frozen_seats: NDArray[np.bool_] | None = None,
+    depth_limit: int | None = None,
+    branch_limit: Callable[[Game, NDArray, int, Ragged], NDArray[np.bool_]] | None = None,
+    leaf: Callable[[Game, NDArray], NDArray[np.float64]] | None = None,
+    max_nodes: int = 50_000_000,
+) -> Subgame:
+    """Return the subgame below `states`, grown from the game.
+
+    states: [r] histories. weights: [r] float64.
+    frozen_seats: [P] bool, seats whose decisions follow `policy` and belong to chance (a teammate).
+    depth_limit, branch_limit, leaf, max_nodes: as in `cfr.tree.grow`.
+    """
+    seats = np.zeros(game.num_players, bool) if frozen_seats is None else frozen_seats
+    tree = grow(
+        game,
+        states,
+        weights,
+        depth_limit=depth_limit,
+        branch_limit=branch_limit,
+        frozen=(lambda g, s, p: seats[p] & (p >= 0)) if seats.any() else None,
+        policy=policy,
+        leaf=leaf,
+        max_nodes=max_nodes,
+    )
+    root_of = np.empty(tree.n_nodes, np.int32)
+    root_of[: tree.n_roots] = np.arange(tree.n_roots)
+    for start, end in zip(tree.level_offsets[1:-1], tree.level_offsets[2:], strict=True):
+        root_of[start:end] = root_of[tree.parent[start:end]]
+    assert tree.states is not None
+    leaves = tree.terminal[game.player(tree.states[tree.terminal]) != TERMINAL]
+    return Subgame(
+        tree,
+        root_of,
+        np.zeros(0, np.int32),
+        np.full(tree.n_infosets, -1, np.int32),
+        np.full(tree.n_slots, -1, np.int64),
+        leaves.astype(np.int32),
+    )

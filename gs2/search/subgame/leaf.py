@@ -1,0 +1,160 @@
+"""Leaf evaluators: what a history at the depth limit is worth.
+
+An evaluator is a function (game, states) -> payoffs [n, P], on the game's own scale. `check_leaf_value` is
+the contract test for one's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.protocol import Blueprint
+from games.contract import require
+from games.game import CHANCE, TERMINAL, Game
+from games.ragged import Ragged
+
+__all__ = ["LeafEvaluator", "check_leaf_value", "rollout_leaf", "value_leaf"]
+
+LeafEvaluator = Callable[[Game, NDArray], NDArray[np.float64]]
+
+
+def value_leaf(blueprint: Blueprint) -> LeafEvaluator:
+    """Return an evaluator that asks the blueprint for the value of each team's view and settles between them.
+
+    Two seats of different teams see a history differently, so their values need not sum to zero; half the
+    difference does. Seats of one team are averaged first.
+    """
+
+    def leaf(game: Game, states: NDArray) -> NDArray[np.float64]:
+        teams = np.array(game.teams)
+        by_seat = np.stack([blueprint.value(game, states, seat) for seat in range(game.num_players)], axis=1)
+        gain = (by_seat[:, teams == 0].mean(axis=1) - by_seat[:, teams == 1].mean(axis=1)) / 2
+        return gain[:, None] * np.where(teams == 0, 1.0, -1.0)
+
+    return leaf
+
+
+def rollout_leaf(
+    blueprint: Blueprint, rng: np.random.Generator, *, rollouts: int = 10, greedy: bool = False
+) -> LeafEvaluator:
+    """Return an evaluator that plays every history to its end a few times and takes the mean payoff.
+
+    rollouts: games from each history. greedy: take the action of highest Q instead of sampling the
+    blueprint's policy (GS2 supplement, C.3); with deterministic chance one rollout then suffices.
+    """
+
+    def leaf(game: Game, states: NDArray) -> NDArray[np.float64]:
+        n = len(states)
+        now = np.repeat(states, rollouts, axis=0)
+        total = np.zeros((len(now), game.num_players))
+        live = np.arange(len(now))
+        while len(live):
+            player = game.player(now)
+            done = player == TERMINAL
+            if done.any():
+                total[live[done]] = game.returns(now[done])
+                now, live, player = now[~done], live[~done], player[~done]
+                if len(live) == 0:
+                    break
+            actions = game.actions(now)
+            prob = np.zeros(len(actions.values))
+            for seat in np.unique(player):
+                rows = np.flatnonzero(player == seat)
+                at = np.repeat(player == seat, actions.counts)
+                sub = actions.take(rows)
+                if seat == CHANCE:
+                    prob[at] = game.chance_probs(now[rows], sub)
+                elif greedy:
+                    prob[at] = _greedy(sub, blueprint.q(game, now[rows], int(seat), sub))
+                else:
+                    prob[at] = blueprint.policy(game, now[rows], int(seat), sub)
+            chosen = _draw(actions, prob, rng)
+            now = game.step(now, np.arange(len(now)), actions.values[chosen])
+        return total.reshape(n, rollouts, -1).mean(axis=1)
+
+    return leaf
+
+
+def _greedy(actions: Ragged, q: NDArray) -> NDArray[np.float64]:
+    """Return 1 for the first action of highest q in each row, 0 elsewhere."""
+    best = np.maximum.reduceat(q, actions.offsets[:-1])
+    hits = np.flatnonzero(q >= best[actions.rows])
+    first = hits[np.unique(actions.rows[hits], return_index=True)[1]]
+    out = np.zeros(len(q))
+    out[first] = 1.0
+    return out
+
+
+def _draw(actions: Ragged, prob: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return the index of one value drawn from each row, [n] int64."""
+    total = np.cumsum(prob)
+    before = np.concatenate([[0.0], total])[actions.offsets[:-1]]
+    mass = total[actions.offsets[1:] - 1] - before
+    wanted = before + rng.random(len(actions)) * mass
+    at = np.searchsorted(total, wanted, side="right")
+    return np.clip(at, actions.offsets[:-1], actions.offsets[1:] - 1)
+
+
+def check_leaf_value(
+    leaf: LeafEvaluator, game: Game, rng: np.random.Generator, *, histories: int = 64
+) -> None:
+    """Return None if `leaf` keeps the contract at histories met in random play.
+
+    Payoffs must come as [n, players] finite floats within the game's payoff range, equal within a team, with
+    the two teams' summing to zero. An evaluator on another scale (win probability, normalised reward) fails
+    here rather than corrupting a search.
+    Raises ContractError naming the broken rule.
+    """
+    states = _random_histories(game, rng, histories)
+    given = leaf(game, states.copy())
+    try:
+        values = np.asarray(given)
+    except ValueError:  # rows of different lengths
+        values = np.zeros(0, object)
+    wanted = (len(states), game.num_players)
+    _require(values.shape == wanted, f"must be [n, players], {wanted}", values.shape)
+    _require(np.issubdtype(values.dtype, np.floating), "must be finite floats", values.dtype)
+    finite = np.isfinite(values)
+    _require(finite.all(), "must be finite floats", values[~finite][:3])
+    teams = np.array(game.teams)
+    low, high = game.payoff_range
+    slack = 1e-6 * (high - low)
+    inside = values.min() >= low - slack and values.max() <= high + slack
+    _require(inside, f"must lie in the payoff range [{low}, {high}]", f"[{values.min():g}, {values.max():g}]")
+    for team in (0, 1):
+        mine = values[:, teams == team]
+        shared = np.allclose(mine, mine[:, :1], atol=slack)
+        _require(shared, f"must be the same for all seats of team {team}", mine[0])
+    total = values[:, int(np.argmax(teams == 0))] + values[:, int(np.argmax(teams == 1))]
+    _require(
+        np.allclose(total, 0.0, atol=2 * slack),
+        "must sum to zero over the two teams",
+        f"a sum of {total[np.abs(total).argmax()]:g}",
+    )
+
+
+def _require(holds: object, rule: str, received: object) -> None:
+    require(holds, f"leaf: values {rule}", received, "check_leaf_value in gs2/search/subgame/leaf.py")
+
+
+def _random_histories(game: Game, rng: np.random.Generator, count: int) -> NDArray:
+    """Return decision histories met while playing uniformly at random."""
+    found: list[NDArray] = []
+    while len(found) < count:
+        state = game.root()
+        while True:
+            player = int(game.player(state)[0])
+            if player == TERMINAL:
+                break
+            actions = game.actions(state)
+            if player == CHANCE:
+                prob = game.chance_probs(state, actions)
+                pick = int(rng.choice(len(prob), p=prob / prob.sum()))
+            else:
+                found.append(state)
+                pick = int(rng.integers(len(actions.values)))
+            state = game.step(state, np.zeros(1, np.int64), actions.values[pick : pick + 1])
+    return np.concatenate(found[:count])

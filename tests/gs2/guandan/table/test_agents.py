@@ -1,0 +1,249 @@
+"""Agents in seats: by name, by class, people, language models, in threads and processes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+
+import numpy as np
+import pytest
+
+from gs2.guandan.table.agents import BatchedSeat, FirstAgent, RandomAgent, host_for, load_agent
+from gs2.guandan.table.client.human import HumanAgent
+from gs2.guandan.table.client.language import LanguageAgent
+from gs2.guandan.table.client.words import choice_text, describe, move_words, read_choice
+from gs2.guandan.table.hosts import InstantHost, ProcessHost, ThreadHost
+from gs2.guandan.table.runner import play_games
+from gs2.guandan.table.seat import AgentError, Observation
+from gs2.guandan.table.session import Session
+
+
+class Deaf:
+    """A listener that hears nothing."""
+
+    def __getattr__(self, name):
+        return lambda *arguments: None
+
+
+def observations(n: int, seed: int = 0, stages: tuple[str, ...] = ("play", "tribute", "back")):
+    """Return n observations from random play, of these stages."""
+    session = Session(Deaf(), games=100, seed=seed)
+    session.begin()
+    rng = np.random.default_rng(seed)
+    seen = []
+    while len(seen) < n:
+        for seat in list(session.pending):
+            observation = session.observe(seat)
+            if observation.stage in stages:
+                seen.append(observation)
+            session.choose(seat, int(rng.integers(len(observation.moves))))
+    return seen[:n]
+
+
+def test_every_choice_can_be_named_by_index_and_by_words():
+    for observation in [*observations(60), *observations(10, stages=("tribute", "back"))]:
+        for index in range(0, len(observation.actions), 7):
+            assert read_choice(str(index), observation) == index
+            move = observation.actions[index]
+            words = move_words(move)
+            found = observation.actions[read_choice(words, observation)]
+            if move[0] == "PASS":
+                assert found == move
+            else:
+                assert found[:2] == move[:2] and sorted(found[2]) == sorted(move[2])
+        for text in ("", "99999", "-1", "Pair 1", "what?", "S1"):
+            with pytest.raises(AgentError):
+                read_choice(text, observation)
+
+
+def test_the_situation_is_told_in_words():
+    lead = next(o for o in observations(50) if o.greater is None)
+    text = describe(lead)
+    assert f"Your hand ({len(lead.hand)})" in text and "You lead." in text
+    follow = next(o for o in observations(50) if o.greater is not None)
+    assert f"To beat: {move_words(follow.greater[1])}" in describe(follow)
+    back = observations(1, stages=("back",))[0]
+    assert "Tribute:" in describe(back) and "Return a card" in describe(back)
+    longest = max(observations(100), key=lambda o: len(o.actions))
+    assert len(longest.actions) > 100
+    assert len(choice_text(longest).splitlines()) <= 61
+
+
+def test_a_person_is_asked_until_the_answer_is_a_choice():
+    observation = next(o for o in observations(50) if len(o.actions) > 5)
+    answers = iter(["dance", "single ?", "99999", "2"])
+    shown = []
+    agent = HumanAgent(ask=lambda prompt: next(answers), show=shown.append)
+    assert agent.act(observation) == 2
+    assert any("no choice is called 'dance'" in text for text in shown)
+
+    def ends(prompt):
+        raise EOFError
+
+    with pytest.raises(AgentError, match="input ended"):
+        HumanAgent(ask=ends, show=shown.append).act(observation)
+
+
+def test_a_language_model_gets_the_rules_and_its_mistakes_back():
+    observation = next(o for o in observations(50) if len(o.actions) > 5)
+    prompts = []
+    answers = iter(["I would pass the salt", "Let me think.\n\nMy choice: **3**"])
+
+    def model(prompt):
+        prompts.append(prompt)
+        return next(answers)
+
+    assert LanguageAgent(model).act(observation) == 3
+    assert "GuanDan" in prompts[0] and "Choices:" in prompts[0]
+    assert "was refused" in prompts[1]
+    cards = move_words(observation.actions[4])
+    assert LanguageAgent(lambda prompt: f"I play\n{cards}").act(observation) == 4
+
+    def broken(prompt):
+        raise TimeoutError("no model")
+
+    assert LanguageAgent(broken).act(observation) == 0
+    assert LanguageAgent(lambda prompt: "??", fallback=RandomAgent()).act(observation) < len(
+        observation.actions
+    )
+
+
+class LastMove:
+    """A stranger's agent."""
+
+    def act(self, observation):
+        return len(observation.actions) - 1
+
+
+class NoAgent:
+    """A class that is none."""
+
+
+def test_agents_are_loaded_by_name_by_module_and_by_file(tmp_path):
+    assert isinstance(load_agent("random"), RandomAgent)
+    assert isinstance(load_agent("human"), HumanAgent)
+    observation = observations(1)[0]
+    agent = load_agent("tests.gs2.guandan.table.test_agents:LastMove")
+    assert agent.act(observation) == len(observation.actions) - 1
+    path = tmp_path / "mine.py"
+    path.write_text("class Mine:\n    def act(self, observation):\n        return 0\n")
+    assert load_agent(f"{path}:Mine").act(observation) == 0
+    for name, word in (
+        ("tests.gs2.guandan.table.test_agents:NoAgent", "has no method act"),
+        ("tests.gs2.guandan.table.test_agents:Nothing", "cannot be made"),
+        ("no.such.module:Agent", "cannot be made"),
+        (f"{tmp_path / 'none.py'}:Mine", "there is no file"),
+    ):
+        with pytest.raises(AgentError, match=word):
+            load_agent(name)
+
+
+def test_hosts_are_chosen_by_what_an_agent_needs():
+    assert isinstance(host_for("random"), InstantHost)
+    assert isinstance(host_for("human"), ThreadHost)
+    assert isinstance(host_for("my.module:Agent"), ProcessHost)
+
+
+class Crashes:
+    """Takes its process along."""
+
+    def act(self, observation):
+        os._exit(3)
+
+
+class Hangs:
+    """Never answers for seat 0."""
+
+    def act(self, observation):
+        if observation.seat == 0:
+            time.sleep(600)
+        return 0
+
+
+class Counts:
+    """Answers in batches with how many it was asked at once."""
+
+    def act(self, observation):
+        return 0
+
+    def act_batch(self, seen):
+        time.sleep(0.1)
+        return [min(len(seen), len(one.moves)) - 1 for one in seen]
+
+
+def test_worker_processes_answer_gather_batches_and_survive_a_crash():
+    seen = [o for o in observations(200) if len(o.moves) > 8][:6]
+
+    async def scenario():
+        host = ProcessHost("tests.gs2.guandan.table.test_agents:Counts")
+        crash = ProcessHost("tests.gs2.guandan.table.test_agents:Crashes")
+        missing = ProcessHost("tests.gs2.guandan.table.test_agents:Nothing")
+        try:
+            await host.start()
+            answers = [host.answer(k, o) for k, o in enumerate(seen)]
+            got = await asyncio.gather(*answers)
+            await crash.start()
+            for _ in range(2):
+                with pytest.raises(AgentError, match="died"):
+                    await crash.answer(0, seen[0])
+            with pytest.raises(AgentError, match="Nothing"):
+                await missing.start()
+            host.forget(0)
+            return got
+        finally:
+            for one in (host, crash, missing):
+                one.close()
+
+    got = asyncio.run(asyncio.wait_for(scenario(), 120))
+    assert got == [len(seen) - 1] * len(seen)
+
+
+def test_a_worker_that_hangs_is_given_up_and_the_next_seat_answered():
+    seats = {observation.seat: observation for observation in observations(40)}
+
+    async def scenario():
+        host = ProcessHost("tests.gs2.guandan.table.test_agents:Hangs")
+        try:
+            await host.start()
+            hung, waits = host.answer("a", seats[0]), host.answer("b", seats[1])
+            host.give_up("b")
+            while "a" not in host.busy.get(0, ()):
+                await asyncio.sleep(0.01)
+            host.give_up("b")
+            assert not hung.done() and not waits.done()
+            host.give_up("a")
+            with pytest.raises(AgentError, match="died"):
+                await hung
+            return await waits
+        finally:
+            host.close()
+
+    assert asyncio.run(asyncio.wait_for(scenario(), 300)) == 0
+
+
+def test_seats_spread_over_the_workers():
+    host = ProcessHost("random", workers=3)
+    assert sorted(host._home((1, seat)) for seat in range(3)) == [0, 1, 2]
+    host.forget((1, 1))
+    assert host._home((2, 0)) == 1
+
+
+def test_a_chooser_of_batches_plays_at_the_table():
+    calls = []
+
+    def strongest(decisions):
+        calls.append(len(decisions.rows))
+        assert len(decisions.actions) == decisions.offsets[-1]
+        return np.diff(decisions.offsets) - 1
+
+    seat = BatchedSeat("last", strongest)
+    seen = [*observations(150, seed=3), *observations(20, stages=("tribute", "back"))]
+    answers = seat.act_batch(seen)
+    assert len(calls) == 1 and 20 < calls[0] < 170
+    for observation, answer in zip(seen, answers, strict=True):
+        assert 0 <= answer < len(observation.moves)
+        assert answer == seat.act(observation)
+    result = play_games([seat, FirstAgent(), seat, FirstAgent()], games=1, seed=2)
+    assert result.wins == (1, 0)
+    assert isinstance(seen[0], Observation)

@@ -1,0 +1,123 @@
+"""`gs2 serve` and `gs2 play` as a person runs them."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from click.testing import CliRunner
+
+from games.guandan.record import read_record
+from gs2.commands.table import play, serve
+
+
+@contextmanager
+def serving(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Yield a server's process and its address."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gs2.cli", "serve", "--port", "0", "--delay", "0", "--seed", "1", *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        found = re.search(r"ws://127\.0\.0\.1:\d+", line)
+        assert found, line + process.stderr.read()
+        yield process, found[0]
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("dialect", ["openguandan", "njupt"])
+def test_four_agents_from_one_command_play_at_a_served_table(tmp_path, dialect):
+    options = ("--dialect", dialect, "--record", str(tmp_path), "--sessions", "1", "--games", "1", "--json")
+    with serving(*options) as (process, url):
+        arguments = ["--server", url, "--dialect", dialect, "--games", "1", "--json"]
+        done = CliRunner().invoke(play, [*arguments, *["--agent", "random"] * 4], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        results = json.loads(done.stdout)
+        out, _ = process.communicate(timeout=300)
+        assert process.returncode == 0
+    session = json.loads(out)
+    assert session["games"] == 1 and session["fallbacks"] == [0] * 4
+    assert [result["rounds"] for result in results] == [session["rounds"]] * 4
+    assert sorted(result["seat"] for result in results) == [0, 1, 2, 3]
+    assert all(read_record(path).complete for path in tmp_path.glob("*-room*.jsonl"))
+
+
+def test_a_served_table_is_filled_with_agents_and_ends_on_a_signal():
+    with serving("--agents", "random,first,random", "--decision", "5") as (process, url):
+        done = CliRunner().invoke(play, ["--server", url, "--agent", "first"], catch_exceptions=False)
+        assert "rounds" in done.stdout and "first" in done.stdout
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    assert "first + " in out
+    assert "1 sessions" in err
+
+
+WITHOUT_EXTRA = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("msgspec", "websockets"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Absent())
+"""
+
+
+def test_without_the_extra_games_in_this_process_work_and_the_commands_say_what_to_install():
+    games = (
+        "from gs2.guandan.table import play_games, load_agent\n"
+        "print(play_games([load_agent('random')] * 4, seed=1).rounds)\n"
+        "try:\n    import gs2.guandan.table; gs2.guandan.table.TableServer\n"
+        "except ModuleNotFoundError as error: print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_EXTRA + games], capture_output=True, text=True, check=True
+    )
+    rounds, error = done.stdout.splitlines()
+    assert int(rounds) > 0
+    assert "pip install 'gs2[table]'" in error
+    for command in (["serve"], ["play", "--server", "ws://127.0.0.1:1"]):
+        code = WITHOUT_EXTRA + f"from gs2.cli import main; main({command})"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert done.returncode != 0
+        assert len(done.stderr.splitlines()) == 1
+        assert "pip install 'gs2[table]'" in done.stderr
+
+
+def test_bad_arguments_are_refused_with_a_reason():
+    runner = CliRunner()
+    for command, arguments, word in (
+        (serve, ["--dialect", "klingon"], "klingon"),
+        (play, ["--server", "ws://x", "--agent", "a", "--seat", "0", "--seat", "1"], "--seat"),
+        (play, ["--server", "ws://x", *["--agent", "random"] * 5], "four seats"),
+    ):
+        done = runner.invoke(command, arguments)
+        assert done.exit_code == 2 and word in done.output
+    done = subprocess.run(
+        [sys.executable, "-m", "gs2.cli", "play", "--server", "ws://127.0.0.1:1", "--agent", "random"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("gs2: cannot connect") and len(done.stderr.splitlines()) == 1
+    for command, arguments, word in (
+        (serve, ["--host", "0.0.0.0"], "token"),
+        (serve, ["--agents", "a,b,c,d"], "four seats"),
+        (serve, ["--rules", "house"], "house"),
+        (serve, ["--port", "0", "--agents", "no.module:Agent"], "no.module"),
+        (play, ["--server", "ws://127.0.0.1:1", "--agent", "random"], "cannot connect"),
+    ):
+        done = runner.invoke(command, arguments)
+        assert isinstance(done.exception, ValueError) and word in str(done.exception)

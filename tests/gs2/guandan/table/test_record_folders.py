@@ -1,0 +1,202 @@
+"""Folders of records: servers share them, one after the other, at once, and killed; nothing is ever lost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import multiprocessing
+import os
+import random
+import signal
+from io import FileIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.asyncio.client import connect
+
+from games.guandan.match import Match
+from games.guandan.record import read_record, replay
+from gs2.guandan.table.agents import RandomAgent
+from gs2.guandan.table.hosts import InstantHost
+from gs2.guandan.table.runner import play_games
+from gs2.guandan.table.server import recording
+from gs2.guandan.table.server.recording import RecordFolder, RecordFolderError, SessionResult, read_results
+from gs2.guandan.table.server.server import ServerConfig, TableServer
+from tests.gs2.guandan.table.protocol import njupt_client
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def check_kept(before: dict[str, bytes], folder: Path) -> None:
+    """Fail unless every file is still there, with all that was in it, and only results have grown."""
+    after = contents(folder)
+    for name, data in before.items():
+        assert after[name][: len(data)] == data
+        assert after[name] == data or name == "results.jsonl"
+
+
+async def session(server: TableServer) -> None:
+    url = server.url.removesuffix("/game/{name}")
+    await njupt_client(url, "bot")
+
+
+def a_server(folder: Path) -> TableServer:
+    config = ServerConfig(dialect="njupt", port=0, seed=1, record=folder, agents=("random",) * 3, games=1)
+    return TableServer(config, {"random": InstantHost(RandomAgent)})
+
+
+@pytest.mark.parametrize("same_word", [False, True])
+def test_two_servers_at_once_and_a_third_after_them_leave_each_other_their_records(
+    tmp_path, monkeypatch, same_word
+):
+    if same_word:
+        # even started in the same second, with the same word
+        monkeypatch.setattr(recording.secrets, "token_hex", lambda size: "abcdef")
+        monkeypatch.setattr(recording.time, "strftime", lambda form, moment: "20200101T000000Z")
+
+    async def scenario() -> None:
+        async with a_server(tmp_path) as one, a_server(tmp_path) as two:
+            await asyncio.gather(*[session(server) for server in (one, two, one, two)])
+        before = contents(tmp_path)
+        async with a_server(tmp_path) as three:
+            await session(three)
+        check_kept(before, tmp_path)
+
+    asyncio.run(asyncio.wait_for(scenario(), 300))
+    records = [read_record(path) for path in tmp_path.glob("*-room*-game*.jsonl")]
+    assert len(records) == 5 and all(record.complete for record in records)
+    assert all(len(list(replay(record))) == len(record.events) for record in records)
+    rows, damaged = read_results(tmp_path / "results.jsonl")
+    assert (len(rows), damaged) == (5, 0)
+    assert len({row["run"] for row in rows}) == (1 if same_word else 3)
+
+
+def test_the_runner_leaves_earlier_records_alone(tmp_path):
+    for games in (1, 2):
+        before = contents(tmp_path)
+        play_games([RandomAgent()] * 4, games=games, seed=1, record=tmp_path)
+        check_kept(before, tmp_path)
+    assert len(contents(tmp_path)) == 3
+
+
+def test_a_file_of_the_same_name_is_never_opened_again(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text("mine")
+    with pytest.raises(FileExistsError):
+        recording.GameRecorder(path, Match(1), ["a", "b", "c", "d"])
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(FileExistsError):
+        recording.GameRecorder(link, Match(1), ["a", "b", "c", "d"])
+    assert path.read_text() == "mine" and not (tmp_path / "elsewhere").exists()
+
+
+def test_a_folder_that_cannot_hold_records_is_refused_before_anybody_plays(tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "dir" / "results.jsonl").mkdir(parents=True)
+    for wrong in (tmp_path / "file", tmp_path / "file" / "below", tmp_path / "dir", tmp_path / ("x" * 300)):
+        with pytest.raises(RecordFolderError):
+            asyncio.run(a_server(wrong).start())
+
+
+def test_a_result_cut_short_spoils_no_other(tmp_path):
+    folder = RecordFolder(tmp_path)
+    results = tmp_path / "results.jsonl"
+    folder.add_result(SessionResult("abcd"), room=1)
+    whole = results.read_bytes()
+    for cut in range(0, len(whole), 7):
+        results.write_bytes(whole + whole[:cut])
+        folder.add_result(SessionResult("abcd"), room=2)
+        rows, damaged = read_results(results)
+        assert [row["room"] for row in rows] == [1, 2]
+        assert damaged == (cut > 0)
+
+
+def test_writes_that_take_only_a_part_are_gone_on_with(tmp_path, monkeypatch):
+    class Slow(FileIO):
+        def write(self, data: Any) -> int:
+            return super().write(bytes(data)[:7])
+
+    monkeypatch.setattr(recording, "FileIO", Slow)
+    play_games([RandomAgent()] * 4, seed=1, record=tmp_path)
+    (path,) = tmp_path.glob("*.jsonl")
+    assert read_record(path).complete
+
+
+def test_a_full_disk_ends_the_record_and_not_the_game(tmp_path, monkeypatch, caplog):
+    class Full(FileIO):
+        def write(self, data: Any) -> int:
+            if self.tell() > 2000:
+                raise OSError(28, "No space left on device")
+            return super().write(bytes(data)[:1500])
+
+    monkeypatch.setattr(recording, "FileIO", Full)
+    result = play_games([RandomAgent()] * 4, seed=1, record=tmp_path)
+    assert len(result.games) == 1
+    assert [record.message.count("No space left") for record in caplog.records] == [1]
+    (path,) = tmp_path.glob("*.jsonl")
+    record = read_record(path, repair=True)
+    assert len(list(replay(record))) == len(record.events) > 0
+
+
+def _serve_until_killed(folder: str, pipe: Any) -> None:
+    async def forever() -> None:
+        async with a_server(Path(folder)) as server:
+            pipe.send(server.port)
+            await asyncio.Event().wait()
+
+    asyncio.run(forever())
+
+
+@pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.long)])
+def test_servers_killed_one_after_the_other_leave_whole_lines_and_lose_nothing(tmp_path, kills):
+    context = multiprocessing.get_context("spawn")
+    rng = random.Random(3)
+
+    async def play_until_killed(port: int, process: Any) -> list[Any]:
+        seen: list[Any] = []
+        left = rng.randrange(1, 900)
+        while True:
+            try:
+                async with connect(f"ws://127.0.0.1:{port}/game/bot", max_size=None) as socket:
+                    async for text in socket:
+                        message = json.loads(text)
+                        if message["type"] == "act":
+                            index = rng.randint(0, message["indexRange"])
+                            await socket.send(json.dumps({"actIndex": index}))
+                        elif message.get("stage") == "play":
+                            seen.append([message["curPos"], message["curAction"]])
+                            if len(seen) == left:
+                                os.kill(process.pid, signal.SIGKILL)
+            except Exception:
+                if len(seen) >= left:
+                    return seen
+                raise
+
+    for _ in range(kills):
+        before = contents(tmp_path)
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_serve_until_killed, args=(str(tmp_path), theirs), daemon=True)
+        process.start()
+        try:
+            assert ours.poll(300), "the server did not start"
+            seen = asyncio.run(asyncio.wait_for(play_until_killed(ours.recv(), process), 300))
+        finally:
+            process.kill()
+            process.join(60)
+        check_kept(before, tmp_path)
+        plays = []
+        for path in sorted(path for path in tmp_path.glob("*-room*.jsonl") if path.name not in before):
+            record = read_record(path, repair=True)
+            assert sum(1 for _ in replay(record)) == len(record.events)
+            text = path.read_text().rpartition("\n")[0]
+            lines = [json.loads(line) for line in text.splitlines()]
+            plays += [line["play"] for line in lines if "play" in line]
+        assert seen == plays[: len(seen)]
+    results = tmp_path / "results.jsonl"
+    if results.exists():
+        rows, damaged = read_results(results)
+        assert len(rows) > 0 and damaged == 0

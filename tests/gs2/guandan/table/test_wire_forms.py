@@ -1,0 +1,169 @@
+"""Moves, hands and messages as bytes: what the kernel writes, what the readers take."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from games.game import GameError
+from games.guandan.cards import hand_text, unpack
+from games.guandan.notation import action_list
+from games.guandan.round import advance, deal, legal
+from gs2.guandan.table.server.timing import Timing
+from gs2.guandan.table.wire.decode import find_move, read_move, read_moves
+from gs2.guandan.table.wire.encode import encode_hand, encode_moves
+from gs2.guandan.table.wire.messages import (
+    MessageError,
+    decode_act_index,
+    decode_command,
+    decode_server_message,
+)
+
+
+def positions(n, seed):
+    """Yield (state, legal moves) along random rounds."""
+    rng = np.random.default_rng(seed)
+    while True:
+        state = deal(1, rng, level=int(rng.integers(13)))
+        while state["player"][0] >= 0:
+            moves = legal(state).values
+            yield state, moves
+            n -= 1
+            if n == 0:
+                return
+            advance(state, moves[rng.integers(len(moves))][None])
+
+
+@pytest.mark.parametrize("dialect", ["openguandan", "njupt"])
+def test_the_kernel_writes_each_move_as_the_notation_does(dialect):
+    moves_seen = 0
+    for state, moves in positions(200, 1):
+        level = int(state["level"][0])
+        text = encode_moves(moves, level, dialect=dialect)
+        wanted = [action_list(move, level, dialect=dialect) for move in moves]
+        assert json.loads(text.json) == wanted
+        assert len(text) == len(moves)
+        for index in (0, len(moves) // 2, len(moves) - 1):
+            assert json.loads(text[index]) == wanted[index]
+        moves_seen += len(moves)
+    assert moves_seen > 3000
+
+
+def test_hands_are_listed_by_plain_or_level_aware_rank():
+    for state, _ in positions(100, 2):
+        level = int(state["level"][0])
+        seat = int(state["player"][0])
+        lo, hi = (int(word) for word in state["hand"][0, seat])
+        names = hand_text(unpack(state["hand"][0, seat]), level).split()
+        assert json.loads(encode_hand(lo, hi, level, dialect="njupt")) == names
+        plain = json.loads(encode_hand(lo, hi, level))
+        assert sorted(plain) == sorted(names)
+        order = "23456789TJQKABR"
+        assert [order.index(name[1]) for name in plain] == sorted(order.index(name[1]) for name in names)
+    assert encode_hand(0, 0, 3) == b"[]"
+
+
+def test_moves_are_found_whatever_the_order_of_their_cards():
+    rng = np.random.default_rng(0)
+    for state, moves in positions(300, 3):
+        index = int(rng.integers(len(moves)))
+        kind, rank, cards = action_list(moves[index], int(state["level"][0]))
+        if kind != "PASS":
+            rng.shuffle(cards)
+        assert find_move((kind, rank, cards), moves) == index
+        read, places = read_moves([action_list(move, int(state["level"][0])) for move in moves])
+        assert read.tolist() == moves.tolist() and places == list(range(len(moves)))
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        None,
+        [],
+        "PASS",
+        ["Pair", "2"],
+        ["Pair", "2", ["H2", "X9"]],
+        ["Pair", [], ["H2", "H2"]],
+        [{}, "2", ["H2"]],
+        ["Single", "2", "H2"],
+        ["Single", "2", None],
+        ["Bomb", "2", ["H2"] * 100_000],
+        ["tribute", "tribute", []],
+        ["back", "back", [7]],
+    ],
+)
+def test_what_is_no_move_reads_as_none(move):
+    assert read_move(move) is None
+    assert read_moves([move, ["PASS"] * 3])[1] == [1]
+
+
+def test_both_joker_bombs_are_one_move():
+    cards = ["SB", "HR", "SB", "HR"]
+    assert read_move(["FourKings", "B", cards]) == read_move(["Bomb", "JOKER", cards]) is not None
+
+
+def test_moves_of_no_type_or_dialect_are_refused():
+    state = deal(1, np.random.default_rng(0))
+    with pytest.raises(GameError, match="dialect"):
+        encode_moves(legal(state).values, 0, dialect="esperanto")
+    with pytest.raises(GameError, match="slots"):
+        encode_moves(state["trick"][0], 0)
+    with pytest.raises(GameError, match="ACTION"):
+        encode_moves(np.zeros(3), 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("", "truncated"),
+        ("[1]", "object"),
+        ('{"type":"DANCE"}', "DANCE"),
+        ('{"type":"PLAY","data":{"player":0,"roomId":1}}', "act"),
+        ('{"type":"CREATE_ROOM","data":{"userId":"","round":1}}', "userId"),
+        ('{"type":"CREATE_ROOM","data":{"userId":"a","round":0}}', "round"),
+        ('{"type":"JOIN_ROOM","data":{"userId":"a","roomId":"1"}}', "roomId"),
+        (b"\xff\xfe", "JSON"),
+    ],
+)
+def test_a_bad_command_is_refused_with_what_and_where(text, word):
+    with pytest.raises(MessageError, match=word):
+        decode_command(text)
+
+
+def test_servers_messages_are_validated_and_unknown_ones_pass_as_replies():
+    act = {
+        "type": "act",
+        "stage": "play",
+        "handCards": ["S2"],
+        "selfRank": "2",
+        "oppoRank": "2",
+        "curRank": "2",
+        "actionList": [["Single", "2", ["S2"]]],
+        "indexRange": 0,
+    }
+    assert decode_server_message(json.dumps(act)).stage == "play"
+    with pytest.raises(MessageError, match="handCards"):
+        decode_server_message(json.dumps({**act, "handCards": ["S1"]}))
+    with pytest.raises(MessageError, match="curRank"):
+        decode_server_message(json.dumps({**act, "curRank": "1"}))
+    odd = decode_server_message('{"type":"notify","stage":"chat","text":"hello"}')
+    assert type(odd).__name__ == "Reply"
+    assert decode_act_index('{"actIndex": 3, "extra": 1}') == 3
+    with pytest.raises(MessageError, match="actIndex"):
+        decode_act_index('{"index": 3}')
+
+
+def test_quantiles_of_durations_are_right_to_a_tenth():
+    times = np.random.default_rng(0).lognormal(-8, 2, 5000)
+    timing, other = Timing(), Timing()
+    for k, seconds in enumerate(times):
+        (timing if k % 2 else other).add(float(seconds))
+    timing.merge(other)
+    for share in (0.01, 0.5, 0.9, 0.99, 1.0):
+        exact = np.quantile(times, share, method="inverted_cdf")
+        assert exact <= timing.quantile(share) * (1 + 1e-9) <= exact * 1.1 + 1e-7
+    assert timing.mean == pytest.approx(times.mean())
+    assert timing.summary()["count"] == 5000
+    assert Timing().summary()["p99_ms"] == 0

@@ -1,0 +1,125 @@
+"""Rollouts against a slow twin that plays one state at a time."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from games.guandan.round import GuanDan, advance, legal
+from gs2.guandan.agent.evaluator import BlueprintEvaluator, NetworkEvaluator, action_values
+from gs2.guandan.agent.rollout import Rollouts
+from tests.gs2.guandan.blueprints import CountBlueprint, midgame
+
+GAME = GuanDan(moves="canonical")
+
+
+def slow_payoff(evaluator, state: np.ndarray, depth: int | None) -> float:
+    """Return the payoff to team 0 of playing one state on, the obvious way."""
+    state = state.copy()
+    taken = 0
+    while state["player"][0] >= 0:
+        moves = legal(state, canonical=True)
+        seat = state["player"].astype(np.int64)
+        if len(moves.values) > 1:
+            if depth is not None and taken >= depth:
+                value = evaluator.values(state, np.zeros(1, np.int64), seat)[0]
+                return value if seat[0] % 2 == 0 else -value
+            q = evaluator.q(state, np.zeros(1, np.int64), seat, moves.offsets, moves.values)
+            best = int(np.argmax(q))
+            taken += 1
+        else:
+            best = 0
+        advance(state, moves.values[best : best + 1])
+    return float(GAME.returns(state)[0, 0])
+
+
+@pytest.mark.parametrize("depth", [0, 1, 5, None])
+def test_lockstep_rollouts_equal_one_state_at_a_time(depth: int | None) -> None:
+    rng = np.random.default_rng(0)
+    evaluator = BlueprintEvaluator(CountBlueprint(noise=0.1))
+    states = midgame(40, rng, plies=50)
+    wanted = [slow_payoff(evaluator, states[i : i + 1], depth) for i in range(len(states))]
+    assert np.allclose(Rollouts(evaluator).payoffs(states.copy(), depth), wanted)
+
+
+def test_a_deadline_in_the_past_values_states_where_they_stand() -> None:
+    evaluator = BlueprintEvaluator(CountBlueprint())
+    states = midgame(10, np.random.default_rng(1))
+    rollouts = Rollouts(evaluator)
+    got = rollouts.payoffs(states.copy(), None, time.perf_counter() - 1)
+    assert rollouts.decisions == 0
+    assert np.allclose(got, Rollouts(evaluator).payoffs(states.copy(), 0))
+
+
+def test_batches_do_not_change_the_answer() -> None:
+    evaluator = BlueprintEvaluator(CountBlueprint(noise=0.1))
+    states = midgame(700, np.random.default_rng(2), plies=40)
+    together = Rollouts(evaluator).payoffs(states.copy(), 4)
+    apart = np.concatenate(
+        [Rollouts(evaluator).payoffs(states[i : i + 7].copy(), 4) for i in range(0, 700, 7)]
+    )
+    assert np.allclose(together, apart)
+
+
+def test_the_two_test_evaluators_agree() -> None:
+    from tests.gs2.guandan.blueprints import CountEvaluator
+
+    states = midgame(60, np.random.default_rng(8), plies=25)
+    one, two = BlueprintEvaluator(CountBlueprint(noise=0.1)), CountEvaluator(noise=0.1)
+    moves = legal(states, canonical=True)
+    assert np.allclose(action_values(one, states, moves), action_values(two, states, moves))
+    rows, seats = np.arange(60), states["player"].astype(np.int64)
+    assert np.allclose(one.values(states, rows, seats), two.values(states, rows, seats))
+
+
+def test_the_network_is_asked_as_training_asks_it() -> None:
+    import torch
+
+    from blueprint.config import NetworkConfig
+    from blueprint.guandan.network.features import encode_actions, encode_full, encode_states
+    from blueprint.guandan.network.inference import Inference
+    from blueprint.guandan.network.network import OUTCOMES, Critic, QNetwork
+
+    torch.manual_seed(0)
+    config = NetworkConfig(state=32, blocks=1, action=16, action_blocks=1, critic=32)
+    network, critic = QNetwork(config), Critic(32)
+    parts = {"network": network, "critic": critic}
+    tensors = {f"{name}.{k}": v.numpy() for name, part in parts.items() for k, v in part.state_dict().items()}
+    evaluator = NetworkEvaluator(Inference(tensors))
+    states = midgame(300, np.random.default_rng(3), plies=30)
+    seats = states["player"].astype(np.int64)
+    moves = legal(states, canonical=True)
+    x = torch.from_numpy(encode_states(states, seats)).float()
+    a = torch.from_numpy(encode_actions(states, seats, moves.offsets, moves.values)).float()
+    payoffs = torch.tensor(OUTCOMES)
+    with torch.inference_mode():
+        h = network.states(x)
+        wanted = network.advantages(h, a, torch.from_numpy(moves.rows)).numpy()
+        values = critic(torch.from_numpy(encode_full(states, seats)).float()).softmax(1) @ payoffs
+        outcomes = network.outcomes(h).softmax(1) @ payoffs
+    tolerance = 0.03 if evaluator.inference.half else 1e-4
+    assert np.allclose(action_values(evaluator, states, moves), wanted, atol=tolerance)
+    rows = np.arange(len(states))
+    assert np.allclose(evaluator.values(states, rows, seats), values.numpy(), atol=tolerance)
+    assert np.allclose(evaluator.views(states, rows, seats), outcomes.numpy(), atol=tolerance)
+
+
+def test_a_checkpoint_becomes_an_evaluator(tmp_path) -> None:
+    from blueprint.checkpoint import write_checkpoint
+    from blueprint.config import NetworkConfig, to_dict
+    from blueprint.guandan.network.features import FEATURE_HASH
+    from blueprint.guandan.network.network import Critic, QNetwork
+    from gs2.guandan.agent.evaluator import load_evaluator
+
+    config = NetworkConfig(state=32, blocks=1, action=16, action_blocks=1, critic=32)
+    parts = {"network": QNetwork(config), "critic": Critic(32)}
+    tensors = {f"{name}.{k}": v.numpy() for name, part in parts.items() for k, v in part.state_dict().items()}
+    path = tmp_path / "small.safetensors"
+    write_checkpoint(path, tensors, {"features": FEATURE_HASH, "network": to_dict(config), "decisions": 7})
+    evaluator = load_evaluator(path)
+    assert evaluator.sees_all and evaluator.name == "small@7"
+    assert not load_evaluator(path, critic=False).sees_all
+    states = midgame(4, np.random.default_rng(0))
+    assert np.isfinite(Rollouts(evaluator).payoffs(states.copy(), 3)).all()

@@ -1,0 +1,159 @@
+"""Comparing moves: what the estimate does with few and many rollouts, and which move it picks."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from games.guandan.round import GuanDan, advance, legal
+from gs2.guandan.agent.config import GuanDanConfig
+from gs2.guandan.agent.determinize import sample_worlds
+from gs2.guandan.agent.evaluator import BlueprintEvaluator, action_values
+from gs2.guandan.agent.presets import PRESETS, preset
+from gs2.guandan.agent.racing import Question, candidate_moves, compare, posterior
+from gs2.guandan.agent.rollout import Rollouts
+from gs2.search.config import ConfigError
+from tests.gs2.guandan.blueprints import CountBlueprint, midgame
+
+
+def test_without_rollouts_the_blueprint_alone_is_believed() -> None:
+    prior = np.array([0.3, 0.1, -0.2])
+    mean, error = posterior(np.full((4, 3), np.nan), np.ones(4), prior, 0.25, 0)
+    assert np.allclose(mean, prior - 0.3)
+    assert np.allclose(error, [0, 0.25, 0.25])
+
+
+def test_many_rollouts_alone_are_believed() -> None:
+    rng = np.random.default_rng(0)
+    payoffs = rng.normal(np.array([0.0, 0.5, -0.5]), 1.0, (20_000, 3))
+    mean, error = posterior(payoffs, np.ones(len(payoffs)), np.array([0.0, -5.0, 5.0]), 0.25, 0)
+    assert np.allclose(mean, [0, 0.5, -0.5], atol=0.06)
+    assert np.all(error < 0.02)
+
+
+def test_the_estimate_is_the_normal_posterior() -> None:
+    rng = np.random.default_rng(1)
+    payoffs = rng.normal(size=(50, 2))
+    prior, trust = np.array([0.2, -0.1]), 0.4
+    difference = payoffs[:, 1] - payoffs[:, 0]
+    variance = (50 * difference.var() + 6 * 1.5**2) / 56 / 50
+    precision = 1 / trust**2 + 1 / variance
+    mean, error = posterior(payoffs, np.ones(50), prior, trust, 0)
+    assert mean[1] == pytest.approx((-0.3 / trust**2 + difference.mean() / variance) / precision)
+    assert error[1] == pytest.approx(precision**-0.5)
+
+
+def test_once_every_deal_is_played_the_rollouts_alone_decide() -> None:
+    payoffs = np.array([[1.0, 2.0]])
+    some, _ = posterior(payoffs, np.ones(1), np.array([0.0, -0.4]), 0.25, 0)
+    every, error = posterior(payoffs, np.ones(1), np.array([0.0, -0.4]), 0.25, 0, 0.0)
+    assert some[1] < 0 < every[1]
+    assert every[1] == pytest.approx(1.0, abs=0.02) and error[1] <= 0.02
+
+
+def test_weights_count_as_repeated_worlds_without_adding_evidence() -> None:
+    rng = np.random.default_rng(2)
+    payoffs = rng.normal(size=(30, 2))
+    even, _ = posterior(payoffs, np.ones(30), np.zeros(2), 0.3, 0)
+    same, _ = posterior(payoffs, np.full(30, 7.0), np.zeros(2), 0.3, 0)
+    assert np.allclose(even, same)
+    weights = np.zeros(30)
+    weights[4] = 1.0
+    _, error = posterior(payoffs, weights, np.zeros(2), 0.3, 0)
+    _, alone = posterior(payoffs[4:5], np.ones(1), np.zeros(2), 0.3, 0)
+    assert np.allclose(error, alone)
+
+
+def test_candidates_are_those_near_the_best_and_few_of_a_type() -> None:
+    config = GuanDanConfig(gap=0.5, candidates=4)
+    q = np.array([0.0, 0.9, 1.0, 0.6, 0.7, 0.8, 0.4])
+    kinds = np.array([0, 1, 1, 1, 2, 1, 2])
+    assert candidate_moves(q, kinds, config).tolist() == [2, 1, 5, 4]
+    assert candidate_moves(q, kinds, config.replace(per_type=2)).tolist() == [2, 1, 4]
+    assert candidate_moves(q, kinds, config.replace(per_type=1, gap=9.0, candidates=9)).tolist() == [2, 4, 0]
+
+
+def test_a_move_that_wins_the_round_is_found_against_the_blueprint() -> None:
+    evaluator = BlueprintEvaluator(CountBlueprint())
+    rng = np.random.default_rng(4)
+    tested = 0
+    for row in midgame(1500, rng, plies=110):
+        state = np.atleast_1d(row)
+        seat = int(state["player"][0])
+        moves = legal(state, canonical=True).values
+        done = np.repeat(state, len(moves))
+        advance(done, moves)
+        payoff = GuanDan().returns(done)[:, seat] * (done["player"] < 0)
+        if payoff.max() < 2 or len(moves) > 12:
+            continue
+        # a blueprint's opinion that would leave the winning move out on noise alone
+        prior = np.where(payoff == payoff.max(), -0.2, 0.0)
+        order = np.argsort(-prior)
+        worlds = sample_worlds(state, seat, 64, rng)
+        [result] = compare(
+            [Question(state, moves[order], prior[order], worlds)],
+            Rollouts(evaluator),
+            preset("standard").replace(depth=None),
+            time.perf_counter() + 60,
+        )
+        chosen = order[result.best]
+        mean = np.nanmean(result.payoffs, 0)
+        assert mean[result.best] >= payoff.max() - 0.5
+        assert payoff[chosen] == payoff.max() or mean[result.best] > payoff.max() - 0.5
+        tested += 1
+    assert tested >= 3
+
+
+def test_comparison_stops_at_the_deadline_with_what_it_has() -> None:
+    evaluator = BlueprintEvaluator(CountBlueprint())
+    rng = np.random.default_rng(5)
+    state = np.atleast_1d(midgame(1, rng, plies=20, least=4)[0])
+    moves = legal(state, canonical=True)
+    q = action_values(evaluator, state, moves)
+    order = np.argsort(-q)[:3]
+    worlds = sample_worlds(state, int(state["player"][0]), 40, rng)
+    [result] = compare(
+        [Question(state, moves.values[order], q[order], worlds)],
+        Rollouts(evaluator),
+        preset("standard"),
+        time.perf_counter() - 1,
+    )
+    assert result.stopped == "deadline" and result.rollouts == 0 and result.best == 0
+
+
+def test_the_same_seed_gives_the_same_comparison() -> None:
+    evaluator = BlueprintEvaluator(CountBlueprint())
+    state = np.atleast_1d(midgame(1, np.random.default_rng(6), plies=30, least=4)[0])
+    moves = legal(state, canonical=True)
+    q = action_values(evaluator, state, moves)
+    order = np.argsort(-q)[:4]
+
+    def once() -> np.ndarray:
+        worlds = sample_worlds(state, int(state["player"][0]), 32, np.random.default_rng(3))
+        config = preset("standard").replace(wave=8, worlds=32)
+        question = Question(state, moves.values[order], q[order], worlds)
+        return compare([question], Rollouts(evaluator), config, time.perf_counter() + 60)[0].payoffs
+
+    assert np.array_equal(once(), once(), equal_nan=True)
+
+
+def test_presets_are_known_by_name() -> None:
+    assert all(preset(name).name == name for name in PRESETS)
+    with pytest.raises(ConfigError, match="paper"):
+        preset("slow")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("worlds", 0), ("method", "magic"), ("deadline", -1.0), ("depth", -1), ("anchor", 0.0), ("k", True)],
+)
+def test_a_field_out_of_range_names_itself(field: str, value: object) -> None:
+    with pytest.raises(ConfigError, match=field):
+        GuanDanConfig().replace(**{field: value})
+
+
+def test_an_unknown_field_is_refused() -> None:
+    with pytest.raises(ConfigError, match="colour"):
+        GuanDanConfig().replace(colour=1)

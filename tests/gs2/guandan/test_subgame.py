@@ -1,0 +1,234 @@
+"""Generative subgame solving at GuanDan: which deals, which moves, who decides, and what comes out."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from games.guandan.cards import PASS
+from games.guandan.round import GuanDan, advance, legal
+from gs2.guandan.agent.agent import Gs2Agent
+from gs2.guandan.agent.determinize import sample_worlds
+from gs2.guandan.agent.evaluator import action_values
+from gs2.guandan.agent.particles import Particles, top_up
+from gs2.guandan.agent.presets import preset
+from gs2.guandan.agent.racing import candidate_moves
+from gs2.guandan.agent.rollout import Rollouts
+from gs2.guandan.agent.subgame import (
+    _Branches,
+    alternative_values,
+    choose_worlds,
+    solve_subgame,
+    with_companions,
+)
+from tests.gs2.guandan.blueprints import CountEvaluator, midgame
+from tests.gs2.guandan.test_endgame import endgames
+
+PAPER = preset("paper").replace(
+    sample=60, k=5, subgame_depth=4, crowd_depth=3, leaf="value", room=300, iterations=60, deadline=60.0
+)
+
+
+def opponents_of(state: np.ndarray) -> tuple[int, ...]:
+    seat = int(state["player"][0])
+    return tuple(s for s in (seat + 1 & 3, seat + 3 & 3) if state["left"][0, s] > 0)
+
+
+def solved(state: np.ndarray, config=PAPER, seed: int = 0):
+    """Return the solution at one state, as the agent finds it."""
+    rng = np.random.default_rng(seed)
+    evaluator = CountEvaluator(noise=0.05)
+    moves = legal(state, canonical=True)
+    q = action_values(evaluator, state, moves)
+    worlds = sample_worlds(state, int(state["player"][0]), config.sample, rng)
+    values = alternative_values(evaluator, worlds.states, opponents_of(state))
+    return solve_subgame(
+        state,
+        moves.values,
+        candidate_moves(q, moves.values["type"], config),
+        worlds,
+        choose_worlds(worlds, values, config, rng),
+        values,
+        Rollouts(evaluator),
+        config,
+        rng,
+        time.perf_counter() + 60,
+    )
+
+
+@pytest.mark.parametrize("gadget", ["auto", "resolve", "maxmargin", "unsafe"])
+@pytest.mark.parametrize("companions", [0, 2])
+def test_every_gadget_gives_a_policy_over_the_candidates(gadget: str, companions: int) -> None:
+    rng = np.random.default_rng(1)
+    for row in midgame(3, rng, plies=70, least=3):
+        state = np.atleast_1d(row)
+        result = solved(state, PAPER.replace(gadget=gadget, companions=companions))
+        assert result.policy.sum() == pytest.approx(1.0)
+        assert len(result.policy) == len(result.moves) == len(set(result.moves.tolist()))
+        assert result.alternative.shape == result.solved.shape == (len(result.opponents), len(result.worlds))
+        assert np.all(np.abs(result.solved) <= 3)
+        assert len(result.worlds) >= min(5, len(result.worlds))
+        if companions and len(result.opponents) == 2:
+            assert len(result.worlds) > 5
+
+
+def test_with_one_opponent_left_the_margin_is_maximised() -> None:
+    rng = np.random.default_rng(2)
+    found = 0
+    for row in midgame(600, rng, plies=95, least=2):
+        state = np.atleast_1d(row)
+        if len(opponents_of(state)) != 1:
+            continue
+        auto, named = solved(state), solved(state, PAPER.replace(gadget="maxmargin"))
+        assert np.allclose(auto.policy, named.policy)
+        found += 1
+        if found == 3:
+            break
+    assert found == 3
+
+
+def test_deals_are_spread_over_their_alternative_values() -> None:
+    rng = np.random.default_rng(3)
+    evaluator = CountEvaluator()
+    state = np.atleast_1d(midgame(1, rng, plies=40)[0])
+    worlds = sample_worlds(state, int(state["player"][0]), 200, rng)
+    values = rng.normal(size=(2, 200))
+    picked = choose_worlds(worlds, values, PAPER.replace(k=7), rng)
+    mean = values.mean(0)
+    assert len(picked) == 7 and {int(mean.argmin()), int(mean.argmax())} <= set(picked.tolist())
+    clusters = choose_worlds(worlds, values, PAPER.replace(k=7, generator="clusters"), rng)
+    assert len(clusters) == 7
+    shown = alternative_values(evaluator, worlds.states, opponents_of(state))
+    assert shown.shape[1] == 200
+
+
+def test_companions_share_the_hand_of_the_opponent_they_are_made_for() -> None:
+    rng = np.random.default_rng(4)
+    state = np.atleast_1d(midgame(1, rng, plies=30)[0])
+    seat = int(state["player"][0])
+    base = sample_worlds(state, seat, 3, rng)
+    states, weights = with_companions(base.states, base.weights, seat, opponents_of(state), 2, rng)
+    assert len(states) == len(weights) > 3
+    game = GuanDan()
+    for opponent in opponents_of(state):
+        keys = game.infoset_key(states, opponent)
+        _, counts = np.unique(keys, axis=0, return_counts=True)
+        assert counts.max() >= 2, "the opponent cannot tell its companions apart"
+    assert np.all(game.infoset_key(states, seat) == game.infoset_key(state, seat))
+
+
+def test_moves_are_kept_by_type_and_the_pass_always() -> None:
+    rng = np.random.default_rng(5)
+    evaluator = CountEvaluator(noise=0.05)
+    states = midgame(50, rng, plies=30)
+    moves = legal(states, canonical=True)
+    branches = _Branches(evaluator, 2, 10_000, time.perf_counter() + 60)
+    keep = branches(GuanDan(moves="canonical"), states, 0, moves)
+    q = action_values(evaluator, states, moves)
+    for i in range(len(moves)):
+        rows = slice(moves.offsets[i], moves.offsets[i + 1])
+        for kind in np.unique(moves[i]["type"]):
+            of_kind = np.flatnonzero(moves[i]["type"] == kind)
+            best = of_kind[np.argsort(-q[rows][of_kind], kind="stable")[:2]]
+            assert set(np.flatnonzero(keep[rows] & (moves[i]["type"] == kind))) == set(best.tolist())
+    thin = _Branches(evaluator, 2, 60, time.perf_counter() + 60)
+    fewer = thin(GuanDan(moves="canonical"), states, 0, moves)
+    assert thin.thinned == 1 and np.count_nonzero(fewer) < np.count_nonzero(keep)
+    assert np.all(np.add.reduceat(fewer.astype(int), moves.offsets[:-1]) >= 1)
+    assert np.all(keep[moves.values["type"] == PASS])
+
+
+def test_an_endgame_solved_as_a_subgame_wins_what_can_be_won() -> None:
+    from gs2.guandan.agent.endgame import solve_endgame
+
+    rng = np.random.default_rng(6)
+    config = PAPER.replace(
+        actions_per_type=99, subgame_depth=40, crowd_depth=40, room=100_000, candidates=99, iterations=400
+    )
+    tested = 0
+    for state in endgames(30, rng, most=7):
+        seat = int(state["player"][0])
+        moves = legal(state, canonical=True).values
+        exact = solve_endgame(state, seat, moves, 100_000)
+        if not (exact.won.any() and not exact.won.all()):
+            continue
+        result = solved(state, config.replace(per_type=None))
+        assert exact.won[result.moves[np.argmax(result.policy)]]
+        tested += 1
+    assert tested >= 2
+
+
+def test_growing_past_the_deadline_is_a_timeout() -> None:
+    rng = np.random.default_rng(7)
+    state = np.atleast_1d(midgame(1, rng, plies=20, least=4)[0])
+    agent = Gs2Agent(CountEvaluator(), PAPER.replace(deadline=1e-4), rng)
+    decision = agent.decide(state)
+    assert decision.choice == decision.blueprint and decision.notes
+
+
+def test_particles_survive_exactly_while_they_agree() -> None:
+    rng = np.random.default_rng(8)
+    state = np.atleast_1d(midgame(1, rng, plies=24)[0])
+    seat = int(state["player"][0])
+    worlds = sample_worlds(state, seat, 200, rng)
+    particles = Particles()
+    particles.remember(worlds.states)
+    assert len(particles.survivors(state, seat)) == 200
+    # the truth is among them: it survives everything
+    particles.remember(np.concatenate([worlds.states[:199], state]))
+    later = state.copy()
+    counts = []
+    for _ in range(6):
+        if later["player"][0] < 0:
+            break
+        moves = legal(later, canonical=True).values
+        advance(later, moves[-1:])
+        alive = particles.survivors(later, seat)
+        counts.append(len(alive))
+        assert len(alive) >= 1
+        game = GuanDan()
+        assert np.all(game.infoset_key(alive, seat) == game.infoset_key(later, seat))
+        assert np.array_equal(np.sort(alive["left"], 0), np.sort(np.repeat(later["left"], len(alive), 0), 0))
+    assert counts == sorted(counts, reverse=True) and counts[-1] < 200
+
+
+def test_particles_do_not_pass_into_another_round() -> None:
+    rng = np.random.default_rng(9)
+    first, second = (np.atleast_1d(row) for row in midgame(2, rng, plies=20))
+    particles = Particles()
+    seat = int(first["player"][0])
+    particles.remember(sample_worlds(first, seat, 20, rng).states)
+    assert len(particles.survivors(second, seat)) == 0
+
+
+def test_topping_up_takes_the_most_different() -> None:
+    kept = np.array([[0.0, 1.0]])
+    offered = np.array([[0.1, 5.0, 4.9, -3.0, 0.9]])
+    assert top_up(kept, offered, 2).tolist() == [1, 3]
+    assert len(top_up(np.zeros((1, 0)), offered, 9)) == 5
+    assert len(top_up(kept, offered, 0)) == 0
+
+
+def test_nested_search_keeps_deals_from_one_decision_to_the_next() -> None:
+    rng = np.random.default_rng(10)
+    agent = Gs2Agent(CountEvaluator(noise=0.05), PAPER.replace(k=8), rng)
+    base = Gs2Agent(CountEvaluator(noise=0.05), "blueprint", rng)
+    state = np.atleast_1d(midgame(1, rng, plies=4)[0])
+    shared = 0
+    before: set[bytes] = set()
+    seat = int(state["player"][0])
+    while state["player"][0] >= 0:
+        if state["player"][0] == seat:
+            decision = agent.decide(state)
+            if decision.worlds is not None and not decision.worlds.exact:
+                initial = decision.worlds.states["hand"] + decision.worlds.states["played"]
+                now = {row.tobytes() for row in initial}
+                shared += bool(now & before)
+                before = now
+                assert len(decision.worlds) == 8
+            advance(state, decision.action)
+        else:
+            advance(state, base.act(state))
+    assert shared >= 1
