@@ -79,6 +79,8 @@ def refusals() -> Iterator[None]:
                 raise  # whoever read our output has seen enough; click ends quietly
             raise _of_system(error) from error
         except MemoryError as error:
+            if isinstance(error, ValueError):  # an estimate that refused the work before it began
+                raise InputError(str(error)) from error
             raise _no_memory(error) from error
         except RecursionError as error:
             raise MachineError(

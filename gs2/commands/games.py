@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.common import GAME, memory_option, number, print_json, stdout
+from gs2.commands.common import GAME, SEED, memory_option, number, print_json, stdout
 from gs2.commands.progress import working
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ __all__ = ["games", "infosets"]
 @click.argument("game", type=GAME, required=False)
 @click.option("--size", is_flag=True, help="Estimate the size of GAME from a sample, without growing it.")
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the sample of --size."
+    "--seed", type=SEED, default=0, show_default=True, help="Of the sample of --size."
 )
 @memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print what the tables show as JSON.")
