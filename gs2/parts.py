@@ -43,7 +43,7 @@ def named_part(field: str, name: str) -> str:
         raise
     except Exception as error:
         raise ConfigError(
-            f"generator {name!r} must answer as Generator in gs2.search.generation says; got {error!r}; mend it"
+            f"generator {name!r} must answer as Generator in gs2.search.generation; got {error!r}; mend it"
         ) from error
     return name
 

@@ -445,6 +445,8 @@ def write_report(folders: Sequence[Path], output: Path) -> list[Path]:
     found: dict[str, list[Row]] = defaultdict(list)
     for folder in folders:
         found[read_grid(folder)["name"]] += read_rows(folder / ROWS)
+    # Folders of one grid may share cells, as when seeds were added: a cell counts once.
+    found = {name: list({row.cell.key: row for row in rows}.values()) for name, rows in found.items()}
     order = {game: number for number, game in enumerate(RESEARCH_GAMES)}
     summarised = {
         name: summarise(sorted(rows, key=lambda row: order.get(row.game, len(order))))
@@ -462,13 +464,14 @@ def write_report(folders: Sequence[Path], output: Path) -> list[Path]:
     for name, rows in found.items():
         summaries = summarised[name]
         commits = ", ".join(dict.fromkeys(row.commit for row in rows if row.commit))
+        by_strength = len({row.blueprint for row in summaries}) >= FEW_BLUEPRINTS
         parts.append(f"## {name}\n")
         parts.append(
             f"`gs2 experiment refine --preset {name} -o DIR`; {len(rows)} rows, "
             f"commit {commits or 'unknown'}.\n"
         )
         for kind, plot, wanted in (
-            ("k", plot_k, len({_base(row.method)[1] for row in summaries} - {None}) > 1),
+            ("k", plot_k, len({_base(row.method)[1] for row in summaries} - {None}) > 1 and not by_strength),
             ("time", plot_time, any(row.limit is not None for row in summaries)),
         ):
             if wanted:

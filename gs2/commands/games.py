@@ -22,9 +22,7 @@ __all__ = ["games", "infosets"]
 @click.command()
 @click.argument("game", type=GAME, required=False)
 @click.option("--size", is_flag=True, help="Estimate the size of GAME from a sample, without growing it.")
-@click.option(
-    "--seed", type=SEED, default=0, show_default=True, help="Of the sample of --size."
-)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the sample of --size.")
 @memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print what the tables show as JSON.")
 def games(game: Game | None, size: bool, seed: int, as_json: bool) -> None:

@@ -158,3 +158,14 @@ def test_a_cell_that_two_grids_share_is_compared_once(tmp_path: Path) -> None:
         run_grid(replace(GRID, name=name, methods=("gs2+",)), tmp_path / name)
     text = write_report([tmp_path / "one", tmp_path / "other"], tmp_path / "R.md")[0].read_text()
     assert "| gs2+ | blueprint | 1 |" in text
+
+
+def test_a_seed_that_two_folders_of_a_grid_share_counts_once(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    grid = replace(GRID, methods=("gs2-r:k=1",))
+    run_grid(replace(grid, seeds=1), tmp_path / "few")
+    run_grid(grid, tmp_path / "more")
+    both = write_report([tmp_path / "few", tmp_path / "more"], tmp_path / "both.md")[0].read_text()
+    assert "3 rows" in both
+    alone = write_report([tmp_path / "more"], tmp_path / "alone.md")[0].read_text()
+    assert both == alone
