@@ -24,6 +24,8 @@ __all__ = ["play", "serve"]
 
 DIALECTS = click.Choice(["openguandan", "njupt"])
 TOKEN = "GS2_TABLE_TOKEN"
+INTERRUPTED = 130
+"""The exit code of a command that Ctrl-C has ended: 128 and the number of SIGINT."""
 
 
 class Seconds(click.FloatRange):
@@ -61,7 +63,8 @@ class Folder(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """Return the path."""
         Filled().convert(value, param, ctx)
-        return Path(super().convert(value, param, ctx))
+        super().convert(value, param, ctx)
+        return Path(value)
 
 
 SECONDS = Seconds()
@@ -348,8 +351,10 @@ def play(
         results = asyncio.run(_play(url, dialect, agents, games, seats, room, user, token, workers))
     except ClientError as error:
         raise ClientError(str(error)) from None
-    except TimeoutError:
-        raise ClientError(f"{url} answers, but gives no seat; is it an {dialect} server?") from None
+    except KeyboardInterrupt:
+        # by now the seats are left and the connections closed
+        stderr().print("left the table")
+        raise SystemExit(INTERRUPTED) from None
     if as_json:
         print_json([result.summary() for result in results])
         return
@@ -402,12 +407,15 @@ async def _play(
             client = TableClient(config, hosts[name])
             tasks.append(asyncio.get_running_loop().create_task(client.run()))
             if dialect == "openguandan":
-                room = await asyncio.wait_for(client.seated, 30)
+                await asyncio.wait((client.seated, tasks[-1]), return_when=asyncio.FIRST_COMPLETED)
+                room = client.seated.result() if client.seated.done() else (await tasks[-1]).room
                 if place == 0 and len(agents) < 4:
                     stderr().print(f"in room {room}")
         return list(await asyncio.gather(*tasks))
     finally:
         for task in tasks:
             task.cancel()
+        # hosts first: a thread that waits for a person would be waited for; then the connections' last words
         for host in hosts.values():
             host.close()
+        await asyncio.gather(*tasks, return_exceptions=True)
