@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from games.support.interruption import INTERRUPTED
 from gs2.commands.common import NOT_NEGATIVE, SEED, print_json, stderr, stdout
 
 if TYPE_CHECKING:
@@ -333,8 +334,10 @@ def play(
         results = asyncio.run(_play(url, dialect, agents, games, seats, room, user, token, workers))
     except ClientError as error:
         raise ClientError(str(error)) from None
-    except TimeoutError:
-        raise ClientError(f"{url} answers, but gives no seat; is it an {dialect} server?") from None
+    except KeyboardInterrupt:
+        # by now the seats are left and the connections closed
+        stderr().print("left the table")
+        raise SystemExit(INTERRUPTED) from None
     if as_json:
         print_json([result.summary() for result in results])
         return
@@ -387,12 +390,15 @@ async def _play(
             client = TableClient(config, hosts[name])
             tasks.append(asyncio.get_running_loop().create_task(client.run()))
             if dialect == "openguandan":
-                room = await asyncio.wait_for(client.seated, 30)
+                await asyncio.wait((client.seated, tasks[-1]), return_when=asyncio.FIRST_COMPLETED)
+                room = client.seated.result() if client.seated.done() else (await tasks[-1]).room
                 if place == 0 and len(agents) < 4:
                     stderr().print(f"in room {room}")
         return list(await asyncio.gather(*tasks))
     finally:
         for task in tasks:
             task.cancel()
+        # hosts first: a thread that waits for a person would be waited for; then the connections' last words
         for host in hosts.values():
             host.close()
+        await asyncio.gather(*tasks, return_exceptions=True)

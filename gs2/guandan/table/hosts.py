@@ -10,9 +10,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import multiprocessing
+import signal
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Iterator
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from gs2.guandan.table.seat import Agent, AgentError, BatchAgent, Observation
@@ -111,11 +113,38 @@ class ThreadHost:
         """Leave the thread to itself: nothing can end it. Another goes on with the same agent."""
 
     def close(self) -> None:
-        """Stop; threads still at work are left to end."""
+        """Stop; threads still at work are left to end, which an agent with a `close` is asked to see to."""
         self.pool.shutdown(wait=False, cancel_futures=True)
+        for agent in self.agents.values():
+            close = getattr(agent, "close", None)
+            if close is not None:
+                close()
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Let a process that is started within inherit that Ctrl-C is held back.
+
+    A terminal sends it to workers as well, where it would end in a traceback for each; they are ended by who
+    started them.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 # --- in a worker process ---
+
+
+def _ignore_interrupts() -> None:
+    """Leave Ctrl-C to the process that started this one, where signals cannot be held back."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
 
 _agents: dict[Hashable, Any] = {}
 _spares: dict[str, Any] = {}
@@ -190,7 +219,9 @@ class ProcessHost:
         pool = self.pools[worker]
         if pool is None:
             # a forked copy of a process with threads may hang; a fresh one costs a second once
-            pool = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
+            pool = ProcessPoolExecutor(
+                1, mp_context=multiprocessing.get_context("spawn"), initializer=_ignore_interrupts
+            )
             self.pools[worker] = pool
         return pool
 
@@ -200,7 +231,8 @@ class ProcessHost:
         Raises AgentError if it cannot be loaded.
         """
         loop = asyncio.get_running_loop()
-        jobs = [loop.run_in_executor(self._pool(w), _load, self.name) for w in range(len(self.pools))]
+        with _interrupts_held():
+            jobs = [loop.run_in_executor(self._pool(w), _load, self.name) for w in range(len(self.pools))]
         for found in await asyncio.gather(*jobs):
             if isinstance(found, str):
                 raise AgentError(found)
@@ -229,7 +261,9 @@ class ProcessHost:
                 self.busy[worker] = [key for key, _ in asked]
                 answers: list[int | str]
                 try:
-                    answers = await loop.run_in_executor(self._pool(worker), _answer_all, self.name, asked)
+                    with _interrupts_held():
+                        job = loop.run_in_executor(self._pool(worker), _answer_all, self.name, asked)
+                    answers = await job
                 except (BrokenExecutor, RuntimeError) as error:
                     self.pools[worker] = None
                     answers = [f"the worker of agent {self.name} died ({error!r})"] * len(asked)

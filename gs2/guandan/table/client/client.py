@@ -221,8 +221,11 @@ class TableClient:
     async def _visit(self, socket: ClientConnection) -> str:
         """Play over one connection until it ends or the games do; return how it ended."""
         try:
-            async with socket:
+            try:
                 await self._play(socket)
+            finally:
+                # leaving is no error of ours, as the context manager would say when we are called off
+                await socket.close()
         except ConnectionClosed as error:
             refusal = error.rcvd.reason if error.rcvd is not None and error.rcvd.code == 1008 else ""
             if not self._joined and (refusal or self.config.dialect == "openguandan"):

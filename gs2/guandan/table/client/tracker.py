@@ -74,8 +74,20 @@ class Tracker:
         elif isinstance(message, m.EpisodeOver):
             self.winners = message.order[0] & 1 if message.order else None
             self._begin()
-        elif isinstance(message, m.GameOver):
+        elif isinstance(message, m.GameOver | m.GameResult):
+            # the official server ends every game but the last with a result alone
             self.winners = None
+
+    def _owner(self, act: m.Act) -> int | None:
+        """Return the team whose level the round is played at; None in the first round of a game.
+
+        Where the teams' ranks differ, the request tells: a seat that was away may have missed how the last
+        round ended. Elsewhere it is the winners of the last round, if it was of the same game.
+        """
+        own = self.seat & 1
+        if act.selfRank != act.oppoRank and act.curRank in (act.selfRank, act.oppoRank):
+            return own if act.curRank == act.selfRank else 1 - own
+        return self.winners
 
     def observe(self, act: m.Act) -> tuple[Observation, list[int]]:
         """Return the request as an observation, and the index in `actionList` of each of its choices.
@@ -135,7 +147,7 @@ class Tracker:
             "seat": self.seat,
             "level": act.curRank,
             "levels": levels if self.seat % 2 == 0 else levels[::-1],
-            "owner": self.winners,
+            "owner": self._owner(act),
             "known": [" ".join(cards) for cards in known],
             "cap": cap,
         }
@@ -180,7 +192,8 @@ class Tracker:
         row["level"] = as_level(act.curRank)
         levels = [as_level(act.selfRank), as_level(act.oppoRank)]
         row["levels"] = levels if self.seat % 2 == 0 else levels[::-1]
-        row["owner"] = NOBODY if self.winners is None else self.winners
+        owner = self._owner(act)
+        row["owner"] = NOBODY if owner is None else owner
         row["hand"][self.seat] = pack(parse_cards(act.handCards, limit=HAND_SIZE + 1))
         row["left"] = [info.rest for info in act.publicInfo] if act.publicInfo else HAND_SIZE
         row["left"][self.seat] = len(act.handCards)

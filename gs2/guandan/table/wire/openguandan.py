@@ -25,8 +25,8 @@ class OpenGuanDan(Dialect):
 
     official: speak as the official server does where it departs from the paper: a notification carries the
         greatest move *before* the one it tells of; a request forgets who acted last after a pass; each return
-        card is listed twice; a bare "tribute" message precedes requests for tribute; the result of the
-        games comes before the end of the last one, and `settingTimes` counts games finished.
+        card is listed twice; a bare "tribute" message precedes requests for tribute; every game ends with a
+        gameResult, and the last with one gameOver for all of them, whose counts are of games finished.
     """
 
     name = "openguandan"
@@ -112,27 +112,35 @@ class OpenGuanDan(Dialect):
         return msgspec.json.encode({"type": kind, "code": -1, "data": {"msg": message}})
 
     def game_over(self, count: GameCount) -> list[bytes]:
-        """Return gameOver, and after the last game gameResult (before it, if `official`).
+        """Return gameOver, and after the last game gameResult.
 
         Beyond the paper, gameOver names the game's winner and the levels reached (-1: a draw).
+        `official`: gameResult after every game, its victoryNum for each seat, and gameOver after the last.
         """
         victory = -1 if count.winner is None else count.winner
         ranks = [RANKS[level] for level in count.levels]
+        last = count.played >= count.wanted
+        wins = list(count.wins)
+        if self.official:
+            played = count.played
+            said = {"victory": victory, "victoryRank": ranks, "gameRound": played, "victoryNum": wins * 2}
+            result = notify("gameResult", **said, draws=count.draws)
+            over = notify("gameOver", curTimes=played, settingTimes=played, gameRound=played)
+            return [result, over] if last else [result]
         over = notify(
             "gameOver",
             curTimes=count.played,
-            settingTimes=count.played if self.official else count.wanted,
+            settingTimes=count.wanted,
             gameRound=count.rounds,
-            **({} if self.official else {"victory": victory, "victoryRank": ranks}),
+            victory=victory,
+            victoryRank=ranks,
         )
-        if count.played < count.wanted:
-            return [over]
         result = notify(
             "gameResult",
             victory=victory,
             victoryRank=ranks,
             gameRound=count.rounds,
-            victoryNum=list(count.wins),
+            victoryNum=wins,
             draws=count.draws,
         )
-        return [result, over] if self.official else [over, result]
+        return [over, result] if last else [over]

@@ -211,6 +211,7 @@ async def openguandan_client(
     games: int = 1,
     rng: random.Random | None = None,
     compact: bool = False,
+    last: str = "gameResult",
 ) -> Heard:
     """Play at random as a plain client would; return all messages heard. Creates a room if `room` is None."""
     rng = rng or random.Random(user)
@@ -242,7 +243,7 @@ async def openguandan_client(
                     answer["tributePos"], answer["tribute"] = message["tributePos"], message["tribute"]
                 separators = (",", ":") if compact else None
                 await socket.send(json.dumps({"type": kind, "data": answer}, separators=separators))
-            elif message.get("stage") == "gameResult":
+            elif message.get("stage") == last:
                 return heard
 
 

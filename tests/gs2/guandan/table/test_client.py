@@ -184,7 +184,6 @@ def test_the_last_game_is_known_by_its_result_or_by_silence():
             # the official server counts finished games in settingTimes
             await server.say(notify("gameOver", curTimes=game, settingTimes=game))
             if game == 1:
-                await asyncio.sleep(0.03)
                 await server.say(notify("beginning", handCards=HAND, myPos=0), act())
                 assert (await server.hear())["type"] == "PLAY"
 

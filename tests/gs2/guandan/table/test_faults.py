@@ -443,11 +443,11 @@ def test_an_agent_that_fails_or_dawdles_costs_its_seat_a_default_move_and_nobody
         def act(self, observation):
             raise RuntimeError("out of ideas")
 
+    enough = threading.Event()
+
     class Dawdles:
         def act(self, observation):
-            import time
-
-            time.sleep(0.3)
+            enough.wait(300)
             return 0
 
     async def scenario(kind):
@@ -461,11 +461,10 @@ def test_an_agent_that_fails_or_dawdles_costs_its_seat_a_default_move_and_nobody
                 return server.results[0]
             socket = await connect(server.url, max_size=None)
             player = asyncio.create_task(openguandan_client(server.url, "a", 0))
-            while (
-                not server.rooms or server.rooms[1].result is None or server.rooms[1].result.fallbacks[1] < 5
-            ):
-                await asyncio.sleep(0.02)
+            await until(lambda: server.rooms and server.rooms[1].result is not None)
             result = server.rooms[1].result
+            await until(lambda: result.fallbacks[1] >= 5)
+            enough.set()
             player.cancel()
             await socket.close()
             return result

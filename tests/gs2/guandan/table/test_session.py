@@ -27,8 +27,9 @@ from gs2.guandan.table.wire.openguandan import OpenGuanDan
 class Wire:
     """A listener that puts every message into four trackers, as if they sat at the end of a wire."""
 
-    def __init__(self, dialect: Dialect) -> None:
-        self.dialect = dialect
+    def __init__(self, dialect: Dialect, withheld: Sequence[str] = ()) -> None:
+        """withheld: stages that this server never tells of."""
+        self.dialect, self.withheld = dialect, withheld
         self.trackers = [Tracker() for _ in range(4)]
         self.trick = Trick()
         self.kinds: set[str] = set()
@@ -72,7 +73,8 @@ class Wire:
 
     def game_over(self, count: Any) -> None:
         for payload in self.dialect.game_over(count):
-            self.say(payload)
+            if json.loads(payload)["stage"] not in self.withheld:
+                self.say(payload)
 
     def request(self, seat: int) -> m.Act:
         session, due = self.session, self.session.pending[seat]
@@ -128,6 +130,44 @@ def test_messages_alone_lead_a_seat_to_the_very_infoset_it_is_in(dialect):
             session.choose(seat, int(rng.integers(len(seen.moves))))
     assert plays > 300
     assert {"beginning", "play", "tribute", "back", "episodeOver", "gameOver", "gameResult"} <= wire.kinds
+
+
+@pytest.mark.parametrize("dialect", [OpenGuanDan(), OpenGuanDan(official=True), Njupt()])
+@pytest.mark.parametrize("withheld", [(), ("gameOver",), ("gameResult",)])
+@pytest.mark.parametrize("away", [False, True])
+def test_the_owner_of_the_level_is_right_through_several_games(dialect, withheld, away):
+    official = dialect.name == "openguandan" and dialect.official
+    if withheld == (("gameResult",) if official else ("gameOver",)):
+        pytest.skip("then nothing is said between games")
+    wire = Wire(dialect, withheld)
+    session = wire.session = Session(wire, games=3, seed=4)
+    rng = np.random.default_rng(1)
+    session.begin()
+    rounds: set[tuple[int, int]] = set()
+    first_rounds = 0
+    while session.pending:
+        for seat in list(session.pending):
+            place = (session.played, session.match.round)
+            fresh = place not in rounds
+            rounds.add(place)
+            if fresh and away and rng.random() < 0.5:
+                # back after a lost connection, with nothing but the deal
+                tracker = wire.trackers[seat] = Tracker()
+                tracker.note(
+                    m.decode_server_message(dialect.beginning(seat, wire.hand(seat), session.view()))
+                )
+            owner = session.observe(seat).state["owner"].tolist()
+            levels = session.match.levels
+            if fresh or rng.random() < 0.02:
+                request = wire.request(seat)
+                told, _ = wire.trackers[seat].observe(request)
+                if not away or levels[0] != levels[1]:
+                    assert told.state["owner"].tolist() == owner, (place, levels)
+                if session.match.round == 1:
+                    first_rounds += 1
+                    assert owner == [255]
+            session.choose(seat, int(rng.integers(len(session.choices(seat)))))
+    assert {game for game, _ in rounds} == {0, 1, 2} and len(rounds) > 6 and first_rounds >= 3
 
 
 def test_an_observation_shows_nothing_of_the_other_hands():

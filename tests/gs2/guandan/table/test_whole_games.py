@@ -20,8 +20,11 @@ async def four_strangers(server: TableServer, games: int) -> list[Heard]:
         url = server.url.removesuffix("/game/{name}")
         return list(await asyncio.gather(*[njupt_client(url, f"bot{k}") for k in range(4)]))
     room = asyncio.get_running_loop().create_future()
-    first = openguandan_client(server.url, "bot0", 0, created=room, games=games)
-    others = [openguandan_client(server.url, f"bot{k}", k, room=room, compact=k == 3) for k in (1, 2, 3)]
+    last = "gameOver" if server.config.official else "gameResult"
+    first = openguandan_client(server.url, "bot0", 0, created=room, games=games, last=last)
+    others = [
+        openguandan_client(server.url, f"bot{k}", k, room=room, compact=k == 3, last=last) for k in (1, 2, 3)
+    ]
     return list(await asyncio.gather(first, *others))
 
 
@@ -53,7 +56,7 @@ def test_four_strangers_play_two_games_and_every_message_fits_the_schemas(dialec
             if not official:
                 check_message(dialect, message)
         stages = Counter(message.get("stage") for message in messages)
-        assert stages["gameResult"] == 1
+        assert stages["gameResult"] == (2 if official else 1)
         assert stages["gameOver"] == (1 if official else 2)
         assert stages["episodeOver"] == stages["beginning"] == results[0].rounds
         assert not any(message.get("code") == -1 or message["type"] == "error" for message in messages)
@@ -86,6 +89,29 @@ def test_two_of_our_clients_and_two_strangers_play_a_game(dialect):
         assert result.rounds == session.rounds
         assert result.refused == result.unread == result.fallbacks == 0
         assert result.games == 1
+
+
+@pytest.mark.parametrize(
+    ("dialect", "official"), [("openguandan", False), ("openguandan", True), ("njupt", False)]
+)
+def test_our_clients_count_every_game_of_three_whatever_words_end_them(dialect, official):
+    async def scenario():
+        config = ServerConfig(dialect=dialect, official=official, port=0, seed=8, games=3)
+        async with TableServer(config) as server:
+            clients = [client(server, "c0", games=3)]
+            tasks = [asyncio.create_task(clients[0].run())]
+            room = await clients[0].seated if dialect == "openguandan" else None
+            for k in (1, 2, 3):
+                # who joins a room is not told of how many games
+                clients.append(client(server, f"c{k}", room=room))
+                tasks.append(asyncio.create_task(clients[k].run()))
+            results = await asyncio.wait_for(asyncio.gather(*tasks), 300)
+            return results, server.results[0]
+
+    results, session = asyncio.run(scenario())
+    assert [result.games for result in results] == [3] * 4
+    assert [result.rounds for result in results] == [session.rounds] * 4
+    assert all(result.refused == result.unread == result.reconnects == 0 for result in results)
 
 
 @pytest.mark.parametrize("dialect", ["openguandan", "njupt"])
