@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import os
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -242,8 +243,18 @@ async def _serve(
         click.echo(json.dumps(result.summary()) if as_json else result.text())
 
     server.on_result = show
+    # Before there is anything to end: agents' processes outlive a command that dies of a signal.
+    server.hear_signals()
     try:
-        await start_hosts(hosts.values())
+        starting = asyncio.ensure_future(start_hosts(hosts.values()))
+        signalled = asyncio.ensure_future(server.signalled())
+        await asyncio.wait({starting, signalled}, return_when=asyncio.FIRST_COMPLETED)
+        signalled.cancel()
+        if not starting.done():
+            starting.cancel()
+            await server.stop(0.0)
+            raise KeyboardInterrupt
+        starting.result()
         await server.start()
     except OSError as error:
         await server.stop(0.0)
@@ -253,13 +264,21 @@ async def _serve(
         raise
     quiet_collector()
     stderr().print(f"listening on {server.url} ({config.dialect}); Ctrl-C ends")
-    await server.run(sessions=sessions, grace=grace)
+
+    def stopping() -> None:
+        under_way = len(server.rooms)
+        wait = f"; games under way have {grace:g} s, a second Ctrl-C ends them" if under_way and grace else ""
+        stderr().print(f"stopping{wait}")
+
+    ended_by = await server.run(sessions=sessions, grace=grace, on_signal=stopping)
     if not as_json and server.sessions:
         handled = server.handling
         stderr().print(
             f"{server.sessions} sessions, {handled.count:,} messages handled in "
             f"{1e3 * handled.mean:.3f} ms each (p99 {1e3 * handled.quantile(0.99):.3f} ms)"
         )
+    if ended_by == signal.SIGINT:
+        raise SystemExit(INTERRUPTED)
 
 
 @click.command()

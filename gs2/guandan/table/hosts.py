@@ -12,11 +12,11 @@ import logging
 import multiprocessing
 import signal
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Hashable, Iterator
+from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import Any, Protocol
 
+from games.support.interruption import deaf_children
 from gs2.guandan.table.seat import Agent, AgentError, BatchAgent, Observation
 
 __all__ = ["Host", "InstantHost", "ProcessHost", "ThreadHost"]
@@ -121,23 +121,6 @@ class ThreadHost:
                 close()
 
 
-@contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Let a process that is started within inherit that Ctrl-C is held back.
-
-    A terminal sends it to workers as well, where it would end in a traceback for each; they are ended by who
-    started them.
-    """
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 # --- in a worker process ---
 
 
@@ -231,7 +214,7 @@ class ProcessHost:
         Raises AgentError if it cannot be loaded.
         """
         loop = asyncio.get_running_loop()
-        with _interrupts_held():
+        with deaf_children():
             jobs = [loop.run_in_executor(self._pool(w), _load, self.name) for w in range(len(self.pools))]
         for found in await asyncio.gather(*jobs):
             if isinstance(found, str):
@@ -261,7 +244,7 @@ class ProcessHost:
                 self.busy[worker] = [key for key, _ in asked]
                 answers: list[int | str]
                 try:
-                    with _interrupts_held():
+                    with deaf_children():
                         job = loop.run_in_executor(self._pool(worker), _answer_all, self.name, asked)
                     answers = await job
                 except (BrokenExecutor, RuntimeError) as error:

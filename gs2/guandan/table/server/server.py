@@ -134,6 +134,7 @@ class TableServer:
         self._number = 0
         self._folder: RecordFolder | None = None
         self._closing = False
+        self._stop = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
         self._server: asyncio.Server | None = None
@@ -212,20 +213,47 @@ class TableServer:
         """Stop at once."""
         await self.stop(grace=0.0)
 
-    async def run(self, *, sessions: int | None = None, grace: float = 10.0) -> None:
-        """Serve until SIGINT or SIGTERM, or until so many sessions have ended; then stop with `grace`."""
+    def hear_signals(self) -> None:
+        """From now on SIGINT and SIGTERM end `run`; a second one ends games under way too."""
         loop = asyncio.get_running_loop()
-        stop = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             try:
-                loop.add_signal_handler(number, stop.set)
+                loop.add_signal_handler(number, self._signalled, number)
             except NotImplementedError:
                 # Windows
-                signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
-        self._last = (sessions, stop)
-        await stop.wait()
-        await self.stop(grace)
+                signal.signal(number, lambda n, _: loop.call_soon_threadsafe(self._signalled, n))
 
+    def _signalled(self, number: int) -> None:
+        if self.stopped_by is not None:
+            self._idle.set()
+        self.stopped_by = self.stopped_by or number
+        self._stop.set()
+
+    async def signalled(self) -> None:
+        """Wait for a signal."""
+        await self._stop.wait()
+
+    async def run(
+        self,
+        *,
+        sessions: int | None = None,
+        grace: float = 10.0,
+        on_signal: Callable[[], None] = lambda: None,
+    ) -> int | None:
+        """Serve until SIGINT or SIGTERM, or until so many sessions have ended; then stop with `grace`.
+
+        Returns the signal, None if it was none. on_signal: called at once when one came.
+        """
+        self.hear_signals()
+        self._last = (sessions, self._stop)
+        await self._stop.wait()
+        if self.stopped_by is not None:
+            on_signal()
+        await self.stop(grace)
+        return self.stopped_by
+
+    stopped_by: int | None = None
+    """The signal that ended it."""
     _last: tuple[int | None, asyncio.Event] | None = None
 
     async def _tick(self) -> None:

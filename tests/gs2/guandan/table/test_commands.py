@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -65,8 +68,40 @@ def test_a_served_table_is_filled_with_agents_and_ends_on_a_signal():
     assert "1 sessions" in err
 
 
+@pytest.mark.parametrize("agents", ["random", "blueprint"])
+@pytest.mark.parametrize("moment", ["before it listens", "as it listens"])
+def test_ctrl_c_ends_a_server_and_its_agents_processes_at_any_moment(agents, moment):
+    command = [sys.executable, "-m", "gs2.cli", "serve", "--port", "0", "--agents", agents, "--workers", "1"]
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        assert process.stderr is not None
+        if moment == "as it listens":
+            assert "listening" in process.stderr.readline()
+        else:
+            # Its own handler stands once a first child, or the loop's wake-up socket, is there.
+            while process.poll() is None and not _has_own_handler(process.pid):
+                time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=120)  # ends only when nobody holds the pipe any more
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+
+
+def _has_own_handler(pid: int) -> bool:
+    """Return whether a process catches SIGTERM, which Python leaves alone until it is told otherwise."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    caught = int(re.search(r"^SigCgt:\s*(\w+)", status, re.M)[1], 16)  # type: ignore[index]
+    return bool(caught >> (signal.SIGTERM - 1) & 1)
+
+
 WITHOUT_EXTRA = """
 import sys
+import time
 class Absent:
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in ("msgspec", "websockets"):
