@@ -248,6 +248,14 @@ GRIDS = {
             iterations=(300,),
             seeds=1,
         ),
+        Grid(
+            "passes",
+            games=(*SIDES, *RESEARCH_GAMES),
+            blueprints=STRENGTHS,
+            methods=("gs2+>gs2+path",),
+            iterations=(300,),
+            seeds=1,
+        ),
     )
 }
 """Grids by name. `closures` is the table of common-knowledge subgames that the literature can be held to."""
