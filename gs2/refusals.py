@@ -19,7 +19,7 @@ from typing import Any
 import click
 
 from games.support.files import DoubleRows, explain
-from games.support.interruption import INTERRUPTED
+from games.support.interruption import INTERRUPTED, Noticed
 
 __all__ = ["INTERRUPTIONS", "InputError", "MachineError", "refusals"]
 
@@ -56,7 +56,7 @@ def refusals() -> Iterator[None]:
 
     Whatever was printed is written out before the block ends, so that a full disk is told of too.
     """
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), Noticed() as noticed:
         _show_notes()
         try:
             try:
@@ -66,12 +66,6 @@ def refusals() -> Iterator[None]:
                 raise
             sys.stdout.flush()
         except (KeyboardInterrupt, click.Abort):
-            _say("gs2: interrupted")
-            raise SystemExit(INTERRUPTED) from None
-        except SystemError as error:
-            # a compiled kernel that was interrupted as it returned says so in this way
-            if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
-                raise
             _say("gs2: interrupted")
             raise SystemExit(INTERRUPTED) from None
         except OSError as error:
@@ -90,6 +84,11 @@ def refusals() -> Iterator[None]:
             raise InputError(f"a number is too large ({error}); give a smaller one") from error
         except Exception as error:
             refused = _refused(error)
+            interrupted = noticed.came or isinstance(error.__cause__ or error.__context__, KeyboardInterrupt)
+            if refused is None and interrupted:
+                # Compiled kernels and torch, interrupted as they return, raise errors of their own.
+                _say("gs2: interrupted")
+                raise SystemExit(INTERRUPTED) from None
             if refused is None:
                 raise
             raise refused from error

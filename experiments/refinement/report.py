@@ -154,7 +154,15 @@ def overview(summaries: Sequence[Summary]) -> str:
     return "\n".join(parts)
 
 
-STRENGTH_METHODS = ("gs2-d:k=3", "gs2-r:k=3", "gs2-r:k=3,draws=5", "1-klss", "gs2+", "gs2+path", "gs2+>gs2+path")
+STRENGTH_METHODS = (
+    "gs2-d:k=3",
+    "gs2-r:k=3",
+    "gs2-r:k=3,draws=5",
+    "1-klss",
+    "gs2+",
+    "gs2+path",
+    "gs2+>gs2+path",
+)
 """Columns of the table by the strength of the blueprint; single draws of GS2-R beside their mixture."""
 FEW_BLUEPRINTS = 3
 """Blueprints of one game from which on their strength is worth a table."""

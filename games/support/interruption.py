@@ -17,9 +17,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
-__all__ = ["INTERRUPTED", "Interrupted", "Interruption", "breaking", "deaf_children", "heard"]
+__all__ = ["INTERRUPTED", "Interrupted", "Interruption", "Noticed", "breaking", "deaf_children", "heard"]
 
 INTERRUPTED = 130
 """Exit code of a command that Ctrl-C ended: 128 and the number of the signal, as shells have it."""
@@ -30,6 +30,45 @@ PATIENCE = 3
 
 class Interrupted(KeyboardInterrupt):
     """Raised within `Interruption.at_once` when a signal came."""
+
+
+class Noticed:
+    """Within the block, remembers whether a signal came; at Ctrl-C raises KeyboardInterrupt as Python does.
+
+    Foreign code that is interrupted between two of its steps may raise anything later. Who asks here knows
+    why. An `Interruption` within the block tells it as well.
+    """
+
+    _open: ClassVar[list[Noticed]] = []
+
+    def __init__(self) -> None:
+        self.came = False
+        self._before: object = None
+
+    def __enter__(self) -> Noticed:
+        """Return it, from now on told of signals."""
+        Noticed._open.append(self)
+        main = threading.current_thread() is threading.main_thread()
+        if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self._before = signal.signal(signal.SIGINT, self._signalled)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Leave signals to whoever had them before."""
+        Noticed._open.remove(self)
+        if self._before is not None:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    @staticmethod
+    def _signalled(number: int, frame: FrameType | None) -> None:
+        Noticed.tell()
+        signal.default_int_handler(number, frame)
+
+    @staticmethod
+    def tell() -> None:
+        """Tell every open block that a signal came."""
+        for one in Noticed._open:
+            one.came = True
 
 
 class Interruption:
@@ -66,6 +105,7 @@ class Interruption:
 
     def _signalled(self, number: int, frame: FrameType | None) -> None:
         self._count += 1
+        Noticed.tell()
         if not self.stop:
             self.exit_code = 128 + number
         self.stop = True

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shlex
 import signal
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -447,3 +448,20 @@ def test_a_kernel_that_is_interrupted_as_it_returns_is_an_interruption() -> None
     with pytest.raises(SystemExit) as ending, refusals():
         stopped.main([], standalone_mode=False)
     assert ending.value.code == 130
+
+
+def test_an_error_that_an_interruption_leaves_behind_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    import gs2.commands.games
+
+    def torn(**words: object) -> None:
+        with suppress(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5)
+        raise RuntimeError("element 0 of tensors does not require grad")
+
+    monkeypatch.setattr(gs2.commands.games.infosets, "callback", torn)
+    done = CliRunner().invoke(main, ["infosets", "kuhn_poker"])
+    assert done.exit_code == 130 and "interrupted" in done.stderr
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    monkeypatch.setattr(gs2.commands.games.infosets, "callback", lambda **words: 1 / 0)
+    assert isinstance(CliRunner().invoke(main, ["infosets", "kuhn_poker"]).exception, ZeroDivisionError)
