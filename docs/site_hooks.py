@@ -1,7 +1,7 @@
 """Builds the site: the README as its first page, links into the repository, and the reference.
 
 Pages link to each other and to files of the repository by relative paths, so that they read well without the
-site. The documents and pictures that they link to outside docs/ become pages of the site, under
+site. The documents, pictures and programs that they link to outside docs/ become part of the site, under
 `repository/`; links to other files and to folders become plain text. The reference lists what each package
 exports, so that it cannot fall behind.
 """
@@ -16,7 +16,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 LINK = re.compile(r"(?<!`)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!\w+:|#)([^)#\s]+)(#[^)]*)?\)")
-SHOWN = {".md", ".png", ".svg"}
+SHOWN = {".md", ".png", ".svg", ".py"}
 PACKAGES = {"games": "games", "cfr": "cfr", "gs2": "gs2", "blueprint": "blueprint"}
 SEARCH = (
     *("config", "presets", "pipeline", "refine", "explain", "result", "context", "generation", "safety"),
