@@ -1,4 +1,4 @@
-"""Blueprints: Q-functions and policies that say which roots, which branches and what leaves are worth."""
+"""Blueprints: Q-functions and policies that tell a search which histories, moves and leaf values to use."""
 
 from typing import TYPE_CHECKING
 

@@ -109,9 +109,9 @@ TARGETS = {
     "ladder": Target("gs2.commands.match", "ladder", "Rate many GuanDan agents against each other."),
     "train": Target("gs2.commands.train", "train", "Train GuanDan's blueprint, or go on training it."),
     "gate": Target("gs2.commands.train", "gate", "Ask whether a checkpoint beats the shipped one."),
-    "guandan": Target("gs2.commands.guandan", "guandan", "Tell random or recorded rounds of GuanDan."),
-    "serve": Target("gs2.commands.table", "serve", "Serve GuanDan tables in either dialect of its world."),
-    "play": Target("gs2.commands.table", "play", "Send our agents to anybody's GuanDan server."),
+    "guandan": Target("gs2.commands.guandan", "guandan", "Play random games of GuanDan, or replay a record."),
+    "serve": Target("gs2.commands.table", "serve", "Serve GuanDan tables to clients over WebSockets."),
+    "play": Target("gs2.commands.table", "play", "Play on a GuanDan server with agents of gs2, or yourself."),
     "experiment": Target("experiments.commands", "experiment", "Run and report the refinement experiments."),
     "bench": Target("experiments.bench.commands", "bench", "Measure speed on this machine."),
 }

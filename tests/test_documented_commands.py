@@ -21,7 +21,8 @@ import pytest
 from gs2.cli import main
 
 ROOT = Path(__file__).parent.parent
-PAGES = ("README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))), "TRAINING.md")
+DOCS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
+PAGES = ("README.md", *DOCS, "TRAINING.md", "CONTRIBUTING.md")
 MODULES = ("experiments", "gs2")
 TINY = (
     "--minutes 0.02 --set rounds=4 --set batch=64 --threads 2 --rounds 2 --against greedy "

@@ -14,7 +14,7 @@ def lazy_exports(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return `__getattr__` and `__dir__` for a package's `__init__` (PEP 562).
 
-    names: module -> the names of its that the package exports.
+    names: module -> those of its names that the package exports.
     """
     where = {name: module for module, exported in names.items() for name in exported}
 

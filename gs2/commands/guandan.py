@@ -14,7 +14,7 @@ __all__ = ["guandan"]
 
 @click.group()
 def guandan() -> None:
-    """Look at GuanDan: random rounds, and recorded matches told move by move."""
+    """Play random matches of GuanDan, or replay recorded ones, move by move."""
 
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the lines as JSON.")
@@ -51,7 +51,7 @@ def play_random(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Tell a match of four random players, move by move."""
+    """Play a match between four random players and print it move by move."""
     from games.guandan.play import random_lines
 
     _print(
@@ -76,7 +76,7 @@ def play_random(
 @click.option("--repair", is_flag=True, help="Read a record whose last line was cut off.")
 @AS_JSON
 def replay(file: Path, number: int | None, hands: bool, repair: bool, as_json: bool) -> None:
-    """Tell a recorded match, checking every event against the rules."""
+    """Print a recorded match, checking every event against the rules."""
     from games.guandan.play import replay_lines
 
     only = None if number is None else range(number, number + 1)

@@ -1,4 +1,4 @@
-"""`gs2 serve` and `gs2 play`: tables for anybody's clients, and our agents at anybody's tables."""
+"""`gs2 serve` and `gs2 play`: tables for any client, and our agents at other people's tables."""
 
 from __future__ import annotations
 
@@ -314,7 +314,7 @@ async def _serve(
 @click.option(
     "--user", type=FILLED, metavar="NAME", help="userId, or name in the path.  [default: the agent's name]"
 )
-@click.option("--token", envvar=TOKEN, callback=_given_token, help="Token that the server wants.")
+@click.option("--token", envvar=TOKEN, callback=_given_token, help="Token that the server expects.")
 @click.option(
     "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes for each agent."
 )
@@ -333,7 +333,7 @@ def play(
     as_json: bool,
     verbose: int,
 ) -> None:
-    """Send our agents to a GuanDan server, ours or another's, in either dialect.
+    """Play on a GuanDan server, ours or another, with agents of gs2 or by hand.
 
     Each --agent takes one seat: a name (gs2, blueprint, a rule agent, human), a checkpoint, or a class of
     your own as MODULE:CLASS or FILE.py:CLASS.

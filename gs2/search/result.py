@@ -1,4 +1,4 @@
-"""What a search came to, in a form that explains itself."""
+"""The result of a search, in a form that explains itself."""
 
 from __future__ import annotations
 

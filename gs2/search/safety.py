@@ -49,7 +49,7 @@ WEIGHTS_TRIED = 7
 
 @dataclass(frozen=True, eq=False)
 class Certified:
-    """What came through.
+    """What the certificate let through.
 
     weight: of the refined strategy; 0 means that the old one stands, because no mixture tried is certified.
     slots: [s] int64, those that `config.scope` replaces. probs: [s] float64, their policy.

@@ -221,7 +221,7 @@ def test_a_searched_hidden_move_can_be_handed_back(tmp_path: Path) -> None:
 
 def test_the_page_on_policies_shows_what_happens(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("pyspiel")
-    page = (Path(__file__).parents[2] / "docs" / "policies.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "policies.md").read_text()
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     exec(compile(code, "policies.md", "exec"), {})
     ours, theirs = capsys.readouterr().out.split()

@@ -14,7 +14,7 @@ from gs2.search.config import GADGET_NAMES, GENERATOR_NAMES, ConfigError, Search
 from gs2.search.gadget.build import GADGETS, OWN_GADGETS
 from gs2.search.generation import GENERATORS
 
-PAGE = Path(__file__).parents[2] / "docs" / "own_parts.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "own_parts.md"
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ class Particles:
     def survivors(self, state: NDArray, seat: int) -> NDArray:
         """Return the deals that still agree with what `seat` knows at a later state, [n] STATE.
 
-        state: [1] STATE. None survive into another round.
+        state: [1] STATE. Kept deals do not survive into another round.
         """
         none = np.repeat(state, 0)
         if not len(self._initial) or self._round != _round_of(state):

@@ -1,4 +1,4 @@
-"""GuanDan tables: four seats, agents in them, and both wire dialects of the GuanDan world, on both sides.
+"""GuanDan tables: four seats, agents in them, and both wire dialects, as server and as client.
 
 Read in this order: `seat` (what an agent sees), `session` (games at a table), `runner` (agents in this
 process); then the wire: `messages`, `dialect` with `openguandan` and `njupt`, `encode` and `decode`; the

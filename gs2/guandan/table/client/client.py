@@ -1,4 +1,4 @@
-"""A seat at anybody's table: our agents as clients of a server in either dialect.
+"""A seat at somebody else's table: our agents as clients of a server in either dialect.
 
 Servers differ in what they send and in what they get wrong. Whatever arrives, the client goes on: what it
 cannot read it leaves out, what is repeated it answers again, a connection that breaks it opens anew, and a

@@ -1,4 +1,4 @@
-"""What docs/table.md shows works as shown."""
+"""What docs/how-to/table.md shows works as shown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gs2.commands import table
 from gs2.guandan.table.agents import RandomAgent, load_agent
 from gs2.guandan.table.runner import play_games
 
-PAGE = Path(__file__).parents[4] / "docs" / "table.md"
+PAGE = Path(__file__).parents[4] / "docs" / "how-to" / "table.md"
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,123 @@
+"""Builds the site: the README as its first page, links into the repository, and the reference.
+
+Pages link to each other and to files of the repository by relative paths, so that they read well without the
+site. The documents, pictures and programs that they link to outside docs/ become part of the site, under
+`repository/`; links to other files and to folders become plain text. The reference lists what each package
+exports, so that it cannot fall behind.
+"""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import re
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+LINK = re.compile(r"(?<!`)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!\w+:|#)([^)#\s]+)(#[^)]*)?\)")
+SHOWN = {".md", ".png", ".svg", ".py"}
+PACKAGES = {"games": "games", "cfr": "cfr", "gs2": "gs2", "blueprint": "blueprint"}
+SEARCH = (
+    *("config", "presets", "pipeline", "refine", "explain", "result", "context", "generation", "safety"),
+    *("histories.knowledge", "histories.enumerated", "histories.cover", "histories.alternative"),
+    *("subgame.forest", "subgame.leaf", "gadget.build", "gadget.path", "solve.subgame"),
+)
+"""Modules of gs2.search in the order in which a search meets them, configuration first."""
+
+
+def _exports(module: str) -> list[str]:
+    """Return the public names of a module, sorted, without importing it."""
+    path = ROOT.joinpath(*module.split("."))
+    text = (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text(encoding="utf-8")
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) == "__all__":
+            return sorted(ast.literal_eval(node.value))
+    return []
+
+
+def _homes(package: str) -> dict[str, str]:
+    """Return the module in which each name that a package exports is defined."""
+    homes: dict[str, str] = {}
+    for node in ast.walk(ast.parse((ROOT / package / "__init__.py").read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            homes.update({name.name: node.module for name in node.names})
+    return homes
+
+
+def _reference() -> dict[str, str]:
+    """Return the pages of the reference by their place in the site."""
+    pages = {}
+    for title, package in PACKAGES.items():
+        homes = _homes(package)
+        parts = [f"::: {homes.get(name, package)}.{name}" for name in _exports(package)]
+        pages[f"reference/{title}.md"] = f"# `{title}`\n\n" + "\n\n".join(parts) + "\n"
+    parts = []
+    for module in SEARCH:
+        name = f"gs2.search.{module}"
+        members = "\n".join(f"        - {member}" for member in _exports(name))
+        options = f"    options:\n      heading_level: 2\n      members:\n{members}\n"
+        parts.append(f"::: {name}\n{options}")
+    pages["reference/search.md"] = "# `gs2.search`\n\n" + "\n".join(parts)
+    return pages
+
+
+def _site(path: str) -> str:
+    """Return where a file of the repository stands in the site."""
+    if path == "README.md":
+        return "index.md"
+    return path.removeprefix("docs/") if path.startswith("docs/") else f"repository/{path}"
+
+
+def _repository(uri: str) -> str:
+    """Return the file of the repository that a page of the site shows."""
+    if uri == "index.md":
+        return "README.md"
+    return uri.removeprefix("repository/") if uri.startswith("repository/") else f"docs/{uri}"
+
+
+def _target(page: str, link: str) -> str:
+    return posixpath.normpath(posixpath.join(posixpath.dirname(page), link))
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the README, the reference, and every document or picture that a page links to."""
+    from mkdocs.structure.files import File
+
+    for uri, text in _reference().items():
+        files.append(File.generated(config, uri, content=text))
+    files.append(File.generated(config, "index.md", abs_src_path=str(ROOT / "README.md")))
+    waiting = ["README.md", *(_repository(f.src_uri) for f in files if f.src_uri.endswith(".md"))]
+    seen = set(waiting)
+    while waiting:
+        page = waiting.pop()
+        if not page.endswith(".md") or not (ROOT / page).is_file():
+            continue
+        for found in LINK.finditer((ROOT / page).read_text(encoding="utf-8")):
+            target = _target(page, found[2])
+            if target in seen or Path(target).suffix not in SHOWN or not (ROOT / target).is_file():
+                continue
+            seen.add(target)
+            waiting.append(target)
+            if not target.startswith("docs/"):
+                files.append(File.generated(config, _site(target), abs_src_path=str(ROOT / target)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """Return a page's text with its links turned to where their targets stand in the site."""
+    uri = page.file.src_uri
+    if uri.startswith("reference/"):
+        return markdown
+    here = _repository(uri)
+
+    def turned(found: re.Match[str]) -> str:
+        words, link, anchor = found[1], found[2], found[3] or ""
+        target = _target(here, link)
+        if Path(target).suffix in SHOWN or target.startswith("docs/reference/"):
+            return f"[{words}]({posixpath.relpath(_site(target), posixpath.dirname(uri) or '.')}{anchor})"
+        if (ROOT / target).exists():
+            return f"{words} (`{target}`)" if target not in words else words
+        return found[0]
+
+    return LINK.sub(turned, markdown)
