@@ -32,7 +32,7 @@ from games.support.interruption import deaf_children
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["BenchResult", "Moves", "Speed", "bench_tables", "run_bench"]
+__all__ = ["BenchResult", "Moves", "Speed", "bench_tables", "lockstep_rounds", "random_rounds", "run_bench"]
 
 ROUNDS = 200
 """Rounds in one timed piece of work."""
@@ -110,7 +110,7 @@ def _timed(work: Callable[[], int], seconds: float) -> NDArray[np.float64]:
     return np.array(rates)
 
 
-def _play_rounds(rng: np.random.Generator, canonical: bool) -> int:
+def random_rounds(rng: np.random.Generator, canonical: bool) -> int:
     """Play random rounds at random levels; return the decisions."""
     states = deal(ROUNDS, rng, level=rng.integers(0, 13, ROUNDS))
     return int(random_playouts(states, rng, canonical=canonical)[1].sum())
@@ -119,12 +119,12 @@ def _play_rounds(rng: np.random.Generator, canonical: bool) -> int:
 def _worker(seed: int, canonical: bool, seconds: float, barrier: Any, results: Any) -> None:
     """Play for some seconds from the barrier on; put (decisions, processor, wall seconds) into the queue."""
     rng = np.random.default_rng(seed)
-    _play_rounds(rng, canonical)
+    random_rounds(rng, canonical)
     barrier.wait()
     begin, ran = time.perf_counter(), time.process_time()
     done = 0
     while time.perf_counter() - begin < seconds:
-        done += _play_rounds(rng, canonical)
+        done += random_rounds(rng, canonical)
     results.put((done, time.process_time() - ran, time.perf_counter() - begin))
 
 
@@ -164,7 +164,7 @@ def _pick(moves: Any, rng: np.random.Generator) -> NDArray:
     return actions
 
 
-def _lockstep(rng: np.random.Generator, canonical: bool) -> int:
+def lockstep_rounds(rng: np.random.Generator, canonical: bool) -> int:
     """Play rounds to the end through the public array functions; return the decisions."""
     states = deal(1000, rng, level=rng.integers(0, 13, 1000))
     done = 0
@@ -280,14 +280,14 @@ def run_bench(
     for kind in ("full", "canonical"):
         canonical = kind == "canonical"
         tell(f"random rounds, {kind} moves, one core")
-        low, middle, high = np.quantile(play(canonical, _play_rounds), [0.25, 0.5, 0.75])
+        low, middle, high = np.quantile(play(canonical, random_rounds), [0.25, 0.5, 0.75])
         tell(f"random rounds, {kind} moves, {n} processes")
         one, _, _ = _processes(1, canonical, seconds, seed)
         every, wall, share = _processes(n, canonical, seconds, seed)
         quartiles = float(middle), float(low), float(high)
         speeds.append(Speed(kind, *quartiles, n, every, wall, share, every / one))
         tell(f"rounds in lockstep, {kind} moves")
-        lockstep[kind] = float(np.median(play(canonical, _lockstep)))
+        lockstep[kind] = float(np.median(play(canonical, lockstep_rounds)))
     tell("sizes of move lists")
     moves, per_round = _move_lists(rng, max(50, round(100 * seconds)))
     tell("inputs")

@@ -24,7 +24,7 @@ from games.guandan.round import GuanDan, legal
 from games.guandan.rules import Rules
 from games.guandan.state import NOBODY
 
-__all__ = ["Summary", "replay_match", "simulate_matches"]
+__all__ = ["Summary", "check_play", "replay_match", "simulate_matches"]
 
 _DECK = pack(DECK)
 _GAME = GuanDan()
@@ -96,7 +96,7 @@ def _sizes(packed: NDArray[np.uint64]) -> NDArray[np.int64]:
     return (x * np.uint64(0x0101010101010101) >> np.uint64(56)).sum(-1).astype(np.int64)
 
 
-def _check_play(matches: Matches, counts: NDArray[np.int64]) -> None:
+def check_play(matches: Matches, counts: NDArray[np.int64]) -> None:
     """Check the rounds in play. counts: legal moves of each match."""
     rows = np.flatnonzero(matches.phase == PLAY)
     seeds, states = matches.seeds[rows], matches.states[rows]
@@ -200,7 +200,7 @@ def _play_out(matches: Matches, ends: NDArray[np.uint64], max_rounds: int) -> di
             count["tributes"] += int(np.sum(~due.back & (due.slots == 0)))
         moves = legal(matches.states)
         counts = moves.counts
-        _check_play(matches, counts)
+        check_play(matches, counts)
         index = moves.offsets[:-1] + _draw(seeds, counters, counts)
         live = counts > 0
         actions = np.zeros(len(matches), ACTION)

@@ -17,7 +17,7 @@ from blueprint.guandan.rules.split_agents import (
     PersonalityAgent,
     StrongAgent,
     StrongParameters,
-    _personality_costs,
+    personality_costs,
 )
 from games.guandan.cards import BOMB, PAIR, PASS, STRAIGHT_FLUSH, pack, parse_cards
 from games.guandan.round import from_hands, legal
@@ -53,7 +53,7 @@ def test_personalities_choose_as_the_papers_example_does(personality: str, move:
 
 
 def test_the_split_of_the_papers_example_has_the_value_it_states() -> None:
-    cost, groups = cheapest_split(pack(parse_cards(EXAMPLE)), 8, _personality_costs())
+    cost, groups = cheapest_split(pack(parse_cards(EXAMPLE)), 8, personality_costs())
     assert cost == 0  # 1 for the bomb, 0 for the aces, -1 for the fives
     assert sorted(groups) == sorted([(BOMB, 5, 4), (PAIR, 12, 2), (PAIR, 3, 2)])
 
