@@ -24,14 +24,14 @@ from games.guandan.round import GuanDan, legal
 from games.guandan.rules import Rules
 from games.guandan.state import NOBODY
 
-__all__ = ["Summary", "check_play", "replay_match", "simulate_matches"]
+__all__ = ["SimulationSummary", "check_play", "replay_match", "simulate_matches"]
 
 _DECK = pack(DECK)
 _GAME = GuanDan()
 
 
 @dataclass(frozen=True)
-class Summary:
+class SimulationSummary:
     """What happened in simulated matches.
 
     matches, rounds, decisions: how many (decisions include tribute and return cards).
@@ -143,7 +143,7 @@ def simulate_matches(
     owner: int = NOBODY,
     max_rounds: int = 5000,
     progress: Callable[[int], None] | None = None,
-) -> Summary:
+) -> SimulationSummary:
     """Return a summary of n matches of random players, all invariants checked at every decision.
 
     seed: match i has the seed `SeedSequence(seed)` gives it. batch: matches in lockstep.
@@ -172,7 +172,7 @@ def simulate_matches(
         digest.update(ends.tobytes())
         if progress is not None:
             progress(min(begin + batch, n))
-    return Summary(
+    return SimulationSummary(
         matches=n,
         longest=longest,
         drawn=drawn,

@@ -182,13 +182,13 @@ def _own_agent(name: str, made: Any) -> Agent:
 
 
 def _batched_agent(name: str) -> Agent:
-    from gs2.guandan.agents import UnknownAgent, load_chooser
+    from gs2.guandan.agents import UnknownAgent, is_batched, load_batched_agent
 
     try:
-        choose, together = load_chooser(name)
+        choose = load_batched_agent(name)
     except UnknownAgent as error:
         raise AgentError(f"{error}; or first, human, MODULE:CLASS or FILE.py:CLASS for your own") from error
-    return (BatchedSeat if together else ChooserSeat)(name, choose)
+    return (BatchedSeat if is_batched(name) else ChooserSeat)(name, choose)
 
 
 class _Nobody(Listener):
