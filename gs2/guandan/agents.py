@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import re
@@ -14,6 +13,7 @@ import numpy as np
 from blueprint.checkpoint import SHIPPED
 from blueprint.guandan.play.agents import AGENTS, RULE_AGENTS, UnknownAgent, load_chooser
 from blueprint.guandan.play.selfplay import Chooser
+from games.support.near import near
 
 if TYPE_CHECKING:
     from gs2.guandan.agent.config import GuanDanConfig
@@ -86,8 +86,7 @@ def check_agent(name: str) -> None:
     if head is not None:
         _config(head)
     if head is None and path is not None and path.suffix != ".safetensors":
-        near = difflib.get_close_matches(name.lower(), AGENT_NAMES, n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"one of {', '.join(AGENT_NAMES)}"
+        hint = near(name.lower(), AGENT_NAMES, f"one of {', '.join(AGENT_NAMES)}")
         raise UnknownAgent(f"there is no agent {name!r}; {hint}, or the path of a .safetensors checkpoint")
     if path is not None and not path.is_file():
         raise UnknownAgent(f"agent {name!r}: there is no file {str(path)!r}; give a checkpoint that exists")
