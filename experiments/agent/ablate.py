@@ -19,7 +19,14 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from experiments.agent.tables import Choice, RoundPair, RowFile, markdown, mean_interval, read_agent_rows
+from experiments.agent.tables import (
+    Choice,
+    RoundPair,
+    RowFile,
+    ablation_markdown,
+    mean_interval,
+    read_agent_rows,
+)
 from games.ragged import Ragged
 from games.support.files import write_text
 from gs2.commands.common import NEW_FILE, SEED, print_json
@@ -340,7 +347,7 @@ def rounds(name: str, checkpoint: Path | None, deals: int, seed: int, output: Pa
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def report(files: tuple[Path, ...], output: Path, as_json: bool) -> None:
     """Write the tables of some files of rows."""
-    write_text(output, markdown(read_agent_rows(files)) + "\n")
+    write_text(output, ablation_markdown(read_agent_rows(files)) + "\n")
     if as_json:
         print_json({"written": [str(output)]})
     else:

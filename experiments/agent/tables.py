@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from games.support.files import LineFile, check_folder, read_bytes, unique
 
-__all__ = ["Choice", "RoundPair", "RowFile", "markdown", "mean_interval", "read_agent_rows"]
+__all__ = ["Choice", "RoundPair", "RowFile", "ablation_markdown", "mean_interval", "read_agent_rows"]
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def _milliseconds(seconds: list[float]) -> str:
     return "" if np.isnan(seconds).any() else f"{1000 * np.median(seconds):.0f}"
 
 
-def markdown(rows: list[Choice | RoundPair]) -> str:
+def ablation_markdown(rows: list[Choice | RoundPair]) -> str:
     """Return the tables as Markdown."""
     lines = ["# What each part of the GuanDan agent is worth", ""]
     lines += [

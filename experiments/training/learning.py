@@ -27,7 +27,7 @@ from gs2.commands.common import SEED, FiniteRange
 
 if TYPE_CHECKING:
     from blueprint.config import TrainConfig
-    from blueprint.guandan.play.selfplay import Record
+    from blueprint.guandan.play.selfplay import PlayRecord
     from blueprint.guandan.training.dmc import Samples
     from blueprint.guandan.training.train import Trainer
 
@@ -46,7 +46,7 @@ class PlayedRounds:
     record: of all rounds, numbered from 0. payoff: [rounds] float32, to side 0.
     """
 
-    record: Record
+    record: PlayRecord
     payoff: NDArray[np.float32]
 
     def part(self, first: int, last: int) -> PlayedRounds:
@@ -85,17 +85,17 @@ class LearningRow:
 def play(trainer: Trainer, rounds: int, rng: np.random.Generator) -> PlayedRounds:
     """Return rounds that the trainer's network plays against itself, as in its training."""
     from blueprint.guandan.play.deals import deal_rounds
-    from blueprint.guandan.play.selfplay import Record, Scratch, join, play_rounds
+    from blueprint.guandan.play.selfplay import PlayRecord, Scratch, join, play_rounds
     from games.guandan.round import GuanDan
 
     config, scratch = trainer.config, Scratch()
     chooser = trainer.learner.chooser(config.temperature, config.epsilon, rng)
-    found: list[Record] = []
+    found: list[PlayRecord] = []
     for first in range(0, rounds, AT_ONCE):
         deals = deal_rounds(min(AT_ONCE, rounds - first), rng, tribute=config.tribute)
         record = play_rounds(deals, [chooser], scratch)
         found.append(replace(record, round=record.round + first))
-    whole = Record(
+    whole = PlayRecord(
         states=join([r.states for r in found]),
         actions=join([r.actions for r in found]),
         round=np.concatenate([r.round for r in found]),

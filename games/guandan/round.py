@@ -38,7 +38,7 @@ from games.guandan.state import (
     play_all,
     views,
 )
-from games.parameters import Choice, Parameter
+from games.parameters import OneOf, Parameter
 from games.ragged import Ragged
 
 __all__ = ["GuanDan", "advance", "deal", "from_hands", "initial_hands", "legal"]
@@ -190,7 +190,7 @@ class GuanDan:
 
     summary = "a round of GuanDan: four players, two teams, two decks, wild cards; dealt, never enumerated"
     parameters: tuple[Parameter, ...] = (
-        Choice(
+        OneOf(
             name="moves",
             default="full",
             doc="every distinct move, or one of each effect",

@@ -11,7 +11,7 @@ from blueprint.guandan.arena.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Chooser, Decisions, Scratch, play_rounds
 from blueprint.guandan.rules.min_combination import cheapest_split
-from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomAgent
+from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomChooser
 from blueprint.guandan.rules.split_agents import (
     MinCombinationAgent,
     PersonalityAgent,
@@ -115,7 +115,8 @@ def test_the_agents_stand_in_their_known_order() -> None:
         assert play_duplicate(better, worse, deals).mean() > 0
     assert play_duplicate(StrongAgent(), GreedyAgent(), deals).mean() > 1
     assert (
-        play_duplicate(PersonalityAgent("balanced"), RandomAgent(np.random.default_rng(0)), deals).mean() > 0
+        play_duplicate(PersonalityAgent("balanced"), RandomChooser(np.random.default_rng(0)), deals).mean()
+        > 0
     )
 
 

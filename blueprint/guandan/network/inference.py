@@ -27,7 +27,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint
-from blueprint.guandan.network.bfloat import add_positive, bits, join, native_half, positive, weigh
+from blueprint.guandan.network.bfloat import add_positive, bits, dot_rows, native_half, relu, relu_joined
 from blueprint.guandan.network.features import (
     ACTION_WIDTH,
     FEATURE_HASH,
@@ -186,7 +186,7 @@ class _Tower:
         """Return the output of `top` on the tower's on x [n, inputs], [n, outputs of top]."""
         if half:
             h = self.first.product(torch.from_numpy(x).bfloat16())
-            positive(bits(h), self.first.base)
+            relu(bits(h), self.first.base)
             return top(_residual(self.blocks, h))
         first = np.empty((len(x), self.base.shape[1]), np.float32)
         _first_layer(x, self.first.rows, self.base, np.zeros(len(x), np.int64), first)
@@ -380,9 +380,9 @@ class Inference:
         with torch.inference_mode():
             if half:
                 z = self._action.product(torch.from_numpy(a).bfloat16())
-                join(bits(z), bits(context), self._action.base, counts)
+                relu_joined(bits(z), bits(context), self._action.base, counts)
                 out = np.empty(m, np.float32)
-                weigh(bits(_residual(self._head, z)), weight, bias, out)
+                dot_rows(bits(_residual(self._head, z)), weight, bias, out)
                 return out
             base = context.numpy() + self._action.base
             first = np.empty((m, base.shape[1]), np.float32)

@@ -32,11 +32,11 @@ def load_chooser(name: str, rng: np.random.Generator) -> Chooser:
     draws draws from; only `random` does.
     Raises UnknownAgent with near matches if there is none, CheckpointError if a checkpoint cannot be used.
     """
-    from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomAgent
+    from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomChooser
     from blueprint.guandan.rules.split_agents import MinCombinationAgent, PersonalityAgent, StrongAgent
 
     if name == "random":
-        return RandomAgent(rng)
+        return RandomChooser(rng)
     if name == "greedy":
         return GreedyAgent()
     if name == "mincomb":

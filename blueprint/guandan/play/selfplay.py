@@ -28,7 +28,7 @@ from games.guandan.state import PLAYER, STATE, play_move, views
 __all__ = [
     "Chooser",
     "Decisions",
-    "Record",
+    "PlayRecord",
     "Scratch",
     "choose_soft",
     "draw_soft",
@@ -77,7 +77,7 @@ class Decisions:
 
 
 @dataclass(frozen=True)
-class Record:
+class PlayRecord:
     """Decisions in the order they were taken, round by round interleaved.
 
     states: [n] STATE before the decision; actions: [n] ACTION taken; round: [n] int64 which round.
@@ -239,7 +239,7 @@ def drawn(chooser: Chooser, decisions: Decisions) -> tuple[NDArray[np.int64], ND
 
 def play_rounds(
     states: NDArray, choosers: Sequence[Chooser], scratch: Scratch, *, record: bool = True
-) -> Record:
+) -> PlayRecord:
     """Return the record of playing every round to its end.
 
     states: [n] STATE, played in place. choosers: one for all seats, or one per side (0: seats 0 and 2).
@@ -288,7 +288,7 @@ def play_rounds(
         logs.append(
             (np.empty(0, STATE), np.empty((0, 3), np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
         )
-    return Record(
+    return PlayRecord(
         join([log[0] for log in logs]),
         np.concatenate([log[1] for log in logs]).view(ACTION)[:, 0],
         np.concatenate([log[2] for log in logs]),

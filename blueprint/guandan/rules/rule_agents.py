@@ -11,10 +11,10 @@ from games.guandan.cards import PASS
 from games.guandan.combos import BOMB_CLASS, combo_strength
 from games.guandan.state import LEVEL, views
 
-__all__ = ["GreedyAgent", "RandomAgent"]
+__all__ = ["GreedyAgent", "RandomChooser"]
 
 
-class RandomAgent:
+class RandomChooser:
     """Plays any legal move with equal probability."""
 
     name = "random"

@@ -9,7 +9,7 @@ import pytest
 
 from experiments.agent import ablate as ablations
 from experiments.agent.judge import DEPTHS, judge_moves, read_judged, write_judged
-from experiments.agent.tables import Choice, RoundPair, RowFile, markdown, read_agent_rows
+from experiments.agent.tables import Choice, RoundPair, RowFile, ablation_markdown, read_agent_rows
 from gs2.guandan.agent.rollout import Rollouts
 from tests.gs2.guandan.blueprints import CountEvaluator
 
@@ -79,7 +79,7 @@ def test_rows_are_read_as_they_were_written_and_tabled(tmp_path: Path) -> None:
         with RowFile(path) as file:
             file.append(part)
     assert read_agent_rows([path]) == rows
-    table = markdown(read_agent_rows([path]))
+    table = ablation_markdown(read_agent_rows([path]))
     assert "| standard | b | 2 | +0.750 ± " in table and "| 5.0% | 33.3% | 20.0 |" in table
     assert "| subgame | 1 | +250 ± 0 | -250 ± 0 |" in table
     path.write_text('{"kind": "Choice"}\n')
