@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from experiments.refinement.grid import SAME_K
-
-if TYPE_CHECKING:
-    from experiments.refinement.report import CellSummary
+from experiments.refinement.summary import CellSummary
 
 __all__ = ["BLUEPRINT", "PAIRS", "TOLERANCE", "Comparison", "compare", "comparison_table"]
 

@@ -11,8 +11,9 @@ from click.testing import CliRunner
 
 from experiments.refinement.compare import BLUEPRINT, compare, comparison_table
 from experiments.refinement.grid import Cell, Grid, GridError
-from experiments.refinement.report import CellSummary, strength_table, summarise_cells, write_report
+from experiments.refinement.report import strength_table, write_report
 from experiments.refinement.run import ROWS, method_config, read_rows, run_cell, run_grid
+from experiments.refinement.summary import CellSummary, summarise_cells
 from experiments.refinement.which_histories import Ranks
 from experiments.refinement.which_histories import main as which_histories
 from gs2.search.config import GENERATOR_NAMES
