@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any
 
+from games.support.configuration import ConfigError
+
 __all__ = ["KINDS", "PRESETS", "ConfigError", "NetworkConfig", "TrainConfig", "from_dict", "to_dict"]
 
 KINDS = ("ours", "danzero")
 """Families of networks, each with inputs of its own."""
-
-
-class ConfigError(ValueError):
-    """A configuration that names an unknown field or holds a value out of range."""
 
 
 @dataclass(frozen=True)

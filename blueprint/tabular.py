@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from games.game import Game
 from games.ragged import Ragged
 
-__all__ = ["SeatTable", "TabularBlueprint", "UnknownInfoset"]
+__all__ = ["KeyIndex", "SeatTable", "TabularBlueprint", "UnknownInfoset"]
 
 
 class UnknownInfoset(ValueError):
@@ -50,8 +50,8 @@ class TabularBlueprint:
         """Index the tables. name: what to call the blueprint in results."""
         self.name = name
         self.seats = seats
-        self._own = tuple(_KeyIndex(seat.key) for seat in seats)
-        self._seen = tuple(_KeyIndex(seat.seen_key) for seat in seats)
+        self._own = tuple(KeyIndex(seat.key) for seat in seats)
+        self._seen = tuple(KeyIndex(seat.seen_key) for seat in seats)
 
     def q(self, game: Game, states: NDArray, player: int, actions: Ragged) -> NDArray[np.float64]:
         """Return the value to `player` of each action, [m] float64, when play goes on by the blueprint.
@@ -87,7 +87,7 @@ class TabularBlueprint:
             )
         return found.values
 
-    def _rows(self, index: _KeyIndex, game: Game, states: NDArray, player: int) -> NDArray[np.int64]:
+    def _rows(self, index: KeyIndex, game: Game, states: NDArray, player: int) -> NDArray[np.int64]:
         row = index.find(game.infoset_key(states, player))
         if np.any(row < 0):
             text = game.infoset_text(states[int(np.argmax(row < 0))], player)
@@ -97,7 +97,7 @@ class TabularBlueprint:
         return row
 
 
-class _KeyIndex:
+class KeyIndex:
     """Rows of distinct keys, found by bisection."""
 
     def __init__(self, keys: NDArray[np.uint64]) -> None:

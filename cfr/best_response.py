@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cfr.engine.play import Play
+from cfr.engine.play import FormArrays
 from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form
 from cfr.tree import FlatTree
 from cfr.values import best_response_value, check_policy, counterfactual_values, root_values
@@ -55,7 +55,7 @@ def _evaluate(
     """Return (value to team 0, values of the deciding seats, their best-response values)."""
     form = _form(game_form)
     if form is not None:
-        play = Play(form)
+        play = FormArrays(form)
         value, *best = play.evaluate(*play.from_slots(check_policy(form, policy)))
         return value, (value, -value), (best[0], best[1])
     assert isinstance(game_form, FlatTree)
@@ -87,7 +87,7 @@ def best_response(
     policy = check_policy(form, policy)
     side = form.side_of(player)
     plex = form.sides[side]
-    value = Play(form).payoffs(policy, side)[form.layout.sides[side].position]
+    value = FormArrays(form).payoffs(policy, side)[form.layout.sides[side].position]
     pure = np.zeros(plex.n_sequences)
     _respond(plex.start, plex.parent, value, pure)
     answer = policy.copy()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cfr.engine import kernels
 from cfr.engine.bundles import ROWS, WIDE
-from cfr.engine.play import Play
+from cfr.engine.play import FormArrays
 from cfr.engine.resume import check_iteration, check_state, iterations_at_once, same_variant
 from cfr.engine.simd import WIDTH
 from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form
@@ -87,7 +87,7 @@ class Solver:
         row = (v.alpha, v.beta, v.gamma, v.clip, v.predictive, v.alternating, self.noise)
         self._variant = tuple(float(number) for number in row)
         self._discounts = kernels.discount_table(0, *self._variant[:2])
-        self._play = Play(form)
+        self._play = FormArrays(form)
         sides = form.layout.sides
         self._regret, self._prediction, self._policy, self._sum = (
             tuple(np.zeros(side.n_positions) for side in sides) for _ in range(4)

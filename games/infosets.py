@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import heapq
 import re
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from games.game import CHANCE, Game, GameError, Infoset
+from games.support.near import nearest
 
 __all__ = ["decision_infosets", "find_infoset", "infoset_at", "normal_text", "unknown_infoset"]
 
@@ -92,8 +92,8 @@ def unknown_infoset(game: Game, text: str, *, max_states: int = MAX_STATES) -> G
     words = set(wanted.split())
     # Comparing letter by letter is slow: only the texts that share the most words come that far.
     alike = heapq.nlargest(200, texts, key=lambda other: _words_shared(words, other))
-    near = difflib.get_close_matches(wanted, alike, n=3, cutoff=0.4) or list(texts)[:2]
-    hints = " or ".join(f'"{texts[match]}"' for match in near)
+    closest = nearest(wanted, alike, cutoff=0.4) or list(texts)[:2]
+    hints = " or ".join(f'"{texts[match]}"' for match in closest)
     return GameError(f'{game.name}: no infoset is called "{text.strip()}"; did you mean {hints}?')
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from games.game import GameError
 
-__all__ = ["Bool", "Choice", "Int", "Ints", "Parameter", "canonical_name"]
+__all__ = ["Bool", "Int", "Ints", "OneOf", "Parameter", "canonical_name"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +131,7 @@ class Bool(Parameter):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice(Parameter):
+class OneOf(Parameter):
     """One of a few words."""
 
     choices: tuple[str, ...]

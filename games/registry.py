@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any
 
 from games.game import Game, GameError
 from games.parameters import Int, Parameter
+from games.support.near import near
 from games.support.own import entry_point, entry_points_of, is_own, own_object
 
 __all__ = [
@@ -225,5 +225,5 @@ def _values(spec: GameSpec, words: Iterable[str]) -> dict[str, Any]:
 
 def _near(word: str, names: Iterable[str]) -> str:
     """Return "; did you mean …?" for the closest names, or a full stop."""
-    near = difflib.get_close_matches(word.lower(), list(names), n=2, cutoff=0.5)
-    return f"; did you mean {' or '.join(near)}?" if near else "."
+    hint = near(word.lower(), names, "", most=2)
+    return f"; {hint}" if hint else "."

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from games.support.near import near
 from gs2.refusals import INTERRUPTIONS, refusals
 
 __all__ = ["LazyGroup", "Target", "main"]
@@ -65,10 +66,7 @@ class LazyGroup(click.Group):
         """Return the command that `args` names; an unknown name is answered with near ones."""
         name = args[0]
         if name not in self.targets:
-            import difflib
-
-            near = difflib.get_close_matches(name, self.targets, n=3, cutoff=0.5)
-            hint = f"did you mean {' or '.join(near)}?" if near else f"one of: {', '.join(self.targets)}"
+            hint = near(name, self.targets, f"one of: {', '.join(self.targets)}")
             ctx.fail(f"no command {name!r}; {hint}")
         return super().resolve_command(ctx, args)
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import click
 
-from games.support.files import DoubleRows, explain
+from games.support.files import DoubleRows, explain_error
 from games.support.interruption import INTERRUPTED, Noticed
 
 __all__ = ["INTERRUPTIONS", "InputError", "MachineError", "refusals"]
@@ -110,7 +110,7 @@ def _refused(error: Exception) -> click.ClickException | None:
 def _of_system(error: OSError) -> InputError:
     if isinstance(error, FileNotFoundError) and error.filename is not None:
         return InputError(f"no file {os.fsdecode(error.filename)!r}; check the path")
-    return (MachineError if error.errno in FAILURES else InputError)(explain(error))
+    return (MachineError if error.errno in FAILURES else InputError)(explain_error(error))
 
 
 def _no_memory(error: BaseException) -> MachineError:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.house import House, limits, moved
+
 ROOT = Path(__file__).parent.parent
 MAY_IMPORT = {
     "games": {"games"},
@@ -84,3 +86,57 @@ def test_every_exported_name_is_there(package: str) -> None:
         assert getattr(module, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = module.nothing
+
+
+COUNTS = {what: len(found) for what, found in House(ROOT).counts().items()}
+
+
+@pytest.mark.parametrize("what", COUNTS)
+def test_no_count_of_the_house_grows_and_a_fall_is_kept(what: str) -> None:
+    assert not moved({what: COUNTS[what]}, limits())
+
+
+def test_the_limits_of_the_house_name_counts_that_are_taken() -> None:
+    assert set(limits()) >= set(COUNTS)
+    assert {what for what in limits() if not what.startswith("mypy")} == set(COUNTS)
+
+
+def test_the_house_counts_what_is_put_into_a_small_one(tmp_path: Path) -> None:
+    wide, same = ", ".join("abcdefg"), "__all__ = ['Same']\nclass Same: pass"
+    files = {
+        "one/__init__.py": "",
+        "one/low.py": "if TYPE_CHECKING:\n    from one.high import Same\ndef _hidden(): pass\n",
+        "one/high.py": f"from one.low import _hidden\n{same}\ndef wide({wide}): pass\n",
+        "one/deep/low.py": f"@njit\ndef kernel({wide}): pass\n{same}\n",
+        "one/late.py": "def f():\n    from one import late_too\n",
+        "one/late_too.py": "from one import late\nlate._x\n" + "\n" * 400,
+        "one/options.py": f"@click.command\ndef ask({wide}): pass\n",
+        "tests/test_one.py": "from one.low import _hidden\n",
+        **{f"one/crowd/m{i}.py": "" for i in range(15)},
+    }
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    house = House(tmp_path, ("one",))
+    assert house.crowded(house.modules) == ["one/crowd: 15"]
+    assert house.long(house.modules) == ["one/late_too.py: 402"]
+    assert house.wide(click=False) == ["one/high.py:4 wide: 7"]
+    assert house.wide(click=True) == ["one/options.py:2 ask: 7"]
+    assert house.two_meanings() == ["Same: one/deep/low.py:4, one/high.py:3"]
+    assert house.shared_names() == ["low: one/deep, one"]
+    assert house.private_imports(house.modules) == [
+        "one/high.py: one.low._hidden",
+        "one/late_too.py:2: one.late._x",
+    ]
+    assert house.private_imports(house.tests) == ["tests/test_one.py: one.low._hidden"]
+    assert house.cycles({"load"}) == []
+    assert house.cycles({"load", "type"}) == ["one.high <-> one.low"]
+    assert house.cycles({"load", "type", "lazy"}) == ["one.late <-> one.late_too", "one.high <-> one.low"]
+
+
+def test_a_count_that_rises_is_a_fault_and_one_that_falls_lowers_its_limit() -> None:
+    assert moved({"steps": 3}, {"steps": 3}) == []
+    assert moved({"steps": 4}, {"steps": 3})[0].startswith("steps: at most 3; got 4")
+    assert moved({"steps": 2}, {"steps": 3})[0].startswith("steps: down to 2 from 3")
+    assert moved({"stairs": 1}, {})[0].startswith("stairs: at most 0; got 1")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.tabular import _KeyIndex
+from blueprint.tabular import KeyIndex
 from games.game import CHANCE, Game, GameError
 
 __all__ = ["Infosets", "list_infosets"]
@@ -43,7 +43,7 @@ class Infosets:
     words: tuple[str, ...]
     columns: NDArray[np.int64]
     counts: NDArray[np.int64]
-    index: tuple[_KeyIndex, ...]
+    index: tuple[KeyIndex, ...]
 
     @property
     def digest(self) -> str:
@@ -116,7 +116,7 @@ def list_infosets(game: Game, *, max_histories: int = MAX_HISTORIES) -> Infosets
         words,
         columns,
         counts,
-        tuple(_KeyIndex(np.stack(seat)) for seat in keys),
+        tuple(KeyIndex(np.stack(seat)) for seat in keys),
     )
 
 

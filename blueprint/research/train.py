@@ -30,7 +30,7 @@ from blueprint.research.network import (
 from games.game import CHANCE, TERMINAL, Game
 from games.ragged import Ragged
 
-__all__ = ["Plays", "play_games", "train_research_blueprint"]
+__all__ = ["Plays", "sample_games", "train_research_blueprint"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class Plays:
     worth: NDArray[np.float32]
 
 
-def play_games(
+def sample_games(
     infosets: Infosets,
     blueprint: ResearchBlueprint,
     n: int,
@@ -145,7 +145,7 @@ def train_research_blueprint(
     share = 0.0
     while share < 1:
         blueprint = evaluate(network, infosets, config, "network")
-        fresh = play_games(infosets, blueprint, config.episodes, rng, epsilon=config.epsilon)
+        fresh = sample_games(infosets, blueprint, config.episodes, rng, epsilon=config.epsilon)
         replay = [*replay, fresh][-config.replay :]
         done += len(fresh.view)
         generation += 1

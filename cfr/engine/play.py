@@ -9,13 +9,13 @@ from cfr.engine import kernels
 from cfr.engine.bundles import ACTIONS, BASE, WIDE
 from cfr.sequence_form import SequenceForm
 
-__all__ = ["Play"]
+__all__ = ["FormArrays"]
 
 Pair = tuple[NDArray, ...]
 """One array for each side."""
 
 
-class Play:
+class FormArrays:
     """A sequence form with the arrays its kernels take.
 
     Arrays "by position" hold one number for each position of a side's layout, "on slots" one for each slot

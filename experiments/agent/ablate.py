@@ -19,13 +19,20 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from experiments.agent.tables import Choice, RoundPair, RowFile, markdown, mean_interval, read_rows
+from experiments.agent.tables import (
+    Choice,
+    RoundPair,
+    RowFile,
+    ablation_markdown,
+    mean_interval,
+    read_agent_rows,
+)
 from games.ragged import Ragged
 from games.support.files import write_text
 from gs2.commands.common import NEW_FILE, SEED, print_json
 from gs2.commands.progress import working
 from gs2.guandan.agent.config import GuanDanConfig
-from gs2.guandan.agent.presets import PRESETS, preset
+from gs2.guandan.agent.presets import PRESETS, agent_preset
 
 if TYPE_CHECKING:
     from experiments.agent.judge import Judged
@@ -41,8 +48,8 @@ TOGETHER = 64
 
 def _variants() -> dict[str, GuanDanConfig]:
     """Return every variant by name; none is held to a deadline, so that only the work it may do counts."""
-    rollouts = preset("standard").replace(endgame=0)
-    subgame = preset("paper").replace(leaf="value", room=300)
+    rollouts = agent_preset("standard").replace(endgame=0)
+    subgame = agent_preset("paper").replace(leaf="value", room=300)
     found = {name: PRESETS[name] for name in ("fast", "standard", "deep", "paper")}
     found |= {f"{name} uniform deals": PRESETS[name].replace(belief=0.0) for name in ("fast", "standard")}
     found |= {
@@ -123,7 +130,7 @@ def replay_rollouts(
     No elimination, and nothing is played: the judge noted what such rollouts are valued at.
     """
     from experiments.agent.judge import DEPTHS
-    from gs2.guandan.agent.evaluator import action_values
+    from gs2.guandan.agent.evaluator import evaluator_values
     from gs2.guandan.agent.racing import SPREAD, SPREAD_VALUED, posterior
 
     end = "the end" if depth is None else depth
@@ -131,7 +138,7 @@ def replay_rollouts(
     variant = f"replayed: to {end}, {worlds} worlds, {anchor}"
     for judged in positions:
         k = len(judged.moves)
-        prior = action_values(evaluator, np.array(judged.state), Ragged(np.array([0, k]), judged.moves))
+        prior = evaluator_values(evaluator, np.array(judged.state), Ragged(np.array([0, k]), judged.moves))
         half = len(judged.payoffs) // 2
         seen = judged.payoffs if depth is None else judged.values[DEPTHS.index(depth)]
         spread = SPREAD if depth is None else SPREAD_VALUED
@@ -340,7 +347,7 @@ def rounds(name: str, checkpoint: Path | None, deals: int, seed: int, output: Pa
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def report(files: tuple[Path, ...], output: Path, as_json: bool) -> None:
     """Write the tables of some files of rows."""
-    write_text(output, markdown(read_rows(files)) + "\n")
+    write_text(output, ablation_markdown(read_agent_rows(files)) + "\n")
     if as_json:
         print_json({"written": [str(output)]})
     else:

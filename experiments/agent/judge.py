@@ -22,7 +22,7 @@ from games.guandan.cards import ACTION
 from games.guandan.round import advance, deal, legal
 from games.guandan.state import STATE
 from games.support.files import LineFile, check_folder, read_bytes, unique
-from gs2.guandan.agent.evaluator import Evaluator, action_values
+from gs2.guandan.agent.evaluator import Evaluator, evaluator_values
 from gs2.guandan.agent.rollout import Rollouts
 
 __all__ = ["Judged", "decision_positions", "judge_moves", "read_judged", "write_judged"]
@@ -59,7 +59,7 @@ def decision_positions(evaluator: Evaluator, rounds: int, rng: np.random.Generat
     while len(live := np.flatnonzero(states["player"] >= 0)):
         here = states[live]
         table = legal(here, canonical=True)
-        q = action_values(evaluator, here, table)
+        q = evaluator_values(evaluator, here, table)
         top = np.maximum.reduceat(q, table.offsets[:-1])
         near = np.add.reduceat(q >= top[table.rows] - GAP, table.offsets[:-1])
         found.append(here[near > 1])
@@ -90,7 +90,7 @@ def judge_moves(
 def near_moves(evaluator: Evaluator, state: NDArray) -> NDArray:
     """Return the moves that are judged, best by the blueprint first, [k] ACTION."""
     table = legal(state, canonical=True)
-    q = action_values(evaluator, state, table)
+    q = evaluator_values(evaluator, state, table)
     order = np.argsort(-q, kind="stable")
     return table.values[order[q[order] >= q[order[0]] - GAP][:MOST]]
 

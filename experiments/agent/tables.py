@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from games.support.files import LineFile, check_folder, read_bytes, unique
 
-__all__ = ["Choice", "RoundPair", "RowFile", "markdown", "mean_interval", "read_rows"]
+__all__ = ["Choice", "RoundPair", "RowFile", "ablation_markdown", "mean_interval", "read_agent_rows"]
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class RowFile:
         self._file.close()
 
 
-def read_rows(paths: tuple[Path, ...] | list[Path]) -> list[Choice | RoundPair]:
+def read_agent_rows(paths: tuple[Path, ...] | list[Path]) -> list[Choice | RoundPair]:
     """Return the rows of files, `.gz` or not, in order; a last line cut short by a kill is left out.
 
     Raises ValueError at a line that is no row. Warns with DoubleRows where one comes again in a file.
@@ -110,7 +110,7 @@ def read_rows(paths: tuple[Path, ...] | list[Path]) -> list[Choice | RoundPair]:
 
 
 def parse_rows(lines: Sequence[bytes], path: Path) -> list[Choice | RoundPair]:
-    """Return the rows that lines of a file hold, each once. Raises and warns as `read_rows`."""
+    """Return the rows that lines of a file hold, each once. Raises and warns as `read_agent_rows`."""
     kinds = {"Choice": Choice, "RoundPair": RoundPair}
     rows: list[Choice | RoundPair] = []
     for number, line in enumerate(lines, 1):
@@ -146,7 +146,7 @@ def _milliseconds(seconds: list[float]) -> str:
     return "" if np.isnan(seconds).any() else f"{1000 * np.median(seconds):.0f}"
 
 
-def markdown(rows: list[Choice | RoundPair]) -> str:
+def ablation_markdown(rows: list[Choice | RoundPair]) -> str:
     """Return the tables as Markdown."""
     lines = ["# What each part of the GuanDan agent is worth", ""]
     lines += [

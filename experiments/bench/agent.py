@@ -113,13 +113,13 @@ def run_bench(
     from games.guandan.round import advance, deal
     from gs2.guandan.agent.agent import Gs2Agent
     from gs2.guandan.agent.evaluator import load_evaluator
-    from gs2.guandan.agent.presets import preset
+    from gs2.guandan.agent.presets import agent_preset
 
     torch.set_num_threads(1)
     evaluator = load_evaluator(checkpoint)
     out = []
     for name in presets:
-        config = preset(name)
+        config = agent_preset(name)
         rng = np.random.default_rng(seed)
         agent = Gs2Agent(evaluator, config, rng)
         agent.warm_up()
@@ -165,7 +165,15 @@ def bench_tables(results: list[AgentBench]) -> list[Table]:
     from rich.table import Table
 
     speed = Table(title="GuanDan agent, whole rounds of four agents")
-    for column in ("preset", "deadline", "decisions/s", "of processor", "searched", "rollouts", "memory"):
+    for column in (
+        "preset",
+        "deadline",
+        "decisions/s",
+        "of processor",
+        "searched",
+        "rollouts",
+        "memory",
+    ):
         speed.add_column(column, justify="left" if column == "preset" else "right")
     wait = Table(title="Milliseconds a decision with a choice")
     for column in ("preset", "phase", "decisions", "median", "p99", "worst", "late"):

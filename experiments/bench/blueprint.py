@@ -31,7 +31,7 @@ from blueprint.guandan.training.train import Trainer
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["BenchResult", "Rate", "bench_tables", "operations", "run_bench"]
+__all__ = ["BlueprintBench", "Rate", "bench_tables", "operations", "run_bench"]
 
 MOVES = 30
 """Legal moves of each decision that is timed."""
@@ -52,7 +52,7 @@ class Rate:
 
 
 @dataclass(frozen=True)
-class BenchResult:
+class BlueprintBench:
     """All that `run_bench` measures.
 
     single_ms, single_wall_ms: milliseconds of one decision with 30 moves on one thread, features included:
@@ -196,7 +196,7 @@ def run_bench(
     rounds: int = 1024,
     seed: int = 0,
     progress: Callable[[str], None] = lambda what: None,
-) -> BenchResult:
+) -> BlueprintBench:
     """Return the speeds of the shipped network.
 
     seconds: of each part. threads: of batches, self-play and training, which is as the shipped network was
@@ -240,10 +240,10 @@ def run_bench(
 
     training = _rate(generation, seconds, threads)
     work = operations(trainer.network_config, MOVES)
-    return BenchResult(auto.name, *single, batch, matrix, work, selfplay, without, training, seed)
+    return BlueprintBench(auto.name, *single, batch, matrix, work, selfplay, without, training, seed)
 
 
-def bench_tables(result: BenchResult) -> list[Table]:
+def bench_tables(result: BlueprintBench) -> list[Table]:
     """Return the tables that the command prints."""
     from rich.table import Table
 

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 __all__ = [
     "ABOUT",
     "TITLE",
-    "BenchResult",
+    "CfrBench",
+    "CfrSpeed",
     "Construction",
     "Convergence",
-    "Speed",
     "bench_tables",
     "run_bench",
 ]
@@ -72,7 +72,7 @@ class Construction:
 
 
 @dataclass(frozen=True)
-class Speed:
+class CfrSpeed:
     """CFR+ and one exploitability evaluation, in milliseconds.
 
     iteration_ms: per iteration, averaged over a run of `iterations`; median of the repeats.
@@ -107,11 +107,11 @@ class Convergence:
 
 
 @dataclass(frozen=True)
-class BenchResult:
+class CfrBench:
     """All that `run_bench` measures."""
 
     construction: tuple[Construction, ...]
-    speed: tuple[Speed, ...]
+    speed: tuple[CfrSpeed, ...]
     convergence: tuple[Convergence, ...]
 
 
@@ -126,7 +126,7 @@ def run_bench(
     openspiel: bool = True,
     openspiel_seconds: float = 20.0,
     progress: Callable[[str], None] | None = None,
-) -> BenchResult:
+) -> CfrBench:
     """Return construction, speed and convergence of CFR on each game.
 
     variants, targets: what to measure convergence of and to, in exploitability. iterations: of the CFR+
@@ -145,7 +145,7 @@ def run_bench(
         for row in variants:
             tell(f"{name}: {row}")
             convergence += _converge(name, form, row, targets, limit, repeats)
-    return BenchResult(tuple(construction), tuple(speed), tuple(convergence))
+    return CfrBench(tuple(construction), tuple(speed), tuple(convergence))
 
 
 def _construct(name: str) -> Construction:
@@ -199,7 +199,7 @@ def _run_ms(form: SequenceForm, iterations: int) -> tuple[float, Solver]:
     return (time.process_time() - began) / iterations * 1e3, solver
 
 
-def _speed(name: str, form: SequenceForm, iterations: int, repeats: int, peer_seconds: float) -> Speed:
+def _speed(name: str, form: SequenceForm, iterations: int, repeats: int, peer_seconds: float) -> CfrSpeed:
     _run_ms(form, 2)
     ours, evaluations, theirs, first = [], [], [], []
     peer = Peer(OPENSPIEL[name]) if peer_seconds > 0 and name in OPENSPIEL and has_openspiel() else None
@@ -214,7 +214,7 @@ def _speed(name: str, form: SequenceForm, iterations: int, repeats: int, peer_se
         if peer:
             theirs.append(peer.run_ms(peer_iterations))
             first.append(_run_ms(form, peer_iterations)[0])
-    return Speed(
+    return CfrSpeed(
         name,
         iterations,
         float(np.median(ours)),
@@ -253,7 +253,7 @@ def _converge(
     return out
 
 
-def bench_tables(result: BenchResult) -> list[Table]:
+def bench_tables(result: CfrBench) -> list[Table]:
     """Return the result as tables for a terminal."""
     from rich.table import Table
 

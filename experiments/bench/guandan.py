@@ -32,7 +32,15 @@ from games.support.interruption import deaf_children
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["BenchResult", "Moves", "Speed", "bench_tables", "run_bench"]
+__all__ = [
+    "GuanDanBench",
+    "GuanDanSpeed",
+    "Moves",
+    "bench_tables",
+    "lockstep_rounds",
+    "random_rounds",
+    "run_bench",
+]
 
 ROUNDS = 200
 """Rounds in one timed piece of work."""
@@ -44,7 +52,7 @@ PEERS = {
 
 
 @dataclass(frozen=True)
-class Speed:
+class GuanDanSpeed:
     """Decisions a second in random play.
 
     one_core: of processor time, the median of the timed pieces; low, high: their quartiles.
@@ -77,7 +85,7 @@ class Moves:
 
 
 @dataclass(frozen=True)
-class BenchResult:
+class GuanDanBench:
     """All that `run_bench` measures.
 
     lockstep: decisions a second of processor time through the array functions, `legal` and `advance`.
@@ -86,7 +94,7 @@ class BenchResult:
     decisions_per_round: in random play with full lists.
     """
 
-    speeds: tuple[Speed, ...]
+    speeds: tuple[GuanDanSpeed, ...]
     lockstep: dict[str, float]
     moves: tuple[Moves, ...]
     decisions_per_round: float
@@ -110,7 +118,7 @@ def _timed(work: Callable[[], int], seconds: float) -> NDArray[np.float64]:
     return np.array(rates)
 
 
-def _play_rounds(rng: np.random.Generator, canonical: bool) -> int:
+def random_rounds(rng: np.random.Generator, canonical: bool) -> int:
     """Play random rounds at random levels; return the decisions."""
     states = deal(ROUNDS, rng, level=rng.integers(0, 13, ROUNDS))
     return int(random_playouts(states, rng, canonical=canonical)[1].sum())
@@ -119,12 +127,12 @@ def _play_rounds(rng: np.random.Generator, canonical: bool) -> int:
 def _worker(seed: int, canonical: bool, seconds: float, barrier: Any, results: Any) -> None:
     """Play for some seconds from the barrier on; put (decisions, processor, wall seconds) into the queue."""
     rng = np.random.default_rng(seed)
-    _play_rounds(rng, canonical)
+    random_rounds(rng, canonical)
     barrier.wait()
     begin, ran = time.perf_counter(), time.process_time()
     done = 0
     while time.perf_counter() - begin < seconds:
-        done += _play_rounds(rng, canonical)
+        done += random_rounds(rng, canonical)
     results.put((done, time.process_time() - ran, time.perf_counter() - begin))
 
 
@@ -164,7 +172,7 @@ def _pick(moves: Any, rng: np.random.Generator) -> NDArray:
     return actions
 
 
-def _lockstep(rng: np.random.Generator, canonical: bool) -> int:
+def lockstep_rounds(rng: np.random.Generator, canonical: bool) -> int:
     """Play rounds to the end through the public array functions; return the decisions."""
     states = deal(1000, rng, level=rng.integers(0, 13, 1000))
     done = 0
@@ -261,7 +269,7 @@ def run_bench(
     processes: int | None = None,
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
-) -> BenchResult:
+) -> GuanDanBench:
     """Return the engine's speeds.
 
     seconds: length of each measurement (there are about ten). processes: on all cores; one a core if None.
@@ -271,7 +279,7 @@ def run_bench(
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     n = processes or cores
     rng = np.random.default_rng(seed)
-    speeds: list[Speed] = []
+    speeds: list[GuanDanSpeed] = []
     lockstep: dict[str, float] = {}
 
     def play(canonical: bool, work: Callable[[np.random.Generator, bool], int]) -> NDArray:
@@ -280,26 +288,26 @@ def run_bench(
     for kind in ("full", "canonical"):
         canonical = kind == "canonical"
         tell(f"random rounds, {kind} moves, one core")
-        low, middle, high = np.quantile(play(canonical, _play_rounds), [0.25, 0.5, 0.75])
+        low, middle, high = np.quantile(play(canonical, random_rounds), [0.25, 0.5, 0.75])
         tell(f"random rounds, {kind} moves, {n} processes")
         one, _, _ = _processes(1, canonical, seconds, seed)
         every, wall, share = _processes(n, canonical, seconds, seed)
         quartiles = float(middle), float(low), float(high)
-        speeds.append(Speed(kind, *quartiles, n, every, wall, share, every / one))
+        speeds.append(GuanDanSpeed(kind, *quartiles, n, every, wall, share, every / one))
         tell(f"rounds in lockstep, {kind} moves")
-        lockstep[kind] = float(np.median(play(canonical, _lockstep)))
+        lockstep[kind] = float(np.median(play(canonical, lockstep_rounds)))
     tell("sizes of move lists")
     moves, per_round = _move_lists(rng, max(50, round(100 * seconds)))
     tell("inputs")
     state_us, observation_us, action_ns = _inputs(rng, seconds / 2)
     tell("whole matches")
     matches = float(np.median(_timed(lambda: _whole_matches(rng), seconds)))
-    return BenchResult(
+    return GuanDanBench(
         tuple(speeds), lockstep, moves, per_round, state_us, observation_us, action_ns, matches, cores, seed
     )
 
 
-def bench_tables(result: BenchResult) -> list[Table]:
+def bench_tables(result: GuanDanBench) -> list[Table]:
     """Return the result as tables for a terminal."""
     from rich.table import Table
 

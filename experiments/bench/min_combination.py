@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from gs2.commands.common import SEED
 
-__all__ = ["Speed", "bench_min_combination", "dealt_hands", "measure"]
+__all__ = ["SplitSpeed", "bench_min_combination", "dealt_hands", "measure"]
 
 
 @dataclass(frozen=True)
-class Speed:
+class SplitSpeed:
     """Speed on hands with as many wild cards; None for hands as dealt.
 
     hands: measured. moves: fewest of a hand, on average. fewest, cheapest: microseconds of processor time a
@@ -45,7 +45,7 @@ def dealt_hands(n: int, rng: np.random.Generator) -> tuple[NDArray[np.uint64], N
     return pack(counts), rng.integers(0, 13, n)
 
 
-def measure(n: int, rng: np.random.Generator, *, repeats: int = 5) -> list[Speed]:
+def measure(n: int, rng: np.random.Generator, *, repeats: int = 5) -> list[SplitSpeed]:
     """Return the speed with 0, 1 and 2 wild cards and of all hands, the least of `repeats` each."""
     from blueprint.guandan.rules.min_combination import UNIT_COSTS, Costs, min_combinations
     from games.guandan.cards import unpack
@@ -62,9 +62,9 @@ def measure(n: int, rng: np.random.Generator, *, repeats: int = 5) -> list[Speed
             for costs in (UNIT_COSTS, general)
         ]
         k = int(rows.sum())
-        found.append(Speed(wild, k, float(moves.mean()), *(1e6 * t / k for t in times)))
+        found.append(SplitSpeed(wild, k, float(moves.mean()), *(1e6 * t / k for t in times)))
     total = [sum(s.hands * getattr(s, name) for s in found) / n for name in ("moves", "fewest", "cheapest")]
-    return [*found, Speed(None, n, *total)]
+    return [*found, SplitSpeed(None, n, *total)]
 
 
 def _seconds(work: Callable[..., Any], *arguments: Any) -> float:

@@ -24,14 +24,14 @@ from games.guandan.round import GuanDan, legal
 from games.guandan.rules import Rules
 from games.guandan.state import NOBODY
 
-__all__ = ["Summary", "replay_match", "simulate_matches"]
+__all__ = ["SimulationSummary", "check_play", "replay_match", "simulate_matches"]
 
 _DECK = pack(DECK)
 _GAME = GuanDan()
 
 
 @dataclass(frozen=True)
-class Summary:
+class SimulationSummary:
     """What happened in simulated matches.
 
     matches, rounds, decisions: how many (decisions include tribute and return cards).
@@ -96,7 +96,7 @@ def _sizes(packed: NDArray[np.uint64]) -> NDArray[np.int64]:
     return (x * np.uint64(0x0101010101010101) >> np.uint64(56)).sum(-1).astype(np.int64)
 
 
-def _check_play(matches: Matches, counts: NDArray[np.int64]) -> None:
+def check_play(matches: Matches, counts: NDArray[np.int64]) -> None:
     """Check the rounds in play. counts: legal moves of each match."""
     rows = np.flatnonzero(matches.phase == PLAY)
     seeds, states = matches.seeds[rows], matches.states[rows]
@@ -143,7 +143,7 @@ def simulate_matches(
     owner: int = NOBODY,
     max_rounds: int = 5000,
     progress: Callable[[int], None] | None = None,
-) -> Summary:
+) -> SimulationSummary:
     """Return a summary of n matches of random players, all invariants checked at every decision.
 
     seed: match i has the seed `SeedSequence(seed)` gives it. batch: matches in lockstep.
@@ -172,7 +172,7 @@ def simulate_matches(
         digest.update(ends.tobytes())
         if progress is not None:
             progress(min(begin + batch, n))
-    return Summary(
+    return SimulationSummary(
         matches=n,
         longest=longest,
         drawn=drawn,
@@ -200,7 +200,7 @@ def _play_out(matches: Matches, ends: NDArray[np.uint64], max_rounds: int) -> di
             count["tributes"] += int(np.sum(~due.back & (due.slots == 0)))
         moves = legal(matches.states)
         counts = moves.counts
-        _check_play(matches, counts)
+        check_play(matches, counts)
         index = moves.offsets[:-1] + _draw(seeds, counters, counts)
         live = counts > 0
         actions = np.zeros(len(matches), ACTION)

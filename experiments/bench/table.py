@@ -26,7 +26,7 @@ from games.support.interruption import deaf_children
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["OFFICIAL_PLAYS_PER_SECOND", "Load", "TableBench", "bench_tables", "measure", "run_bench"]
+__all__ = ["OFFICIAL_PLAYS_PER_SECOND", "Load", "TableBench", "bench_tables", "measure_latency", "run_bench"]
 
 OFFICIAL_PLAYS_PER_SECOND = {"one table": 2100, "many tables": 2700}
 """The official OpenGuanDan server's speed with random clients, in one room and in two, on such a machine."""
@@ -291,7 +291,7 @@ def _serve(pipe: Pipe, dialect: str, games: int, seed: int, record: str | None) 
         asyncio.run(serve())
 
 
-def measure(
+def measure_latency(
     *, dialect: str = "openguandan", tables: int = 1, games: int = 1, seed: int = 0, record: str | None = None
 ) -> Load:
     """Return the speed of one server process with `tables` tables of four random clients each, at once.
@@ -349,7 +349,9 @@ def run_bench(
             # one table waits for two processes in turn: what else the machine does disturbs it most
             for again in range(repeats if count == 1 else 1):
                 progress(f"{dialect}, {count} tables, {again + 1}")
-                tries.append(measure(dialect=dialect, tables=count, games=max(1, 10 // count), seed=seed))
+                tries.append(
+                    measure_latency(dialect=dialect, tables=count, games=max(1, 10 // count), seed=seed)
+                )
             if any(load.finished < count or load.lost for load in tries):
                 raise ValueError(f"{dialect}, {count} tables: games unfinished or messages lost: {tries}")
             loads.append(max(tries, key=lambda load: load.plays_per_second))

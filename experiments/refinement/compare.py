@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from experiments.refinement.grid import SAME_K
-
-if TYPE_CHECKING:
-    from experiments.refinement.report import Summary
+from experiments.refinement.summary import CellSummary
 
 __all__ = ["BLUEPRINT", "PAIRS", "TOLERANCE", "Comparison", "compare", "comparison_table"]
 
@@ -54,9 +51,9 @@ class Comparison:
     worst: float
 
 
-def compare(summaries: Iterable[Summary], first: str, second: str) -> Comparison | None:
+def compare(summaries: Iterable[CellSummary], first: str, second: str) -> Comparison | None:
     """Return how `first` does beside `second`; None if no cell has both."""
-    ours: dict[tuple, Summary] = {}
+    ours: dict[tuple, CellSummary] = {}
     theirs: dict[tuple, float] = {}
     for row in summaries:
         apart = row.mode == "independent"
@@ -85,7 +82,7 @@ def compare(summaries: Iterable[Summary], first: str, second: str) -> Comparison
     )
 
 
-def comparison_table(summaries: Sequence[Summary]) -> str:
+def comparison_table(summaries: Sequence[CellSummary]) -> str:
     """Return the pairs that were measured as a Markdown table; empty if there are none."""
     found = [made for first, second in PAIRS if (made := compare(summaries, first, second)) is not None]
     if not found:

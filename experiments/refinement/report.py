@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,108 +11,41 @@ import numpy as np
 
 from experiments.refinement.compare import comparison_table
 from experiments.refinement.run import ROWS, Row, read_grid, read_rows
+from experiments.refinement.summary import CellSummary, summarise_cells
 from games.registry import RESEARCH_GAMES
 from games.support.files import write_text
 
 __all__ = [
-    "Summary",
     "markdown",
     "overview",
     "plot_k",
     "plot_strength",
     "plot_time",
     "strength_table",
-    "summarise",
     "write_report",
 ]
 
-BOOTSTRAPS = 2000
 PANELS = 3
 SHOWN_AS_ZERO = 1e-5
 """Exploitability below this is drawn as this: the axis is logarithmic."""
 
 
-@dataclass(frozen=True)
-class Summary:
-    """Rows that differ only in their seed.
-
-    ratio: mean exploitability over the blueprint's, with a 95 % bootstrap interval over seeds (low = high =
-    ratio for one seed). exploitability, blueprint: means. seeds: rows. median_ms: of a search. worst: largest
-    ratio of any seed. nodes, anchor: means over searches.
-    """
-
-    game: str
-    blueprint: str
-    method: str
-    mode: str
-    limit: float | None
-    cap: int | None
-    sample: int | None
-    seeds: int
-    blueprint_exploitability: float
-    exploitability: float
-    ratio: float
-    low: float
-    high: float
-    worst: float
-    median_ms: float
-    nodes: float
-    anchor: float
-
-
-def summarise(rows: Iterable[Row]) -> list[Summary]:
-    """Return one summary per cell, in the order of first appearance."""
-    groups: dict[tuple, list[Row]] = defaultdict(list)
-    for row in rows:
-        cell = (row.game, row.blueprint, row.method, row.mode, row.limit, row.cap, row.sample)
-        groups[cell].append(row)
-    out = []
-    for cell, members in groups.items():
-        before = np.array([row.blueprint_exploitability for row in members])
-        after = np.array([row.exploitability for row in members])
-        ratios = after / before
-        low = high = float(ratios.mean())
-        if len(ratios) > 1:
-            draws = np.random.default_rng(0).integers(len(ratios), size=(BOOTSTRAPS, len(ratios)))
-            low, high = (float(x) for x in np.quantile(ratios[draws].mean(axis=1), (0.025, 0.975)))
-
-        def mean(name: str, members: Sequence[Row] = tuple(members)) -> float:
-            return float(np.mean([getattr(row, name) for row in members]))
-
-        out.append(
-            Summary(
-                *cell,
-                seeds=len(members),
-                blueprint_exploitability=float(before.mean()),
-                exploitability=float(after.mean()),
-                ratio=float(ratios.mean()),
-                low=low,
-                high=high,
-                worst=float(ratios.max()),
-                median_ms=mean("median_ms"),
-                nodes=mean("nodes"),
-                anchor=mean("anchor"),
-            )
-        )
-    return out
-
-
-def _limit(summary: Summary) -> str:
+def _limit(summary: CellSummary) -> str:
     if summary.limit is not None:
         return f"{summary.limit:g} s" if summary.limit >= 1 else f"{1000 * summary.limit:g} ms"
     return "preset's" if summary.cap is None else f"{summary.cap} iter."
 
 
-def _block(summary: Summary) -> tuple:
+def _block(summary: CellSummary) -> tuple:
     """Return what one table holds: searches that build on one another stand together."""
     apart = "independent" if summary.mode == "independent" else "nested"
     return summary.game, summary.blueprint, apart, summary.sample
 
 
-def markdown(summaries: Sequence[Summary]) -> str:
+def markdown(summaries: Sequence[CellSummary]) -> str:
     """Return a table per game and blueprint: methods down, limits across; independent searches apart."""
     parts = []
-    blocks: dict[tuple, list[Summary]] = defaultdict(list)
+    blocks: dict[tuple, list[CellSummary]] = defaultdict(list)
     for row in summaries:
         blocks[_block(row)].append(row)
     for (game, blueprint, mode, sample), rows in blocks.items():
@@ -133,10 +65,10 @@ def markdown(summaries: Sequence[Summary]) -> str:
     return "\n".join(parts)
 
 
-def overview(summaries: Sequence[Summary]) -> str:
+def overview(summaries: Sequence[CellSummary]) -> str:
     """Return tables of ratios to the blueprint's, one per blueprint and limit: methods down, games across."""
     parts = []
-    blocks: dict[tuple, list[Summary]] = defaultdict(list)
+    blocks: dict[tuple, list[CellSummary]] = defaultdict(list)
     for row in summaries:
         blocks[row.blueprint, _block(row)[2], _limit(row)].append(row)
     for (blueprint, mode, limit), rows in blocks.items():
@@ -168,7 +100,7 @@ FEW_BLUEPRINTS = 3
 """Blueprints of one game from which on their strength is worth a table."""
 
 
-def _by_strength(summaries: Sequence[Summary]) -> list[Summary]:
+def _by_strength(summaries: Sequence[CellSummary]) -> list[CellSummary]:
     """Return the rows of nested searches of 300 iterations, methods and games that the table shows."""
     rows = [
         row
@@ -183,7 +115,7 @@ def _by_strength(summaries: Sequence[Summary]) -> list[Summary]:
     return [row for row in rows if len(blueprints[row.game]) >= FEW_BLUEPRINTS]
 
 
-def strength_table(summaries: Sequence[Summary]) -> str:
+def strength_table(summaries: Sequence[CellSummary]) -> str:
     """Return ratios to the blueprint's as a table, game by game from the weakest blueprint to the strongest.
 
     In brackets a 95 % bootstrap interval, where there are several seeds, and their number. Empty if no game
@@ -192,7 +124,7 @@ def strength_table(summaries: Sequence[Summary]) -> str:
     rows = _by_strength(summaries)
     if not rows:
         return ""
-    cells: dict[tuple[str, str], dict[str, Summary]] = defaultdict(dict)
+    cells: dict[tuple[str, str], dict[str, CellSummary]] = defaultdict(dict)
     for row in rows:
         cells[row.game, row.blueprint][row.method] = row
     games = list(dict.fromkeys(row.game for row in rows))
@@ -223,7 +155,7 @@ def strength_table(summaries: Sequence[Summary]) -> str:
     return "\n".join([*lines, ""])
 
 
-def _cell(row: Summary | None) -> str:
+def _cell(row: CellSummary | None) -> str:
     if row is None:
         return ""
     text = f"{row.exploitability:.4f} ({row.ratio:.2f}"
@@ -247,13 +179,13 @@ def _without(method: str, field: str) -> tuple[str, str | None]:
     return name + (":" + ",".join(kept) if kept else ""), found[0] if found else None
 
 
-def plot_k(summaries: Sequence[Summary], path: Path) -> None:
+def plot_k(summaries: Sequence[CellSummary], path: Path) -> None:
     """Draw exploitability against k, one panel a game, at the longest limit; methods without k are lines."""
 
-    def draw(axis, rows: list[Summary]) -> None:
+    def draw(axis, rows: list[CellSummary]) -> None:
         limit = max((row.limit or 0, row.cap or 0) for row in rows)
         rows = [row for row in rows if (row.limit or 0, row.cap or 0) == limit]
-        curves: dict[str, list[tuple[int, Summary]]] = defaultdict(list)
+        curves: dict[str, list[tuple[int, CellSummary]]] = defaultdict(list)
         for row in rows:
             base, k = _base(row.method)
             if k is None:
@@ -269,11 +201,11 @@ def plot_k(summaries: Sequence[Summary], path: Path) -> None:
     _panels(summaries, path, draw)
 
 
-def plot_time(summaries: Sequence[Summary], path: Path) -> None:
+def plot_time(summaries: Sequence[CellSummary], path: Path) -> None:
     """Draw exploitability against the time limit for each infoset, one panel a game."""
 
-    def draw(axis, rows: list[Summary]) -> None:
-        curves: dict[str, list[Summary]] = defaultdict(list)
+    def draw(axis, rows: list[CellSummary]) -> None:
+        curves: dict[str, list[CellSummary]] = defaultdict(list)
         for row in rows:
             if row.limit is not None:
                 curves[row.method].append(row)
@@ -290,7 +222,7 @@ STRENGTH_CURVES = STRENGTH_METHODS[:4]
 """Those of the plot: GS2+ is orders of magnitude below and would press them together."""
 
 
-def plot_strength(summaries: Sequence[Summary], path: Path) -> bool:
+def plot_strength(summaries: Sequence[CellSummary], path: Path) -> bool:
     """Draw ratios to the blueprint's against its exploitability, one panel a game; return whether any is.
 
     Lines join the iterates of CFR, of which uniform play is the first; other blueprints are hollow points.
@@ -300,7 +232,7 @@ def plot_strength(summaries: Sequence[Summary], path: Path) -> bool:
     if not rows:
         return False
 
-    def draw(axis, rows: list[Summary]) -> None:
+    def draw(axis, rows: list[CellSummary]) -> None:
         from matplotlib.ticker import NullFormatter
 
         for method in STRENGTH_CURVES:
@@ -342,7 +274,7 @@ def plot_strength(summaries: Sequence[Summary], path: Path) -> bool:
     return True
 
 
-def _strength(row: Summary) -> float:
+def _strength(row: CellSummary) -> float:
     return row.blueprint_exploitability
 
 
@@ -354,7 +286,7 @@ SHOWN_AS_NOTHING = 1e-2
 """Ratio below which a curve is drawn at this: the axis is logarithmic."""
 
 
-def _curve(axis, label: str, x: Sequence[float], rows: Sequence[Summary]) -> None:
+def _curve(axis, label: str, x: Sequence[float], rows: Sequence[CellSummary]) -> None:
     cold, warm = _without(label, "warm_start")
     colour = _colour(cold)
     middle = [max(row.exploitability, SHOWN_AS_ZERO) for row in rows]
@@ -402,7 +334,7 @@ def _colour(label: str) -> Any:
     return _COLOURS.setdefault(label, f"C{len(_COLOURS) % 10}")
 
 
-def _panels(summaries: Sequence[Summary], path: Path, draw, ratio: bool = False) -> None:
+def _panels(summaries: Sequence[CellSummary], path: Path, draw, ratio: bool = False) -> None:
     """Draw one panel a game with `draw`, exploitability or, if `ratio`, its ratio to the blueprint's."""
     import matplotlib
 
@@ -457,12 +389,12 @@ def write_report(folders: Sequence[Path], output: Path) -> list[Path]:
     found = {name: list({row.cell.key: row for row in rows}.values()) for name, rows in found.items()}
     order = {game: number for number, game in enumerate(RESEARCH_GAMES)}
     summarised = {
-        name: summarise(sorted(rows, key=lambda row: order.get(row.game, len(order))))
+        name: summarise_cells(sorted(rows, key=lambda row: order.get(row.game, len(order))))
         for name, rows in found.items()
     }
     # A cell that two grids share is one cell: its rows are alike.
     every = list({row.cell.key: row for rows in found.values() for row in rows}.values())
-    pooled = summarise(sorted(every, key=lambda row: order.get(row.game, len(order))))
+    pooled = summarise_cells(sorted(every, key=lambda row: order.get(row.game, len(order))))
     parts.append(comparison_table(pooled))
     parts.append(strength_table(pooled))
     picture = output.with_name("strength.png")

@@ -27,11 +27,11 @@ from gs2.commands.common import SEED, FiniteRange
 
 if TYPE_CHECKING:
     from blueprint.config import TrainConfig
-    from blueprint.guandan.play.selfplay import Record
+    from blueprint.guandan.play.selfplay import PlayRecord
     from blueprint.guandan.training.dmc import Samples
     from blueprint.guandan.training.train import Trainer
 
-__all__ = ["LearningRow", "Play", "ablate_learning", "learning_rows", "play"]
+__all__ = ["LearningRow", "PlayedRounds", "ablate_learning", "learning_rows", "play"]
 
 AT_ONCE = 2048
 """Rounds that are played together, and decisions that are judged together."""
@@ -40,16 +40,16 @@ MARKS = (0.25, 0.5, 1.0)
 
 
 @dataclass(frozen=True)
-class Play:
+class PlayedRounds:
     """Decisions of self-play in order, and what came of them.
 
     record: of all rounds, numbered from 0. payoff: [rounds] float32, to side 0.
     """
 
-    record: Record
+    record: PlayRecord
     payoff: NDArray[np.float32]
 
-    def part(self, first: int, last: int) -> Play:
+    def part(self, first: int, last: int) -> PlayedRounds:
         """Return the rounds from `first` up to `last`."""
         r = self.record
         rows = np.flatnonzero((r.round >= first) & (r.round < last))
@@ -61,7 +61,7 @@ class Play:
             chance=r.chance[rows],
             final=r.final[first:last],
         )
-        return Play(record, self.payoff[first:last])
+        return PlayedRounds(record, self.payoff[first:last])
 
 
 @dataclass(frozen=True)
@@ -82,20 +82,20 @@ class LearningRow:
     critic: float
 
 
-def play(trainer: Trainer, rounds: int, rng: np.random.Generator) -> Play:
+def play(trainer: Trainer, rounds: int, rng: np.random.Generator) -> PlayedRounds:
     """Return rounds that the trainer's network plays against itself, as in its training."""
     from blueprint.guandan.play.deals import deal_rounds
-    from blueprint.guandan.play.selfplay import Record, Scratch, join, play_rounds
+    from blueprint.guandan.play.selfplay import PlayRecord, Scratch, join, play_rounds
     from games.guandan.round import GuanDan
 
     config, scratch = trainer.config, Scratch()
     chooser = trainer.learner.chooser(config.temperature, config.epsilon, rng)
-    found: list[Record] = []
+    found: list[PlayRecord] = []
     for first in range(0, rounds, AT_ONCE):
         deals = deal_rounds(min(AT_ONCE, rounds - first), rng, tribute=config.tribute)
         record = play_rounds(deals, [chooser], scratch)
         found.append(replace(record, round=record.round + first))
-    whole = Record(
+    whole = PlayRecord(
         states=join([r.states for r in found]),
         actions=join([r.actions for r in found]),
         round=np.concatenate([r.round for r in found]),
@@ -103,7 +103,7 @@ def play(trainer: Trainer, rounds: int, rng: np.random.Generator) -> Play:
         final=join([r.final for r in found]),
         steps=sum(r.steps for r in found),
     )
-    return Play(whole, GuanDan().returns(whole.final)[:, 0].astype(np.float32))
+    return PlayedRounds(whole, GuanDan().returns(whole.final)[:, 0].astype(np.float32))
 
 
 def learning_rows(

@@ -26,7 +26,7 @@ from gs2.commands.common import SEED
 if TYPE_CHECKING:
     from blueprint.guandan.play.agents import InferenceAgent
 
-__all__ = ["TraceRow", "ablate_trace", "trace_rows"]
+__all__ = ["TraceRow", "ablate_trace", "agent_returns", "trace_rows"]
 
 TRACES = (1.0, 0.98, 0.95, 0.9, 0.85, 0.8, 0.7, 0.5)
 AT_ONCE = 8192
@@ -99,7 +99,7 @@ def trace_rows(
         which = np.tile(np.arange(2).repeat(playouts), len(rows) // (2 * playouts))
         states = roots[rows]
         advance(states, moves[rows, which])
-        found = _returns(agent, states) * sides[rows, None]
+        found = agent_returns(agent, states) * sides[rows, None]
         np.add.at(sums, (rows, which, np.arange(len(rows)) % 2), found)
         np.add.at(squares, (rows, which), found**2)
     noise = (squares / playouts - (sums.sum(2) / playouts) ** 2).mean((0, 1)) * playouts / (playouts - 1)
@@ -155,7 +155,7 @@ def _two_moves(
     return chosen, (scores[best] - scores[other]).astype(np.float64)
 
 
-def _returns(agent: InferenceAgent, states: NDArray) -> NDArray[np.float64]:
+def agent_returns(agent: InferenceAgent, states: NDArray) -> NDArray[np.float64]:
     """Return the lambda-returns to side 0 of playing on from each state, [n, traces]; states: played out."""
     from blueprint.guandan.play.selfplay import Scratch, play_rounds
     from blueprint.guandan.training.dmc import lambda_returns

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from games.game import GameError
 from games.guandan.combos import ORDER
-from games.guandan.state import CAP, HAND, KNOWN, LEFT, LEVEL, PLAYED, _random_below, views
+from games.guandan.state import CAP, HAND, KNOWN, LEFT, LEVEL, PLAYED, random_below, views
 
 __all__ = ["determinise"]
 
@@ -82,7 +82,7 @@ def _determinise(words, bytes_, seats, seeds):
                             total += free[s]
                     if total == 0:
                         return i
-                    rng, j = _random_below(rng, total)
+                    rng, j = random_below(rng, total)
                     s = 0
                     while True:
                         room = free[s] if s == 4 or place <= bytes_[i, CAP + s] else 0

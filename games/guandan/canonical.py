@@ -31,7 +31,7 @@ from games.guandan.cards import (
     THREE_WITH_TWO,
     TRIPS,
 )
-from games.guandan.combos import _CLASS, BOMB_CLASS, ORDER, _strength
+from games.guandan.combos import BOMB_CLASS, COMBO_CLASS, ORDER, combo_strength
 from games.guandan.full import SLOTS
 from games.guandan.packed import (
     AT_LEVEL,
@@ -48,7 +48,7 @@ from games.guandan.packed import (
     VALUED,
     WILD,
     WINDOWS,
-    _head,
+    pack_head,
 )
 
 
@@ -135,7 +135,7 @@ def _groups(kind, size, hand, floor, out, m):
         if lack <= 0 or (lack <= hand[WILD] and (lack < size or r == level) and r < 13):
             lack = max(0, lack)
             byte = _cheapest(r, size - lack, hand)
-            out[m, 0] = _head(kind, r, size)
+            out[m, 0] = pack_head(kind, r, size)
             out[m, 1] = byte * RANK_LO[r] + lack * RANK_LO[level]
             out[m, 2] = byte * RANK_HI[r] + lack * RANK_HI[level]
             m += 1
@@ -157,7 +157,7 @@ def _full_houses(hand, floor, out, m):
             if p == r or lack + more > hand[WILD] or (more > 0 and (p > 12 or (more == 2 and p != level))):
                 continue
             two = _cheapest(p, 2 - more, hand)
-            out[m, 0] = _head(THREE_WITH_TWO, r, 5)
+            out[m, 0] = pack_head(THREE_WITH_TWO, r, 5)
             out[m, 1] = three * RANK_LO[r] + two * RANK_LO[p] + (lack + more) * RANK_LO[level]
             out[m, 2] = three * RANK_HI[r] + two * RANK_HI[p] + (lack + more) * RANK_HI[level]
             m += 1
@@ -179,7 +179,7 @@ def _sequences(kind, slots, group, hand, first, out, m):
             byte = _cheapest(r, min(group, hand[HELD + r]), hand)
             lo += byte * RANK_LO[r]
             hi += byte * RANK_HI[r]
-        out[m, 0] = _head(kind, SEQUENCE[start], slots * group)
+        out[m, 0] = pack_head(kind, SEQUENCE[start], slots * group)
         out[m, 1] = lo + lack * RANK_LO[level]
         out[m, 2] = hi + lack * RANK_HI[level]
         m += 1
@@ -247,7 +247,7 @@ def _straights(hand, first, out, m):
                 continue
             lo += more_lo
             hi += more_hi
-        out[m, 0] = _head(STRAIGHT, SEQUENCE[start], 5)
+        out[m, 0] = pack_head(STRAIGHT, SEQUENCE[start], 5)
         out[m, 1] = lo + lack * RANK_LO[level]
         out[m, 2] = hi + lack * RANK_HI[level]
         m += 1
@@ -285,7 +285,7 @@ def _straight_flushes(hand, first, out, m):
                 r = SEQUENCE[start + j]
                 lo += RANK_LO[r] << 2 * best
                 hi += RANK_HI[r] << 2 * best
-        out[m, 0] = _head(STRAIGHT_FLUSH, SEQUENCE[start], 5)
+        out[m, 0] = pack_head(STRAIGHT_FLUSH, SEQUENCE[start], 5)
         out[m, 1] = lo
         out[m, 2] = hi
         m += 1
@@ -297,18 +297,18 @@ def _bombs(hand, above, out, m):
     """Bombs of every kind whose strength is greater than `above`."""
     wild = hand[WILD]
     top, place = above >> 8, above & 255
-    flush = _CLASS[STRAIGHT_FLUSH, 5]
+    flush = COMBO_CLASS[STRAIGHT_FLUSH, 5]
     most = 0
     for r in range(13):
         most = max(most, hand[HELD + r])
     for size in range(4, max(5, most + wild) + 1):
-        rating = _CLASS[BOMB, size]
+        rating = COMBO_CLASS[BOMB, size]
         if top <= rating and size <= most + wild:
             m = _groups(BOMB, size, hand, place if top == rating else -1, out, m)
         if size == 5 and top <= flush:
             m = _straight_flushes(hand, place + 1 if top == flush else 0, out, m)
-    if hand[13] == 2 and hand[14] == 2 and top < _CLASS[FOUR_KINGS, 4]:
-        out[m, 0] = _head(FOUR_KINGS, 13, 4)
+    if hand[13] == 2 and hand[14] == 2 and top < COMBO_CLASS[FOUR_KINGS, 4]:
+        out[m, 0] = pack_head(FOUR_KINGS, 13, 4)
         out[m, 1] = 0
         out[m, 2] = 2 * (RANK_HI[13] + RANK_HI[14])
         m += 1
@@ -316,15 +316,15 @@ def _bombs(hand, above, out, m):
 
 
 @njit(cache=True)
-def _canonical_moves(hand, beat, out, m):
+def canonical_moves(hand, beat, out, m):
     """Write the canonical moves of a hand to `out` from row m; return the row after the last.
 
-    As `_full_moves`; the rest of `hand` is scratch.
+    As `full_moves`; the rest of `hand` is scratch.
     """
     level = hand[AT_LEVEL]
     kind, rank, size = beat & 255, beat >> 8 & 255, beat >> 16 & 255
     lead = kind == PASS
-    above = _strength(kind, rank, size, level)
+    above = combo_strength(kind, rank, size, level)
     place = -1 if lead else ORDER[level, rank]
     first = 0 if lead else (rank + 1) % 13 + 1
     if hand[WINDOWS]:
@@ -332,7 +332,7 @@ def _canonical_moves(hand, beat, out, m):
         for r in range(13):
             hand[TAKE + 9 * r] = -1
     if not lead:
-        out[m, 0] = _head(PASS, 0, 0)
+        out[m, 0] = pack_head(PASS, 0, 0)
         out[m, 1] = 0
         out[m, 2] = 0
         m += 1

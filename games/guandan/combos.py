@@ -24,7 +24,7 @@ from games.guandan.cards import (
     level_order,
 )
 
-__all__ = ["BOMB_CLASS", "beats", "strength"]
+__all__ = ["BOMB_CLASS", "COMBO_CLASS", "beats", "combo_strength", "strength"]
 
 BOMB_CLASS = 16
 """Strength >> 8 of the weakest bomb; every class from here on beats every type below it."""
@@ -33,28 +33,28 @@ ORDER = np.stack([level_order(level) for level in range(NUM_RANKS)]).astype(np.i
 """[13 levels, 15 rank codes] int64, place in the level-aware order."""
 
 # class of each (type, size): ordinary types their own code, bombs by size, straight flush between 5 and 6
-_CLASS = np.zeros((16, 16), np.int64)
+COMBO_CLASS = np.zeros((16, 16), np.int64)
 for _type in range(BOMB):
-    _CLASS[_type] = _type
+    COMBO_CLASS[_type] = _type
 for _size in range(4, 11):
-    _CLASS[BOMB, _size] = BOMB_CLASS + _size - 4 + (_size > 5)
-_CLASS[STRAIGHT_FLUSH] = BOMB_CLASS + 2
-_CLASS[FOUR_KINGS] = BOMB_CLASS + 8
+    COMBO_CLASS[BOMB, _size] = BOMB_CLASS + _size - 4 + (_size > 5)
+COMBO_CLASS[STRAIGHT_FLUSH] = BOMB_CLASS + 2
+COMBO_CLASS[FOUR_KINGS] = BOMB_CLASS + 8
 
 
 @njit(cache=True)
-def _strength(kind, rank, size, level):
+def combo_strength(kind, rank, size, level):
     if kind in (STRAIGHT, STRAIGHT_FLUSH, THREE_PAIR, TWO_TRIPS):
         place = (rank + 1) % NUM_RANKS
     else:
         place = ORDER[level, rank]
-    return _CLASS[kind, size] << 8 | place if kind else 0
+    return COMBO_CLASS[kind, size] << 8 | place if kind else 0
 
 
 @njit(cache=True)
 def _strengths(kinds, ranks, sizes, levels, out):
     for i in range(len(kinds)):
-        out[i] = _strength(kinds[i], ranks[i], sizes[i], levels[i])
+        out[i] = combo_strength(kinds[i], ranks[i], sizes[i], levels[i])
 
 
 def strength(actions: NDArray, levels: ArrayLike) -> NDArray[np.uint16]:

@@ -15,7 +15,16 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from games.game import GameError
 from games.guandan.state import BEAT, HAND, LAST, LEADER, LEFT, LEVEL, LEVELS, PASSES, PLAYED, PLAYS, views
 
-__all__ = ["ACTION_WIDTH", "SLICES", "STATE_WIDTH", "WILD_FLAGS", "action_features", "state_features"]
+__all__ = [
+    "ACTION_WIDTH",
+    "SLICES",
+    "STATE_WIDTH",
+    "WILD_FLAGS",
+    "action_features",
+    "room_for",
+    "state_features",
+    "write_cards",
+]
 
 _WIDTHS = (
     ("hand", 54),
@@ -81,7 +90,7 @@ _LEVEL_AT, _FLAGS = SLICES["own_level"].start, SLICES["wild_flags"].start
 
 
 @njit(cache=True, inline="always")
-def _write_cards(lo, hi, row, at):
+def write_cards(lo, hi, row, at):
     """Write packed cards as 54 counts."""
     for c in range(28):
         row[at + c] = lo >> 2 * c & 3
@@ -147,26 +156,26 @@ def _state_features(words, bytes_, seats, out):
         row = out[i]
         row[:] = 0
         level = np.int64(bytes_[i, LEVEL])
-        _write_cards(words[i, HAND + 2 * p], words[i, HAND + 2 * p + 1], row, 0)
+        write_cards(words[i, HAND + 2 * p], words[i, HAND + 2 * p + 1], row, 0)
         _write_flags(row, level, row, _FLAGS)
         lo = -words[i, HAND + 2 * p]
         hi = -words[i, HAND + 2 * p + 1]
         for s in range(4):
             lo -= words[i, PLAYED + 2 * s]
             hi -= words[i, PLAYED + 2 * s + 1]
-        _write_cards(lo + 0xAAAAAAAAAAAAAA, hi + 0xAAAAAAAAAAAAA, row, _UNSEEN)
+        write_cards(lo + 0xAAAAAAAAAAAAAA, hi + 0xAAAAAAAAAAAAA, row, _UNSEEN)
         if words[i, PLAYS] == 0:
             row[_LAST : _LAST + 54] = -1
         elif bytes_[i, PASSES] == 0 and bytes_[i, LEADER] < 4:
-            _write_cards(words[i, BEAT + 1], words[i, BEAT + 2], row, _LAST)
+            write_cards(words[i, BEAT + 1], words[i, BEAT + 2], row, _LAST)
         q = (p + 2) & 3
         if bytes_[i, LEFT + q] == 0 or words[i, LAST + 3 * q] & 255 == 255:
             row[_PARTNER : _PARTNER + 54] = -1
         else:
-            _write_cards(words[i, LAST + 3 * q + 1], words[i, LAST + 3 * q + 2], row, _PARTNER)
+            write_cards(words[i, LAST + 3 * q + 1], words[i, LAST + 3 * q + 2], row, _PARTNER)
         for j in range(3):
             q = (p + 1 + j) & 3
-            _write_cards(words[i, PLAYED + 2 * q], words[i, PLAYED + 2 * q + 1], row, _PLAYED_AT + 54 * j)
+            write_cards(words[i, PLAYED + 2 * q], words[i, PLAYED + 2 * q + 1], row, _PLAYED_AT + 54 * j)
             row[_LEFT_AT + 28 * j + bytes_[i, LEFT + q]] = 1
         row[_LEVEL_AT + bytes_[i, LEVELS + (p & 1)]] = 1
         row[_LEVEL_AT + 13 + bytes_[i, LEVELS + 1 - (p & 1)]] = 1
@@ -176,10 +185,10 @@ def _state_features(words, bytes_, seats, out):
 @njit(cache=True)
 def _action_features(actions, out):
     for j in range(len(actions)):
-        _write_cards(actions[j, 1], actions[j, 2], out[j], 0)
+        write_cards(actions[j, 1], actions[j, 2], out[j], 0)
 
 
-def _room(n: int, width: int, dtype: DTypeLike, out: NDArray | None) -> NDArray:
+def room_for(n: int, width: int, dtype: DTypeLike, out: NDArray | None) -> NDArray:
     """Return `out`, checked, or new room."""
     kind = np.dtype(dtype)
     if kind not in (np.dtype(np.int8), np.dtype(np.float32)):
@@ -208,7 +217,7 @@ def state_features(
     if seats.size and not 0 <= seats.min() <= seats.max() <= 3:
         raise GameError(f"guandan: a seat is 0..3; got {seats.min()}..{seats.max()} (a finished round?)")
     seats = np.broadcast_to(seats.astype(np.int64), len(states))
-    room = _room(len(states), STATE_WIDTH, dtype, out)
+    room = room_for(len(states), STATE_WIDTH, dtype, out)
     _state_features(*views(states), seats, room)
     return room
 
@@ -219,6 +228,6 @@ def action_features(actions: NDArray, *, dtype: DTypeLike = np.int8, out: NDArra
     actions: [m] ACTION. dtype: int8 or float32. out: [m, 54] to write to, such as a slice of wider rows.
     """
     actions = np.ascontiguousarray(np.atleast_1d(actions))
-    room = _room(len(actions), ACTION_WIDTH, dtype, out)
+    room = room_for(len(actions), ACTION_WIDTH, dtype, out)
     _action_features(actions.view(np.int64).reshape(-1, 3), room)
     return room

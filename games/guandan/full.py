@@ -20,7 +20,7 @@ from games.guandan.cards import (
     TRIPS,
     TWO_TRIPS,
 )
-from games.guandan.combos import _CLASS, BOMB_CLASS, ORDER, _strength
+from games.guandan.combos import BOMB_CLASS, COMBO_CLASS, ORDER, combo_strength
 from games.guandan.packed import (
     AT_LEVEL,
     BITS5,
@@ -36,7 +36,7 @@ from games.guandan.packed import (
     SUIT_LANES,
     WILD,
     WINDOWS,
-    _head,
+    pack_head,
 )
 
 SLOTS = (0, 5, 3, 2)
@@ -58,7 +58,7 @@ def _groups(kind, size, hand, floor, out, m):
             if hand[HELD + r] < size - i:
                 continue
             for j in range(SUBSET_START[byte, size - i], SUBSET_START[byte, size - i + 1]):
-                out[m, 0] = _head(kind, r, size)
+                out[m, 0] = pack_head(kind, r, size)
                 out[m, 1] = SUBSETS[j] * RANK_LO[r] + i * wild_lo
                 out[m, 2] = SUBSETS[j] * RANK_HI[r] + i * wild_hi
                 m += 1
@@ -100,7 +100,7 @@ def _full_houses(hand, floor, out, m, pairs):
                 hi = SUBSETS[j] * RANK_HI[r] + i * wild_hi
                 for p in range(n if wild - i == 2 else one if wild - i == 1 else none):
                     if pairs[p, 0] != r:
-                        out[m, 0] = _head(THREE_WITH_TWO, r, 5)
+                        out[m, 0] = pack_head(THREE_WITH_TWO, r, 5)
                         out[m, 1] = lo + pairs[p, 1]
                         out[m, 2] = hi + pairs[p, 2]
                         m += 1
@@ -124,7 +124,7 @@ def _sequences(kind, slots, group, hand, first, out, m, work):
             lack += max(0, group - hand[HELD + SEQUENCE[start + j]])
         if lack > wild:
             continue
-        head = _head(kind, SEQUENCE[start], slots * group)
+        head = pack_head(kind, SEQUENCE[start], slots * group)
         work[0, 0] = 0
         work[0, 1] = 0
         source, n = 0, 1
@@ -181,7 +181,7 @@ def _straight_flushes(hand, first, out, m):
                         r = SEQUENCE[start + j]
                         lo += RANK_LO[r] << 2 * suit
                         hi += RANK_HI[r] << 2 * suit
-                out[m, 0] = _head(STRAIGHT_FLUSH, SEQUENCE[start], 5)
+                out[m, 0] = pack_head(STRAIGHT_FLUSH, SEQUENCE[start], 5)
                 out[m, 1] = lo
                 out[m, 2] = hi
                 m += 1
@@ -196,15 +196,15 @@ def _bombs(hand, above, out, m):
     most = 0
     for r in range(13):
         most = max(most, hand[HELD + r])
-    flush = _CLASS[STRAIGHT_FLUSH, 5]
+    flush = COMBO_CLASS[STRAIGHT_FLUSH, 5]
     for size in range(4, max(5, most + wild) + 1):
-        rating = _CLASS[BOMB, size]
+        rating = COMBO_CLASS[BOMB, size]
         if top <= rating and size <= most + wild:
             m = _groups(BOMB, size, hand, place if top == rating else -1, out, m)
         if size == 5 and top <= flush:
             m = _straight_flushes(hand, place + 1 if top == flush else 0, out, m)
-    if hand[13] == 2 and hand[14] == 2 and top < _CLASS[FOUR_KINGS, 4]:
-        out[m, 0] = _head(FOUR_KINGS, 13, 4)
+    if hand[13] == 2 and hand[14] == 2 and top < COMBO_CLASS[FOUR_KINGS, 4]:
+        out[m, 0] = pack_head(FOUR_KINGS, 13, 4)
         out[m, 1] = 0
         out[m, 2] = 2 * (RANK_HI[13] + RANK_HI[14])
         m += 1
@@ -212,7 +212,7 @@ def _bombs(hand, above, out, m):
 
 
 @njit(cache=True)
-def _full_moves(hand, beat, out, m, pairs, work):
+def full_moves(hand, beat, out, m, pairs, work):
     """Write the legal moves of a hand to `out` from row m; return the row after the last.
 
     hand: as `_open` leaves it. beat: first word of the action to beat, 0 when leading.
@@ -222,11 +222,11 @@ def _full_moves(hand, beat, out, m, pairs, work):
     level = hand[AT_LEVEL]
     kind, rank, size = beat & 255, beat >> 8 & 255, beat >> 16 & 255
     lead = kind == PASS
-    above = _strength(kind, rank, size, level)
+    above = combo_strength(kind, rank, size, level)
     place = -1 if lead else ORDER[level, rank]
     first = 0 if lead else (rank + 1) % 13 + 1
     if not lead:
-        out[m, 0] = _head(PASS, 0, 0)
+        out[m, 0] = pack_head(PASS, 0, 0)
         out[m, 1] = 0
         out[m, 2] = 0
         m += 1

@@ -36,10 +36,10 @@ from games.guandan.events import (
 from games.guandan.matches import OVER, PHASES, PLAY, TRIBUTE, CardDecisions, Matches
 from games.guandan.moves import RESERVE
 from games.guandan.notation import action_text, parse_action
-from games.guandan.playout import _legal_states
+from games.guandan.playout import legal_states
 from games.guandan.round import GuanDan
 from games.guandan.rules import Rules
-from games.guandan.state import NOBODY, PLAYER, _play_all, views
+from games.guandan.state import NOBODY, PLAYER, play_all, views
 from games.guandan.tribute import CARD_RANK, big_jokers
 
 __all__ = ["Match", "Pending", "card_actions", "parse_move"]
@@ -230,7 +230,7 @@ class Match:
         if buffer is None:
             buffer = _LOCAL.buffer = np.empty((RESERVE, 3), np.int64)
             _LOCAL.counts = np.zeros(1, np.int64)
-        _, used = _legal_states(*self._views, False, 0, buffer, _LOCAL.counts)
+        _, used = legal_states(*self._views, False, 0, buffer, _LOCAL.counts)
         # the constructor spares the checks that make `view` slow on a structured dtype
         return np.ndarray(used, ACTION, buffer[:used].copy())
 
@@ -251,7 +251,7 @@ class Match:
         self._pending = None
         if due.stage == "play":
             action = due.actions[index]
-            _play_all(*self._views, np.ndarray((1, 3), np.int64, due.actions, ACTION.itemsize * index))
+            play_all(*self._views, np.ndarray((1, 3), np.int64, due.actions, ACTION.itemsize * index))
             events: list[Event] = [Played(seat, action)]
             if self._views[1][0, PLAYER] > 3:
                 events += self._ended(self._matches.settle().states)

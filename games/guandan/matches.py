@@ -18,7 +18,7 @@ from games.guandan.cards import HAND_SIZE, NUM_CARDS, NUM_RANKS, pack, unpack
 from games.guandan.promotion import score_round
 from games.guandan.round import advance, from_hands
 from games.guandan.rules import Rules, as_rules
-from games.guandan.state import NOBODY, STATE, _deal
+from games.guandan.state import NOBODY, STATE, deal_hands
 from games.guandan.tribute import (
     CARD_PACKED,
     anti_tribute,
@@ -113,7 +113,7 @@ def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def deal_round(seeds: NDArray[np.uint64], rounds: ArrayLike) -> NDArray[np.uint64]:
     """Return the packed hands dealt in round `rounds` of matches with these seeds, [n, 4, 2] uint64."""
     words = np.zeros((len(seeds), 8), np.int64)
-    _deal(_mix(_mix(seeds) ^ np.asarray(rounds).astype(np.uint64)), words)
+    deal_hands(_mix(_mix(seeds) ^ np.asarray(rounds).astype(np.uint64)), words)
     return words.view(np.uint64).reshape(len(seeds), 4, 2)
 
 

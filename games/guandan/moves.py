@@ -14,13 +14,13 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from games.game import GameError
-from games.guandan.canonical import _canonical_moves
+from games.guandan.canonical import canonical_moves
 from games.guandan.cards import ACTION, FOUR_KINGS, HAND_SIZE, NO_ACTION, NUM_RANKS, unpack
-from games.guandan.full import HALF, _full_moves
-from games.guandan.packed import OPEN_HAND, _open
+from games.guandan.full import HALF, full_moves
+from games.guandan.packed import OPEN_HAND, open_hand
 from games.ragged import Ragged
 
-__all__ = ["legal_moves"]
+__all__ = ["legal_moves", "list_moves", "moves_scratch"]
 
 RESERVE = 1 << 18
 """Rows kept free before a hand is listed: more than any hand of 27 cards has moves (tubes 12 * 15 ** 3, full
@@ -28,8 +28,8 @@ houses 390 * 195, straights 10 * 2944, plates 13 * 30 ** 2 and few others, each 
 
 
 @njit(cache=True)
-def _scratch():
-    """Working memory of `_list`: small enough to make once a call."""
+def moves_scratch():
+    """Working memory of `list_moves`: small enough to make once a call."""
     return (
         np.empty(OPEN_HAND, np.int64),
         np.empty((256, 3), np.int64),
@@ -38,25 +38,25 @@ def _scratch():
 
 
 @njit(cache=True)
-def _list(canonical, lo, hi, level, beat, out, m, scratch):
+def list_moves(canonical, lo, hi, level, beat, out, m, scratch):
     """Write the moves of one hand to `out` from row m; return the row after the last."""
     hand, pairs, work = scratch
-    _open(lo, hi, level, hand)
+    open_hand(lo, hi, level, hand)
     if canonical:
-        return _canonical_moves(hand, beat, out, m)
-    return _full_moves(hand, beat, out, m, pairs, work)
+        return canonical_moves(hand, beat, out, m)
+    return full_moves(hand, beat, out, m, pairs, work)
 
 
 @njit(cache=True, nogil=True)
 def _legal(hands, levels, beats, canonical, begin, out, counts):
     """List the hands from `begin` on until `out` is too full for one more; return (next hand, rows used)."""
-    scratch = _scratch()
+    scratch = moves_scratch()
     m = 0
     for i in range(begin, len(hands)):
         if m + RESERVE > len(out):
             return i, m
         before = m
-        m = _list(canonical, hands[i, 0], hands[i, 1], levels[i], beats[i], out, m, scratch)
+        m = list_moves(canonical, hands[i, 0], hands[i, 1], levels[i], beats[i], out, m, scratch)
         counts[i] = m - before
     return len(hands), m
 

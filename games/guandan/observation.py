@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from games.game import GameError
 from games.guandan.cards import CARD_NAMES, NUM_CARDS, RANKS, STRAIGHT, STRAIGHT_FLUSH, THREE_PAIR, TWO_TRIPS
 from games.guandan.combos import ORDER
-from games.guandan.features import _room, _write_cards
+from games.guandan.features import room_for, write_cards
 from games.guandan.match import Match
 from games.guandan.notation import action_list
 from games.guandan.state import (
@@ -82,7 +82,7 @@ def _write_action(head, lo, hi, level, row, at):
         return
     if kind == 0:
         return
-    _write_cards(lo, hi, row, at)
+    write_cards(lo, hi, row, at)
     row[at + 53 + kind] = 1
     if kind in (STRAIGHT, STRAIGHT_FLUSH, THREE_PAIR, TWO_TRIPS):
         row[at + 64 + (rank + 1) % 13] = 1
@@ -97,20 +97,20 @@ def _observations(words, bytes_, seats, out):
         row = out[i]
         row[:] = 0
         level = np.int64(bytes_[i, LEVEL])
-        _write_cards(words[i, HAND + 2 * p], words[i, HAND + 2 * p + 1], row, 0)
+        write_cards(words[i, HAND + 2 * p], words[i, HAND + 2 * p + 1], row, 0)
         lo = -words[i, HAND + 2 * p]
         hi = -words[i, HAND + 2 * p + 1]
         for s in range(4):
             lo -= words[i, PLAYED + 2 * s]
             hi -= words[i, PLAYED + 2 * s + 1]
-        _write_cards(lo + 0xAAAAAAAAAAAAAA, hi + 0xAAAAAAAAAAAAA, row, 54)
+        write_cards(lo + 0xAAAAAAAAAAAAAA, hi + 0xAAAAAAAAAAAAA, row, 54)
         if words[i, PLAYS] == 0:
             row[_LAST_AT : _LAST_AT + 79] = -1
         elif bytes_[i, PASSES] == 0 and bytes_[i, LEADER] < 4:
             _write_action(words[i, BEAT], words[i, BEAT + 1], words[i, BEAT + 2], level, row, _LAST_AT)
         for j in range(3):
             q = (p + 1 + j) & 3
-            _write_cards(words[i, PLAYED + 2 * q], words[i, PLAYED + 2 * q + 1], row, _PLAYED_AT + 54 * j)
+            write_cards(words[i, PLAYED + 2 * q], words[i, PLAYED + 2 * q + 1], row, _PLAYED_AT + 54 * j)
             last = LAST + 3 * q
             _write_action(
                 words[i, last], words[i, last + 1], words[i, last + 2], level, row, _ACTIONS_AT + 79 * j
@@ -136,7 +136,7 @@ def observations(
     if seats.size and not 0 <= seats.min() <= seats.max() <= 3:
         raise GameError(f"guandan: a seat is 0..3; got {seats.min()}..{seats.max()} (a finished round?)")
     seats = np.broadcast_to(seats.astype(np.int64), len(states))
-    room = _room(len(states), OBSERVATION_WIDTH, dtype, out)
+    room = room_for(len(states), OBSERVATION_WIDTH, dtype, out)
     _observations(*views(states), seats, room)
     return room
 

@@ -58,7 +58,7 @@ BITS5 = np.array([bin(i).count("1") for i in range(32)], np.int64)
 
 
 @njit(cache=True, inline="always")
-def _head(kind, rank, size):
+def pack_head(kind, rank, size):
     """First word of an ACTION."""
     return kind | rank << 8 | size << 16
 
@@ -84,7 +84,7 @@ def _flush_windows(lanes, wild):
 
 
 HELD, WILD, AT_LEVEL, SUIT_LANES, WINDOWS, RUNS = 16, 32, 33, 34, 35, 36
-"""Places of a hand taken apart (see `_open`); 0..14 are the ranks' bytes."""
+"""Places of a hand taken apart (see `open_hand`); 0..14 are the ranks' bytes."""
 VALUED, VALUE, TAKE = 37, 40, 104
 """Places where `canonical` notes what cards are worth: one flag, [4, 16] and [13, 9]."""
 OPEN_HAND = TAKE + 13 * 9
@@ -92,7 +92,7 @@ OPEN_HAND = TAKE + 13 * 9
 
 
 @njit(cache=True)
-def _open(lo, hi, level, hand):
+def open_hand(lo, hi, level, hand):
     """Take a hand apart for the kernels that list its moves: fill `hand` [OPEN_HAND].
 
     r: byte of the natural cards of rank r; HELD + r: their number. WILD: number of wild cards.

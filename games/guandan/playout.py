@@ -6,16 +6,16 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from games.guandan.moves import RESERVE, _list, _scratch
-from games.guandan.state import BEAT, HAND, LEVEL, PLAYER, _play, _random_below, views
+from games.guandan.moves import RESERVE, list_moves, moves_scratch
+from games.guandan.state import BEAT, HAND, LEVEL, PLAYER, play_move, random_below, views
 
-__all__ = ["random_playouts"]
+__all__ = ["legal_states", "random_playouts"]
 
 
 @njit(cache=True, nogil=True)
-def _legal_states(words, bytes_, canonical, begin, out, counts):
+def legal_states(words, bytes_, canonical, begin, out, counts):
     """List the moves from state `begin` on until `out` is too full; return (next state, rows used)."""
-    scratch = _scratch()
+    scratch = moves_scratch()
     m = 0
     for i in range(begin, len(words)):
         p = np.int64(bytes_[i, PLAYER])
@@ -26,7 +26,7 @@ def _legal_states(words, bytes_, canonical, begin, out, counts):
         before = m
         level = np.int64(bytes_[i, LEVEL])
         lo, hi = words[i, HAND + 2 * p], words[i, HAND + 2 * p + 1]
-        m = _list(canonical, lo, hi, level, words[i, BEAT] & 0xFFFFFF, out, m, scratch)
+        m = list_moves(canonical, lo, hi, level, words[i, BEAT] & 0xFFFFFF, out, m, scratch)
         counts[i] = m - before
     return len(words), m
 
@@ -34,16 +34,16 @@ def _legal_states(words, bytes_, canonical, begin, out, counts):
 @njit(cache=True, nogil=True)
 def _random_playouts(words, bytes_, seeds, canonical, out, decisions):
     """Play every state to the end of its round in place, each with its own random stream."""
-    scratch = _scratch()
+    scratch = moves_scratch()
     for i in range(len(words)):
         rng = seeds[i]
         level = np.int64(bytes_[i, LEVEL])
         while bytes_[i, PLAYER] < 4:
             p = np.int64(bytes_[i, PLAYER])
             lo, hi = words[i, HAND + 2 * p], words[i, HAND + 2 * p + 1]
-            m = _list(canonical, lo, hi, level, words[i, BEAT] & 0xFFFFFF, out, 0, scratch)
-            rng, j = _random_below(rng, m)
-            _play(words, bytes_, i, out[j, 0], out[j, 1], out[j, 2])
+            m = list_moves(canonical, lo, hi, level, words[i, BEAT] & 0xFFFFFF, out, 0, scratch)
+            rng, j = random_below(rng, m)
+            play_move(words, bytes_, i, out[j, 0], out[j, 1], out[j, 2])
             decisions[i] += 1
 
 

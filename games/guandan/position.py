@@ -28,7 +28,7 @@ from games.guandan.cards import (
     unpack,
 )
 from games.guandan.notation import action_list, parse_action
-from games.guandan.state import NOBODY, STATE, _begin, _first_unplayable, _play_all, action_words, views
+from games.guandan.state import NOBODY, STATE, action_words, begin_rounds, first_unplayable, play_all, views
 
 __all__ = ["parse_position", "position_text"]
 
@@ -199,7 +199,7 @@ def _state_of(fields: Any, text: str) -> tuple[NDArray, int | None]:
     row["trick"]["type"] = row["last"]["type"] = NO_ACTION
     if "record" in fields:
         row["player"] = row["first"]
-        _begin(*views(state))
+        begin_rounds(*views(state))
         _replay(state, seat, fields["record"], level)
     else:
         _read_progress(state, fields, level, seat)
@@ -217,9 +217,9 @@ def _replay(state: NDArray, seat: int | None, record: Any, level: int) -> None:
             # a hidden hand: lend it the cards it shows
             state["hand"][0, player] += np.array([action["lo"][0], action["hi"][0]], np.uint64)
         words, bytes_ = views(state)
-        if player < 0 or _first_unplayable(words, bytes_, action_words(action)) >= 0:
+        if player < 0 or first_unplayable(words, bytes_, action_words(action)) >= 0:
             raise _wrong(f"record: seat {player} cannot play move {k}, {move!r}")
-        _play_all(words, bytes_, action_words(action))
+        play_all(words, bytes_, action_words(action))
 
 
 def _read_progress(state: NDArray, fields: dict[str, Any], level: int, seat: int | None) -> None:
@@ -244,7 +244,7 @@ def _read_progress(state: NDArray, fields: dict[str, Any], level: int, seat: int
         )
     for name, top in (("passes", 3), ("plays", 1000), ("tricks", 255)):
         row[name] = _number(fields, name, top, 0)
-    _begin(*views(state))
+    begin_rounds(*views(state))
     if fields.get("key"):
         try:
             row["hash"] = [int(fields["key"][k : k + 16], 16) for k in (0, 16)]

@@ -22,7 +22,7 @@ from games.guandan.cards import (
 )
 from games.guandan.moves import fill_ragged
 from games.guandan.notation import action_text
-from games.guandan.playout import _legal_states
+from games.guandan.playout import legal_states
 from games.guandan.position import parse_position, position_text
 from games.guandan.state import (
     HAND,
@@ -30,15 +30,15 @@ from games.guandan.state import (
     NOBODY,
     PLAYED,
     STATE,
-    _begin,
-    _deal,
-    _first_unplayable,
-    _mix,
-    _play_all,
     action_words,
+    begin_rounds,
+    deal_hands,
+    first_unplayable,
+    mix_hash,
+    play_all,
     views,
 )
-from games.parameters import Choice, Parameter
+from games.parameters import OneOf, Parameter
 from games.ragged import Ragged
 
 __all__ = ["GuanDan", "advance", "deal", "from_hands", "initial_hands", "legal"]
@@ -51,8 +51,10 @@ def _keys(words, player, out):
         for lane in range(2):
             h = np.uint64(words[i, HASH + lane])
             for k in range(2):
-                h = _mix(h, np.uint64(words[i, HAND + 2 * player + k] + words[i, PLAYED + 2 * player + k]))
-            out[i, lane] = _mix(h, np.uint64(player + 4 * lane))
+                h = mix_hash(
+                    h, np.uint64(words[i, HAND + 2 * player + k] + words[i, PLAYED + 2 * player + k])
+                )
+            out[i, lane] = mix_hash(h, np.uint64(player + 4 * lane))
 
 
 def deal(
@@ -76,7 +78,7 @@ def deal(
         raise GameError(f"guandan: the number of deals must be at least 0; got {n}")
     words = np.zeros((n, 8), np.int64)
     seeds = rng.integers(0, 2**64, n, np.uint64)
-    _deal(seeds, words)
+    deal_hands(seeds, words)
     if first is None:
         first = rng.integers(0, 4, n)
     hands = words.view(np.uint64).reshape(n, 4, 2)
@@ -150,7 +152,7 @@ def _start(hands, left, level, first, levels, owner, known, cap) -> NDArray:
     states["cap"] = 14 if cap is None else cap
     if known is not None:
         states["known"] = known
-    _begin(*views(states))
+    begin_rounds(*views(states))
     return states
 
 
@@ -158,7 +160,7 @@ def legal(states: NDArray, *, canonical: bool = False) -> Ragged:
     """Return the legal moves at each state, Ragged of ACTION; none where the round is over."""
     states = np.ascontiguousarray(np.atleast_1d(states))
     words, bytes_ = views(states)
-    return fill_ragged(_legal_states, len(states), words, bytes_, canonical)
+    return fill_ragged(legal_states, len(states), words, bytes_, canonical)
 
 
 def advance(states: NDArray, actions: NDArray) -> None:
@@ -171,7 +173,7 @@ def advance(states: NDArray, actions: NDArray) -> None:
             "guandan: advance takes contiguous states [n] and as many actions; "
             f"got shapes {states.shape} and {actions.shape}"
         )
-    _play_all(*views(states), action_words(actions))
+    play_all(*views(states), action_words(actions))
 
 
 def initial_hands(states: NDArray) -> NDArray[np.uint64]:
@@ -188,7 +190,7 @@ class GuanDan:
 
     summary = "a round of GuanDan: four players, two teams, two decks, wild cards; dealt, never enumerated"
     parameters: tuple[Parameter, ...] = (
-        Choice(
+        OneOf(
             name="moves",
             default="full",
             doc="every distinct move, or one of each effect",
@@ -240,7 +242,7 @@ class GuanDan:
         after = states[rows]
         words, bytes_ = views(after)
         moves = action_words(actions)
-        bad = _first_unplayable(words, bytes_, moves)
+        bad = first_unplayable(words, bytes_, moves)
         if bad >= 0:
             if after["player"][bad] == TERMINAL:
                 raise GameError("guandan: the round is over, nobody can act; stop at player == TERMINAL")
@@ -248,7 +250,7 @@ class GuanDan:
                 f"guandan: seat {after['player'][bad]} cannot play action {bad}: no such type, or cards not "
                 "in hand; take actions from actions(states)"
             )
-        _play_all(words, bytes_, moves)
+        play_all(words, bytes_, moves)
         return after
 
     def check_action(self, state: NDArray, action: NDArray) -> None:

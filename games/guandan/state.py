@@ -12,7 +12,17 @@ from numpy.typing import NDArray
 
 from games.guandan.cards import ACTION, NO_ACTION, PASS
 
-__all__ = ["NOBODY", "STATE"]
+__all__ = [
+    "NOBODY",
+    "STATE",
+    "begin_rounds",
+    "deal_hands",
+    "first_unplayable",
+    "mix_hash",
+    "play_all",
+    "play_move",
+    "random_below",
+]
 
 NOBODY = 255
 """Seat, team or finishing place that does not exist (yet)."""
@@ -92,7 +102,7 @@ def action_words(actions: NDArray) -> NDArray[np.int64]:
 
 
 @njit(cache=True)
-def _mix(h, x):
+def mix_hash(h, x):
     """One step of a 64-bit hash: fold in x, then the finaliser of SplitMix64 (Steele et al. 2014)."""
     h = (h ^ x) + np.uint64(0x9E3779B97F4A7C15)
     h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -101,24 +111,24 @@ def _mix(h, x):
 
 
 @njit(cache=True)
-def _random_below(state, bound):
+def random_below(state, bound):
     """Return the next SplitMix64 state and an integer in [0, bound); the bias is below bound / 2 ** 32."""
     state += np.uint64(0x9E3779B97F4A7C15)
-    x = _mix(state, np.uint64(0))
+    x = mix_hash(state, np.uint64(0))
     return state, np.int64((x >> np.uint64(32)) * np.uint64(bound) >> np.uint64(32))
 
 
 @njit(cache=True)
 def _fold(words, i, x):
     """Fold one word into the public hash: two lanes that see it differently."""
-    words[i, HASH] = np.int64(_mix(np.uint64(words[i, HASH]), np.uint64(x)))
+    words[i, HASH] = np.int64(mix_hash(np.uint64(words[i, HASH]), np.uint64(x)))
     words[i, HASH + 1] = np.int64(
-        _mix(np.uint64(words[i, HASH + 1]), np.uint64(x) * np.uint64(0xD6E8FEB86659FD93) + np.uint64(1))
+        mix_hash(np.uint64(words[i, HASH + 1]), np.uint64(x) * np.uint64(0xD6E8FEB86659FD93) + np.uint64(1))
     )
 
 
 @njit(cache=True, nogil=True)
-def _deal(seeds, words):
+def deal_hands(seeds, words):
     """Shuffle the 108 cards with each seed and deal 27 to each seat."""
     deck = np.empty(108, np.int64)
     for i in range(len(seeds)):
@@ -126,7 +136,7 @@ def _deal(seeds, words):
         for c in range(108):
             deck[c] = c >> 1
         for c in range(107, 0, -1):
-            state, j = _random_below(state, c + 1)
+            state, j = random_below(state, c + 1)
             deck[c], deck[j] = deck[j], deck[c]
         for c in range(108):
             card, seat = deck[c], c // 27
@@ -137,7 +147,7 @@ def _deal(seeds, words):
 
 
 @njit(cache=True)
-def _begin(words, bytes_):
+def begin_rounds(words, bytes_):
     """Start the public record: levels, first lead, what tribute showed, cards held."""
     for i in range(len(words)):
         words[i, HASH] = 1
@@ -167,7 +177,7 @@ def _clear_trick(words, bytes_, i):
 
 
 @njit(cache=True)
-def _play(words, bytes_, i, head, lo, hi):
+def play_move(words, bytes_, i, head, lo, hi):
     """Let the player of state i take the action with these words."""
     p = np.int64(bytes_[i, PLAYER])
     _fold(words, i, head << 2 | p)
@@ -220,10 +230,10 @@ def _play(words, bytes_, i, head, lo, hi):
 
 
 @njit(cache=True, nogil=True)
-def _play_all(words, bytes_, actions):
+def play_all(words, bytes_, actions):
     for i in range(len(words)):
         if bytes_[i, PLAYER] < 4:
-            _play(words, bytes_, i, actions[i, 0] & 0xFFFFFF, actions[i, 1], actions[i, 2])
+            play_move(words, bytes_, i, actions[i, 0] & 0xFFFFFF, actions[i, 1], actions[i, 2])
 
 
 _LOW_PAIRS = 0x3333_3333_3333_3333
@@ -253,7 +263,7 @@ def _card_count(word):
 
 
 @njit(cache=True, nogil=True)
-def _first_unplayable(words, bytes_, actions):
+def first_unplayable(words, bytes_, actions):
     """Return the first row that is finished, or whose action is none or not in hand, or -1."""
     for i in range(len(words)):
         p = np.int64(bytes_[i, PLAYER])

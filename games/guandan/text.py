@@ -22,12 +22,12 @@ from games.guandan.events import (
 )
 from games.guandan.notation import action_list
 
-__all__ = ["Narrator", "action_words"]
+__all__ = ["Narrator", "action_line"]
 
 _TYPE_WIDTH = max(map(len, TYPE_NAMES)) + 2
 
 
-def action_words(action: NDArray, level: int) -> str:
+def action_line(action: NDArray, level: int) -> str:
     """Return an action in words: `Pair 6  S6 D6`."""
     if action["type"] == PASS:
         return "pass"
@@ -104,7 +104,7 @@ class Narrator:
         self._left[event.seat] -= event.action["size"]
         left = self._left[event.seat]
         note = f"{left} left" if left else "out"
-        words = action_words(event.action, self._level)
+        words = action_line(event.action, self._level)
         yield f"  {self._names[event.seat]:<{self._width}}  {words:<48}  {note}".rstrip()
 
     def _flush(self) -> Iterator[str]:

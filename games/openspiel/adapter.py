@@ -11,7 +11,6 @@ knows is derived from its own infosets and actions (`games.openspiel.waiting`).
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,6 +25,7 @@ from games.infosets import normal_text, unknown_infoset
 from games.openspiel.waiting import own_sequences, told_on_the_way, waiting_knowledge
 from games.ragged import Ragged
 from games.size import estimate_size
+from games.support.near import near
 
 __all__ = ["OpenSpielGame"]
 
@@ -212,9 +212,8 @@ def _load(text: str) -> Any:
         ) from None
     name = text.split("(")[0].strip()
     if name not in pyspiel.registered_names():
-        near = difflib.get_close_matches(name, pyspiel.registered_names(), n=3)
-        hint = f"; did you mean {' or '.join(near)}?" if near else "; see pyspiel.registered_names()"
-        raise GameError(f'openspiel: no game of OpenSpiel\'s is called "{name}"{hint}')
+        hint = near(name, pyspiel.registered_names(), "see pyspiel.registered_names()", cutoff=0.6)
+        raise GameError(f'openspiel: no game of OpenSpiel\'s is called "{name}"; {hint}')
     try:
         game = pyspiel.load_game(text.strip())
     except (pyspiel.SpielError, RuntimeError) as error:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from games.base import TwoPlayerGame
 from games.game import CHANCE, TERMINAL, GameError
-from games.parameters import Choice, Int, canonical_name
+from games.parameters import Int, OneOf, canonical_name
 from games.ragged import Ragged
 
 __all__ = ["Goofspiel"]
@@ -57,13 +57,13 @@ class Goofspiel(TwoPlayerGame):
     parameters = (
         Int(name="cards", default=5, low=2, high=13, doc="cards in each hand", aliases=("num_cards",)),
         Int(name="turns", default=3, low=1, high=13, doc="turns, at most cards", aliases=("num_turns",)),
-        Choice(
+        OneOf(
             name="points_order",
             default="random",
             choices=("random", "ascending", "descending"),
             doc="order in which prizes come",
         ),
-        Choice(
+        OneOf(
             name="returns",
             default="point_difference",
             choices=("point_difference", "win_loss", "total_points"),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from games.base import TwoPlayerGame
 from games.game import CHANCE, TERMINAL, GameError, Infoset
-from games.parameters import Bool, Choice, Int, canonical_name
+from games.parameters import Bool, Int, OneOf, canonical_name
 from games.ragged import Ragged
 
 __all__ = ["LiarsDice"]
@@ -42,7 +42,7 @@ class LiarsDice(TwoPlayerGame):
         Int(name="dice", default=1, low=1, high=8, doc="dice per player", aliases=("numdice",)),
         Int(name="sides", default=6, low=2, high=31, doc="sides of a die", aliases=("dice_sides",)),
         Bool(name="wild", default=True, doc="whether the highest face counts as every face"),
-        Choice(
+        OneOf(
             name="bidding",
             default="reset-face",
             choices=("reset-face", "reset-quantity"),

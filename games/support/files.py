@@ -29,7 +29,7 @@ __all__ = [
     "check_folder",
     "check_output",
     "create",
-    "explain",
+    "explain_error",
     "open_regular",
     "read_bytes",
     "read_text",
@@ -74,7 +74,7 @@ class DoubleRows(UserWarning):
     """Rows that came more than once in a file of results and were counted once."""
 
 
-def explain(error: OSError, path: str | os.PathLike[str] | None = None) -> str:
+def explain_error(error: OSError, path: str | os.PathLike[str] | None = None) -> str:
     """Return what went wrong with a file, in one line: file, reason, next step."""
     name = path if path is not None else error.filename
     if isinstance(name, bytes):
@@ -91,7 +91,7 @@ def _told(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise FileProblem(explain(error, path)) from error
+        raise FileProblem(explain_error(error, path)) from error
     except ValueError as error:
         if isinstance(error, FileProblem):
             raise
@@ -192,7 +192,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
                     os.chmod(temporary, mode)
                 os.fsync(file.fileno())
         except OSError as error:
-            raise FileProblem(explain(error, path)) from error
+            raise FileProblem(explain_error(error, path)) from error
         finally:
             with suppress(OSError):  # what is left to write is lost with the file
                 file.close()

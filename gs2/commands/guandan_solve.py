@@ -75,13 +75,13 @@ def guandan_solve(
     import numpy as np
 
     from gs2.guandan.agent.agent import make_agent
-    from gs2.guandan.agent.presets import preset
+    from gs2.guandan.agent.presets import agent_preset
 
     if changes["generator"] is not None:
         from gs2.parts import named_part
 
         changes["generator"] = named_part("generator", changes["generator"])
-    config = preset(name).replace(**{k: v for k, v in changes.items() if v is not None})
+    config = agent_preset(name).replace(**{k: v for k, v in changes.items() if v is not None})
     position = read_position(source)
     with working("loading the blueprint …"):
         agent = make_agent(spec, config, np.random.default_rng(seed))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import re
@@ -12,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blueprint.checkpoint import SHIPPED
-from blueprint.guandan.play.agents import AGENTS, RULE_AGENTS, UnknownAgent
-from blueprint.guandan.play.agents import load_chooser as load_without_search
+from blueprint.guandan.play.agents import AGENTS, RULE_AGENTS, UnknownAgent, load_chooser
 from blueprint.guandan.play.selfplay import Chooser
+from games.support.near import near
 
 if TYPE_CHECKING:
     from gs2.guandan.agent.config import GuanDanConfig
@@ -28,15 +27,14 @@ __all__ = [
     "deals_at_once",
     "fingerprint",
     "is_batched",
-    "load_agent",
-    "load_chooser",
+    "load_batched_agent",
 ]
 
 AGENT_NAMES = (*AGENTS, "gs2", "gs2-fast", "gs2-deep", "gs2-paper")
 """The names that stand for themselves; a checkpoint is named by its path."""
 
 
-def load_agent(name: str, rng: np.random.Generator | None = None) -> Chooser:
+def load_batched_agent(name: str, rng: np.random.Generator | None = None) -> Chooser:
     """Return the agent called `name`, which chooses for any batch of decisions.
 
     name: a rule agent (`random`, `greedy`, `mincomb`, `aggressive`, `conservative`, `balanced`, `strong`);
@@ -51,15 +49,10 @@ def load_agent(name: str, rng: np.random.Generator | None = None) -> Chooser:
     rng = np.random.default_rng() if rng is None else rng
     head, path = _parts(name)
     if head is None:
-        return load_without_search(name, rng)
+        return load_chooser(name, rng)
     from gs2.guandan.agent.agent import make_agent
 
     return make_agent(path, _config(head), rng)
-
-
-def load_chooser(name: str) -> tuple[Chooser, bool]:
-    """Return `load_agent(name)` and `is_batched(name)`."""
-    return load_agent(name), is_batched(name)
 
 
 def is_batched(name: str) -> bool:
@@ -76,9 +69,9 @@ def deals_at_once(name: str) -> int:
     head = _parts(name)[0]
     if head is None:
         return 512
-    from gs2.guandan.agent.presets import preset
+    from gs2.guandan.agent.presets import agent_preset
 
-    return max(1, min(16, int(4 / preset(head.partition(":")[0]).deadline)))
+    return max(1, min(16, int(4 / agent_preset(head.partition(":")[0]).deadline)))
 
 
 def check_agent(name: str) -> None:
@@ -93,8 +86,7 @@ def check_agent(name: str) -> None:
     if head is not None:
         _config(head)
     if head is None and path is not None and path.suffix != ".safetensors":
-        near = difflib.get_close_matches(name.lower(), AGENT_NAMES, n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"one of {', '.join(AGENT_NAMES)}"
+        hint = near(name.lower(), AGENT_NAMES, f"one of {', '.join(AGENT_NAMES)}")
         raise UnknownAgent(f"there is no agent {name!r}; {hint}, or the path of a .safetensors checkpoint")
     if path is not None and not path.is_file():
         raise UnknownAgent(f"agent {name!r}: there is no file {str(path)!r}; give a checkpoint that exists")
@@ -126,8 +118,8 @@ class NamedAgents:
     """The agents of this module as a source for an `Arena`; it travels to other processes."""
 
     def load(self, name: str, rng: np.random.Generator) -> Chooser:
-        """Return `load_agent(name, rng)`."""
-        return load_agent(name, rng)
+        """Return `load_batched_agent(name, rng)`."""
+        return load_batched_agent(name, rng)
 
     def fingerprint(self, name: str) -> str:
         """Return `fingerprint(name)`."""

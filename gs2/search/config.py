@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from cfr.variants import VARIANTS, UnknownVariant
+from games.support.configuration import ConfigError
 
 __all__ = ["ConfigError", "SearchConfig"]
 
@@ -83,10 +84,6 @@ def unread(values: Mapping[str, Any]) -> dict[str, str]:
     if values["scope"] == "both":
         found["freeze"] = "a scope of one search (it is both, which makes one of each kind)"
     return found
-
-
-class ConfigError(ValueError):
-    """A search configuration out of range: the field, the value received and the next step."""
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-
+from games.support.near import near
 from gs2.search.config import ConfigError, SearchConfig
 
 __all__ = ["DEFAULT_K", "PRESETS", "PRESET_NOTES", "preset"]
@@ -85,7 +84,6 @@ def preset(name: str, **changes: object) -> SearchConfig:
     elif wanted in PRESETS:
         found = PRESETS[wanted]
     else:
-        near = difflib.get_close_matches(wanted, PRESETS, n=2, cutoff=0.4)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"one of {', '.join(PRESETS)}"
+        hint = near(wanted, PRESETS, f"one of {', '.join(PRESETS)}", most=2, cutoff=0.4)
         raise ConfigError(f"method: no preset is called {name!r}; {hint}")
     return found.replace(**changes) if changes else found

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from blueprint.config import NetworkConfig
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Decisions, Scratch, join, play_rounds
-from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomAgent
+from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomChooser
 
 SMALL = NetworkConfig(state=24, blocks=2, action=16, action_blocks=2, critic=24)
 
@@ -16,7 +16,7 @@ SMALL = NetworkConfig(state=24, blocks=2, action=16, action_blocks=2, critic=24)
 def some_decisions(rounds: int = 12, seed: int = 0) -> Decisions:
     """Return every eighth decision of rounds between chance and greed, tribute included."""
     rng = np.random.default_rng(seed)
-    agents = (RandomAgent(rng), GreedyAgent())
+    agents = (RandomChooser(rng), GreedyAgent())
     states, seats, counts, actions = [], [], [], []
     step = [0]
 

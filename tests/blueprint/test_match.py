@@ -22,7 +22,7 @@ from blueprint.guandan.arena.duplicate import (
 from blueprint.guandan.arena.results_file import MatchFile, MatchFileError
 from blueprint.guandan.arena.statistics import bootstrap_interval, summarise
 from blueprint.guandan.play.selfplay import Decisions
-from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomAgent
+from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomChooser
 from games.guandan.matches import CardDecisions, Matches
 from games.guandan.round import GuanDan, advance, legal
 from games.support.files import FileProblem
@@ -208,8 +208,8 @@ class Changing:
     def __init__(self) -> None:
         self.version = 0
 
-    def load(self, name: str, rng: np.random.Generator) -> RandomAgent:
-        return RandomAgent(rng)
+    def load(self, name: str, rng: np.random.Generator) -> RandomChooser:
+        return RandomChooser(rng)
 
     def fingerprint(self, name: str) -> str:
         self.version += name == "changing"
@@ -266,7 +266,7 @@ def test_processes_give_the_same_results_as_one(tmp_path: Path) -> None:
 class Dies:
     """A source whose agents end their process."""
 
-    def load(self, name: str, rng: np.random.Generator) -> RandomAgent:
+    def load(self, name: str, rng: np.random.Generator) -> RandomChooser:
         import os
 
         os._exit(1)

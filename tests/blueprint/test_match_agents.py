@@ -26,7 +26,7 @@ from gs2.guandan.agents import (
     deals_at_once,
     fingerprint,
     is_batched,
-    load_agent,
+    load_batched_agent,
 )
 from gs2.search.config import ConfigError
 
@@ -44,14 +44,14 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 @pytest.mark.parametrize("name", RULE_AGENTS)
 def test_rule_agents_play_whole_rounds(name: str) -> None:
-    agent = load_agent(name, np.random.default_rng(0))
+    agent = load_batched_agent(name, np.random.default_rng(0))
     payoffs = play_duplicate(agent, GreedyAgent(), duplicate_deals(np.arange(3), 0))
     assert set(np.abs(payoffs).ravel()) <= {0, 1, 2, 3}
     assert is_batched(name) and deals_at_once(name) > 100
 
 
 def test_a_checkpoint_plays_the_move_it_scores_highest(checkpoints: list[str]) -> None:
-    agent, evaluator = load_agent(checkpoints[0]), load_evaluator(checkpoints[0])
+    agent, evaluator = load_batched_agent(checkpoints[0]), load_evaluator(checkpoints[0])
     states = duplicate_deals(np.arange(600), 1)
     moves = legal(states, canonical=True)
     rows = np.arange(len(states))
@@ -79,7 +79,7 @@ def test_a_searching_agent_plays_a_match_of_a_few_deals_at_once(checkpoints: lis
 
 
 def test_fields_of_a_configuration_follow_a_colon(checkpoints: list[str]) -> None:
-    agent = load_agent(f"gs2-fast:worlds=5,per_type=none,leaf=value@{checkpoints[0]}")
+    agent = load_batched_agent(f"gs2-fast:worlds=5,per_type=none,leaf=value@{checkpoints[0]}")
     assert isinstance(agent, Gs2Agent)
     assert (agent.config.worlds, agent.config.per_type, agent.config.leaf) == (5, None, "value")
     assert agent.config.gap == PRESETS["fast"].gap
@@ -109,7 +109,7 @@ def test_a_file_that_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "broken.safetensors"
     path.write_bytes(b"nothing")
     with pytest.raises(CheckpointError, match="damaged"):
-        load_agent(str(path))
+        load_batched_agent(str(path))
 
 
 @pytest.mark.parametrize(

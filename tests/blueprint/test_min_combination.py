@@ -8,11 +8,11 @@ import pytest
 from blueprint.guandan.rules.min_combination import (
     UNIT_COSTS,
     Costs,
-    _split_again,
-    _split_hand,
     cheapest_split,
     memory,
     min_combinations,
+    split_again,
+    split_hand,
     workspace,
 )
 from games.guandan.cards import BOMB, NUM_CARDS, STRAIGHT, THREE_WITH_TWO, TWO_TRIPS, pack, parse_cards
@@ -139,8 +139,8 @@ def test_what_is_remembered_of_a_split_is_what_a_search_finds() -> None:
         for level in (3, 9):
             room = [(np.empty(15, np.int64), np.zeros((32, 3), np.int64)) for _ in range(2)]
             before = known[:, 0].copy()
-            cost, m = _split_again(lo, hi, level, table, bombs, work, slots, *room[0], known, splits)
+            cost, m = split_again(lo, hi, level, table, bombs, work, slots, *room[0], known, splits)
             again += np.array_equal(before, known[:, 0])
-            assert (cost, m) == _split_hand(lo, hi, level, table, bombs, work, slots, *room[1])
+            assert (cost, m) == split_hand(lo, hi, level, table, bombs, work, slots, *room[1])
             assert np.array_equal(room[0][1][:m], room[1][1][:m])
     assert 0 < again < 800

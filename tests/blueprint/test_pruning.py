@@ -10,7 +10,7 @@ from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Decisions, Scratch, play_rounds
 from blueprint.guandan.rules.min_combination import min_combinations
 from blueprint.guandan.rules.pruning import PrunedChooser, kept_moves, prune
-from blueprint.guandan.rules.rule_agents import RandomAgent
+from blueprint.guandan.rules.rule_agents import RandomChooser
 from blueprint.guandan.training.train import Trainer
 from games.guandan.cards import BOMB, FOUR_KINGS, PASS, STRAIGHT_FLUSH
 from games.guandan.round import legal
@@ -43,7 +43,7 @@ def test_the_moves_that_stay_are_those_of_the_rule(margin: int) -> None:
         pruned[1] += len(kept)
         return agent(decisions)
 
-    agent = RandomAgent(np.random.default_rng(0))
+    agent = RandomChooser(np.random.default_rng(0))
     play_rounds(deal_rounds(3, np.random.default_rng(1)), [watch], Scratch())
     assert pruned[0] > 0
 
@@ -103,7 +103,7 @@ def test_a_margin_out_of_range_is_refused() -> None:
     with pytest.raises(ConfigError, match="prune"):
         TrainConfig(prune=-2)
     with pytest.raises(ValueError, match="margin"):
-        PrunedChooser(RandomAgent(np.random.default_rng(0)), -1)(
+        PrunedChooser(RandomChooser(np.random.default_rng(0)), -1)(
             Decisions(
                 np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0)
             )

@@ -13,7 +13,7 @@ from blueprint.neural import check_blueprint
 from blueprint.protocol import Blueprint
 from blueprint.research.infosets import list_infosets
 from blueprint.research.network import ResearchBlueprint, ResearchConfig, load_research_blueprint
-from blueprint.research.train import play_games, train_research_blueprint
+from blueprint.research.train import sample_games, train_research_blueprint
 from cfr.best_response import best_response_values, expected_value
 from cfr.policy import uniform_policy
 from cfr.sequence_form import sequence_form
@@ -73,7 +73,7 @@ def test_self_play_follows_the_policy_and_pays_what_the_game_pays() -> None:
     k = len(infosets.features)
     blueprint = ResearchBlueprint(infosets, np.zeros(k), rng(1).normal(size=(k, 3)), 1.0)
     policy, _ = on_tree(blueprint, tree)
-    plays = play_games(infosets, blueprint, 30_000, rng(2), epsilon=0.0)
+    plays = sample_games(infosets, blueprint, 30_000, rng(2), epsilon=0.0)
     unit = (game.payoff_range[1] - game.payoff_range[0]) / 2
     openings = [row for row, count in enumerate(infosets.counts[: infosets.start[1]]) if count == 2][:6]
     gains = plays.gain[np.isin(plays.view, openings)] * unit

@@ -8,7 +8,7 @@ import pytest
 from blueprint.config import ConfigError, TrainConfig
 from blueprint.guandan.play.agents import UnknownAgent
 from blueprint.guandan.play.deals import deal_rounds
-from blueprint.guandan.play.selfplay import Decisions, Record, Scratch, play_rounds
+from blueprint.guandan.play.selfplay import Decisions, PlayRecord, Scratch, play_rounds
 from blueprint.guandan.rules.split_agents import StrongAgent
 from blueprint.guandan.training.opponents import NOBODY, SparringChooser
 from blueprint.guandan.training.train import Trainer
@@ -27,7 +27,7 @@ class Watched:
         return (np.diff(decisions.offsets) - 1) * self.last
 
 
-def play(share: float, strangers: int = 1) -> tuple[SparringChooser, Record]:
+def play(share: float, strangers: int = 1) -> tuple[SparringChooser, PlayRecord]:
     others = [Watched(True) for _ in range(strangers)]
     sparring = SparringChooser(Watched(False), others, share, 40, np.random.default_rng(0))
     return sparring, play_rounds(deal_rounds(40, np.random.default_rng(1)), [sparring], Scratch())

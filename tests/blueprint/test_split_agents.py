@@ -11,13 +11,13 @@ from blueprint.guandan.arena.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Chooser, Decisions, Scratch, play_rounds
 from blueprint.guandan.rules.min_combination import cheapest_split
-from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomAgent
+from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomChooser
 from blueprint.guandan.rules.split_agents import (
     MinCombinationAgent,
     PersonalityAgent,
     StrongAgent,
     StrongParameters,
-    _personality_costs,
+    personality_costs,
 )
 from games.guandan.cards import BOMB, PAIR, PASS, STRAIGHT_FLUSH, pack, parse_cards
 from games.guandan.round import from_hands, legal
@@ -53,7 +53,7 @@ def test_personalities_choose_as_the_papers_example_does(personality: str, move:
 
 
 def test_the_split_of_the_papers_example_has_the_value_it_states() -> None:
-    cost, groups = cheapest_split(pack(parse_cards(EXAMPLE)), 8, _personality_costs())
+    cost, groups = cheapest_split(pack(parse_cards(EXAMPLE)), 8, personality_costs())
     assert cost == 0  # 1 for the bomb, 0 for the aces, -1 for the fives
     assert sorted(groups) == sorted([(BOMB, 5, 4), (PAIR, 12, 2), (PAIR, 3, 2)])
 
@@ -115,7 +115,8 @@ def test_the_agents_stand_in_their_known_order() -> None:
         assert play_duplicate(better, worse, deals).mean() > 0
     assert play_duplicate(StrongAgent(), GreedyAgent(), deals).mean() > 1
     assert (
-        play_duplicate(PersonalityAgent("balanced"), RandomAgent(np.random.default_rng(0)), deals).mean() > 0
+        play_duplicate(PersonalityAgent("balanced"), RandomChooser(np.random.default_rng(0)), deals).mean()
+        > 0
     )
 
 

@@ -14,7 +14,7 @@ from blueprint.config import ConfigError, NetworkConfig, TrainConfig, to_dict
 from blueprint.guandan.network.inference import load_inference
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Decisions, Scratch, draw_soft, play_rounds
-from blueprint.guandan.rules.rule_agents import RandomAgent
+from blueprint.guandan.rules.rule_agents import RandomChooser
 from blueprint.guandan.training.dmc import lambda_returns
 from blueprint.guandan.training.train import Trainer, train
 from games.guandan.round import GuanDan
@@ -225,7 +225,7 @@ def test_an_exported_checkpoint_can_be_trained_on(tmp_path: Path) -> None:
 
 def test_records_of_self_play_replay_to_their_results() -> None:
     rng = np.random.default_rng(0)
-    record = play_rounds(deal_rounds(8, rng, tribute=0.5), [RandomAgent(rng)], Scratch())
+    record = play_rounds(deal_rounds(8, rng, tribute=0.5), [RandomChooser(rng)], Scratch())
     assert len(record.states) == len(record.actions) == len(record.round) < record.steps
     game = GuanDan(moves="canonical")
     for i in range(8):

@@ -11,7 +11,7 @@ from blueprint.guandan.network.inference import load_inference
 from blueprint.guandan.play.agents import InferenceAgent
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
-from experiments.training.trace import TRACES, _returns, ablate_trace, trace_rows
+from experiments.training.trace import TRACES, ablate_trace, agent_returns, trace_rows
 from games.guandan.round import GuanDan
 
 
@@ -24,7 +24,7 @@ def test_returns_of_playouts_are_the_recursion_written_out() -> None:
     to_side_0 = agent.inference.critic_values(record.states, np.arange(len(seats)), seats) * (
         1.0 - 2.0 * (seats & 1)
     )
-    found = _returns(agent, states.copy())
+    found = agent_returns(agent, states.copy())
     for i in range(4):
         for k, trace in enumerate(TRACES):
             value = payoff[i]

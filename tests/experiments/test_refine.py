@@ -11,8 +11,9 @@ from click.testing import CliRunner
 
 from experiments.refinement.compare import BLUEPRINT, compare, comparison_table
 from experiments.refinement.grid import Cell, Grid, GridError
-from experiments.refinement.report import Summary, strength_table, summarise, write_report
+from experiments.refinement.report import strength_table, write_report
 from experiments.refinement.run import ROWS, method_config, read_rows, run_cell, run_grid
+from experiments.refinement.summary import CellSummary, summarise_cells
 from experiments.refinement.which_histories import Ranks
 from experiments.refinement.which_histories import main as which_histories
 from gs2.search.config import GENERATOR_NAMES
@@ -76,7 +77,7 @@ def test_the_report_shows_every_method(tmp_path: Path) -> None:
     text = files[0].read_text()
     assert all(method in text for method in GRID.methods)
     assert all(file.stat().st_size > 0 for file in files)
-    assert len(summarise(read_rows(tmp_path / "run" / ROWS))) == 3
+    assert len(summarise_cells(read_rows(tmp_path / "run" / ROWS))) == 3
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -96,8 +97,8 @@ def test_a_cell_that_its_limit_did_not_cut_is_not_run_again_with_a_longer_one(
 
 
 def test_methods_are_compared_in_the_cells_that_both_have() -> None:
-    def row(game: str, method: str, exploitability: float) -> Summary:
-        return Summary(
+    def row(game: str, method: str, exploitability: float) -> CellSummary:
+        return CellSummary(
             game, "cfr:10", method, "nested", None, 20, None, 1, 0.5, exploitability, 0, 0, 0, 0, 0, 0, 1
         )
 
@@ -140,13 +141,13 @@ def test_the_report_sets_blueprints_of_rising_strength_beside_each_other(tmp_pat
     )
     run_grid(grid, tmp_path / "run")
     rows = read_rows(tmp_path / "run" / ROWS)
-    lines = [line for line in strength_table(summarise(rows)).splitlines() if "kuhn_poker" in line]
+    lines = [line for line in strength_table(summarise_cells(rows)).splitlines() if "kuhn_poker" in line]
     assert [line.split(" | ")[1] for line in lines] == ["uniform", "cfr:2", "cfr:20"]
     strongest = [cell.strip() for cell in lines[-1].strip("|").split("|")]
     plus = next(row for row in rows if (row.method, row.blueprint) == ("gs2+", "cfr:20"))
     assert strongest[7] == f"{plus.exploitability / plus.blueprint_exploitability:.3g}"
     assert strongest[8] == ""  # gs2+path was not measured
-    assert strength_table(summarise(row for row in rows if row.blueprint != "uniform")) == ""
+    assert strength_table(summarise_cells(row for row in rows if row.blueprint != "uniform")) == ""
     files = write_report([tmp_path / "run"], tmp_path / "R.md")
     assert tmp_path / "strength.png" in files and (tmp_path / "strength.png").stat().st_size > 0
     assert "strength.png" in files[0].read_text()

@@ -20,12 +20,12 @@ from torch import Tensor
 __all__ = [
     "add_positive",
     "bits",
-    "join",
+    "dot_rows",
     "masked",
     "narrowed",
     "native_half",
-    "positive",
-    "weigh",
+    "relu",
+    "relu_joined",
     "widened",
 ]
 
@@ -69,7 +69,7 @@ _narrow: Any = intrinsic(_narrow_value)
 
 
 @njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def positive(h, bias):
+def relu(h, bias):
     """h = relu(h + bias); h: [n, width] bits, bias: [width] float32."""
     for j in range(len(h)):
         for o in range(h.shape[1]):
@@ -77,7 +77,7 @@ def positive(h, bias):
 
 
 @njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def join(h, context, bias, counts):
+def relu_joined(h, context, bias, counts):
     """h[j] = relu(h[j] + bias + its context); counts[i] rows of h in a row have context[i].
 
     h: [n, width], context: [m, width] bits; bias: [width] float32.
@@ -104,7 +104,7 @@ def add_positive(h, y, bias, out):
 
 
 @njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def weigh(h, weight, bias, out):
+def dot_rows(h, weight, bias, out):
     """out[j] = h[j] @ weight + bias; h: [n or more, width] bits, weight: [width], out: [n] float32."""
     for j in range(len(out)):
         total = bias

@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from blueprint.guandan.rules.hands import BITS5, _lanes, _naturals, _rank_byte
+from blueprint.guandan.rules.hands import BITS5, natural_ranks, rank_byte, rank_lanes
 from games.guandan.cards import (
     ACTION,
     BOMB,
@@ -60,8 +60,13 @@ __all__ = [
     "STATE_BLOCKS",
     "STATE_WIDTH",
     "encode_actions",
+    "encode_actions_into",
     "encode_full",
+    "encode_full_into",
     "encode_states",
+    "encode_states_into",
+    "higher_unseen",
+    "rank_place",
 ]
 
 STATE_BLOCKS = (
@@ -164,7 +169,7 @@ def _card_planes(row, start, lo, hi):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _place(kind, rank, level):
+def rank_place(kind, rank, level):
     """Place of an action within its type: lowest first."""
     if kind in (STRAIGHT, STRAIGHT_FLUSH, THREE_PAIR, TWO_TRIPS):
         return (rank + 1) % 13
@@ -173,7 +178,7 @@ def _place(kind, rank, level):
 
 @njit(cache=True, nogil=True, inline="always")
 def _wilds_in(lo, hi, level):
-    return _rank_byte(lo, hi, level) & 3
+    return rank_byte(lo, hi, level) & 3
 
 
 @njit(cache=True, nogil=True)
@@ -182,7 +187,7 @@ def _public_action(row, start, head, level):
     kind = head & 255
     row[start + min(kind, 11)] = 1
     if 0 < kind < 11:
-        row[start + 12 + _place(kind, head >> 8 & 255, level)] = 1
+        row[start + 12 + rank_place(kind, head >> 8 & 255, level)] = 1
 
 
 @njit(cache=True, nogil=True)
@@ -200,17 +205,17 @@ def _encode_state(words, bytes_, i, p, row):
     wild = _wilds_in(lo, hi, level)
     _thermometer(row, S_WILD, wild, 2)
     for r in range(13):
-        count = COUNT[_rank_byte(lo, hi, r)]
+        count = COUNT[rank_byte(lo, hi, r)]
         if r == level:
             count -= wild
         _thermometer(row, S_HAND_RANKS + 6 * r, count, 6)
-        _thermometer(row, S_UNSEEN_RANKS + 8 * r, COUNT[_rank_byte(unseen_lo, unseen_hi, r)], 8)
+        _thermometer(row, S_UNSEEN_RANKS + 8 * r, COUNT[rank_byte(unseen_lo, unseen_hi, r)], 8)
     for j in range(4):
         seat = (p + j) & 3
         row[S_LEFT + 28 * j + bytes_[i, LEFT + seat]] = 1
         played_lo, played_hi = words[i, PLAYED + 2 * seat], words[i, PLAYED + 2 * seat + 1]
         for r in range(15):
-            row[S_PLAYED + 15 * j + r] = COUNT[_rank_byte(played_lo, played_hi, r)]
+            row[S_PLAYED + 15 * j + r] = COUNT[rank_byte(played_lo, played_hi, r)]
         _public_action(row, S_LAST + 27 * j, words[i, LAST + 3 * seat], level)
         if j:
             _public_action(row, S_TRICK + 27 * (j - 1), words[i, TRICK + 3 * seat], level)
@@ -234,7 +239,7 @@ def _encode_state(words, bytes_, i, p, row):
     kind = head & 255
     row[S_BEAT + kind] = 1
     if kind != PASS:
-        row[S_BEAT + 11 + _place(kind, head >> 8 & 255, level)] = 1
+        row[S_BEAT + 11 + rank_place(kind, head >> 8 & 255, level)] = 1
         if kind == BOMB:
             row[S_BEAT + 26 + (head >> 16 & 255) - 4] = 1
         _thermometer(row, S_BEAT + 33, _wilds_in(words[i, BEAT + 1], words[i, BEAT + 2], level), 2)
@@ -259,20 +264,20 @@ def _encode_hidden(words, bytes_, i, p, row):
         wild = _wilds_in(lo, hi, level)
         _thermometer(row, H_WILD + 2 * j, wild, 2)
         for r in range(13):
-            count = COUNT[_rank_byte(lo, hi, r)]
+            count = COUNT[rank_byte(lo, hi, r)]
             if r == level:
                 count -= wild
             _thermometer(row, H_RANKS + 78 * j + 6 * r, count, 6)
 
 
 @njit(cache=True, nogil=True)
-def _higher(kind, place, level, unseen_lo, unseen_hi):
+def higher_unseen(kind, place, level, unseen_lo, unseen_hi):
     """Number of higher combinations (by place) of the type within the unseen cards, wild cards left aside."""
     found = 0
     if kind in (SINGLE, PAIR, TRIPS, THREE_WITH_TWO, BOMB):
         need = 1 if kind == SINGLE else 2 if kind == PAIR else 4 if kind == BOMB else 3
         for q in range(place + 1, 15):
-            if COUNT[_rank_byte(unseen_lo, unseen_hi, RANK_AT[level, q])] >= need:
+            if COUNT[rank_byte(unseen_lo, unseen_hi, RANK_AT[level, q])] >= need:
                 found += 1
     elif kind != PASS and kind != FOUR_KINGS:
         slots, need = 5, 1
@@ -283,7 +288,7 @@ def _higher(kind, place, level, unseen_lo, unseen_hi):
         for start in range(place + 1, 15 - slots):
             whole = 1
             for j in range(slots):
-                if COUNT[_rank_byte(unseen_lo, unseen_hi, (start + 12 + j) % 13)] < need:
+                if COUNT[rank_byte(unseen_lo, unseen_hi, (start + 12 + j) % 13)] < need:
                     whole = 0
             found += whole
     return found
@@ -297,7 +302,7 @@ def _encode_action(lo, hi, left, level, unseen_lo, unseen_hi, head, a_lo, a_hi, 
     row[kind] = 1
     place = 0
     if kind != PASS:
-        place = _place(kind, rank, level)
+        place = rank_place(kind, rank, level)
         if kind in (STRAIGHT, STRAIGHT_FLUSH, THREE_PAIR, TWO_TRIPS):
             row[A_LOW + place] = 1
         else:
@@ -308,7 +313,7 @@ def _encode_action(lo, hi, left, level, unseen_lo, unseen_hi, head, a_lo, a_hi, 
                 # the pair is of the only other rank, or of the level if wild cards alone make it
                 pair = level
                 for r in range(15):
-                    byte = _rank_byte(a_lo, a_hi, r)
+                    byte = rank_byte(a_lo, a_hi, r)
                     if r == level:
                         byte &= 252
                     if byte and r != rank:
@@ -318,7 +323,7 @@ def _encode_action(lo, hi, left, level, unseen_lo, unseen_hi, head, a_lo, a_hi, 
     lo -= a_lo
     hi -= a_hi
     left -= size
-    wild = _naturals(lo, hi, level, ranks)
+    wild = natural_ranks(lo, hi, level, ranks)
     singles, pairs, trips, bombs = 0, 0, 0, 0
     for r in range(13):
         byte = ranks[r]
@@ -345,7 +350,7 @@ def _encode_action(lo, hi, left, level, unseen_lo, unseen_hi, head, a_lo, a_hi, 
     _thermometer(row, A_TRIPS, trips, 5)
     _thermometer(row, A_BOMBS, bombs, 4)
     if left >= 5:
-        lanes = _lanes(ranks)
+        lanes = rank_lanes(ranks)
         every = (lanes | lanes >> 16 | lanes >> 32 | lanes >> 48) & 0x3FFF
         _thermometer(row, A_STRAIGHTS, _windows(every), 4)
         flushes = 0
@@ -354,7 +359,7 @@ def _encode_action(lo, hi, left, level, unseen_lo, unseen_hi, head, a_lo, a_hi, 
                 if BITS5[lanes >> 16 * suit + start & 31] + wild >= 5:
                     flushes += 1
         _thermometer(row, A_FLUSHES, flushes, 3)
-    row[A_HIGHER + min(_higher(kind, place, level, unseen_lo, unseen_hi), 3)] = 1
+    row[A_HIGHER + min(higher_unseen(kind, place, level, unseen_lo, unseen_hi), 3)] = 1
 
 
 @njit(cache=True, nogil=True)
@@ -369,13 +374,13 @@ def _windows(every):
 
 
 @njit(cache=True, nogil=True)
-def _encode_states(words, bytes_, rows, seats, out):
+def encode_states_into(words, bytes_, rows, seats, out):
     for j in range(len(rows)):
         _encode_state(words, bytes_, rows[j], np.int64(seats[j]), out[j])
 
 
 @njit(cache=True, nogil=True)
-def _encode_actions(words, bytes_, rows, seats, offsets, actions, out):
+def encode_actions_into(words, bytes_, rows, seats, offsets, actions, out):
     ranks = np.empty(16, np.int64)
     for j in range(len(rows)):
         i, p = rows[j], np.int64(seats[j])
@@ -397,9 +402,9 @@ def _encode_all_hidden(words, bytes_, rows, seats, out):
         _encode_hidden(words, bytes_, rows[j], np.int64(seats[j]), out[j])
 
 
-def _encode_full(words, bytes_, rows, seats, out):
+def encode_full_into(words, bytes_, rows, seats, out):
     """Write what a seat sees and then the other hands, [len(rows) or more, STATE_WIDTH + HIDDEN_WIDTH]."""
-    _encode_states(words, bytes_, rows, seats, out[:, :STATE_WIDTH])
+    encode_states_into(words, bytes_, rows, seats, out[:, :STATE_WIDTH])
     _encode_all_hidden(words, bytes_, rows, seats, out[:, STATE_WIDTH:])
 
 
@@ -411,7 +416,7 @@ def encode_full(states: NDArray, seats: NDArray) -> NDArray[np.uint8]:
     states = np.ascontiguousarray(states)
     rows = np.arange(len(states), dtype=np.int64)
     out = np.empty((len(rows), STATE_WIDTH + HIDDEN_WIDTH), np.uint8)
-    _encode_full(*views(states), rows, np.broadcast_to(np.asarray(seats, np.int64), rows.shape), out)
+    encode_full_into(*views(states), rows, np.broadcast_to(np.asarray(seats, np.int64), rows.shape), out)
     return out
 
 
@@ -428,7 +433,7 @@ def encode_states(
     if seats.size and not 0 <= seats.min() <= seats.max() < 4:
         raise ValueError(f"encode_states: a seat is 0..3; got {seats.min()}..{seats.max()}")
     out = np.empty((len(rows), STATE_WIDTH), np.uint8)
-    _encode_states(*views(states), rows, seats, out)
+    encode_states_into(*views(states), rows, seats, out)
     return out
 
 
@@ -448,5 +453,5 @@ def encode_actions(
     seats = np.broadcast_to(np.asarray(seats, np.int64), rows.shape)
     words = np.ascontiguousarray(actions, ACTION).view(np.int64).reshape(-1, 3)
     out = np.empty((len(words), ACTION_WIDTH), np.uint8)
-    _encode_actions(*views(states), rows, seats, np.asarray(offsets, np.int64), words, out)
+    encode_actions_into(*views(states), rows, seats, np.asarray(offsets, np.int64), words, out)
     return out

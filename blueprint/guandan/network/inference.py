@@ -27,16 +27,16 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint
-from blueprint.guandan.network.bfloat import add_positive, bits, join, native_half, positive, weigh
+from blueprint.guandan.network.bfloat import add_positive, bits, dot_rows, native_half, relu, relu_joined
 from blueprint.guandan.network.features import (
     ACTION_WIDTH,
     FEATURE_HASH,
     HIDDEN_WIDTH,
     STATE_BLOCKS,
     STATE_WIDTH,
-    _encode_actions,
-    _encode_full,
-    _encode_states,
+    encode_actions_into,
+    encode_full_into,
+    encode_states_into,
 )
 from games.guandan.state import action_words, views
 
@@ -186,7 +186,7 @@ class _Tower:
         """Return the output of `top` on the tower's on x [n, inputs], [n, outputs of top]."""
         if half:
             h = self.first.product(torch.from_numpy(x).bfloat16())
-            positive(bits(h), self.first.base)
+            relu(bits(h), self.first.base)
             return top(_residual(self.blocks, h))
         first = np.empty((len(x), self.base.shape[1]), np.float32)
         _first_layer(x, self.first.rows, self.base, np.zeros(len(x), np.int64), first)
@@ -303,7 +303,7 @@ class Inference:
             end = min(start + CHUNK, len(rows))
             n, _, half = self._room(end - start, int(offsets[end] - offsets[start]))
             x = np.empty((n, STATE_WIDTH), np.uint8)
-            _encode_states(words, bytes_, rows[start:end], seats[start:end], x)
+            encode_states_into(words, bytes_, rows[start:end], seats[start:end], x)
             with torch.inference_mode():
                 context = self._tower(x, self._context, half)
             for low, high in self._pieces(offsets[start : end + 1]):
@@ -312,7 +312,9 @@ class Inference:
                 part = np.asarray(offsets[low : high + 1]) - first
                 m = int(last - first)
                 a = np.empty((_bucket(m) if half else m, ACTION_WIDTH), np.uint8)
-                _encode_actions(words, bytes_, rows[low:high], seats[low:high], part, moves[first:last], a)
+                encode_actions_into(
+                    words, bytes_, rows[low:high], seats[low:high], part, moves[first:last], a
+                )
                 out[first:last] = self._score(context[low - start : high - start], a, part, half)
         return out
 
@@ -325,7 +327,7 @@ class Inference:
             high = min(low + CHUNK, len(rows))
             n, _, half = self._room(high - low, high - low)
             x = np.empty((n, STATE_WIDTH), np.uint8)
-            _encode_states(*views(states), rows[low:high], seats[low:high], x)
+            encode_states_into(*views(states), rows[low:high], seats[low:high], x)
             with torch.inference_mode():
                 logits = self._value[1](self._tower(x, self._value[0], half).relu_())
                 out[low:high] = self._expected(logits)[: high - low]
@@ -345,7 +347,7 @@ class Inference:
             high = min(low + CHUNK, len(rows))
             n, _, half = self._room(high - low, high - low)
             x = np.empty((n, STATE_WIDTH + HIDDEN_WIDTH), np.uint8)
-            _encode_full(*views(states), rows[low:high], seats[low:high], x)
+            encode_full_into(*views(states), rows[low:high], seats[low:high], x)
             with torch.inference_mode():
                 out[low:high] = self._expected(self._critic(x, self._critic_value, half))[: high - low]
         return out
@@ -378,9 +380,9 @@ class Inference:
         with torch.inference_mode():
             if half:
                 z = self._action.product(torch.from_numpy(a).bfloat16())
-                join(bits(z), bits(context), self._action.base, counts)
+                relu_joined(bits(z), bits(context), self._action.base, counts)
                 out = np.empty(m, np.float32)
-                weigh(bits(_residual(self._head, z)), weight, bias, out)
+                dot_rows(bits(_residual(self._head, z)), weight, bias, out)
                 return out
             base = context.numpy() + self._action.base
             first = np.empty((m, base.shape[1]), np.float32)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from blueprint.guandan.network.bfloat import add_positive, bits, join, masked, narrowed, positive, widened
+from blueprint.guandan.network.bfloat import add_positive, bits, masked, narrowed, relu, relu_joined, widened
 
 __all__ = ["joined", "rectified", "residual"]
 
@@ -56,10 +56,10 @@ class _Rectified(torch.autograd.Function):
             narrowed(weight.float().numpy(), scale.numpy(), bits(half))
         y = F.linear(x, half)
         if context is None:
-            positive(bits(y), bias.detach().float().numpy())
+            relu(bits(y), bias.detach().float().numpy())
         else:
             ones = np.ones(len(x), np.int64)
-            join(bits(y), bits(context.detach().contiguous()), bias.detach().float().numpy(), ones)
+            relu_joined(bits(y), bits(context.detach().contiguous()), bias.detach().float().numpy(), ones)
         ctx.save_for_backward(x, half, y)
         ctx.scale = scale
         return y

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.guandan.play.selfplay import Chooser, Decisions, draw_soft
+from games.support.near import near
 
 if TYPE_CHECKING:
     from blueprint.guandan.network.inference import Inference
@@ -32,11 +32,11 @@ def load_chooser(name: str, rng: np.random.Generator) -> Chooser:
     draws draws from; only `random` does.
     Raises UnknownAgent with near matches if there is none, CheckpointError if a checkpoint cannot be used.
     """
-    from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomAgent
+    from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomChooser
     from blueprint.guandan.rules.split_agents import MinCombinationAgent, PersonalityAgent, StrongAgent
 
     if name == "random":
-        return RandomAgent(rng)
+        return RandomChooser(rng)
     if name == "greedy":
         return GreedyAgent()
     if name == "mincomb":
@@ -46,8 +46,7 @@ def load_chooser(name: str, rng: np.random.Generator) -> Chooser:
     if name in RULE_AGENTS:
         return PersonalityAgent(name)
     if name != "blueprint" and Path(name).suffix != ".safetensors":
-        near = difflib.get_close_matches(name.lower(), AGENTS, n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"one of {', '.join(AGENTS)}"
+        hint = near(name.lower(), AGENTS, f"one of {', '.join(AGENTS)}")
         raise UnknownAgent(f"there is no agent {name!r}; {hint}, or the path of a .safetensors checkpoint")
     from blueprint.guandan.network.inference import load_inference
 

@@ -17,18 +17,18 @@ from numpy.typing import NDArray
 from blueprint.guandan.network.features import (
     ACTION_WIDTH,
     STATE_WIDTH,
-    _encode_actions,
-    _encode_states,
+    encode_actions_into,
+    encode_states_into,
 )
 from games.guandan.cards import ACTION
 from games.guandan.moves import RESERVE
-from games.guandan.playout import _legal_states
-from games.guandan.state import PLAYER, STATE, _play, views
+from games.guandan.playout import legal_states
+from games.guandan.state import PLAYER, STATE, play_move, views
 
 __all__ = [
     "Chooser",
     "Decisions",
-    "Record",
+    "PlayRecord",
     "Scratch",
     "choose_soft",
     "draw_soft",
@@ -61,9 +61,9 @@ class Decisions:
         """Return features of the states and of the actions, in buffers that the next call overwrites."""
         x, a = scratch.features(len(self.rows), len(self.actions))
         words, bytes_ = views(self.states)
-        _encode_states(words, bytes_, self.rows, self.seats, x)
+        encode_states_into(words, bytes_, self.rows, self.seats, x)
         moves = self.actions.view(np.int64).reshape(-1, 3)
-        _encode_actions(words, bytes_, self.rows, self.seats, self.offsets, moves, a)
+        encode_actions_into(words, bytes_, self.rows, self.seats, self.offsets, moves, a)
         return x, a
 
     def where(self, mask: NDArray[np.bool_]) -> Decisions:
@@ -77,7 +77,7 @@ class Decisions:
 
 
 @dataclass(frozen=True)
-class Record:
+class PlayRecord:
     """Decisions in the order they were taken, round by round interleaved.
 
     states: [n] STATE before the decision; actions: [n] ACTION taken; round: [n] int64 which round.
@@ -124,7 +124,7 @@ class Scratch:
 
 @njit(cache=True, nogil=True)
 def _list_moves(words, bytes_, begin, out, counts):
-    return _legal_states(words, bytes_, True, begin, out, counts)
+    return legal_states(words, bytes_, True, begin, out, counts)
 
 
 @njit(cache=True, nogil=True)
@@ -138,7 +138,7 @@ def _play_forced(words, bytes_, moves, counts, rows, seats, offsets):
     for i in range(len(words)):
         count = counts[i]
         if count == 1:
-            _play(words, bytes_, i, moves[start, 0] & 0xFFFFFF, moves[start, 1], moves[start, 2])
+            play_move(words, bytes_, i, moves[start, 0] & 0xFFFFFF, moves[start, 1], moves[start, 2])
             forced += 1
         elif count > 1:
             rows[n] = i
@@ -166,7 +166,7 @@ def _play_chosen(words, bytes_, rows, offsets, moves, choice, record, log_words,
             for w in range(3):
                 log_actions[j, w] = moves[k, w]
             log_round[j] = i
-        _play(words, bytes_, i, moves[k, 0] & 0xFFFFFF, moves[k, 1], moves[k, 2])
+        play_move(words, bytes_, i, moves[k, 0] & 0xFFFFFF, moves[k, 1], moves[k, 2])
 
 
 @njit(cache=True, nogil=True)
@@ -239,7 +239,7 @@ def drawn(chooser: Chooser, decisions: Decisions) -> tuple[NDArray[np.int64], ND
 
 def play_rounds(
     states: NDArray, choosers: Sequence[Chooser], scratch: Scratch, *, record: bool = True
-) -> Record:
+) -> PlayRecord:
     """Return the record of playing every round to its end.
 
     states: [n] STATE, played in place. choosers: one for all seats, or one per side (0: seats 0 and 2).
@@ -288,7 +288,7 @@ def play_rounds(
         logs.append(
             (np.empty(0, STATE), np.empty((0, 3), np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
         )
-    return Record(
+    return PlayRecord(
         join([log[0] for log in logs]),
         np.concatenate([log[1] for log in logs]).view(ACTION)[:, 0],
         np.concatenate([log[2] for log in logs]),

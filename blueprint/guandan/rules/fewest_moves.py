@@ -20,7 +20,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["NO_ROOM", "Room", "room"]
+__all__ = ["NO_ROOM", "Room", "count_fewest_moves", "lacking", "room"]
 
 POINTS = 32
 """Most points at one set of sequences under way (the most seen is 13)."""
@@ -129,7 +129,7 @@ def _add(points, side, s, n, x, y, spent, place):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _lack(naturals, owed, r, low):
+def lacking(naturals, owed, r, low):
     """Wild cards that sequences need at least to go on from rank r; owed: cards of each rank, 4 bits each."""
     lack = 0
     while owed:
@@ -140,7 +140,7 @@ def _lack(naturals, owed, r, low):
 
 
 @njit(cache=True, nogil=True)
-def _fewest_moves(naturals, wild, work):
+def count_fewest_moves(naturals, wild, work):
     """Return the fewest moves of a hand, or NO_ROOM; naturals: [15] by rank code; work: `room()`."""
     points, keys, counts, table = work
     table[0] = 0
@@ -153,7 +153,7 @@ def _fewest_moves(naturals, wild, work):
                 owed = taken | ns + 2 * nt << 4 | ns << 8 | ns << 12
                 for filled in range(min(wild, taken) + 1):
                     low = taken - filled
-                    if low <= naturals[12] and filled + _lack(naturals, owed, 0, low) <= wild:
+                    if low <= naturals[12] and filled + lacking(naturals, owed, 0, low) <= wild:
                         s = _slot(owed | low << 16, 0, 1, keys, counts, used, table)
                         used = max(used, s + 1)
                         begun = ns + nt + plates
@@ -177,7 +177,7 @@ def _fewest_moves(naturals, wild, work):
                             left = n - (owed & 15) - taken
                             filled = max(0, -left)
                             left += filled
-                            free = spare - filled - _lack(naturals, owes, r + 1, low)
+                            free = spare - filled - lacking(naturals, owes, r + 1, low)
                             if free < 0:
                                 break
                             if grown == SLOTS:

@@ -7,7 +7,7 @@ from numba import njit
 
 from games.guandan.packed import COUNT
 
-__all__ = ["BITS5"]
+__all__ = ["BITS5", "card_counts", "natural_ranks", "rank_byte", "rank_lanes"]
 
 BITS5 = np.array([bin(i).count("1") for i in range(32)], np.int64)
 """[32] int64, number of set bits."""
@@ -18,7 +18,7 @@ SUITS_OF = np.array(
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _rank_byte(lo, hi, r):
+def rank_byte(lo, hi, r):
     """The byte of copies by suit of rank code r (jokers included)."""
     if r < 7:
         return lo >> 8 * r & 255
@@ -28,26 +28,26 @@ def _rank_byte(lo, hi, r):
 
 
 @njit(cache=True, nogil=True)
-def _naturals(lo, hi, level, ranks):
+def natural_ranks(lo, hi, level, ranks):
     """Write the bytes of the natural cards of each rank code into `ranks` [15]; return the wild cards."""
     for r in range(15):
-        ranks[r] = _rank_byte(lo, hi, r)
+        ranks[r] = rank_byte(lo, hi, r)
     wild = ranks[level] & 3
     ranks[level] -= wild
     return wild
 
 
 @njit(cache=True, nogil=True)
-def _counts(lo, hi, level, counts):
+def card_counts(lo, hi, level, counts):
     """Write the number of natural cards of each rank code into `counts` [15]; return the wild cards."""
-    wild = _naturals(lo, hi, level, counts)
+    wild = natural_ranks(lo, hi, level, counts)
     for r in range(15):
         counts[r] = COUNT[counts[r]]
     return wild
 
 
 @njit(cache=True, nogil=True)
-def _lanes(ranks):
+def rank_lanes(ranks):
     """Four lanes of 16 bits, one a suit: bit p says that the card at sequence place p is held.
 
     Place 0 is the low ace, 1..13 are 2..A.

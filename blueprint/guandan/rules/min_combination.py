@@ -19,8 +19,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from blueprint.guandan.rules.fewest_moves import NO_ROOM, _fewest_moves, _lack, room
-from blueprint.guandan.rules.hands import _counts
+from blueprint.guandan.rules.fewest_moves import NO_ROOM, count_fewest_moves, lacking, room
+from blueprint.guandan.rules.hands import card_counts
 from games.guandan.cards import (
     BOMB,
     FOUR_KINGS,
@@ -34,7 +34,7 @@ from games.guandan.cards import (
     TWO_TRIPS,
 )
 
-__all__ = ["UNIT_COSTS", "Costs", "cheapest_split", "min_combinations"]
+__all__ = ["UNIT_COSTS", "Costs", "cheapest_split", "min_combinations", "split_again", "write_group"]
 
 COST_TYPES = 11
 UNIT = 1000
@@ -109,7 +109,7 @@ def _search(naturals, wild, level, table, bombs, keys, costs, parents, moves, sl
                         continue
                     cost = ns * table[STRAIGHT, 12] + nt * table[THREE_PAIR, 12] + np_ * table[TWO_TRIPS, 12]
                     owed = need | ns + 2 * nt << 4 | ns << 8 | ns << 12
-                    if y + _lack(naturals, owed, 0, used) > wild:
+                    if y + lacking(naturals, owed, 0, used) > wild:
                         continue
                     key = owed | y << 16 | 16 << 18 | used << 24
                     move = ns | nt << 2 | np_ << 4 | y << 6
@@ -135,7 +135,7 @@ def _search(naturals, wild, level, table, bombs, keys, costs, parents, moves, sl
                         taken = ns + 2 * nt + 3 * np_
                         need = (key & 15) + taken
                         owed = (key >> 4 & 0xFFF) + (taken | ns + 2 * nt << 4 | ns << 8 | ns << 12)
-                        lack = _lack(naturals, owed, r + 1, low)
+                        lack = lacking(naturals, owed, r + 1, low)
                         if max(0, need - n) + lack > wild - spent:
                             break
                         begun = (
@@ -229,7 +229,7 @@ def _search(naturals, wild, level, table, bombs, keys, costs, parents, moves, sl
 
 
 @njit(cache=True, nogil=True)
-def _write_group(groups, m, kind, rank, size):
+def write_group(groups, m, kind, rank, size):
     # Assigning a tuple to a row takes numba two seconds longer to compile.
     groups[m, 0], groups[m, 1], groups[m, 2] = kind, rank, size
 
@@ -240,14 +240,14 @@ def _trace(naturals, at, choice, keys, parents, moves, groups):
     m = 0
     fed_small, fed_big = choice == 1 or choice == 3, choice == 2 or choice == 3
     if choice == 4:
-        _write_group(groups, m, FOUR_KINGS, 13, 4)
+        write_group(groups, m, FOUR_KINGS, 13, 4)
         m += 1
     else:
         if naturals[13] and not fed_small:
-            _write_group(groups, m, SINGLE if naturals[13] == 1 else PAIR, 13, naturals[13])
+            write_group(groups, m, SINGLE if naturals[13] == 1 else PAIR, 13, naturals[13])
             m += 1
         if naturals[14] and not fed_big:
-            _write_group(groups, m, SINGLE if naturals[14] == 1 else PAIR, 14, naturals[14])
+            write_group(groups, m, SINGLE if naturals[14] == 1 else PAIR, 14, naturals[14])
             m += 1
     for r in range(12, -2, -1):
         move, key = moves[at], keys[at]
@@ -259,7 +259,7 @@ def _trace(naturals, at, choice, keys, parents, moves, groups):
             (THREE_WITH_TWO, move >> 8 & 7, 5),
         ):
             for _ in range(number):
-                _write_group(groups, m, kind, rank, size)
+                write_group(groups, m, kind, rank, size)
                 m += 1
         before = parents[at]
         if r >= 0 and move >> 14 & 1:
@@ -267,27 +267,27 @@ def _trace(naturals, at, choice, keys, parents, moves, groups):
             left = naturals[r] + (move >> 6 & 3) - need - (key >> 24 if r == 12 else 0)
             if left:
                 kind = SINGLE if left == 1 else PAIR if left == 2 else TRIPS if left == 3 else BOMB
-                _write_group(groups, m, kind, r, left)
+                write_group(groups, m, kind, r, left)
                 m += 1
         at = before
     return m
 
 
 @njit(cache=True, nogil=True)
-def _split_hand(lo, hi, level, table, bombs, work, slots, naturals, groups):
+def split_hand(lo, hi, level, table, bombs, work, slots, naturals, groups):
     """Return (cost, groups) of a packed hand; work: [4, STATES] int64, slots: [TABLE] int64."""
-    wild = _counts(lo, hi, level, naturals)
+    wild = card_counts(lo, hi, level, naturals)
     return _search(naturals, wild, level, table, bombs, work[0], work[1], work[2], work[3], slots, groups)
 
 
 @njit(cache=True, nogil=True)
-def _split_again(lo, hi, level, table, bombs, work, slots, naturals, groups, known, splits):
-    """Return what `_split_hand` does, from `memory` where the same counts were split lately.
+def split_again(lo, hi, level, table, bombs, work, slots, naturals, groups, known, splits):
+    """Return what `split_hand` does, from `memory` where the same counts were split lately.
 
     Suits do not matter to a split: moves of one decision leave the same counts, and often those of the next
     do. Two in five are known.
     """
-    wild = _counts(lo, hi, level, naturals)
+    wild = card_counts(lo, hi, level, naturals)
     key = wild
     for r in range(15):
         key = key << 4 | naturals[r]
@@ -296,7 +296,7 @@ def _split_again(lo, hi, level, table, bombs, work, slots, naturals, groups, kno
         m = known[at, 3]
         for g in range(m):
             packed = splits[at, g]
-            _write_group(groups, g, packed & 15, packed >> 4 & 15, packed >> 8)
+            write_group(groups, g, packed & 15, packed >> 4 & 15, packed >> 8)
         return known[at, 2], m
     cost, m = _search(naturals, wild, level, table, bombs, work[0], work[1], work[2], work[3], slots, groups)
     known[at, 0], known[at, 1], known[at, 2], known[at, 3] = key, level, cost, m
@@ -310,7 +310,7 @@ def _all_costs(hands, levels, table, bombs, work, slots, out):
     naturals = np.empty(15, np.int64)
     groups = np.empty((32, 3), np.int64)
     for i in range(len(hands)):
-        out[i], _ = _split_hand(
+        out[i], _ = split_hand(
             hands[i, 0],
             hands[i, 1],
             levels[i],
@@ -328,8 +328,8 @@ def _all_fewest(hands, levels, work, out):
     """Write the fewest moves of each hand; return the first hand that would need more room, or -1."""
     naturals = np.empty(15, np.int64)
     for i in range(len(hands)):
-        wild = _counts(hands[i, 0], hands[i, 1], levels[i], naturals)
-        out[i] = _fewest_moves(naturals, wild, work)
+        wild = card_counts(hands[i, 0], hands[i, 1], levels[i], naturals)
+        out[i] = count_fewest_moves(naturals, wild, work)
         if out[i] == NO_ROOM:
             return i
     return -1
@@ -341,7 +341,7 @@ def workspace() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def memory() -> tuple[NDArray[np.int64], NDArray[np.int16]]:
-    """Return room for splits of one table of costs that `_split_again` may meet again: none yet.
+    """Return room for splits of one table of costs that `split_again` may meet again: none yet.
 
     [KNOWN, 4] counts, level, cost and number of groups; [KNOWN, 32] the groups. KNOWN is a power of two.
     """
@@ -382,7 +382,7 @@ def cheapest_split(
     """
     packed, levels = _checked(hand, level)
     groups = np.empty((32, 3), np.int64)
-    cost, m = _split_hand(
+    cost, m = split_hand(
         packed[0, 0],
         packed[0, 1],
         levels[0],

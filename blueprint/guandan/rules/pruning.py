@@ -20,8 +20,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from blueprint.guandan.play.selfplay import Chooser, Decisions
-from blueprint.guandan.rules.fewest_moves import NO_ROOM, _fewest_moves, room
-from blueprint.guandan.rules.hands import _counts
+from blueprint.guandan.rules.fewest_moves import NO_ROOM, count_fewest_moves, room
+from blueprint.guandan.rules.hands import card_counts
 from games.guandan.cards import HAND_SIZE, PASS, STRAIGHT_FLUSH
 from games.guandan.state import HAND, LEFT, LEVEL, action_words, views
 
@@ -42,13 +42,13 @@ def _kept_moves(words, bytes_, rows, seats, offsets, moves, margin, work, kept):
                 low = min(low, left)
         least = 99
         for k in range(offsets[j], offsets[j + 1]):
-            wild = _counts(
+            wild = card_counts(
                 words[i, HAND + 2 * p] - moves[k, 1],
                 words[i, HAND + 2 * p + 1] - moves[k, 2],
                 level,
                 naturals,
             )
-            found = _fewest_moves(naturals, wild, work)
+            found = count_fewest_moves(naturals, wild, work)
             fewest[k - offsets[j]] = 0 if found == NO_ROOM else found
             if found != NO_ROOM:
                 least = min(least, found)

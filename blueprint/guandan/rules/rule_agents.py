@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 from blueprint.guandan.play.selfplay import Decisions
 from games.guandan.cards import PASS
-from games.guandan.combos import BOMB_CLASS, _strength
+from games.guandan.combos import BOMB_CLASS, combo_strength
 from games.guandan.state import LEVEL, views
 
-__all__ = ["GreedyAgent", "RandomAgent"]
+__all__ = ["GreedyAgent", "RandomChooser"]
 
 
-class RandomAgent:
+class RandomChooser:
     """Plays any legal move with equal probability."""
 
     name = "random"
@@ -37,7 +37,7 @@ def _greedy(bytes_, rows, offsets, moves, choice):
             kind, rank, size = moves[k, 0] & 255, moves[k, 0] >> 8 & 255, moves[k, 0] >> 16 & 255
             if kind == PASS:
                 continue
-            strength = _strength(kind, rank, size, level)
+            strength = combo_strength(kind, rank, size, level)
             bomb = max(0, (strength >> 8) - BOMB_CLASS + 1)
             # any type before bombs, low before high, many cards before few
             score = bomb << 20 | (strength & 255) << 8 | 16 - size

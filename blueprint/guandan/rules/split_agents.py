@@ -18,17 +18,17 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from blueprint.guandan.network.features import DECK_HI, DECK_LO, _higher, _place
+from blueprint.guandan.network.features import DECK_HI, DECK_LO, higher_unseen, rank_place
 from blueprint.guandan.play.selfplay import Decisions
-from blueprint.guandan.rules.hands import BITS5, _lanes, _naturals
+from blueprint.guandan.rules.hands import BITS5, natural_ranks, rank_lanes
 from blueprint.guandan.rules.min_combination import (
     UNIT,
     UNIT_COSTS,
     Costs,
-    _split_again,
-    _write_group,
     memory,
+    split_again,
     workspace,
+    write_group,
 )
 from games.guandan.cards import (
     BOMB,
@@ -46,7 +46,7 @@ from games.guandan.cards import (
 )
 from games.guandan.state import BEAT, HAND, LEADER, LEFT, LEVEL, PLAYED, views
 
-__all__ = ["MinCombinationAgent", "PersonalityAgent", "StrongAgent", "StrongParameters"]
+__all__ = ["MinCombinationAgent", "PersonalityAgent", "StrongAgent", "StrongParameters", "personality_costs"]
 
 MIN_COMBINATION, PERSONALITY, STRONG = 0, 1, 2
 
@@ -56,9 +56,9 @@ def _split_with_flush(
     lo, hi, level, table, bombs, work, slots, naturals, ranks, groups, spare, known, splits
 ):
     """Return (cost, groups) of the cheapest split in which at most one straight flush is kept whole."""
-    best, m = _split_again(lo, hi, level, table, bombs, work, slots, naturals, groups, known, splits)
-    wild = _naturals(lo, hi, level, ranks)
-    lanes = _lanes(ranks)
+    best, m = split_again(lo, hi, level, table, bombs, work, slots, naturals, groups, known, splits)
+    wild = natural_ranks(lo, hi, level, ranks)
+    lanes = rank_lanes(ranks)
     for start in range(10):
         for suit in range(4):
             held = lanes >> 16 * suit + start & 31
@@ -74,15 +74,15 @@ def _split_with_flush(
                 else:
                     rest_hi -= np.int64(1) << 2 * (card - 28)
             rank = (start + 12) % 13
-            cost, k = _split_again(
+            cost, k = split_again(
                 rest_lo, rest_hi, level, table, bombs, work, slots, naturals, spare, known, splits
             )
             cost += table[STRAIGHT_FLUSH, rank]
             if cost < best:
                 best, m = cost, k + 1
                 for j in range(k):
-                    _write_group(groups, j, spare[j, 0], spare[j, 1], spare[j, 2])
-                _write_group(groups, k, STRAIGHT_FLUSH, rank, 5)
+                    write_group(groups, j, spare[j, 0], spare[j, 1], spare[j, 2])
+                write_group(groups, k, STRAIGHT_FLUSH, rank, 5)
     return best, m
 
 
@@ -133,8 +133,8 @@ def _choose(
         sure = 0
         for g in range(m):
             kind = groups[g, 0]
-            place = _place(kind, groups[g, 1], level)
-            if kind >= STRAIGHT_FLUSH or _higher(kind, place, level, unseen_lo, unseen_hi) == 0:
+            place = rank_place(kind, groups[g, 1], level)
+            if kind >= STRAIGHT_FLUSH or higher_unseen(kind, place, level, unseen_lo, unseen_hi) == 0:
                 sure += 1
         best, best_score, best_after = offsets[j], -1e18, 0.0
         for k in range(offsets[j], offsets[j + 1]):
@@ -158,7 +158,7 @@ def _choose(
                 continue
             after = 0.0
             if not goes_out:
-                cost, _ = _split_again(
+                cost, _ = split_again(
                     lo - moves[k, 1],
                     hi - moves[k, 2],
                     level,
@@ -173,9 +173,9 @@ def _choose(
                 )
                 after = cost / UNIT
             gain = before / UNIT - after
-            place = _place(kind, rank, level)
+            place = rank_place(kind, rank, level)
             bomb = kind >= STRAIGHT_FLUSH
-            higher = _higher(kind, place, level, unseen_lo, unseen_hi)
+            higher = higher_unseen(kind, place, level, unseen_lo, unseen_hi)
             if goes_out:
                 score = 1e6
             elif kind_of_agent == MIN_COMBINATION:
@@ -230,8 +230,8 @@ def _strong_score(
         return score
     if mates:
         leads = beat & 255
-        theirs = _place(leads, beat >> 8 & 255, level)
-        held = 1.0 / (1.0 + q[0] * _higher(leads, theirs, level, unseen_lo, unseen_hi))
+        theirs = rank_place(leads, beat >> 8 & 255, level)
+        held = 1.0 / (1.0 + q[0] * higher_unseen(leads, theirs, level, unseen_lo, unseen_hi))
         score = gain - q[10] - q[11] * held + q[12] * max(0.0, 2.0 - after) * win
         if bomb or mate <= 2:
             score -= q[13]
@@ -322,7 +322,7 @@ def _strong_costs(q: StrongParameters) -> Costs:
     return Costs(np.round(table * UNIT).astype(np.int64), np.round(bombs * UNIT).astype(np.int64))
 
 
-def _personality_costs() -> Costs:
+def personality_costs() -> Costs:
     """Return table 5 with the sign turned: the split of greatest value is the one of least cost."""
     value = np.full((13, 11, 15), -1.0)
     for level in range(13):
@@ -407,7 +407,7 @@ class PersonalityAgent(_SplitAgent):
             raise ValueError(
                 f"PersonalityAgent: personality must be one of {', '.join(_ADJUSTMENTS)}; got {personality!r}"
             )
-        super().__init__(PERSONALITY, _personality_costs(), _ADJUSTMENTS[personality], np.zeros(1))
+        super().__init__(PERSONALITY, personality_costs(), _ADJUSTMENTS[personality], np.zeros(1))
         self.name = personality
 
 

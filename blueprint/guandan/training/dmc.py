@@ -28,7 +28,7 @@ from blueprint.guandan.network.features import encode_full, encode_states
 from blueprint.guandan.network.inference import Inference
 from blueprint.guandan.network.network import OUTCOMES, Critic, make_network
 from blueprint.guandan.play.agents import InferenceAgent
-from blueprint.guandan.play.selfplay import Chooser, Decisions, Record, draw_soft, join
+from blueprint.guandan.play.selfplay import Chooser, Decisions, PlayRecord, draw_soft, join
 
 __all__ = ["Judge", "Learner", "NetworkChooser", "Samples", "lambda_returns"]
 
@@ -190,7 +190,7 @@ class Learner:
         return lambda states, seats: fast.critic_values(states, np.arange(len(states)), seats)
 
     def samples(
-        self, record: Record, payoff: NDArray, judge: Judge | None, rng: np.random.Generator
+        self, record: PlayRecord, payoff: NDArray, judge: Judge | None, rng: np.random.Generator
     ) -> Samples:
         """Return what is learned of a record, with targets, in its order.
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.play.selfplay import Chooser, Decisions, Record, drawn
+from blueprint.guandan.play.selfplay import Chooser, Decisions, PlayRecord, drawn
 
 __all__ = ["SparringChooser"]
 
@@ -57,7 +57,7 @@ class SparringChooser:
                 choice[mask], chance[mask] = drawn(chooser, decisions.where(mask))
         return choice, chance
 
-    def own(self, record: Record) -> Record:
+    def own(self, record: PlayRecord) -> PlayRecord:
         """Return a record of these rounds without what strangers decided, neither kept nor counted.
 
         Their forced moves, of which a record only has the number, stay in it.

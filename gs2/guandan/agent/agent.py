@@ -23,13 +23,18 @@ from games.ragged import Ragged
 from gs2.guandan.agent.config import GuanDanConfig
 from gs2.guandan.agent.determinize import Worlds, list_worlds, sample_worlds
 from gs2.guandan.agent.endgame import Endgame, is_endgame, solve_endgame
-from gs2.guandan.agent.evaluator import BlueprintEvaluator, Evaluator, action_values
+from gs2.guandan.agent.evaluator import BlueprintEvaluator, Evaluator, evaluator_values
 from gs2.guandan.agent.particles import Particles, top_up
-from gs2.guandan.agent.presets import preset
-from gs2.guandan.agent.racing import Comparison, Question, candidate_moves, compare
+from gs2.guandan.agent.presets import agent_preset
+from gs2.guandan.agent.racing import MoveComparison, Question, candidate_moves, compare_moves
 from gs2.guandan.agent.reach import log_reach, weigh
 from gs2.guandan.agent.rollout import Rollouts
-from gs2.guandan.agent.subgame import Solution, alternative_values, choose_worlds, solve_subgame
+from gs2.guandan.agent.subgame import (
+    SampledSolution,
+    alternative_values,
+    choose_worlds,
+    solve_sampled_subgame,
+)
 from gs2.guandan.beliefs.network import Beliefs
 
 __all__ = ["Decision", "Gs2Agent", "make_agent"]
@@ -69,10 +74,10 @@ class Decision:
     blueprint: int
     stage: str
     candidates: NDArray[np.int64]
-    comparison: Comparison | None = None
+    comparison: MoveComparison | None = None
     worlds: Worlds | None = None
     endgame: Endgame | None = None
-    solution: Solution | None = None
+    solution: SampledSolution | None = None
     notes: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -107,10 +112,10 @@ class _Progress:
         self.choice = self.blueprint = 0
         self.stage = "forced"
         self.candidates = np.zeros(0, np.int64)
-        self.comparison: Comparison | None = None
+        self.comparison: MoveComparison | None = None
         self.worlds: Worlds | None = None
         self.endgame: Endgame | None = None
-        self.solution: Solution | None = None
+        self.solution: SampledSolution | None = None
         self.notes: list[str] = []
         self.seconds: dict[str, float] = {}
 
@@ -155,7 +160,7 @@ class Gs2Agent:
         beliefs: Beliefs | None = None,
         watch: Callable[[Decision], None] | None = None,
     ) -> None:
-        self.config = preset(config) if isinstance(config, str) else config
+        self.config = agent_preset(config) if isinstance(config, str) else config
         self.evaluator: Evaluator = (
             blueprint if isinstance(blueprint, Evaluator) else BlueprintEvaluator(blueprint)
         )
@@ -256,7 +261,7 @@ class Gs2Agent:
             for progress in group:
                 # until the blueprint has spoken: pass if allowed, else the first move listed
                 progress.stage = "first"
-            q = action_values(self.evaluator, states, table)
+            q = evaluator_values(self.evaluator, states, table)
             for j, progress in enumerate(group):
                 progress.q = q[table.offsets[j] : table.offsets[j + 1]]
             if not np.isfinite(q).all():
@@ -296,7 +301,9 @@ class Gs2Agent:
         if not questions:
             return
         with _caught(*(progress for progress, _ in questions)) as fault:
-            results = compare([question for _, question in questions], self.rollouts, self.config, deadline)
+            results = compare_moves(
+                [question for _, question in questions], self.rollouts, self.config, deadline
+            )
             for (progress, question), comparison in zip(questions, results, strict=True):
                 progress.lap("rollouts")
                 progress.comparison = comparison
@@ -332,7 +339,7 @@ class Gs2Agent:
         memory.particles.remember(progress.worlds.states)
         progress.lap("generation")
         try:
-            solution = solve_subgame(
+            solution = solve_sampled_subgame(
                 state,
                 progress.actions,
                 progress.candidates,

@@ -14,7 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from games.guandan.cards import BOMB, NUM_RANKS, PASS
-from games.guandan.moves import RESERVE, _list, _scratch
+from games.guandan.moves import RESERVE, list_moves, moves_scratch
 from games.guandan.round import advance
 from games.guandan.state import (
     BEAT,
@@ -25,8 +25,8 @@ from games.guandan.state import (
     PASSES,
     PLAYER,
     WORDS,
-    _mix,
-    _play,
+    mix_hash,
+    play_move,
     views,
 )
 
@@ -62,11 +62,11 @@ class Endgame:
 def _key(words, bytes_, i):
     """Hash of what the rest of a round of two depends on."""
     h = np.uint64(words[i, BEAT] & 0xFFFFFF)
-    h = _mix(h, np.uint64(bytes_[i, PLAYER]) << np.uint64(16) | np.uint64(bytes_[i, LEADER]))
-    h = _mix(h, np.uint64(bytes_[i, PASSES]))
+    h = mix_hash(h, np.uint64(bytes_[i, PLAYER]) << np.uint64(16) | np.uint64(bytes_[i, LEADER]))
+    h = mix_hash(h, np.uint64(bytes_[i, PASSES]))
     for k in range(8):
         if words[i, HAND + k]:
-            h = _mix(h, np.uint64(words[i, HAND + k]) + np.uint64(k) * np.uint64(0x9E3779B97F4A7C15))
+            h = mix_hash(h, np.uint64(words[i, HAND + k]) + np.uint64(k) * np.uint64(0x9E3779B97F4A7C15))
     return h | np.uint64(1)
 
 
@@ -101,7 +101,7 @@ def _wins(words, bytes_, keys, marks, moves, frames, limit):
     words, bytes_: [DEPTH, ..] stack of states. keys, marks: transposition table. moves: room for lists.
     frames: [DEPTH, 3] first, next and last move of each state on the stack.
     """
-    scratch = _scratch()
+    scratch = moves_scratch()
     mask = np.uint64(len(keys) - 1)
     top, visited = 0, 0
     fresh = True
@@ -123,7 +123,7 @@ def _wins(words, bytes_, keys, marks, moves, frames, limit):
                     return UNKNOWN, visited
                 lo, hi = words[top, HAND + 2 * p], words[top, HAND + 2 * p + 1]
                 beat = words[top, BEAT] & 0xFFFFFF
-                end = _list(False, lo, hi, np.int64(bytes_[top, LEVEL]), beat, moves, start, scratch)
+                end = list_moves(False, lo, hi, np.int64(bytes_[top, LEVEL]), beat, moves, start, scratch)
                 answer = UNKNOWN
                 for j in range(start, end):
                     if moves[j, 0] >> 16 & 255 == bytes_[top, LEFT + p]:
@@ -147,7 +147,7 @@ def _wins(words, bytes_, keys, marks, moves, frames, limit):
                 frames[top, 1] += 1
                 for k in range(words.shape[1]):
                     words[top + 1, k] = words[top, k]
-                _play(words, bytes_, top + 1, moves[j, 0] & 0xFFFFFF, moves[j, 1], moves[j, 2])
+                play_move(words, bytes_, top + 1, moves[j, 0] & 0xFFFFFF, moves[j, 1], moves[j, 2])
                 top += 1
                 fresh = True
                 continue

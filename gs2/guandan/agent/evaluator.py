@@ -27,7 +27,7 @@ __all__ = [
     "BlueprintEvaluator",
     "Evaluator",
     "NetworkEvaluator",
-    "action_values",
+    "evaluator_values",
     "load_evaluator",
 ]
 
@@ -152,7 +152,7 @@ class NetworkEvaluator:
         return self.inference.values(states, rows, seats)
 
 
-def action_values(evaluator: Evaluator, states: NDArray, actions: Ragged) -> NDArray[np.float64]:
+def evaluator_values(evaluator: Evaluator, states: NDArray, actions: Ragged) -> NDArray[np.float64]:
     """Return the score of each action of the seats to act, [m] float64, asked for in batches.
 
     states: [n] STATE, unfinished; actions: their legal actions.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gs2.guandan.agent.config import GuanDanConfig
 from gs2.search.config import ConfigError
 
-__all__ = ["PRESETS", "preset"]
+__all__ = ["PRESETS", "agent_preset"]
 
 PRESETS: dict[str, GuanDanConfig] = {
     "fast": GuanDanConfig(
@@ -37,7 +37,7 @@ PRESETS: dict[str, GuanDanConfig] = {
 }
 
 
-def preset(name: str) -> GuanDanConfig:
+def agent_preset(name: str) -> GuanDanConfig:
     """Return the configuration called `name`.
 
     Raises ConfigError that lists the names if there is none.

@@ -20,7 +20,7 @@ from gs2.guandan.agent.config import GuanDanConfig
 from gs2.guandan.agent.determinize import Worlds
 from gs2.guandan.agent.rollout import Rollouts
 
-__all__ = ["Comparison", "Question", "candidate_moves", "compare"]
+__all__ = ["MoveComparison", "Question", "candidate_moves", "compare_moves"]
 
 SPREAD, SPREAD_VALUED = 1.5, 0.7
 """Standard deviation in levels that a difference of two rollouts is expected to have before any is seen, when
@@ -34,7 +34,7 @@ MARGIN = 0.9
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class MoveComparison:
     """What the rollouts came to; moves are numbered as given.
 
     payoffs: [n, k] float64, levels to the player's team in each world; nan where a move had been given up.
@@ -157,16 +157,16 @@ class _Race:
             self.stopped = "worlds"
         self.size = min(2 * self.size, n - self.done)
 
-    def result(self) -> Comparison:
+    def result(self) -> MoveComparison:
         played, weights = self.payoffs[: self.done], self.question.worlds.weights[: self.done]
         seen = played, weights, self.question.prior, self.config.trust
         mean, error = posterior(*seen, 0, self.missing, self.spread)
-        return Comparison(played, weights, mean, error, self.leader, self.played, self.stopped)
+        return MoveComparison(played, weights, mean, error, self.leader, self.played, self.stopped)
 
 
-def compare(
+def compare_moves(
     questions: Sequence[Question], rollouts: Rollouts, config: GuanDanConfig, deadline: float
-) -> list[Comparison]:
+) -> list[MoveComparison]:
     """Return the comparison of each question's moves in common worlds; all questions are rolled out together.
 
     deadline: an instant of `time.perf_counter()`, of all of them.

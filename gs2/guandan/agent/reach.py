@@ -16,7 +16,7 @@ from games.game import TERMINAL
 from games.guandan.cards import NO_ACTION
 from games.guandan.round import advance, legal
 from gs2.guandan.agent.determinize import Worlds
-from gs2.guandan.agent.evaluator import Evaluator, action_values
+from gs2.guandan.agent.evaluator import Evaluator, evaluator_values
 
 __all__ = ["LEAST", "log_reach", "weigh"]
 
@@ -87,7 +87,7 @@ def _log_probability(
     Among canonical moves of its type, rank and size it is the most likely one.
     """
     table = legal(states, canonical=True)
-    q = action_values(evaluator, states, table) / temperature
+    q = evaluator_values(evaluator, states, table) / temperature
     starts = table.offsets[:-1]
     shifted = np.exp(q - np.maximum.reduceat(q, starts)[table.rows])
     same = np.ones(len(q), bool)

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from games.game import TERMINAL
 from games.guandan.cards import ACTION
-from games.guandan.moves import _list, _scratch
+from games.guandan.moves import list_moves, moves_scratch
 from games.guandan.round import GuanDan
-from games.guandan.state import BEAT, HAND, LEVEL, PLAYER, _play, views
+from games.guandan.state import BEAT, HAND, LEVEL, PLAYER, play_move, views
 from gs2.guandan.agent.evaluator import BATCH, Evaluator
 
-__all__ = ["Rollouts"]
+__all__ = ["Rollouts", "play_best"]
 
 ROOM = 2048
 """Rows kept free for one hand: more than it has canonical moves."""
@@ -33,7 +33,7 @@ def _gather(words, bytes_, live, begin, limit, moves, rows, seats, offsets):
     Stops after `limit` decisions or when `moves` is full. Rounds that end are left out.
     Returns (how far in `live`, decisions, moves).
     """
-    scratch = _scratch()
+    scratch = moves_scratch()
     k, m = 0, 0
     offsets[0] = 0
     at = begin
@@ -43,7 +43,7 @@ def _gather(words, bytes_, live, begin, limit, moves, rows, seats, offsets):
         while bytes_[i, PLAYER] < 4:
             p = np.int64(bytes_[i, PLAYER])
             lo, hi = words[i, HAND + 2 * p], words[i, HAND + 2 * p + 1]
-            end = _list(True, lo, hi, level, words[i, BEAT] & 0xFFFFFF, moves, m, scratch)
+            end = list_moves(True, lo, hi, level, words[i, BEAT] & 0xFFFFFF, moves, m, scratch)
             if end > m + 1:
                 rows[k] = i
                 seats[k] = p
@@ -51,20 +51,20 @@ def _gather(words, bytes_, live, begin, limit, moves, rows, seats, offsets):
                 m = end
                 offsets[k] = m
                 break
-            _play(words, bytes_, i, moves[m, 0] & 0xFFFFFF, moves[m, 1], moves[m, 2])
+            play_move(words, bytes_, i, moves[m, 0] & 0xFFFFFF, moves[m, 1], moves[m, 2])
         at += 1
     return at, k, m
 
 
 @njit(cache=True, nogil=True)
-def _play_best(words, bytes_, rows, offsets, moves, values):
+def play_best(words, bytes_, rows, offsets, moves, values):
     """Play the move of highest value at each decision; the first among equals."""
     for j in range(len(rows)):
         best = offsets[j]
         for k in range(offsets[j] + 1, offsets[j + 1]):
             if values[k] > values[best]:
                 best = k
-        _play(words, bytes_, rows[j], moves[best, 0] & 0xFFFFFF, moves[best, 1], moves[best, 2])
+        play_move(words, bytes_, rows[j], moves[best, 0] & 0xFFFFFF, moves[best, 1], moves[best, 2])
 
 
 class Rollouts:
@@ -105,7 +105,7 @@ class Rollouts:
                 rows, seats, offsets = self._rows[:k], self._seats[:k], self._offsets[: k + 1]
                 moves = self._moves[:m]
                 q = self.evaluator.q(states, rows, seats, offsets, moves.view(ACTION)[:, 0])
-                _play_best(words, bytes_, rows, offsets, moves, q)
+                play_best(words, bytes_, rows, offsets, moves, q)
                 kept.append(rows.copy())
                 self.decisions += k
             live = np.concatenate(kept) if kept else live[:0]

@@ -27,14 +27,14 @@ from games.guandan.state import action_words
 from games.ragged import Ragged
 from gs2.guandan.agent.config import GuanDanConfig
 from gs2.guandan.agent.determinize import Worlds
-from gs2.guandan.agent.evaluator import Evaluator, action_values
+from gs2.guandan.agent.evaluator import Evaluator, evaluator_values
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.beliefs.network import steer
 from gs2.search.gadget.build import Entry, build_gadget
 from gs2.search.generation import generator
 from gs2.search.subgame.cut import grow_subgame
 
-__all__ = ["Solution", "alternative_values", "choose_worlds", "solve_subgame"]
+__all__ = ["SampledSolution", "alternative_values", "choose_worlds", "solve_sampled_subgame"]
 
 _GAME = GuanDan(moves="canonical")
 CROWD = 27
@@ -42,7 +42,7 @@ CROWD = 27
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class SampledSolution:
     """A solved subgame.
 
     worlds: the r deals in it. opponents: the seats that may decline. alternative: [q, r] float64, what each
@@ -123,7 +123,7 @@ class _Branches:
         """Return which actions to keep, [m] bool."""
         if time.perf_counter() >= self.deadline:
             raise TimeoutError("the subgame could not be grown in time")
-        q = action_values(self.evaluator, states, actions)
+        q = evaluator_values(self.evaluator, states, actions)
         rows, kinds = actions.rows, actions.values["type"].astype(np.int64)
         # rank of each action within its row, and within its row and type, by falling Q
         order = np.lexsort((-q, rows))
@@ -143,7 +143,7 @@ class _Branches:
         return keep
 
 
-def solve_subgame(
+def solve_sampled_subgame(
     state: NDArray,
     actions: NDArray,
     candidates: NDArray[np.int64],
@@ -154,7 +154,7 @@ def solve_subgame(
     config: GuanDanConfig,
     rng: np.random.Generator,
     deadline: float,
-) -> Solution:
+) -> SampledSolution:
     """Return the refined policy at one decision.
 
     state: [1] STATE. actions: [m] ACTION, canonical; candidates: those the policy is over.
@@ -199,7 +199,7 @@ def solve_subgame(
         return branches(game, states, player, legal)
 
     def partner(game: Game, states: NDArray, player: int, legal: Ragged) -> NDArray[np.float64]:
-        q = action_values(evaluator, states, legal)
+        q = evaluator_values(evaluator, states, legal)
         best = np.maximum.reduceat(q, legal.offsets[:-1])
         hits = np.flatnonzero(q >= best[legal.rows])
         out = np.zeros(len(q))
@@ -245,7 +245,7 @@ def solve_subgame(
     kept = tree.action[tree.first_child[0] : tree.first_child[0] + tree.n_children[0]]
     place = {bytes(word): i for i, word in zip(candidates, _words(wanted), strict=True)}
     moves = np.array([place[bytes(word)] for word in _words(kept)], np.int64)
-    return Solution(
+    return SampledSolution(
         Worlds(roots, weights, False),
         opponents,
         alternative,

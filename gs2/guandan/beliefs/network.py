@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from blueprint.guandan.network.features import FEATURE_HASH, STATE_WIDTH, encode_states
 from games.guandan.combos import ORDER
-from games.guandan.state import CAP, HAND, KNOWN, LEVEL, PLAYED, _mix, views
+from games.guandan.state import CAP, HAND, KNOWN, LEVEL, PLAYED, mix_hash, views
 
 __all__ = ["BeliefNetwork", "Beliefs", "load_beliefs", "save_beliefs", "steer"]
 
@@ -125,7 +125,7 @@ def _steer(words, bytes_, me, still, odds, seeds, sweeps):
         rng = seeds[i]
         for t in range(sweeps * n):
             rng += np.uint64(0x9E3779B97F4A7C15)
-            x = _mix(rng, np.uint64(0))
+            x = mix_hash(rng, np.uint64(0))
             a = t % n
             b = np.int64((x >> np.uint64(32)) * np.uint64(n) >> np.uint64(32))
             ja, jb, ca, cb = owner[a], owner[b], cards[a], cards[b]

@@ -18,7 +18,7 @@ from games.guandan.cards import ACTION, unpack
 from games.guandan.round import deal
 from games.guandan.state import views
 from gs2.guandan.agent.evaluator import Evaluator
-from gs2.guandan.agent.rollout import Rollouts, _play_best
+from gs2.guandan.agent.rollout import Rollouts, play_best
 from gs2.guandan.beliefs.network import BeliefNetwork, save_beliefs
 
 __all__ = ["collect_positions", "train_beliefs"]
@@ -54,7 +54,7 @@ def collect_positions(
             q = evaluator.q(states, rows, seats, offsets, moves.view(ACTION)[:, 0])
             picked = np.zeros(m, np.float32)
             picked[offsets[:-1] + choose_soft(q, offsets, temperature, epsilon, rng)] = 1.0
-            _play_best(words, bytes_, rows, offsets, moves, picked)
+            play_best(words, bytes_, rows, offsets, moves, picked)
             kept.append(rows.copy())
         live = np.concatenate(kept)
     out = np.empty(sum(map(len, found)), states.dtype)

@@ -16,7 +16,7 @@ from games.support.own import entry_point, is_own, own_object
 from gs2.guandan.table.hosts import Host, InstantHost, ProcessHost, ThreadHost
 from gs2.guandan.table.seat import Agent, AgentError, Observation
 from gs2.guandan.table.session import Listener, Session
-from gs2.guandan.table.wire.decode import action_words
+from gs2.guandan.table.wire.decode import packed_words
 
 __all__ = [
     "BatchedSeat",
@@ -131,9 +131,9 @@ class BatchedSeat(ChooserSeat):
 
 def _places(canonical: NDArray, listed: NDArray) -> NDArray[np.int64]:
     """Return where the canonical moves are in a table's list, [k]; everywhere if none of them is there."""
-    words = action_words(listed).reshape(-1, 3)
+    words = packed_words(listed).reshape(-1, 3)
     at = {(int(a) & 0xFFFFFF, int(b), int(c)): j for j, (a, b, c) in enumerate(words)}
-    wanted = action_words(canonical).reshape(-1, 3)
+    wanted = packed_words(canonical).reshape(-1, 3)
     found = [at.get((int(a) & 0xFFFFFF, int(b), int(c)), -1) for a, b, c in wanted]
     places = np.array([j for j in found if j >= 0], np.int64)
     return places if len(places) else np.arange(len(listed), dtype=np.int64)
@@ -182,13 +182,13 @@ def _own_agent(name: str, made: Any) -> Agent:
 
 
 def _batched_agent(name: str) -> Agent:
-    from gs2.guandan.agents import UnknownAgent, load_chooser
+    from gs2.guandan.agents import UnknownAgent, is_batched, load_batched_agent
 
     try:
-        choose, together = load_chooser(name)
+        choose = load_batched_agent(name)
     except UnknownAgent as error:
         raise AgentError(f"{error}; or first, human, MODULE:CLASS or FILE.py:CLASS for your own") from error
-    return (BatchedSeat if together else ChooserSeat)(name, choose)
+    return (BatchedSeat if is_batched(name) else ChooserSeat)(name, choose)
 
 
 class _Nobody(Listener):

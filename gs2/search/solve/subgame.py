@@ -23,7 +23,7 @@ from gs2.search.subgame.double_oracle import Summary, choose_plans
 from gs2.search.subgame.forest import cut_forest
 from gs2.search.subgame.leaf import LeafEvaluator
 
-__all__ = ["MISSED", "Solution", "solve_subgame"]
+__all__ = ["MISSED", "SubgameSolution", "solve_subgame"]
 
 MISSED = 1e-4
 """Share of the payoff range by which a summary may underrate the opponent."""
@@ -32,7 +32,7 @@ ROUGH = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class SubgameSolution:
     """A subgame solved.
 
     policy: on the forest's slots. solved: as in `Refinement`. iterations: of all solves together; gap: of
@@ -60,7 +60,7 @@ def solve_subgame(
     deadline: float | None,
     leaf: LeafEvaluator | None,
     log: Log,
-) -> Solution | None:
+) -> SubgameSolution | None:
     """Return the subgame below the histories kept, solved; again and again while a summary misses replies.
 
     None if the time was up before a linear programme was solved.
@@ -123,7 +123,7 @@ def solve_subgame(
             f"the opponent has better replies than the {summary.count} plans it was given where its "
             f"histories stayed in summary, by up to {missed:.3g}"
         )
-    return Solution(subgame, gadget, policy, solved, spent, gap, missed, tolerance)
+    return SubgameSolution(subgame, gadget, policy, solved, spent, gap, missed, tolerance)
 
 
 def _forest(

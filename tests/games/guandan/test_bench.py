@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from experiments.bench.guandan import _lockstep, _play_rounds, bench_tables, run_bench
-from experiments.bench.simulate_guandan import _check_play, simulate_matches
+from experiments.bench.guandan import bench_tables, lockstep_rounds, random_rounds, run_bench
+from experiments.bench.simulate_guandan import check_play, simulate_matches
 from games.guandan.matches import Matches
 
 
@@ -43,8 +43,8 @@ def test_canonical_lists_are_shorter_and_wild_cards_make_lists_longer(result) ->
 
 
 def test_decisions_are_counted_alike_by_kernel_and_lockstep() -> None:
-    kernel = _play_rounds(np.random.default_rng(1), False) / 200
-    lockstep = _lockstep(np.random.default_rng(1), False) / 1000
+    kernel = random_rounds(np.random.default_rng(1), False) / 200
+    lockstep = lockstep_rounds(np.random.default_rng(1), False) / 1000
     # decisions a round spread by about 30; five standard errors
     assert abs(kernel - lockstep) < 5 * 30 * np.sqrt(1 / 200 + 1 / 1000)
 
@@ -53,11 +53,11 @@ def test_a_broken_invariant_is_reported_with_the_matchs_seed() -> None:
     matches = Matches(np.arange(5))
     matches.states["left"][3, 0] -= 1
     with pytest.raises(AssertionError, match=r"public counts: broken in matches with seeds \[3\]"):
-        _check_play(matches, np.ones(5, np.int64))
+        check_play(matches, np.ones(5, np.int64))
     matches = Matches(np.arange(5))
     matches.states["hand"][1, 2, 0] ^= np.uint64(1)
     with pytest.raises(AssertionError, match=r"108 cards conserved: broken in matches with seeds \[1\]"):
-        _check_play(matches, np.ones(5, np.int64))
+        check_play(matches, np.ones(5, np.int64))
 
 
 def test_a_match_without_end_is_reported() -> None:

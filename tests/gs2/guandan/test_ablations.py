@@ -9,7 +9,7 @@ import pytest
 
 from experiments.agent import ablate as ablations
 from experiments.agent.judge import DEPTHS, judge_moves, read_judged, write_judged
-from experiments.agent.tables import Choice, RoundPair, RowFile, markdown, read_rows
+from experiments.agent.tables import Choice, RoundPair, RowFile, ablation_markdown, read_agent_rows
 from gs2.guandan.agent.rollout import Rollouts
 from tests.gs2.guandan.blueprints import CountEvaluator
 
@@ -78,10 +78,10 @@ def test_rows_are_read_as_they_were_written_and_tabled(tmp_path: Path) -> None:
     for part in (rows[:2], rows[2:]):
         with RowFile(path) as file:
             file.append(part)
-    assert read_rows([path]) == rows
-    table = markdown(read_rows([path]))
+    assert read_agent_rows([path]) == rows
+    table = ablation_markdown(read_agent_rows([path]))
     assert "| standard | b | 2 | +0.750 ± " in table and "| 5.0% | 33.3% | 20.0 |" in table
     assert "| subgame | 1 | +250 ± 0 | -250 ± 0 |" in table
     path.write_text('{"kind": "Choice"}\n')
     with pytest.raises(ValueError, match="line 1"):
-        read_rows([path])
+        read_agent_rows([path])

@@ -13,11 +13,11 @@ from games.guandan.round import GuanDan, advance, deal, legal
 from gs2.guandan.agent import agent as agent_module
 from gs2.guandan.agent.agent import Decision, Gs2Agent
 from gs2.guandan.agent.evaluator import BlueprintEvaluator
-from gs2.guandan.agent.presets import PRESETS, preset
+from gs2.guandan.agent.presets import PRESETS, agent_preset
 from tests.gs2.guandan.blueprints import CountBlueprint, CountEvaluator, midgame, random_choice
 from tests.gs2.guandan.test_endgame import endgames
 
-QUICK = preset("fast").replace(worlds=8, wave=4, depth=4, deadline=5.0, gap=1.0)
+QUICK = agent_preset("fast").replace(worlds=8, wave=4, depth=4, deadline=5.0, gap=1.0)
 
 
 class Broken(BlueprintEvaluator):
@@ -56,7 +56,9 @@ def is_legal(decision: Decision) -> bool:
 def test_whole_rounds_of_legal_moves_in_every_preset() -> None:
     rng = np.random.default_rng(0)
     for name in PRESETS:
-        config = preset(name).replace(worlds=6, wave=3, sample=20, k=3, room=60, iterations=10, deadline=20.0)
+        config = agent_preset(name).replace(
+            worlds=6, wave=3, sample=20, k=3, room=60, iterations=10, deadline=20.0
+        )
         config = config.replace(subgame_depth=3, crowd_depth=2, leaf="value", depth=3)
         agent = Gs2Agent(CountBlueprint(), config, rng)
         state = deal(1, rng, level=5)
@@ -183,7 +185,7 @@ def test_the_same_seed_plays_the_same_round() -> None:
 
 def test_endgames_of_two_are_decided_exactly() -> None:
     rng = np.random.default_rng(8)
-    agent = Gs2Agent(CountBlueprint(noise=0.5), preset("standard").replace(deadline=20.0), rng)
+    agent = Gs2Agent(CountBlueprint(noise=0.5), agent_preset("standard").replace(deadline=20.0), rng)
     stages = []
     for state in endgames(25, rng, most=16):
         decision = agent.decide(state, legal(state).values)
@@ -220,7 +222,9 @@ def paired_gain(config, deals: int, seed: int) -> tuple[float, float]:
 
 
 def test_search_beats_a_weak_blueprint_on_paired_deals() -> None:
-    gain, error = paired_gain(preset("fast").replace(worlds=12, wave=6, depth=None, deadline=30.0), 12, 1)
+    gain, error = paired_gain(
+        agent_preset("fast").replace(worlds=12, wave=6, depth=None, deadline=30.0), 12, 1
+    )
     assert gain > 2 * error, (gain, error)
 
 
@@ -240,7 +244,7 @@ def test_warming_up_searches_by_the_agents_own_method_and_leaves_its_random_stre
 @pytest.mark.long
 def test_ten_thousand_decisions_keep_the_deadline_and_the_rules() -> None:
     rng = np.random.default_rng(10)
-    config = preset("fast").replace(deadline=0.02, gap=1.0)
+    config = agent_preset("fast").replace(deadline=0.02, gap=1.0)
     agent = Gs2Agent(CountBlueprint(noise=0.05), config, rng)
     decisions = 0
     overrun = 0

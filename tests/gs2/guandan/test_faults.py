@@ -11,11 +11,11 @@ from games.guandan.round import deal, legal
 from gs2.guandan.agent import agent as agent_module
 from gs2.guandan.agent.agent import Decision, Gs2Agent
 from gs2.guandan.agent.determinize import sample_worlds
-from gs2.guandan.agent.presets import preset
+from gs2.guandan.agent.presets import agent_preset
 from tests.gs2.guandan.blueprints import CountEvaluator
 
 FAULTS = ("q", "nan", "values", "shape", "sampler", "hurry")
-CONFIG = preset("fast").replace(worlds=4, wave=2, depth=1, deadline=30.0, gap=1.0)
+CONFIG = agent_preset("fast").replace(worlds=4, wave=2, depth=1, deadline=30.0, gap=1.0)
 
 
 class Flaky(CountEvaluator):

@@ -8,8 +8,8 @@ from games.guandan.cards import PASS
 from games.guandan.round import advance, deal, legal
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.determinize import Worlds, sample_worlds
-from gs2.guandan.agent.evaluator import action_values
-from gs2.guandan.agent.presets import preset
+from gs2.guandan.agent.evaluator import evaluator_values
+from gs2.guandan.agent.presets import agent_preset
 from gs2.guandan.agent.reach import LEAST, log_reach, weigh
 from tests.gs2.guandan.blueprints import CountEvaluator
 
@@ -24,7 +24,7 @@ def play(decisions: int, seed: int) -> tuple[np.ndarray, int, list, list]:
     trail, record = [], []
     while len(trail) < decisions or state["player"][0] != seat:
         table = legal(state, canonical=True)
-        q = action_values(evaluator, state, table)
+        q = evaluator_values(evaluator, state, table)
         move = table.values[[int(np.argmax(q))]]
         record.append((state.copy(), move))
         if state["player"][0] == seat:
@@ -44,7 +44,7 @@ def slow_log_reach(deal_: np.ndarray, seat: int, since: list) -> float:
         here = state.copy()
         here["hand"] = deal_["hand"] + deal_["played"] - state["played"]
         table = legal(here, canonical=True)
-        q = action_values(evaluator, here, table) / TEMPERATURE
+        q = evaluator_values(evaluator, here, table) / TEMPERATURE
         soft = np.exp(q - q.max()) / np.exp(q - q.max()).sum()
         like = [
             p
@@ -96,7 +96,7 @@ def test_deals_are_drawn_in_proportion_and_listed_ones_weighed() -> None:
 
 
 def test_an_agent_that_weighs_by_reach_plays_whole_rounds() -> None:
-    config = preset("fast").replace(reach=1.0, worlds=6, wave=3, depth=2, gap=1.0, deadline=30.0)
+    config = agent_preset("fast").replace(reach=1.0, worlds=6, wave=3, depth=2, gap=1.0, deadline=30.0)
     agent = Gs2Agent(CountEvaluator(), config, np.random.default_rng(0))
     state = deal(1, np.random.default_rng(2))
     searched = passes = 0

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from games.guandan.round import GuanDan, advance, legal
-from gs2.guandan.agent.evaluator import BlueprintEvaluator, NetworkEvaluator, action_values
+from gs2.guandan.agent.evaluator import BlueprintEvaluator, NetworkEvaluator, evaluator_values
 from gs2.guandan.agent.rollout import Rollouts
 from tests.gs2.guandan.blueprints import CountBlueprint, midgame
 
@@ -69,7 +69,7 @@ def test_the_two_test_evaluators_agree() -> None:
     states = midgame(60, np.random.default_rng(8), plies=25)
     one, two = BlueprintEvaluator(CountBlueprint(noise=0.1)), CountEvaluator(noise=0.1)
     moves = legal(states, canonical=True)
-    assert np.allclose(action_values(one, states, moves), action_values(two, states, moves))
+    assert np.allclose(evaluator_values(one, states, moves), evaluator_values(two, states, moves))
     rows, seats = np.arange(60), states["player"].astype(np.int64)
     assert np.allclose(one.values(states, rows, seats), two.values(states, rows, seats))
 
@@ -100,7 +100,7 @@ def test_the_network_is_asked_as_training_asks_it() -> None:
         values = critic(torch.from_numpy(encode_full(states, seats)).float()).softmax(1) @ payoffs
         outcomes = network.outcomes(h).softmax(1) @ payoffs
     tolerance = 0.03 if evaluator.inference.half else 1e-4
-    assert np.allclose(action_values(evaluator, states, moves), wanted, atol=tolerance)
+    assert np.allclose(evaluator_values(evaluator, states, moves), wanted, atol=tolerance)
     rows = np.arange(len(states))
     assert np.allclose(evaluator.values(states, rows, seats), values.numpy(), atol=tolerance)
     assert np.allclose(evaluator.views(states, rows, seats), outcomes.numpy(), atol=tolerance)

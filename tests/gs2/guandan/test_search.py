@@ -10,9 +10,9 @@ import pytest
 from games.guandan.round import GuanDan, advance, legal
 from gs2.guandan.agent.config import GuanDanConfig
 from gs2.guandan.agent.determinize import sample_worlds
-from gs2.guandan.agent.evaluator import BlueprintEvaluator, action_values
-from gs2.guandan.agent.presets import PRESETS, preset
-from gs2.guandan.agent.racing import Question, candidate_moves, compare, posterior
+from gs2.guandan.agent.evaluator import BlueprintEvaluator, evaluator_values
+from gs2.guandan.agent.presets import PRESETS, agent_preset
+from gs2.guandan.agent.racing import Question, candidate_moves, compare_moves, posterior
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.search.config import ConfigError
 from tests.gs2.guandan.blueprints import CountBlueprint, midgame
@@ -92,10 +92,10 @@ def test_a_move_that_wins_the_round_is_found_against_the_blueprint() -> None:
         prior = np.where(payoff == payoff.max(), -0.2, 0.0)
         order = np.argsort(-prior)
         worlds = sample_worlds(state, seat, 64, rng)
-        [result] = compare(
+        [result] = compare_moves(
             [Question(state, moves[order], prior[order], worlds)],
             Rollouts(evaluator),
-            preset("standard").replace(depth=None),
+            agent_preset("standard").replace(depth=None),
             time.perf_counter() + 60,
         )
         chosen = order[result.best]
@@ -111,13 +111,13 @@ def test_comparison_stops_at_the_deadline_with_what_it_has() -> None:
     rng = np.random.default_rng(5)
     state = np.atleast_1d(midgame(1, rng, plies=20, least=4)[0])
     moves = legal(state, canonical=True)
-    q = action_values(evaluator, state, moves)
+    q = evaluator_values(evaluator, state, moves)
     order = np.argsort(-q)[:3]
     worlds = sample_worlds(state, int(state["player"][0]), 40, rng)
-    [result] = compare(
+    [result] = compare_moves(
         [Question(state, moves.values[order], q[order], worlds)],
         Rollouts(evaluator),
-        preset("standard"),
+        agent_preset("standard"),
         time.perf_counter() - 1,
     )
     assert result.stopped == "deadline" and result.rollouts == 0 and result.best == 0
@@ -127,22 +127,22 @@ def test_the_same_seed_gives_the_same_comparison() -> None:
     evaluator = BlueprintEvaluator(CountBlueprint())
     state = np.atleast_1d(midgame(1, np.random.default_rng(6), plies=30, least=4)[0])
     moves = legal(state, canonical=True)
-    q = action_values(evaluator, state, moves)
+    q = evaluator_values(evaluator, state, moves)
     order = np.argsort(-q)[:4]
 
     def once() -> np.ndarray:
         worlds = sample_worlds(state, int(state["player"][0]), 32, np.random.default_rng(3))
-        config = preset("standard").replace(wave=8, worlds=32)
+        config = agent_preset("standard").replace(wave=8, worlds=32)
         question = Question(state, moves.values[order], q[order], worlds)
-        return compare([question], Rollouts(evaluator), config, time.perf_counter() + 60)[0].payoffs
+        return compare_moves([question], Rollouts(evaluator), config, time.perf_counter() + 60)[0].payoffs
 
     assert np.array_equal(once(), once(), equal_nan=True)
 
 
 def test_presets_are_known_by_name() -> None:
-    assert all(preset(name).name == name for name in PRESETS)
+    assert all(agent_preset(name).name == name for name in PRESETS)
     with pytest.raises(ConfigError, match="paper"):
-        preset("slow")
+        agent_preset("slow")
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,11 @@ from gs2.commands.guandan_solve import guandan_solve
 from gs2.guandan.agent import agent as agent_module
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.explain import explain_decision, move_text
-from gs2.guandan.agent.presets import preset
+from gs2.guandan.agent.presets import agent_preset
 from gs2.guandan.solve import example_positions, read_position, solve_position
 from tests.gs2.guandan.blueprints import CountBlueprint, CountEvaluator
 
-QUICK = preset("standard").replace(worlds=8, wave=4, depth=4, gap=0.5, deadline=20.0)
+QUICK = agent_preset("standard").replace(worlds=8, wave=4, depth=4, gap=0.5, deadline=20.0)
 
 
 def test_the_examples_hide_the_other_hands_and_cover_what_players_meet() -> None:
@@ -55,7 +55,7 @@ def test_every_example_is_explained_by_its_best_move_and_sampled_deals() -> None
 
 
 def test_a_solved_subgame_is_explained_by_its_size_and_margins() -> None:
-    config = preset("paper").replace(
+    config = agent_preset("paper").replace(
         sample=20, k=3, room=60, iterations=20, deadline=20.0, leaf="value", subgame_depth=3, crowd_depth=3
     )
     agent = Gs2Agent(CountBlueprint(), config, np.random.default_rng(0))

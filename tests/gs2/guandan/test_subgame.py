@@ -11,22 +11,22 @@ from games.guandan.cards import PASS
 from games.guandan.round import GuanDan, advance, legal
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.determinize import sample_worlds
-from gs2.guandan.agent.evaluator import action_values
+from gs2.guandan.agent.evaluator import evaluator_values
 from gs2.guandan.agent.particles import Particles, top_up
-from gs2.guandan.agent.presets import preset
+from gs2.guandan.agent.presets import agent_preset
 from gs2.guandan.agent.racing import candidate_moves
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.agent.subgame import (
     _Branches,
     alternative_values,
     choose_worlds,
-    solve_subgame,
+    solve_sampled_subgame,
     with_companions,
 )
 from tests.gs2.guandan.blueprints import CountEvaluator, midgame
 from tests.gs2.guandan.test_endgame import endgames
 
-PAPER = preset("paper").replace(
+PAPER = agent_preset("paper").replace(
     sample=60, k=5, subgame_depth=4, crowd_depth=3, leaf="value", room=300, iterations=60, deadline=60.0
 )
 
@@ -41,10 +41,10 @@ def solved(state: np.ndarray, config=PAPER, seed: int = 0):
     rng = np.random.default_rng(seed)
     evaluator = CountEvaluator(noise=0.05)
     moves = legal(state, canonical=True)
-    q = action_values(evaluator, state, moves)
+    q = evaluator_values(evaluator, state, moves)
     worlds = sample_worlds(state, int(state["player"][0]), config.sample, rng)
     values = alternative_values(evaluator, worlds.states, opponents_of(state))
-    return solve_subgame(
+    return solve_sampled_subgame(
         state,
         moves.values,
         candidate_moves(q, moves.values["type"], config),
@@ -126,7 +126,7 @@ def test_moves_are_kept_by_type_and_the_pass_always() -> None:
     moves = legal(states, canonical=True)
     branches = _Branches(evaluator, 2, 10_000, time.perf_counter() + 60)
     keep = branches(GuanDan(moves="canonical"), states, 0, moves)
-    q = action_values(evaluator, states, moves)
+    q = evaluator_values(evaluator, states, moves)
     for i in range(len(moves)):
         rows = slice(moves.offsets[i], moves.offsets[i + 1])
         for kind in np.unique(moves[i]["type"]):

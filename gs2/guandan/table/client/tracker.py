@@ -69,7 +69,7 @@ class Tracker:
             self.returns = tuple(message.result)
         elif isinstance(message, m.TributeNotice):
             self.tributes = tuple(message.result)
-        elif isinstance(message, m.AntiTribute):
+        elif isinstance(message, m.AntiTributeNotice):
             self.refused = message.antiPos
         elif isinstance(message, m.EpisodeOver):
             self.winners = message.order[0] & 1 if message.order else None

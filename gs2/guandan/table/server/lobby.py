@@ -19,8 +19,8 @@ from gs2.guandan.table.wire.wire import Connection, text_frame
 
 __all__ = ["Lobby", "NjuptLobby", "OpenGuanDanLobby"]
 
-_ACTS = (m.Play, m.Tribute, m.PayTribute)
-_STAGES = {m.Play: "play", m.Tribute: "tribute", m.PayTribute: "back"}
+_ACTS = (m.PlayMove, m.GiveTribute, m.PayTribute)
+_STAGES = {m.PlayMove: "play", m.GiveTribute: "tribute", m.PayTribute: "back"}
 
 
 class Lobby(abc.ABC):
@@ -130,7 +130,7 @@ class OpenGuanDanLobby(Lobby):
             raise TableError(f"there is no room {number}; CREATE_ROOM opens one")
         return room
 
-    def _act(self, connection: Connection, command: m.Play | m.Tribute | m.PayTribute) -> None:
+    def _act(self, connection: Connection, command: m.PlayMove | m.GiveTribute | m.PayTribute) -> None:
         data = command.data
         number = data.roomID if data.roomId is m.UNSET else data.roomId
         if connection.seat is None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from games.guandan.cards import ACTION, CARD_NAMES, FOUR_KINGS, RANKS, SINGLE, TYPE_NAMES
 
-__all__ = ["action_words", "find_move", "read_move", "read_moves"]
+__all__ = ["find_move", "packed_words", "read_move", "read_moves"]
 
 _KINDS = {name: kind for kind, name in enumerate(TYPE_NAMES)}
 _RANKS = {name: code for code, name in enumerate(RANKS)}
@@ -57,7 +57,7 @@ def read_moves(listed: list[Any]) -> tuple[NDArray, list[int]]:
     return np.ascontiguousarray(table).view(ACTION)[:, 0], places
 
 
-def action_words(actions: NDArray) -> NDArray[np.int64]:
+def packed_words(actions: NDArray) -> NDArray[np.int64]:
     """Return actions [m] as their three words each, [3 m] int64, sharing memory if they are contiguous.
 
     The bytes between the fields may be anything in an array that NumPy has indexed.
@@ -80,5 +80,5 @@ def find_move(move: Any, choices: NDArray) -> int | None:
     words = read_move(move)
     if words is None:
         return None
-    found = _find(action_words(choices), *words)
+    found = _find(packed_words(choices), *words)
     return found if found >= 0 else None

@@ -30,7 +30,7 @@ from games.guandan.cards import (
     level_order,
 )
 from games.guandan.match import Match
-from gs2.guandan.table.wire.decode import action_words, find_move
+from gs2.guandan.table.wire.decode import find_move, packed_words
 
 __all__ = ["DIALECTS", "MoveList", "encode_hand", "encode_moves", "warm_kernels"]
 
@@ -207,7 +207,7 @@ def encode_moves(moves: NDArray, level: int, *, dialect: str = "openguandan") ->
         raise GameError(f"guandan: moves must be of dtype ACTION; got {moves.dtype}")
     if len(moves) == 1 and moves[0]["type"] == PASS:
         return _PASS_ALONE
-    words = action_words(moves)
+    words = packed_words(moves)
     out = _SCRATCH.room(len(moves))
     offsets = np.empty(len(moves) + 1, np.int64)
     if not _put_moves(words, level, *_HEADS[dialect], _CARDS, _SLOTS, _SUITS_IN_PRINT, out, offsets):

@@ -17,7 +17,7 @@ from games.guandan.cards import CARD_NAMES, RANKS
 __all__ = [
     "Act",
     "ActIndex",
-    "AntiTribute",
+    "AntiTributeNotice",
     "Back",
     "Beginning",
     "Command",
@@ -26,14 +26,14 @@ __all__ = [
     "GameOver",
     "GameResult",
     "GetRoomPlayer",
+    "GiveTribute",
     "JoinRoom",
     "MessageError",
     "PayTribute",
-    "Play",
+    "PlayMove",
     "PlayNotice",
     "Reply",
     "ServerMessage",
-    "Tribute",
     "TributeNotice",
     "decode_act_index",
     "decode_command",
@@ -118,13 +118,13 @@ class JoinRoom(Struct, tag="JOIN_ROOM"):
     data: JoinData
 
 
-class Play(Struct, tag="PLAY"):
+class PlayMove(Struct, tag="PLAY"):
     """Play a move."""
 
     data: ActData
 
 
-class Tribute(Struct, tag="TRIBUTE"):
+class GiveTribute(Struct, tag="TRIBUTE"):
     """Pay a tribute card."""
 
     data: ActData
@@ -142,7 +142,7 @@ class GetRoomPlayer(Struct, tag="GET_ROOMPLAYER"):
     data: RoomQuery
 
 
-Command = CreateRoom | JoinRoom | Play | Tribute | PayTribute | GetRoomPlayer
+Command = CreateRoom | JoinRoom | PlayMove | GiveTribute | PayTribute | GetRoomPlayer
 
 
 class ActIndex(Struct):
@@ -219,7 +219,7 @@ class Back(TributeNotice):
     """Cards returned: [from, to, card] each."""
 
 
-class AntiTribute(Struct):
+class AntiTributeNotice(Struct):
     """No tribute: `antiPos` hold both big jokers."""
 
     antiNums: int
@@ -256,7 +256,7 @@ ServerMessage = (
     | PlayNotice
     | TributeNotice
     | Back
-    | AntiTribute
+    | AntiTributeNotice
     | EpisodeOver
     | GameOver
     | GameResult
@@ -274,7 +274,7 @@ _NOTICES: dict[str, msgspec.json.Decoder] = {
     "play": msgspec.json.Decoder(PlayNotice),
     "tribute": msgspec.json.Decoder(TributeNotice),
     "back": msgspec.json.Decoder(Back),
-    "anti-tribute": msgspec.json.Decoder(AntiTribute),
+    "anti-tribute": msgspec.json.Decoder(AntiTributeNotice),
     "episodeOver": msgspec.json.Decoder(EpisodeOver),
     "gameOver": msgspec.json.Decoder(GameOver),
     "gameResult": msgspec.json.Decoder(GameResult),

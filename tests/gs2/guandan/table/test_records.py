@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.bench.table import measure
+from experiments.bench.table import measure_latency
 from games.guandan.events import MatchOver, Played
 from games.guandan.record import read_record, replay
 from gs2.guandan.table.agents import RandomAgent
@@ -76,7 +76,7 @@ def test_recorded_games_replay_to_the_same_result(tmp_path, rules):
 @pytest.mark.long
 @pytest.mark.parametrize("dialect", ["openguandan", "njupt"])
 def test_five_hundred_recorded_games_replay_to_the_same_result(tmp_path, dialect):
-    load = measure(dialect=dialect, tables=50, games=10, record=str(tmp_path))
+    load = measure_latency(dialect=dialect, tables=50, games=10, record=str(tmp_path))
     assert (load.finished, load.lost) == (50, 0)
     check_folder(tmp_path, 500)
 

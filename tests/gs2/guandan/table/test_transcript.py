@@ -38,11 +38,11 @@ def test_every_message_of_the_transcript_parses_as_its_kind(transcript):
         ("notify", "beginning"): m.Beginning,
         ("notify", "play"): m.PlayNotice,
         ("notify", "episodeOver"): m.EpisodeOver,
-        ("notify", "anti-tribute"): m.AntiTribute,
+        ("notify", "anti-tribute"): m.AntiTributeNotice,
         ("CREATE_ROOM", None): (m.Reply, m.CreateRoom),
         ("JOIN_ROOM", None): (m.Reply, m.JoinRoom),
         ("JOIN", None): m.Reply,
-        ("PLAY", None): m.Play,
+        ("PLAY", None): m.PlayMove,
     }
     for line in transcript:
         text = json.dumps(line["msg"])

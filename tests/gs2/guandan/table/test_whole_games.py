@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from experiments.bench.table import measure
+from experiments.bench.table import measure_latency
 from gs2.guandan.table.agents import RandomAgent
 from gs2.guandan.table.client.client import ClientConfig, TableClient
 from gs2.guandan.table.hosts import InstantHost
@@ -152,6 +152,6 @@ def test_a_server_plays_many_tables_at_once():
 @pytest.mark.long
 @pytest.mark.parametrize("dialect", ["openguandan", "njupt"])
 def test_two_hundred_tables_at_once_all_end_and_nobody_misses_a_move(dialect):
-    load = measure(dialect=dialect, tables=200)
+    load = measure_latency(dialect=dialect, tables=200)
     assert load.finished == 200
     assert load.lost == 0

@@ -1,0 +1,351 @@
+"""How the house stands, counted: crowded folders, long modules, wide functions, names with two meanings.
+
+    python -m tests.house            the counts, beside the limits that CI does not let grow
+    python -m tests.house --names    and what is behind every count
+    python -m tests.house --types    and the errors of `mypy --strict` by package (a minute or two)
+    python -m tests.house --write    lower the limits to the counts of today
+    python -m tests.house --root DIR counts another checkout
+
+The counts need nothing but the source, so they can be taken of any commit. `tests/test_architecture.py` holds
+them to `tests/house.json`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import re
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+LIMITS = Path(__file__).with_name("house.json")
+PACKAGES = ("games", "cfr", "blueprint", "gs2", "experiments")
+MOST_SIBLINGS = 14
+MOST_LINES = 400
+MOST_PARAMETERS = 6
+COMPILED = re.compile(r"njit|jit|intrinsic|type_callable|lower_builtin|overload|vectorize|kernel")
+"""Decorators of functions that Numba compiles, where a wide signature is the kernel's way."""
+CLICK = re.compile(r"command|click\.|group")
+"""Decorators of functions that click calls, where a parameter is an option."""
+ONE_CONTRACT = frozenset({"run_bench", "bench_tables"})
+"""Names that several modules define on purpose, because one caller calls them all alike."""
+TYPED = ("games", "cfr", "gs2/search", "gs2", "blueprint", "experiments")
+"""Folders whose `mypy --strict` errors are counted; an error counts for the first that holds its file."""
+
+
+@dataclass
+class Module:
+    """One source file: its path from the root, dotted name and syntax tree."""
+
+    path: Path
+    name: str
+    tree: ast.Module
+    lines: int
+    is_package: bool
+    imports: list[tuple[str, tuple[str, ...], str]] = field(default_factory=list)
+    """(module, names, kind) of each import: kind "load", "type" (TYPE_CHECKING) or "lazy" (in a function)."""
+
+    @cached_property
+    def exported(self) -> frozenset[str]:
+        """Names in `__all__`, where it is a plain list."""
+        for node in self.tree.body:
+            if isinstance(node, ast.Assign) and any(
+                isinstance(target, ast.Name) and target.id == "__all__" for target in node.targets
+            ):
+                try:
+                    return frozenset(ast.literal_eval(node.value))
+                except ValueError:
+                    return frozenset()
+        return frozenset()
+
+
+class House:
+    """The source under a root, read once; every count is a list of what is behind it."""
+
+    def __init__(self, root: Path, packages: tuple[str, ...] = PACKAGES) -> None:
+        """Read every file of the packages and of the tests."""
+        self.root = root
+        self.packages = packages
+        self.modules = [_module(root, path) for package in packages for path in _sources(root, package)]
+        self.tests = [_module(root, path) for path in _sources(root, "tests")]
+        self.by_name = {module.name: module for module in self.modules}
+
+    def counts(self) -> dict[str, list[str]]:
+        """Return, by what is counted, one line for each thing found."""
+        return {
+            f"folders with more than {MOST_SIBLINGS} siblings": self.crowded(self.modules),
+            f"test folders with more than {MOST_SIBLINGS} siblings": self.crowded(self.tests),
+            f"modules over {MOST_LINES} lines": self.long(self.modules),
+            f"test modules over {MOST_LINES} lines": self.long(self.tests),
+            f"plain functions with more than {MOST_PARAMETERS} parameters": self.wide(click=False),
+            f"commands with more than {MOST_PARAMETERS} options": self.wide(click=True),
+            "names exported by two modules": self.two_meanings(),
+            "module names in two folders": self.shared_names(),
+            "private imports across modules": self.private_imports(self.modules),
+            "private imports in tests": self.private_imports(self.tests),
+            "import cycles, type-only imports included": self.cycles({"load", "type"}),
+            "import cycles, lazy imports included": self.cycles({"load", "type", "lazy"}),
+        }
+
+    def siblings(self, modules: list[Module]) -> dict[str, int]:
+        """Return how many modules and folders of source stand in each folder, `__init__` left out."""
+        found: dict[Path, set[str]] = defaultdict(set)
+        for module in modules:
+            if not module.is_package:
+                found[module.path.parent].add(module.path.name)
+            for folder in module.path.parents[:-2]:
+                found[folder.parent].add(folder.name)
+        return {str(folder): len(names) for folder, names in sorted(found.items())}
+
+    def crowded(self, modules: list[Module]) -> list[str]:
+        """Return the folders with too many siblings."""
+        return [f"{folder}: {n}" for folder, n in self.siblings(modules).items() if n > MOST_SIBLINGS]
+
+    def long(self, modules: list[Module]) -> list[str]:
+        """Return the modules with too many lines."""
+        return [f"{module.path}: {module.lines}" for module in modules if module.lines > MOST_LINES]
+
+    def wide(self, *, click: bool) -> list[str]:
+        """Return the plain functions, or with `click` the commands, with too many parameters."""
+        found = []
+        for module in self.modules:
+            for node, in_class in _functions(module.tree):
+                words = [ast.unparse(decorator).split("(")[0] for decorator in node.decorator_list]
+                is_command = any(CLICK.search(word) for word in words)
+                if any(COMPILED.search(word) for word in words) or is_command != click:
+                    continue
+                arguments = node.args
+                names = [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+                bound = in_class and "staticmethod" not in words
+                width = len(names) - bound
+                if width > MOST_PARAMETERS:
+                    found.append(f"{module.path}:{node.lineno} {node.name}: {width}")
+        return found
+
+    def two_meanings(self) -> list[str]:
+        """Return the classes and functions of one name that two modules each define and export.
+
+        A command is named by the word that is typed, mostly that of the function it calls: it does not count.
+        """
+        places: dict[str, list[str]] = defaultdict(list)
+        for module in self.modules:
+            for node in module.tree.body:
+                if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                    is_command = any(CLICK.search(ast.unparse(word)) for word in node.decorator_list)
+                    if node.name in module.exported - ONE_CONTRACT and not is_command:
+                        places[node.name].append(f"{module.path}:{node.lineno}")
+        return [f"{name}: {', '.join(found)}" for name, found in sorted(places.items()) if len(found) > 1]
+
+    def shared_names(self) -> list[str]:
+        """Return the names of modules that stand in two folders; wings of a package may be called alike."""
+        places: dict[str, list[str]] = defaultdict(list)
+        for module in self.modules:
+            if not module.is_package:
+                places[module.path.stem].append(str(module.path.parent))
+        return [f"{name}: {', '.join(found)}" for name, found in sorted(places.items()) if len(found) > 1]
+
+    def private_imports(self, modules: list[Module]) -> list[str]:
+        """Return what modules take from each other though its name starts with an underscore."""
+        found = []
+        for module in modules:
+            aliases = {}
+            for target, names, _ in module.imports:
+                if target.split(".")[0] not in (*self.packages, "tests"):
+                    continue
+                found += [f"{module.path}: {target}.{name}" for name in names if _is_private(name)]
+                aliases |= {name: f"{target}.{name}" for name in names if f"{target}.{name}" in self.by_name}
+            for node in ast.walk(module.tree):
+                if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):
+                    continue
+                if _is_private(node.attr) and node.value.id in aliases:
+                    found.append(f"{module.path}:{node.lineno}: {aliases[node.value.id]}.{node.attr}")
+        return found
+
+    def cycles(self, kinds: set[str]) -> list[str]:
+        """Return the groups of modules that import each other in a circle, by imports of these kinds."""
+        edges: dict[str, set[str]] = {module.name: set() for module in self.modules}
+        for module in self.modules:
+            for target, names, kind in module.imports:
+                if kind not in kinds:
+                    continue
+                for name in names:
+                    if f"{target}.{name}" in edges:
+                        edges[module.name].add(f"{target}.{name}")
+                    elif target in edges:
+                        edges[module.name].add(target)
+                if not names and target in edges:
+                    edges[module.name].add(target)
+            edges[module.name].discard(module.name)
+        return [" <-> ".join(sorted(group)) for group in _circles(edges) if len(group) > 1]
+
+
+def strict_errors(root: Path) -> dict[str, int]:
+    """Return the errors of `mypy --strict` by folder of `TYPED`; raise RuntimeError if mypy cannot run."""
+    run = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "mypy",
+            "--strict",
+            "--no-error-summary",
+            "--hide-error-context",
+            "--no-pretty",
+        ],
+        capture_output=True,
+        text=True,
+        cwd=root,
+    )
+    if run.returncode not in (0, 1):
+        raise RuntimeError(f"mypy ended with {run.returncode}: {run.stderr.strip() or run.stdout.strip()}")
+    counts: Counter[str] = Counter(dict.fromkeys(TYPED, 0))
+    for line in run.stdout.splitlines():
+        if ": error:" in line:
+            counts[next(folder for folder in TYPED if line.startswith(f"{folder}/"))] += 1
+    return {f"mypy --strict errors, {folder}": counts[folder] for folder in TYPED}
+
+
+def limits() -> dict[str, int]:
+    """Return the counts that may not grow."""
+    found: dict[str, int] = json.loads(LIMITS.read_text())
+    return found
+
+
+def moved(counts: dict[str, int], allowed: dict[str, int]) -> list[str]:
+    """Return a line for each count that is not at its limit: a rise is a fault, a fall lowers the limit."""
+    lines = []
+    for what, count in counts.items():
+        limit = allowed.get(what, 0)
+        if count > limit:
+            lines.append(f"{what}: at most {limit}; got {count}; `python -m tests.house --names` lists them")
+        elif count < limit:
+            lines.append(
+                f"{what}: down to {count} from {limit}; `python -m tests.house --write` keeps it there"
+            )
+    return lines
+
+
+def _sources(root: Path, package: str) -> list[Path]:
+    return sorted(path for path in (root / package).rglob("*.py") if "__pycache__" not in path.parts)
+
+
+def _module(root: Path, path: Path) -> Module:
+    text = path.read_text()
+    relative = path.relative_to(root)
+    parts = relative.with_suffix("").parts
+    is_package = parts[-1] == "__init__"
+    name = ".".join(parts[:-1] if is_package else parts)
+    module = Module(relative, name, ast.parse(text), text.count("\n"), is_package)
+    module.imports = list(_imports(module.tree.body, "load"))
+    return module
+
+
+def _imports(nodes: list[ast.stmt], kind: str) -> Iterator[tuple[str, tuple[str, ...], str]]:
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, (), kind
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module, tuple(alias.name for alias in node.names), kind
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from _imports(node.body, "lazy")
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield from _imports(node.body, "type")
+            yield from _imports(node.orelse, kind)
+        else:
+            for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+                for inner in getattr(node, block, []):
+                    if isinstance(inner, ast.stmt):
+                        yield from _imports([inner], kind)
+                    else:
+                        yield from _imports(inner.body, kind)
+
+
+def _functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, bool]]:
+    """Yield every function with whether it is a method."""
+    for parent in ast.walk(tree):
+        for node in ast.iter_child_nodes(parent):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield node, isinstance(parent, ast.ClassDef)
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith("_") and not name.endswith("__")
+
+
+def _circles(edges: dict[str, set[str]]) -> list[set[str]]:
+    """Return the strongly connected components (Kosaraju), without recursion."""
+    order: list[str] = []
+    seen: set[str] = set()
+    for start in edges:
+        stack = [(start, iter(sorted(edges[start])))] if start not in seen else []
+        seen.add(start)
+        while stack:
+            name, rest = stack[-1]
+            onward = next((other for other in rest if other not in seen), None)
+            if onward is None:
+                order.append(name)
+                stack.pop()
+            else:
+                seen.add(onward)
+                stack.append((onward, iter(sorted(edges[onward]))))
+    back: dict[str, set[str]] = {name: set() for name in edges}
+    for name, others in edges.items():
+        for other in others:
+            back[other].add(name)
+    groups: list[set[str]] = []
+    placed: set[str] = set()
+    for start in reversed(order):
+        if start in placed:
+            continue
+        group, waiting = set(), [start]
+        while waiting:
+            name = waiting.pop()
+            if name not in placed:
+                placed.add(name)
+                group.add(name)
+                waiting += back[name]
+        groups.append(group)
+    return groups
+
+
+def main() -> int:
+    """Print the counts; return 1 if one is over its limit."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--root", type=Path, default=ROOT, help="the checkout to count")
+    parser.add_argument("--names", action="store_true", help="list what is behind every count")
+    parser.add_argument("--types", action="store_true", help="count the errors of mypy --strict too")
+    parser.add_argument("--write", action="store_true", help="lower the limits to these counts")
+    options = parser.parse_args()
+    house = House(options.root.resolve())
+    found = house.counts()
+    counts = {what: len(lines) for what, lines in found.items()}
+    if options.types:
+        counts |= strict_errors(options.root.resolve())
+    allowed = limits() if LIMITS.is_file() else dict(counts)
+    width = max(map(len, counts))
+    for what, count in counts.items():
+        print(f"{what:{width}}  {count:4}  limit {allowed.get(what, 0)}")
+        for line in found.get(what, []) if options.names else []:
+            print(f"    {line}")
+    if options.names:
+        print("siblings in each folder")
+        for folder, n in house.siblings(house.modules + house.tests).items():
+            print(f"    {folder}: {n}")
+    over = [what for what, count in counts.items() if count > allowed.get(what, 0)]
+    if options.write:
+        kept = {what: min(count, allowed.get(what, count)) for what, count in counts.items()}
+        LIMITS.write_text(json.dumps(allowed | kept, indent=2) + "\n")
+    return 1 if over else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
