@@ -1,17 +1,18 @@
-"""Make a tabular blueprint of a policy on a full tree: probabilities, Q(I, a) and values of what is seen."""
+"""A policy on a full tree as a tabular blueprint (probabilities, Q(I, a), values), and back."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.protocol import Blueprint
 from blueprint.tabular import SeatTable, TabularBlueprint
 from cfr.tree import FlatTree
 from cfr.values import node_values, reach
 from games.game import Game
 from games.ragged import Ragged
 
-__all__ = ["tabulate"]
+__all__ = ["policy_of", "tabulate"]
 
 
 def tabulate(
@@ -65,3 +66,24 @@ def _means(group: NDArray, values: NDArray, weights: NDArray, spare: NDArray, n:
     mass[dead] = np.bincount(group, spare, minlength=n)[dead]
     total[dead] = np.bincount(group, spare * values, minlength=n)[dead]
     return np.divide(total, mass, out=np.zeros(n), where=mass > 0)
+
+
+def policy_of(blueprint: Blueprint, game: Game, tree: FlatTree) -> NDArray[np.float64]:
+    """Return a blueprint's probabilities on the slots of a full tree, [slots] float64.
+
+    Raises ValueError if the tree holds no states.
+    """
+    if tree.states is None:
+        raise ValueError("policy_of: the tree must hold its states; grow it with keep_states=True")
+    out = np.empty(tree.n_slots)
+    first = tree.infoset_first_node()
+    counts = np.diff(tree.infoset_offset)
+    actions = tree.slot_actions()
+    for seat in range(tree.n_players):
+        mine = np.flatnonzero(tree.infoset_player == seat)
+        if len(mine) == 0:
+            continue
+        rows = Ragged(tree.infoset_offset, np.arange(tree.n_slots)).take(mine)
+        legal = Ragged.from_counts(counts[mine], actions[rows.values])
+        out[rows.values] = blueprint.policy(game, tree.states[first[mine]], seat, legal)
+    return out

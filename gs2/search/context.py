@@ -22,7 +22,6 @@ from cfr.values import (
     reach,
 )
 from games.game import Game, Infoset
-from games.ragged import Ragged
 from gs2.search.histories.alternative import best_response_node_values
 from gs2.search.histories.cover import CoverMaker
 from gs2.search.histories.knowledge import KnowledgeGraph, KnowledgeReport, knowledge_graph, knowledge_report
@@ -33,7 +32,7 @@ from gs2.tabulate import tabulate
 if TYPE_CHECKING:
     from gs2.search.safety import Certified
 
-__all__ = ["MAX_ENUMERATED", "Profile", "SearchContext", "policy_of"]
+__all__ = ["MAX_ENUMERATED", "Profile", "SearchContext"]
 
 MAX_ENUMERATED = 8_000_000
 """Histories up to which a game is enumerated; the largest research game has 1.9 million."""
@@ -177,27 +176,6 @@ class SearchContext:
         """Depth of the shallowest history of each infoset, [I] int64."""
         first = self.tree.infoset_first_node()
         return np.searchsorted(self.tree.level_offsets, first, side="right") - 1
-
-
-def policy_of(blueprint: Blueprint, game: Game, tree: FlatTree) -> NDArray[np.float64]:
-    """Return a blueprint's probabilities on the slots of a full tree, [slots] float64.
-
-    Raises ValueError if the tree holds no states.
-    """
-    if tree.states is None:
-        raise ValueError("policy_of: the tree must hold its states; grow it with keep_states=True")
-    out = np.empty(tree.n_slots)
-    first = tree.infoset_first_node()
-    counts = np.diff(tree.infoset_offset)
-    actions = tree.slot_actions()
-    for seat in range(tree.n_players):
-        mine = np.flatnonzero(tree.infoset_player == seat)
-        if len(mine) == 0:
-            continue
-        rows = Ragged(tree.infoset_offset, np.arange(tree.n_slots)).take(mine)
-        legal = Ragged.from_counts(counts[mine], actions[rows.values])
-        out[rows.values] = blueprint.policy(game, tree.states[first[mine]], seat, legal)
-    return out
 
 
 @dataclass(eq=False)

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from blueprint.protocol import Blueprint
 from games.game import Game, Infoset
 from gs2.search.config import SearchConfig
-from gs2.search.context import Profile, SearchContext, policy_of
+from gs2.search.context import Profile, SearchContext
 from gs2.search.pipeline import action_values, refine_infoset
 from gs2.search.refinement import Refinement
 from gs2.search.result import MAX_LISTED, ActionRow, HistoryRow, InfosetRow, SearchResult
 from gs2.search.subgame.leaf import LeafEvaluator
+from gs2.tabulate import policy_of
 
 __all__ = ["explain", "solve_infoset"]
 

@@ -7,9 +7,8 @@ import pytest
 
 from cfr.tree import FlatTree
 from games.game import CHANCE, TERMINAL
-from gs2.search.context import policy_of
 from gs2.search.subgame.cut import grow_subgame
-from gs2.tabulate import tabulate
+from gs2.tabulate import policy_of, tabulate
 from tests.gs2.setting import GAMES, KUHN, LEDUC, blueprint, context, random_policy
 
 

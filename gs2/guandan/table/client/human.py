@@ -11,10 +11,10 @@ from typing import TextIO
 from gs2.guandan.table.client.words import choice_text, describe, move_words, read_choice
 from gs2.guandan.table.seat import AgentError, Observation
 
-__all__ = ["HumanAgent", "Lines"]
+__all__ = ["HumanAgent", "TypedLines"]
 
 
-class Lines:
+class TypedLines:
     """Asks for lines of a stream, in whatever thread, until `close` is called from another.
 
     `input` cannot be called off: the thread in it would keep the program from ending.
@@ -67,12 +67,12 @@ class HumanAgent:
     name = "human"
 
     def __init__(self, ask: Callable[[str], str] | None = None, show: Callable[[str], None] = print) -> None:
-        self.ask: Callable[[str], str] = ask or Lines()
+        self.ask: Callable[[str], str] = ask or TypedLines()
         self.show = show
 
     def close(self) -> None:
         """Ask no more: the person leaves."""
-        if isinstance(self.ask, Lines):
+        if isinstance(self.ask, TypedLines):
             self.ask.close()
 
     def act(self, observation: Observation) -> int:
