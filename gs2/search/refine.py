@@ -104,8 +104,8 @@ def refine_policy(
     """Return `policy` with the player's strategy refined by a search at each of its infosets.
 
     policy: [slots] float64 on the context's tree.
-    config: of the searches; several make a pass over all infosets each, from what the one before left. A
-        pass of `gs2+` and then one of `gs2+path` is below either of them alone (docs/subgame_solving.md).
+    config: of the searches; several make a pass over all infosets each, from what the one before left, such
+        as one of `gs2+` and then one of `gs2+path` (docs/subgame_solving.md).
     mode: independent, nested or sequential; the configuration's own by default.
     seed: every infoset draws from its own generator, made of the seed and the infoset's number, so results
         do not depend on the order or on `workers`.
