@@ -170,7 +170,7 @@ def package(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (site / "some_parts.py").write_text(PARTS)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: some-parts\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(
-        "[gs2.games]\nmy_poker = some_parts:Mine\nlost = some_parts:Lost\n"
+        "[gs2.games]\ntheir_poker = some_parts:Mine\nlost = some_parts:Lost\n"
         "[gs2.generators]\nfirst = some_parts:first\n"
         "[gs2.agents]\nlazy = some_parts:Agent\n"
     )
@@ -179,16 +179,16 @@ def package(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_an_installed_package_adds_games_generators_and_agents(package: Path) -> None:
-    assert load_game("my_poker").name == "my_poker"
-    assert json.loads(gs2("games", "my_poker", "--json").stdout)["game"] == "my_poker"
+    assert load_game("their_poker").name == "my_poker"
+    assert json.loads(gs2("games", "their_poker", "--json").stdout)["game"] == "my_poker"
     assert named_part("generator", "first") == "first"
-    solved = gs2("solve", "my_poker", "--method", "gs2-d", "-k", "1", "--generator", "first", "--json")
+    solved = gs2("solve", "their_poker", "--method", "gs2-d", "-k", "1", "--generator", "first", "--json")
     assert json.loads(solved.stdout)["config"]["generator"] == "first"
     assert load_agent("lazy").act(None) == 0  # type: ignore[arg-type]
     with pytest.raises(GameError, match=r"of some-parts \(entry point gs2.games\) cannot be loaded"):
         load_game("lost")
-    with pytest.raises(GameError, match="did you mean my_poker"):
-        load_game("my_pokr")
+    with pytest.raises(GameError, match="did you mean their_poker"):
+        load_game("their_pokr")
     with pytest.raises(ConfigError, match="generator must be one of"):
         from gs2.search.presets import preset
 

@@ -92,6 +92,9 @@ def consider_histories(
         every = graph.neighbours(top, None if config.order > 1 else (opponent,))
     whole = config.rest == "summary" or config.order is None or config.freeze == "none"
     cover = context.covers(player).make(infoset, top, every, whole=whole)
+    if config.order is None and not cover.in_set.all():
+        # What an extension brought in belongs to the closure as well: the player's infosets lie there too.
+        cover = replace(cover, in_set=np.ones(len(cover.nodes), bool))
     found = weigh_histories(context, profile, cover, infoset, player)
     return replace(
         found,
