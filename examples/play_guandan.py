@@ -12,7 +12,7 @@ import sys
 
 import numpy as np
 
-from games.guandan.round import advance, deal
+from games.guandan.rounds.round import advance, deal
 from gs2.guandan.agent.agent import make_agent
 
 

@@ -75,7 +75,7 @@ _BUILT_IN = {
     "leduc_poker": "games.research.leduc_poker:LeducPoker",
     "liars_dice": "games.research.liars_dice:LiarsDice",
     "goofspiel": "games.research.goofspiel:Goofspiel",
-    "guandan": "games.guandan.round:GuanDan",
+    "guandan": "games.guandan.rounds.round:GuanDan",
 }
 """Where each game lives; the module is imported when the game is first asked for."""
 _registered: dict[str, GameSpec] = {}

@@ -166,7 +166,7 @@ def play_pairs(
     start: deals played before.
     """
     from blueprint.guandan.play.selfplay import Scratch, play_rounds
-    from games.guandan.round import GuanDan, deal
+    from games.guandan.rounds.round import GuanDan, deal
     from gs2.guandan.agent.agent import Decision, Gs2Agent
 
     counts = {"changed": 0, "searched": 0, "decisions": 0}

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.guandan.play.selfplay import join
-from games.guandan.belief import determinise
 from games.guandan.cards import ACTION
-from games.guandan.round import advance, deal, legal
-from games.guandan.state import STATE
+from games.guandan.rounds.belief import determinise
+from games.guandan.rounds.round import advance, deal, legal
+from games.guandan.rounds.state import STATE
 from games.support.files import LineFile, check_folder, read_bytes, unique
 from gs2.guandan.agent.evaluator import Evaluator, evaluator_values
 from gs2.guandan.agent.rollout import Rollouts

@@ -110,7 +110,7 @@ def run_bench(
     """
     import torch
 
-    from games.guandan.round import advance, deal
+    from games.guandan.rounds.round import advance, deal
     from gs2.guandan.agent.agent import Gs2Agent
     from gs2.guandan.agent.evaluator import load_evaluator
     from gs2.guandan.agent.presets import agent_preset

@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.guandan.cards import ACTION, wild_card
-from games.guandan.features import ACTION_WIDTH, STATE_WIDTH, action_features, state_features
-from games.guandan.matches import Matches
-from games.guandan.observation import OBSERVATION_WIDTH, observations
-from games.guandan.playout import random_playouts
-from games.guandan.round import advance, deal, initial_hands, legal
-from games.guandan.state import NOBODY
-from games.guandan.tribute_policy import exchange_all
+from games.guandan.matches.lockstep import Matches
+from games.guandan.matches.tribute_policy import exchange_all
+from games.guandan.rounds.playout import random_playouts
+from games.guandan.rounds.round import advance, deal, initial_hands, legal
+from games.guandan.rounds.state import NOBODY
+from games.guandan.views.features import ACTION_WIDTH, STATE_WIDTH, action_features, state_features
+from games.guandan.views.observation import OBSERVATION_WIDTH, observations
 from games.support.interruption import deaf_children
 
 if TYPE_CHECKING:

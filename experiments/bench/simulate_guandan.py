@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from games.game import TERMINAL
 from games.guandan.cards import ACTION, DECK, NUM_RANKS, pack
-from games.guandan.match import Match
-from games.guandan.matches import OVER, PLAY, Matches
-from games.guandan.round import GuanDan, legal
+from games.guandan.matches.lockstep import OVER, PLAY, Matches
+from games.guandan.matches.match import Match
+from games.guandan.rounds.round import GuanDan, legal
+from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import Rules
-from games.guandan.state import NOBODY
 
 __all__ = ["SimulationSummary", "check_play", "replay_match", "simulate_matches"]
 

@@ -86,7 +86,7 @@ def play(trainer: Trainer, rounds: int, rng: np.random.Generator) -> PlayedRound
     """Return rounds that the trainer's network plays against itself, as in its training."""
     from blueprint.guandan.play.deals import deal_rounds
     from blueprint.guandan.play.selfplay import PlayRecord, Scratch, join, play_rounds
-    from games.guandan.round import GuanDan
+    from games.guandan.rounds.round import GuanDan
 
     config, scratch = trainer.config, Scratch()
     chooser = trainer.learner.chooser(config.temperature, config.epsilon, rng)

@@ -78,7 +78,7 @@ def trace_rows(
     from blueprint.guandan.play.selfplay import Scratch, play_rounds
     from blueprint.guandan.training.dmc import lambda_returns
     from games.guandan.cards import BOMB, FOUR_KINGS, PASS, STRAIGHT_FLUSH
-    from games.guandan.round import GuanDan, advance
+    from games.guandan.rounds.round import GuanDan, advance
 
     rng = np.random.default_rng(seed)
     network = load_inference(checkpoint)
@@ -140,7 +140,7 @@ def _two_moves(
     states: [n] STATE, each with a choice.
     """
     from blueprint.guandan.play.selfplay import choose_soft
-    from games.guandan.round import legal
+    from games.guandan.rounds.round import legal
 
     n = len(states)
     moves = legal(states, canonical=True)
@@ -159,7 +159,7 @@ def agent_returns(agent: InferenceAgent, states: NDArray) -> NDArray[np.float64]
     """Return the lambda-returns to side 0 of playing on from each state, [n, traces]; states: played out."""
     from blueprint.guandan.play.selfplay import Scratch, play_rounds
     from blueprint.guandan.training.dmc import lambda_returns
-    from games.guandan.round import GuanDan
+    from games.guandan.rounds.round import GuanDan
 
     record = play_rounds(states, [agent], Scratch())
     payoff = GuanDan().returns(record.final)[:, 0]

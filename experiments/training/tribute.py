@@ -52,9 +52,9 @@ def tribute_gain(checkpoint: Path | None, rule: str, deals: int, seed: int) -> T
     from blueprint.guandan.play.deals import card_choice
     from blueprint.guandan.play.selfplay import Scratch, join, play_rounds
     from blueprint.guandan.play.tribute import NetworkTribute
-    from games.guandan.matches import CardDecisions, Matches
-    from games.guandan.round import GuanDan
-    from games.guandan.tribute_policy import danzero_cards
+    from games.guandan.matches.lockstep import CardDecisions, Matches
+    from games.guandan.matches.tribute_policy import danzero_cards
+    from games.guandan.rounds.round import GuanDan
 
     rules: dict[str, Callable[[CardDecisions], NDArray[np.int64]]] = {
         "rarest": card_choice,

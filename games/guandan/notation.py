@@ -31,7 +31,7 @@ from games.guandan.cards import (
     unpack,
     wild_card,
 )
-from games.guandan.moves import legal_moves
+from games.guandan.moves.listing import legal_moves
 
 __all__ = ["action_list", "action_text", "parse_action"]
 

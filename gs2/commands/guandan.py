@@ -52,7 +52,7 @@ def play_random(
     as_json: bool,
 ) -> None:
     """Play a match between four random players and print it move by move."""
-    from games.guandan.play import random_lines
+    from games.guandan.views.narration import random_lines
 
     _print(
         random_lines(
@@ -77,7 +77,7 @@ def play_random(
 @AS_JSON
 def replay(file: Path, number: int | None, hands: bool, repair: bool, as_json: bool) -> None:
     """Print a recorded match, checking every event against the rules."""
-    from games.guandan.play import replay_lines
+    from games.guandan.views.narration import replay_lines
 
     only = None if number is None else range(number, number + 1)
     _print(replay_lines(file, rounds=only, hands=hands, repair=repair), as_json)

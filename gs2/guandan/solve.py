@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from games.game import GameError
-from games.guandan.position import parse_position
+from games.guandan.rounds.position import parse_position
 from games.support.files import read_text
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.explain import Explanation, explain_decision
@@ -50,8 +50,8 @@ def read_position(source: str | Path) -> str:
 def solve_position(position: str, agent: Gs2Agent, *, listed: int = 8) -> Explanation:
     """Return what the agent would play at a position, and why.
 
-    position: a line of JSON, see `games.guandan.position`; it is the player to act who looks. Hidden hands
-        may be missing. listed: moves and deals listed at most.
+    position: a line of JSON, see `games.guandan.rounds.position`; it is the player to act who looks. Hidden
+        hands may be missing. listed: moves and deals listed at most.
     Raises GameError at bad input, a finished round, or a seat that is not to act.
     """
     state, seat = parse_position(position)

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from blueprint.guandan.network.inference import Inference
 from blueprint.neural import BlueprintError, NeuralBlueprint, check_blueprint, load_blueprint
 from games.game import Game
-from games.guandan.round import GuanDan, deal
+from games.guandan.rounds.round import GuanDan, deal
 from games.ragged import Ragged
 from games.registry import load_game
-from tests.blueprint.positions import random_tensors, some_decisions
+from tests.blueprint.guandan.positions import random_tensors, some_decisions
 
 GAME = GuanDan(moves="canonical")
 DECISIONS = some_decisions(8, seed=3)

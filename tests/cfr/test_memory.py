@@ -102,7 +102,7 @@ def test_trees_with_limits_are_watched_level_by_level() -> None:
 
 def test_a_game_without_a_root_is_watched_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """GuanDan's deals cannot be enumerated; its subgames are grown from sampled histories."""
-    from games.guandan.round import GuanDan, deal
+    from games.guandan.rounds.round import GuanDan, deal
 
     monkeypatch.setattr("cfr.tree.LOOK_AFTER", 50)
     with pytest.raises(TooLarge, match="it has"):

@@ -19,7 +19,7 @@ from games import Game, GameError, load_game
 from games.openspiel.names import openspiel_game
 from gs2.cli import main
 from tests.cfr.trees import random_policy
-from tests.games.efg import HIDDEN_MOVE, random_efg
+from tests.games.openspiel.efg import HIDDEN_MOVE, random_efg
 
 AGREEMENT = 1e-12
 

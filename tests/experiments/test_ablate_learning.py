@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from blueprint.config import TrainConfig
 from blueprint.guandan.training.train import Trainer, train
 from experiments.training.learning import ablate_learning, learning_rows, play
-from tests.blueprint.positions import SMALL
+from tests.blueprint.guandan.positions import SMALL
 
 CONFIG = TrainConfig(rounds=4, batch=64, seed=3)
 

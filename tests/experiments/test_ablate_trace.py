@@ -12,7 +12,7 @@ from blueprint.guandan.play.agents import InferenceAgent
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from experiments.training.trace import TRACES, ablate_trace, agent_returns, trace_rows
-from games.guandan.round import GuanDan
+from games.guandan.rounds.round import GuanDan
 
 
 def test_returns_of_playouts_are_the_recursion_written_out() -> None:

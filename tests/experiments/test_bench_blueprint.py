@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from blueprint.config import NetworkConfig
 from experiments.bench.blueprint import bench_tables, operations, run_bench
 from experiments.training.learning_curve import Point, curve_table, learning_curve, read_points
-from tests.blueprint.positions import random_tensors
+from tests.blueprint.guandan.positions import random_tensors
 
 
 def test_operations_count_every_weight_twice() -> None:
@@ -41,7 +41,7 @@ def test_the_curve_keeps_what_was_measured_and_plays_the_rest(tmp_path: Path) ->
     from blueprint.checkpoint import write_checkpoint
     from blueprint.config import to_dict
     from blueprint.guandan.network.features import FEATURE_HASH
-    from tests.blueprint.positions import SMALL
+    from tests.blueprint.guandan.positions import SMALL
 
     pytest.importorskip("matplotlib")
     path = tmp_path / "small.safetensors"

@@ -11,7 +11,7 @@ import pytest
 from games import RESEARCH_GAMES, GameError, load_game
 from games.registry import smaller_games
 from games.size import RUNS, Count, estimate_size
-from tests.games.efg import random_efg
+from tests.games.openspiel.efg import random_efg
 
 RECORDED = json.loads((Path(__file__).parent.parent / "data" / "efg.json").read_text())["games"]
 KNOWN = {

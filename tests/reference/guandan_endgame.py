@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from games.guandan.round import advance, legal
+from games.guandan.rounds.round import advance, legal
 
 
 def mover_wins(state: np.ndarray, memo: dict[bytes, bool]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from games.guandan.moves import legal_moves
+from games.guandan.moves.listing import legal_moves
 
 
 def fewest_moves(lo: int, hi: int, level: int, memo: dict[tuple[int, int], int]) -> int:

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from blueprint.guandan.play.deals import card_choice, deal_rounds
 from blueprint.guandan.play.selfplay import Chooser, Decisions, Scratch, join, play_rounds
-from games.guandan.matches import CardDecisions, Matches
-from games.guandan.round import GuanDan
+from games.guandan.matches.lockstep import CardDecisions, Matches
+from games.guandan.rounds.round import GuanDan
+from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import Rules
-from games.guandan.state import NOBODY
 
 __all__ = ["BLOCK", "AgentFault", "duplicate_deals", "game_seeds", "play_duplicate", "play_games_duplicate"]
 

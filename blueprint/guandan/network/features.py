@@ -31,8 +31,8 @@ from games.guandan.cards import (
     TWO_TRIPS,
 )
 from games.guandan.combos import ORDER
-from games.guandan.packed import COUNT, RANK_AT
-from games.guandan.state import (
+from games.guandan.moves.packed import COUNT, RANK_AT
+from games.guandan.rounds.state import (
     BEAT,
     CAP,
     FINISHED,

@@ -38,7 +38,7 @@ from blueprint.guandan.network.features import (
     encode_full_into,
     encode_states_into,
 )
-from games.guandan.state import action_words, views
+from games.guandan.rounds.state import action_words, views
 
 __all__ = ["OUTCOMES", "Inference", "load_inference"]
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from blueprint.guandan.play.selfplay import join
 from games.guandan.cards import unpack
-from games.guandan.matches import CardDecisions, Matches
-from games.guandan.round import deal
-from games.guandan.state import NOBODY, STATE
+from games.guandan.matches.lockstep import CardDecisions, Matches
+from games.guandan.rounds.round import deal
+from games.guandan.rounds.state import NOBODY, STATE
 
 __all__ = ["card_choice", "deal_rounds"]
 

@@ -21,9 +21,9 @@ from blueprint.guandan.network.features import (
     encode_states_into,
 )
 from games.guandan.cards import ACTION
-from games.guandan.moves import RESERVE
-from games.guandan.playout import legal_states
-from games.guandan.state import PLAYER, STATE, play_move, views
+from games.guandan.moves.listing import RESERVE
+from games.guandan.rounds.playout import legal_states
+from games.guandan.rounds.state import PLAYER, STATE, play_move, views
 
 __all__ = [
     "Chooser",

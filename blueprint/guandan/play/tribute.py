@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from blueprint.guandan.play.selfplay import Chooser, Decisions
 from games.guandan.cards import HAND_SIZE, NUM_CARDS, unpack
-from games.guandan.matches import CardDecisions
-from games.guandan.round import from_hands
-from games.guandan.tribute import CARD_PACKED, CARD_RANK
+from games.guandan.matches.lockstep import CardDecisions
+from games.guandan.matches.tribute import CARD_PACKED, CARD_RANK
+from games.guandan.rounds.round import from_hands
 
 __all__ = ["NetworkTribute", "TributeAgent", "Values"]
 

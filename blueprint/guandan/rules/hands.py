@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from games.guandan.packed import COUNT
+from games.guandan.moves.packed import COUNT
 
 __all__ = ["BITS5", "card_counts", "natural_ranks", "rank_byte", "rank_lanes"]
 

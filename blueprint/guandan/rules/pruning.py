@@ -23,7 +23,7 @@ from blueprint.guandan.play.selfplay import Chooser, Decisions
 from blueprint.guandan.rules.fewest_moves import NO_ROOM, count_fewest_moves, room
 from blueprint.guandan.rules.hands import card_counts
 from games.guandan.cards import HAND_SIZE, PASS, STRAIGHT_FLUSH
-from games.guandan.state import HAND, LEFT, LEVEL, action_words, views
+from games.guandan.rounds.state import HAND, LEFT, LEVEL, action_words, views
 
 __all__ = ["PrunedChooser", "kept_moves", "prune"]
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from blueprint.guandan.play.selfplay import Decisions
 from games.guandan.cards import PASS
 from games.guandan.combos import BOMB_CLASS, combo_strength
-from games.guandan.state import LEVEL, views
+from games.guandan.rounds.state import LEVEL, views
 
 __all__ = ["GreedyAgent", "RandomChooser"]
 

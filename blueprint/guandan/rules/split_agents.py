@@ -44,7 +44,7 @@ from games.guandan.cards import (
     TWO_TRIPS,
     level_order,
 )
-from games.guandan.state import BEAT, HAND, LEADER, LEFT, LEVEL, PLAYED, views
+from games.guandan.rounds.state import BEAT, HAND, LEADER, LEFT, LEVEL, PLAYED, views
 
 __all__ = ["MinCombinationAgent", "PersonalityAgent", "StrongAgent", "StrongParameters", "personality_costs"]
 

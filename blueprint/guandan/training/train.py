@@ -34,7 +34,7 @@ from blueprint.guandan.rules.split_agents import StrongAgent
 from blueprint.guandan.training.dmc import Learner, Samples, batches
 from blueprint.guandan.training.guidance import GuidedChooser, guidance_share
 from blueprint.guandan.training.opponents import SparringChooser
-from games.guandan.round import GuanDan
+from games.guandan.rounds.round import GuanDan
 from games.support.files import LineFile, check_folder, read_bytes, write_bytes
 from games.support.interruption import Interrupted, Interruption
 from games.support.locks import hold

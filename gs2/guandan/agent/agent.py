@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from blueprint.protocol import Blueprint
 from games.game import TERMINAL, GameError
 from games.guandan.cards import ACTION
-from games.guandan.round import GuanDan, advance, deal, legal
+from games.guandan.rounds.round import GuanDan, advance, deal, legal
 from games.ragged import Ragged
 from gs2.guandan.agent.config import GuanDanConfig
 from gs2.guandan.agent.determinize import Worlds, list_worlds, sample_worlds

@@ -8,9 +8,9 @@ from math import factorial
 import numpy as np
 from numpy.typing import NDArray
 
-from games.guandan.belief import determinise
 from games.guandan.cards import DECK, NUM_CARDS, pack, unpack, wild_card
 from games.guandan.combos import ORDER
+from games.guandan.rounds.belief import determinise
 from gs2.guandan.beliefs.network import Beliefs, steer
 
 __all__ = ["Worlds", "count_bound", "list_worlds", "sample_worlds"]

@@ -14,9 +14,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from games.guandan.cards import BOMB, NUM_RANKS, PASS
-from games.guandan.moves import RESERVE, list_moves, moves_scratch
-from games.guandan.round import advance
-from games.guandan.state import (
+from games.guandan.moves.listing import RESERVE, list_moves, moves_scratch
+from games.guandan.rounds.round import advance
+from games.guandan.rounds.state import (
     BEAT,
     HAND,
     LEADER,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from blueprint.checkpoint import SHIPPED
 from blueprint.protocol import Blueprint
-from games.guandan.round import GuanDan
+from games.guandan.rounds.round import GuanDan
 from games.ragged import Ragged
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from games.guandan.round import advance
-from games.guandan.state import STATE
+from games.guandan.rounds.round import advance
+from games.guandan.rounds.state import STATE
 from gs2.guandan.agent.config import GuanDanConfig
 from gs2.guandan.agent.determinize import Worlds
 from gs2.guandan.agent.rollout import Rollouts

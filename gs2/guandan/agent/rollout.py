@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from games.game import TERMINAL
 from games.guandan.cards import ACTION
-from games.guandan.moves import list_moves, moves_scratch
-from games.guandan.round import GuanDan
-from games.guandan.state import BEAT, HAND, LEVEL, PLAYER, play_move, views
+from games.guandan.moves.listing import list_moves, moves_scratch
+from games.guandan.rounds.round import GuanDan
+from games.guandan.rounds.state import BEAT, HAND, LEVEL, PLAYER, play_move, views
 from gs2.guandan.agent.evaluator import BATCH, Evaluator
 
 __all__ = ["Rollouts", "play_best"]

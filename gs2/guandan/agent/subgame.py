@@ -22,8 +22,8 @@ from cfr.tree import FlatTree
 from cfr.values import node_values
 from games.game import Game
 from games.guandan.cards import PASS
-from games.guandan.round import GuanDan
-from games.guandan.state import action_words
+from games.guandan.rounds.round import GuanDan
+from games.guandan.rounds.state import action_words
 from games.ragged import Ragged
 from gs2.guandan.agent.config import GuanDanConfig
 from gs2.guandan.agent.determinize import Worlds

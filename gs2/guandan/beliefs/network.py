@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from blueprint.guandan.network.features import FEATURE_HASH, STATE_WIDTH, encode_states
 from games.guandan.combos import ORDER
-from games.guandan.state import CAP, HAND, KNOWN, LEVEL, PLAYED, mix_hash, views
+from games.guandan.rounds.state import CAP, HAND, KNOWN, LEVEL, PLAYED, mix_hash, views
 
 __all__ = ["BeliefNetwork", "Beliefs", "load_beliefs", "save_beliefs", "steer"]
 

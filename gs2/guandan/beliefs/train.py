@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from blueprint.guandan.network.features import STATE_WIDTH, encode_states
 from blueprint.guandan.play.selfplay import choose_soft
 from games.guandan.cards import ACTION, unpack
-from games.guandan.round import deal
-from games.guandan.state import views
+from games.guandan.rounds.round import deal
+from games.guandan.rounds.state import views
 from gs2.guandan.agent.evaluator import Evaluator
 from gs2.guandan.agent.rollout import Rollouts, play_best
 from gs2.guandan.beliefs.network import BeliefNetwork, save_beliefs

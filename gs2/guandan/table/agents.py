@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.guandan.cards import pack
-from games.guandan.matches import CardDecisions
-from games.guandan.round import legal
+from games.guandan.matches.lockstep import CardDecisions
+from games.guandan.rounds.round import legal
 from games.ragged import Ragged
 from games.support.own import entry_point, is_own, own_object
 from gs2.guandan.table.hosts import Host, InstantHost, ProcessHost, ThreadHost

@@ -6,8 +6,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from games.guandan.events import Event
-from games.guandan.match import Match
+from games.guandan.matches.events import Event
+from games.guandan.matches.match import Match
 from games.guandan.rules import Rules
 from gs2.guandan.table.hosts import checked
 from gs2.guandan.table.seat import Agent, AgentError

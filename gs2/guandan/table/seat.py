@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from games.guandan.cards import NO_ACTION, RANKS, hand_text, unpack
 from games.guandan.notation import action_list
-from games.guandan.state import NOBODY
+from games.guandan.rounds.state import NOBODY
 from gs2.guandan.table.wire.encode import encode_moves
 
 __all__ = ["Agent", "AgentError", "BatchAgent", "Observation", "Transfer"]
@@ -39,7 +39,7 @@ class Observation:
     seat: 0..3; the partner is (seat + 2) % 4, the next to act (seat + 1) % 4.
     stage: "play", "tribute" (pay a card) or "back" (return one).
     state: [1] STATE of the round. The other seats' hands are empty: sample them with
-        `games.guandan.belief.determinise`.
+        `games.guandan.rounds.belief.determinise`.
     moves: [m] ACTION, the choices; a tribute or return card is a Single.
     actors, record: [k] uint8 and [k] ACTION, who played what in the round so far.
     tributes, returns: cards exchanged before the round.

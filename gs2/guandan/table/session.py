@@ -15,10 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.guandan.cards import ACTION, CARD_NAMES, NO_ACTION, pack
-from games.guandan.events import AntiTribute, Dealt, Event, MatchOver, Played, Returned, RoundOver, Tribute
-from games.guandan.match import Match, Pending
+from games.guandan.matches.events import (
+    AntiTribute,
+    Dealt,
+    Event,
+    MatchOver,
+    Played,
+    Returned,
+    RoundOver,
+    Tribute,
+)
+from games.guandan.matches.match import Match, Pending
+from games.guandan.rounds.state import NOBODY, STATE
 from games.guandan.rules import Rules, as_rules
-from games.guandan.state import NOBODY, STATE
 from gs2.guandan.table.seat import AgentError, Observation, Transfer
 
 __all__ = ["GameCount", "Listener", "RoundResult", "RoundView", "Session"]

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from experiments.bench.guandan import bench_tables, lockstep_rounds, random_rounds, run_bench
 from experiments.bench.simulate_guandan import check_play, simulate_matches
-from games.guandan.matches import Matches
+from games.guandan.matches.lockstep import Matches
 
 
 @pytest.fixture(scope="module")

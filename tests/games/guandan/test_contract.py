@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from games.check import check_game
-from games.guandan.belief import determinise
-from games.guandan.round import GuanDan, deal
-from tests.games.guandan.test_round import start
+from games.guandan.rounds.belief import determinise
+from games.guandan.rounds.round import GuanDan, deal
+from tests.games.guandan.rounds.test_round import start
 
 
 @pytest.mark.parametrize("moves", ["full", "canonical"])

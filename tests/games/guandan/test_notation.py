@@ -9,7 +9,7 @@ import pytest
 
 from games.game import GameError
 from games.guandan.cards import as_level, pack
-from games.guandan.moves import legal_moves
+from games.guandan.moves.listing import legal_moves
 from games.guandan.notation import action_list, action_text, parse_action
 from tests.games.guandan.positions import random_hand
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from games.game import Game
 from games.guandan.cards import BOMB, PASS
 from games.guandan.combos import ORDER
-from games.guandan.round import advance, deal, legal
+from games.guandan.rounds.round import advance, deal, legal
 from games.ragged import Ragged
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from games.game import GameError
-from games.guandan.round import GuanDan, advance, deal, legal
+from games.guandan.rounds.round import GuanDan, advance, deal, legal
 from gs2.guandan.agent import agent as agent_module
 from gs2.guandan.agent.agent import Decision, Gs2Agent
 from gs2.guandan.agent.evaluator import BlueprintEvaluator

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from games.guandan.round import GuanDan, advance, deal, legal
+from games.guandan.rounds.round import GuanDan, advance, deal, legal
 from gs2.guandan.agent.endgame import is_endgame, solve_endgame
 from tests.gs2.guandan.blueprints import random_choice
 from tests.reference.guandan_endgame import move_wins

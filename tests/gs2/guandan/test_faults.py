@@ -7,7 +7,7 @@ import pytest
 
 from blueprint.guandan.play.selfplay import Decisions, Scratch, play_rounds
 from games.game import GameError
-from games.guandan.round import deal, legal
+from games.guandan.rounds.round import deal, legal
 from gs2.guandan.agent import agent as agent_module
 from gs2.guandan.agent.agent import Decision, Gs2Agent
 from gs2.guandan.agent.determinize import sample_worlds

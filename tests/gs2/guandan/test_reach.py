@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from games.guandan.cards import PASS
-from games.guandan.round import advance, deal, legal
+from games.guandan.rounds.round import advance, deal, legal
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.determinize import Worlds, sample_worlds
 from gs2.guandan.agent.evaluator import evaluator_values

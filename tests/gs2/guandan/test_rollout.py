@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from games.guandan.round import GuanDan, advance, legal
+from games.guandan.rounds.round import GuanDan, advance, legal
 from gs2.guandan.agent.evaluator import BlueprintEvaluator, NetworkEvaluator, evaluator_values
 from gs2.guandan.agent.rollout import Rollouts
 from tests.gs2.guandan.blueprints import CountBlueprint, midgame

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from games.game import GameError
-from games.guandan.belief import determinise
 from games.guandan.cards import DECK, pack, parse_cards, unpack
 from games.guandan.combos import ORDER
-from games.guandan.round import GuanDan, deal, from_hands, legal
+from games.guandan.rounds.belief import determinise
+from games.guandan.rounds.round import GuanDan, deal, from_hands, legal
 from gs2.guandan.agent.determinize import count_bound, list_worlds, sample_worlds
 from gs2.guandan.beliefs.network import BeliefNetwork, load_beliefs, save_beliefs, steer
 from tests.gs2.guandan.blueprints import midgame

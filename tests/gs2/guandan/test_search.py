@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from games.guandan.round import GuanDan, advance, legal
+from games.guandan.rounds.round import GuanDan, advance, legal
 from gs2.guandan.agent.config import GuanDanConfig
 from gs2.guandan.agent.determinize import sample_worlds
 from gs2.guandan.agent.evaluator import BlueprintEvaluator, evaluator_values

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from games.game import GameError
-from games.guandan.position import parse_position
-from games.guandan.round import legal
+from games.guandan.rounds.position import parse_position
+from games.guandan.rounds.round import legal
 from gs2.commands.guandan_solve import guandan_solve
 from gs2.guandan.agent import agent as agent_module
 from gs2.guandan.agent.agent import Gs2Agent

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from games.guandan.cards import PASS
-from games.guandan.round import GuanDan, advance, legal
+from games.guandan.rounds.round import GuanDan, advance, legal
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.determinize import sample_worlds
 from gs2.guandan.agent.evaluator import evaluator_values

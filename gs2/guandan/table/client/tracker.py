@@ -24,10 +24,10 @@ from games.guandan.cards import (
     pack,
     parse_cards,
 )
-from games.guandan.position import parse_position
-from games.guandan.round import advance
-from games.guandan.state import NOBODY, STATE
-from games.guandan.tribute import card_place
+from games.guandan.matches.tribute import card_place
+from games.guandan.rounds.position import parse_position
+from games.guandan.rounds.round import advance
+from games.guandan.rounds.state import NOBODY, STATE
 from gs2.guandan.table.seat import Observation, Transfer
 from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.decode import read_move, read_moves

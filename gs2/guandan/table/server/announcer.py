@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from games.guandan.cards import CARD_NAMES
-from games.guandan.events import Event
-from games.guandan.match import Match, Pending
-from games.guandan.state import NOBODY
+from games.guandan.matches.events import Event
+from games.guandan.matches.match import Match, Pending
+from games.guandan.rounds.state import NOBODY
 from gs2.guandan.table.seat import Transfer
 from gs2.guandan.table.server.place import Seat
 from gs2.guandan.table.server.recording import GameRecorder, RecordFolder, SessionResult

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from games.guandan.cards import PASS
-from games.guandan.match import Pending
+from games.guandan.matches.match import Pending
 from games.guandan.rules import RULING, Rules
 from gs2.guandan.table.hosts import Host
 from gs2.guandan.table.wire.encode import MoveList

@@ -1,7 +1,7 @@
 """Records and results of the games at a table, written so that a crash loses nothing.
 
-Every game is one file in the engine's record format (`games.guandan.record`), whole after every move; every
-session that ends adds a line to `results.jsonl`. Nothing that is there is ever overwritten: servers may share
+Every game is one file in the engine's record format (`games.guandan.matches.record`), whole after every move;
+every session that ends adds a line to `results.jsonl`. Nothing that is there is ever overwritten: servers may share
 a folder, one after the other or at once.
 """
 
@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from games.guandan.cards import RANKS
-from games.guandan.events import Dealt, Event, Played
-from games.guandan.match import Match
-from games.guandan.record import event_line, header_line
+from games.guandan.matches.events import Dealt, Event, Played
+from games.guandan.matches.match import Match
+from games.guandan.matches.record import event_line, header_line
 from gs2.guandan.table.server.timing import Timing
 from gs2.guandan.table.session import GameCount, RoundResult
 

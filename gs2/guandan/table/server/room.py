@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from games.guandan.match import Pending
+from games.guandan.matches.match import Pending
 from gs2.guandan.table.hosts import Host, InstantHost
 from gs2.guandan.table.seat import AgentError
 from gs2.guandan.table.server.announcer import Announcer

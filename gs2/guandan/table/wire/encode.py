@@ -29,7 +29,7 @@ from games.guandan.cards import (
     TYPE_NAMES,
     level_order,
 )
-from games.guandan.match import Match
+from games.guandan.matches.match import Match
 from gs2.guandan.table.wire.decode import find_move, packed_words
 
 __all__ = ["DIALECTS", "MoveList", "encode_hand", "encode_moves", "warm_kernels"]

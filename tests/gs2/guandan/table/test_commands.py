@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from games.guandan.record import read_record
+from games.guandan.matches.record import read_record
 from gs2.commands.table import play, serve
 
 

@@ -18,7 +18,7 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from games.guandan.record import read_record, replay
+from games.guandan.matches.record import read_record, replay
 from gs2.guandan.table.agents import RandomAgent
 from gs2.guandan.table.hosts import InstantHost, ThreadHost
 from gs2.guandan.table.server.place import RoomConfig, TableError

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from websockets.asyncio.client import connect
 
-from games.guandan.match import Match
-from games.guandan.record import read_record, replay
+from games.guandan.matches.match import Match
+from games.guandan.matches.record import read_record, replay
 from gs2.guandan.table.agents import RandomAgent
 from gs2.guandan.table.hosts import InstantHost
 from gs2.guandan.table.runner import play_games

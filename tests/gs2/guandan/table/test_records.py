@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from experiments.bench.table import measure_latency
-from games.guandan.events import MatchOver, Played
-from games.guandan.record import read_record, replay
+from games.guandan.matches.events import MatchOver, Played
+from games.guandan.matches.record import read_record, replay
 from gs2.guandan.table.agents import RandomAgent
 from gs2.guandan.table.hosts import InstantHost
 from gs2.guandan.table.runner import play_games

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from games.guandan.notation import action_list
-from games.guandan.round import GuanDan
+from games.guandan.rounds.round import GuanDan
 from gs2.guandan.table.agents import FirstAgent, RandomAgent
 from gs2.guandan.table.client.tracker import Tracker
 from gs2.guandan.table.runner import play_games

@@ -10,7 +10,7 @@ import pytest
 from games.game import GameError
 from games.guandan.cards import hand_text, unpack
 from games.guandan.notation import action_list
-from games.guandan.round import advance, deal, legal
+from games.guandan.rounds.round import advance, deal, legal
 from gs2.guandan.table.server.timing import Timing
 from gs2.guandan.table.wire.decode import find_move, read_move, read_moves
 from gs2.guandan.table.wire.encode import encode_hand, encode_moves

@@ -1,0 +1,1 @@
+"""Legal moves: packed hands, the full list, canonical moves, and batches of lists."""

@@ -1,0 +1,244 @@
+"""The full list of legal moves of one hand: every distinct (type, rank, multiset of cards).
+
+A heart of the level's rank is wild wherever it stands, its own rank included, so a hand is its natural cards
+plus w = 0..2 wild cards, and a combination is a set of slots, each filled by one natural card of its rank or
+by a wild card. The multiset tells which slots the wild cards fill, hence no move is made twice.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+from games.guandan.cards import (
+    BOMB,
+    FOUR_KINGS,
+    PASS,
+    SINGLE,
+    STRAIGHT_FLUSH,
+    THREE_PAIR,
+    THREE_WITH_TWO,
+    TRIPS,
+    TWO_TRIPS,
+)
+from games.guandan.combos import BOMB_CLASS, COMBO_CLASS, ORDER, combo_strength
+from games.guandan.moves.packed import (
+    AT_LEVEL,
+    BITS5,
+    CARDS,
+    HELD,
+    RANK_AT,
+    RANK_HI,
+    RANK_LO,
+    RUNS,
+    SEQUENCE,
+    SUBSET_START,
+    SUBSETS,
+    SUIT_LANES,
+    WILD,
+    WINDOWS,
+    pack_head,
+)
+
+SLOTS = (0, 5, 3, 2)
+"""Groups in a sequence of groups of 1, 2 and 3 cards."""
+HALF = 4096
+"""Rows of each half of the scratch array; one start of a tube makes at most 15 ** 3 partial moves."""
+
+
+@njit(cache=True)
+def _groups(kind, size, hand, floor, out, m):
+    """Singles, pairs, trips and bombs of one size above place `floor` of the level-aware order."""
+    wild, level = hand[WILD], hand[AT_LEVEL]
+    wild_lo, wild_hi = RANK_LO[level], RANK_HI[level]
+    for place in range(floor + 1, 15 if size <= 2 else 13):
+        r = RANK_AT[level, place]
+        byte = hand[r]
+        most = min(wild, size) if r == level else min(wild, size - 1)
+        for i in range(most + 1 if r < 13 else 1):
+            if hand[HELD + r] < size - i:
+                continue
+            for j in range(SUBSET_START[byte, size - i], SUBSET_START[byte, size - i + 1]):
+                out[m, 0] = pack_head(kind, r, size)
+                out[m, 1] = SUBSETS[j] * RANK_LO[r] + i * wild_lo
+                out[m, 2] = SUBSETS[j] * RANK_HI[r] + i * wild_hi
+                m += 1
+    return m
+
+
+@njit(cache=True)
+def _full_houses(hand, floor, out, m, pairs):
+    wild, level = hand[WILD], hand[AT_LEVEL]
+    wild_lo, wild_hi = RANK_LO[level], RANK_HI[level]
+    # pairs of any rank by number of wild cards: rows (rank, lo, hi); two wild cards are a pair of the level
+    n = none = one = 0
+    for i in range(wild + 1):
+        for r in range(15 if i == 0 else 13 if i == 1 else 0):
+            byte = hand[r]
+            if hand[HELD + r] >= 2 - i:
+                for j in range(SUBSET_START[byte, 2 - i], SUBSET_START[byte, 3 - i]):
+                    pairs[n, 0] = r
+                    pairs[n, 1] = SUBSETS[j] * RANK_LO[r] + i * wild_lo
+                    pairs[n, 2] = SUBSETS[j] * RANK_HI[r] + i * wild_hi
+                    n += 1
+        if i == 2:
+            pairs[n, 0] = level
+            pairs[n, 1] = 2 * wild_lo
+            pairs[n, 2] = 2 * wild_hi
+            n += 1
+        if i == 0:
+            none = n
+        elif i == 1:
+            one = n
+    for place in range(floor + 1, 13):
+        r = RANK_AT[level, place]
+        byte = hand[r]
+        for i in range(wild + 1):
+            if hand[HELD + r] < 3 - i:
+                continue
+            for j in range(SUBSET_START[byte, 3 - i], SUBSET_START[byte, 4 - i]):
+                lo = SUBSETS[j] * RANK_LO[r] + i * wild_lo
+                hi = SUBSETS[j] * RANK_HI[r] + i * wild_hi
+                for p in range(n if wild - i == 2 else one if wild - i == 1 else none):
+                    if pairs[p, 0] != r:
+                        out[m, 0] = pack_head(THREE_WITH_TWO, r, 5)
+                        out[m, 1] = lo + pairs[p, 1]
+                        out[m, 2] = hi + pairs[p, 2]
+                        m += 1
+    return m
+
+
+@njit(cache=True)
+def _sequences(kind, slots, group, hand, first, out, m, work):
+    """Straights, tubes and plates whose lowest place is `first` or above, built up slot by slot.
+
+    A partial move is (lo, hi) in `work`; bits 52..59 of its hi collect the suits, bits 60, 61 the wild cards.
+    """
+    wild, level = hand[WILD], hand[AT_LEVEL]
+    wild_lo = RANK_LO[level]
+    wild_hi = RANK_HI[level] + (1 << 60)
+    for start in range(first, 15 - slots):
+        if group == 1 and hand[RUNS] >> start & 1 == 0:
+            continue
+        lack = 0
+        for j in range(slots):
+            lack += max(0, group - hand[HELD + SEQUENCE[start + j]])
+        if lack > wild:
+            continue
+        head = pack_head(kind, SEQUENCE[start], slots * group)
+        work[0, 0] = 0
+        work[0, 1] = 0
+        source, n = 0, 1
+        for j in range(slots):
+            r = SEQUENCE[start + j]
+            byte = hand[r]
+            least = max(0, group - hand[HELD + r])
+            lack -= least
+            target = HALF - source
+            made = 0
+            for t in range(source, source + n):
+                lo, hi = work[t, 0], work[t, 1]
+                for i in range(least, min(group, wild - (hi >> 60) - lack) + 1):
+                    for s in range(SUBSET_START[byte, group - i], SUBSET_START[byte, group - i + 1]):
+                        new_lo = lo + SUBSETS[s] * RANK_LO[r] + i * wild_lo
+                        new_hi = hi + SUBSETS[s] * RANK_HI[r] + i * wild_hi
+                        if group == 1:
+                            new_hi |= SUBSETS[s] << 52
+                        if j < slots - 1:
+                            work[target + made, 0] = new_lo
+                            work[target + made, 1] = new_hi
+                            made += 1
+                        else:
+                            suits = new_hi >> 52 & 255
+                            # five natural cards of one suit are a straight flush only
+                            if group > 1 or new_hi >> 60 or suits & (suits - 1):
+                                out[m, 0] = head
+                                out[m, 1] = new_lo
+                                out[m, 2] = new_hi & CARDS
+                                m += 1
+            source, n = target, made
+    return m
+
+
+@njit(cache=True)
+def _straight_flushes(hand, first, out, m):
+    wild, lanes, windows = hand[WILD], hand[SUIT_LANES], hand[WINDOWS]
+    wild_lo, wild_hi = RANK_LO[hand[AT_LEVEL]], RANK_HI[hand[AT_LEVEL]]
+    if windows == 0:
+        return m
+    for start in range(first, 10):
+        for suit in range(4):
+            if windows >> 16 * suit + start & 1 == 0:
+                continue
+            have = lanes >> 16 * suit + start & 31
+            # every choice of natural cards to keep; the wild cards fill the other slots
+            for keep in range(have, 0, -1):
+                if keep & have != keep or BITS5[keep] < 5 - wild:
+                    continue
+                lo = (5 - BITS5[keep]) * wild_lo
+                hi = (5 - BITS5[keep]) * wild_hi
+                for j in range(5):
+                    if keep >> j & 1:
+                        r = SEQUENCE[start + j]
+                        lo += RANK_LO[r] << 2 * suit
+                        hi += RANK_HI[r] << 2 * suit
+                out[m, 0] = pack_head(STRAIGHT_FLUSH, SEQUENCE[start], 5)
+                out[m, 1] = lo
+                out[m, 2] = hi
+                m += 1
+    return m
+
+
+@njit(cache=True)
+def _bombs(hand, above, out, m):
+    """Bombs of every kind whose strength is greater than `above`."""
+    wild = hand[WILD]
+    top, place = above >> 8, above & 255
+    most = 0
+    for r in range(13):
+        most = max(most, hand[HELD + r])
+    flush = COMBO_CLASS[STRAIGHT_FLUSH, 5]
+    for size in range(4, max(5, most + wild) + 1):
+        rating = COMBO_CLASS[BOMB, size]
+        if top <= rating and size <= most + wild:
+            m = _groups(BOMB, size, hand, place if top == rating else -1, out, m)
+        if size == 5 and top <= flush:
+            m = _straight_flushes(hand, place + 1 if top == flush else 0, out, m)
+    if hand[13] == 2 and hand[14] == 2 and top < COMBO_CLASS[FOUR_KINGS, 4]:
+        out[m, 0] = pack_head(FOUR_KINGS, 13, 4)
+        out[m, 1] = 0
+        out[m, 2] = 2 * (RANK_HI[13] + RANK_HI[14])
+        m += 1
+    return m
+
+
+@njit(cache=True)
+def full_moves(hand, beat, out, m, pairs, work):
+    """Write the legal moves of a hand to `out` from row m; return the row after the last.
+
+    hand: as `_open` leaves it. beat: first word of the action to beat, 0 when leading.
+    out: [.., 3] int64, ACTION as words.
+    pairs [256, 3], work [2 * HALF, 2]: int64 scratch.
+    """
+    level = hand[AT_LEVEL]
+    kind, rank, size = beat & 255, beat >> 8 & 255, beat >> 16 & 255
+    lead = kind == PASS
+    above = combo_strength(kind, rank, size, level)
+    place = -1 if lead else ORDER[level, rank]
+    first = 0 if lead else (rank + 1) % 13 + 1
+    if not lead:
+        out[m, 0] = pack_head(PASS, 0, 0)
+        out[m, 1] = 0
+        out[m, 2] = 0
+        m += 1
+    # one call of each kind of listing: compiling takes long enough
+    for k in range(SINGLE, STRAIGHT_FLUSH):
+        if not lead and kind != k:
+            continue
+        if k <= TRIPS:
+            m = _groups(k, k, hand, place, out, m)
+        elif k == THREE_WITH_TWO:
+            m = _full_houses(hand, place, out, m, pairs)
+        else:
+            group = 2 if k == THREE_PAIR else 3 if k == TWO_TRIPS else 1
+            m = _sequences(k, SLOTS[group], group, hand, first, out, m, work)
+    return _bombs(hand, above if above >> 8 >= BOMB_CLASS else 0, out, m)

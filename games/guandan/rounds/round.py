@@ -1,0 +1,329 @@
+"""A round of GuanDan under the `Game` protocol: deals, play, trick ends, finishing order, payoffs.
+
+A round starts from a deal, which no chance node could enumerate: `deal` samples deals, `from_hands` takes
+them. Seats 0 and 2 play against 1 and 3, in turn order 0, 1, 2, 3.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+from games.game import TERMINAL, GameError, Infoset
+from games.guandan.cards import (
+    ACTION,
+    HAND_SIZE,
+    NO_ACTION,
+    NUM_CARDS,
+    NUM_RANKS,
+    as_level,
+    pack,
+)
+from games.guandan.moves.listing import fill_ragged
+from games.guandan.notation import action_text
+from games.guandan.rounds.playout import legal_states
+from games.guandan.rounds.position import parse_position, position_text
+from games.guandan.rounds.state import (
+    HAND,
+    HASH,
+    NOBODY,
+    PLAYED,
+    STATE,
+    action_words,
+    begin_rounds,
+    deal_hands,
+    first_unplayable,
+    mix_hash,
+    play_all,
+    views,
+)
+from games.parameters import OneOf, Parameter
+from games.ragged import Ragged
+
+__all__ = ["GuanDan", "advance", "deal", "from_hands", "initial_hands", "legal"]
+
+
+@njit(cache=True, nogil=True)
+def _keys(words, player, out):
+    """Fold the player's initial hand into each public hash."""
+    for i in range(len(words)):
+        for lane in range(2):
+            h = np.uint64(words[i, HASH + lane])
+            for k in range(2):
+                h = mix_hash(
+                    h, np.uint64(words[i, HAND + 2 * player + k] + words[i, PLAYED + 2 * player + k])
+                )
+            out[i, lane] = mix_hash(h, np.uint64(player + 4 * lane))
+
+
+def deal(
+    n: int,
+    rng: np.random.Generator,
+    *,
+    level: ArrayLike = 0,
+    first: ArrayLike | None = None,
+    levels: ArrayLike | None = None,
+    owner: ArrayLike = NOBODY,
+) -> NDArray:
+    """Return n freshly dealt rounds, [n] STATE.
+
+    level: rank code of the round's level, one for all or [n].
+    first: seat that leads, one for all or [n]; drawn for each round if None (the ruling for a first round).
+    levels: [2] or [n, 2], level of each team; the round's level for both if None.
+    owner: team whose level the round is played at, one for all or [n]; NOBODY in a first round.
+    Each deal comes from a seed drawn from `rng`, so a batch replays.
+    """
+    if n < 0:
+        raise GameError(f"guandan: the number of deals must be at least 0; got {n}")
+    words = np.zeros((n, 8), np.int64)
+    seeds = rng.integers(0, 2**64, n, np.uint64)
+    deal_hands(seeds, words)
+    if first is None:
+        first = rng.integers(0, 4, n)
+    hands = words.view(np.uint64).reshape(n, 4, 2)
+    return _start(hands, np.full((n, 4), HAND_SIZE), level, first, levels, owner, None, None)
+
+
+def from_hands(
+    hands: ArrayLike,
+    *,
+    level: ArrayLike = 0,
+    first: ArrayLike = 0,
+    levels: ArrayLike | None = None,
+    owner: ArrayLike = NOBODY,
+    known: ArrayLike | None = None,
+    cap: ArrayLike | None = None,
+) -> NDArray:
+    """Return rounds that start from given hands, [n] STATE.
+
+    hands: [n, 4, 54] counts (or [4, 54] for one round). A hand may be smaller than 27 cards: the cards that
+        nobody holds are out of play. No hand may be empty.
+    known: [n, 4, 54] counts of the cards of each hand that everybody knows of (tribute and return cards).
+    cap: [n, 4], highest place in the level-aware order of a seat's other cards (see STATE).
+    The other arguments are those of `deal`.
+    Raises GameError if a hand has no card or more than 27, a card is held more than twice, or a known card is
+    not held.
+    """
+    counts = np.asarray(hands)
+    if counts.ndim == 2:
+        counts = counts[None]
+    if counts.ndim != 3 or counts.shape[1:] != (4, NUM_CARDS):
+        raise GameError(f"guandan: hands are counts of shape [n, 4, {NUM_CARDS}]; got {counts.shape}")
+    packed = pack(counts)
+    total = counts.sum(1, dtype=np.int64)
+    if total.size and total.max() > 2:
+        raise GameError("guandan: two decks hold two of each card; the four hands hold one a third time")
+    sizes = counts.sum(2, dtype=np.int64)
+    if sizes.size and not 1 <= sizes.min() <= sizes.max() <= HAND_SIZE:
+        raise GameError(f"guandan: a hand has 1..{HAND_SIZE} cards; got {sizes.min()}..{sizes.max()}")
+    if known is not None:
+        shown = np.broadcast_to(np.asarray(known), counts.shape)
+        if np.any(shown > counts):
+            raise GameError("guandan: a card known to be in a hand must be in it; one is not")
+        known = pack(shown)
+    return _start(packed, sizes, level, first, levels, owner, known, cap)
+
+
+def _start(hands, left, level, first, levels, owner, known, cap) -> NDArray:
+    n = len(hands)
+    states = np.zeros(n, STATE)
+    level = np.asarray(level)
+    if level.dtype.kind in "US":
+        level = np.array([as_level(str(name)) for name in level.ravel()]).reshape(level.shape)
+    levels = np.stack([np.broadcast_to(level, n)] * 2, -1) if levels is None else np.asarray(levels)
+    first, owner = np.asarray(first), np.asarray(owner)
+    for name, value, top in (
+        ("level", level, NUM_RANKS - 1),
+        ("levels", levels, NUM_RANKS - 1),
+        ("first", first, 3),
+    ):
+        if value.size and not 0 <= value.min() <= value.max() <= top:
+            raise GameError(f"guandan: {name} must lie in 0..{top}; got {value.min()}..{value.max()}")
+    if not np.all((owner == 0) | (owner == 1) | (owner == NOBODY)):
+        raise GameError(f"guandan: owner is team 0, team 1 or NOBODY ({NOBODY}); got {owner}")
+    states["hand"] = hands
+    states["left"] = left
+    states["level"], states["levels"], states["owner"] = level, levels, owner
+    states["first"] = states["player"] = first
+    states["leader"] = NOBODY
+    states["order"] = NOBODY
+    states["trick"]["type"] = states["last"]["type"] = NO_ACTION
+    states["cap"] = 14 if cap is None else cap
+    if known is not None:
+        states["known"] = known
+    begin_rounds(*views(states))
+    return states
+
+
+def legal(states: NDArray, *, canonical: bool = False) -> Ragged:
+    """Return the legal moves at each state, Ragged of ACTION; none where the round is over."""
+    states = np.ascontiguousarray(np.atleast_1d(states))
+    words, bytes_ = views(states)
+    return fill_ragged(legal_states, len(states), words, bytes_, canonical)
+
+
+def advance(states: NDArray, actions: NDArray) -> None:
+    """Play one action at each state, in place; finished rounds stay as they are.
+
+    states: [n] STATE, contiguous. actions: [n] ACTION, each legal where it is played: this is not checked.
+    """
+    if not states.flags.c_contiguous or states.ndim != 1 or actions.shape != states.shape:
+        raise GameError(
+            "guandan: advance takes contiguous states [n] and as many actions; "
+            f"got shapes {states.shape} and {actions.shape}"
+        )
+    play_all(*views(states), action_words(actions))
+
+
+def initial_hands(states: NDArray) -> NDArray[np.uint64]:
+    """Return the packed hands that the round began with, [n, 4, 2] uint64."""
+    return states["hand"] + states["played"]
+
+
+class GuanDan:
+    """One round of GuanDan as a `Game` (see `games.game`).
+
+    moves: "full" lists every distinct (type, rank, multiset of cards), "canonical" one of each effect.
+    start: [1] STATE that `root` returns; None if rounds come from `deal` alone.
+    """
+
+    summary = "a round of GuanDan: four players, two teams, two decks, wild cards; dealt, never enumerated"
+    parameters: tuple[Parameter, ...] = (
+        OneOf(
+            name="moves",
+            default="full",
+            doc="every distinct move, or one of each effect",
+            choices=("full", "canonical"),
+        ),
+    )
+    num_players = 4
+    teams: tuple[int, ...] = (0, 1, 0, 1)
+    payoff_range = (-3.0, 3.0)
+    key_width = 2
+
+    def __init__(self, moves: str = "full", start: NDArray | None = None) -> None:
+        if moves not in ("full", "canonical"):
+            raise GameError(f'guandan: moves must be "full" or "canonical"; got {moves!r}')
+        self.name = f"guandan(moves={moves})"
+        self.canonical = moves == "canonical"
+        self.start = None if start is None else np.array(start, STATE, copy=True, ndmin=1)
+
+    def root(self) -> NDArray:
+        """Return the configured start, a batch of one.
+
+        Raises GameError if there is none: a deal has too many outcomes for a chance node.
+        """
+        if self.start is None:
+            raise GameError(
+                "guandan: a deal cannot be enumerated, so there is no root; "
+                "sample rounds with deal(n, rng), or give GuanDan(start=from_hands(...))"
+            )
+        return self.start.copy()
+
+    def player(self, states: NDArray) -> NDArray[np.int8]:
+        """Return the seat to act at each state, or TERMINAL, [n] int8."""
+        return states["player"].copy()
+
+    def actions(self, states: NDArray) -> Ragged:
+        """Return the legal moves at each state, Ragged of ACTION, in an order the infoset fixes."""
+        return legal(states, canonical=self.canonical)
+
+    def chance_probs(self, states: NDArray, actions: Ragged) -> NDArray[np.float64]:
+        """Return ones, [m] float64: nothing is left to chance once the cards are dealt."""
+        return np.ones(len(actions.values))
+
+    def step(self, states: NDArray, rows: NDArray[np.int64], actions: NDArray) -> NDArray:
+        """Return the states after `actions[j]` is taken at `states[rows[j]]`, [m] STATE.
+
+        Raises GameError at a finished round or where the player lacks the cards. That the combination is
+        legal is the caller's to know: see `check_action`.
+        """
+        after = states[rows]
+        words, bytes_ = views(after)
+        moves = action_words(actions)
+        bad = first_unplayable(words, bytes_, moves)
+        if bad >= 0:
+            if after["player"][bad] == TERMINAL:
+                raise GameError("guandan: the round is over, nobody can act; stop at player == TERMINAL")
+            raise GameError(
+                f"guandan: seat {after['player'][bad]} cannot play action {bad}: no such type, or cards not "
+                "in hand; take actions from actions(states)"
+            )
+        play_all(words, bytes_, moves)
+        return after
+
+    def check_action(self, state: NDArray, action: NDArray) -> None:
+        """Raise GameError unless the action is legal, by (type, rank, cards), at one state."""
+        row = np.atleast_1d(state)
+        if row["player"][0] == TERMINAL:
+            raise GameError("guandan: the round is over, nobody can act; start a new one")
+        moves = legal(row)[0]
+        if not np.any(moves == np.asarray(action, ACTION)):
+            same = moves[moves["type"] == action["type"]]
+            ranks = sorted(set(same["rank"].tolist()))
+            raise GameError(
+                f"guandan: {self.action_text(state, action)} is not legal for seat {row['player'][0]}; "
+                f"{len(moves)} moves are, {len(same)} of its type (rank codes {ranks})"
+            )
+
+    def returns(self, states: NDArray) -> NDArray[np.float64]:
+        """Return the payoffs of finished rounds, [n, 4] float64; zero where play goes on.
+
+        3, 2 or 1 for the team of the seat that finished first, as its partner came second, third or last; at
+        the winners' own level A with the partner last 0, for nothing is gained. The other team loses as much.
+        """
+        order = states["order"]
+        over = states["player"] == TERMINAL
+        winner = order[:, 0] & 1
+        place = np.argmax((order == (order[:, :1] + 2) % 4), 1)
+        gain = 4.0 - place
+        ace = (states["level"] == NUM_RANKS - 1) & (states["owner"] == winner) & (place == 3)
+        gain = np.where(over & ~ace, gain, 0.0)
+        sign = np.where((np.arange(4) & 1)[None] == winner[:, None], 1.0, -1.0)
+        return sign * gain[:, None]
+
+    def infoset_key(self, states: NDArray, player: int) -> NDArray[np.uint64]:
+        """Return a 128-bit hash of the player's initial hand and the whole public record, [n, 2] uint64.
+
+        The record is the start (levels, first lead, tribute cards, sizes) and every action in order.
+        """
+        if player not in range(4):
+            raise GameError(f"guandan: a seat is 0..3; got {player}")
+        states = np.ascontiguousarray(states)
+        key = np.empty((len(states), 2), np.uint64)
+        _keys(views(states)[0], player, key)
+        return key
+
+    def action_type(self, actions: NDArray) -> NDArray[np.int64]:
+        """Return the type code of each action, [m] int64 (PASS 0 .. FOUR_KINGS 10)."""
+        return actions["type"].astype(np.int64)
+
+    def action_text(self, state: NDArray, action: NDArray) -> str:
+        """Return one action as type, rank and cards: `["Pair","6",["S6","D6"]]`."""
+        return action_text(_row(action), int(_row(state)["level"]))
+
+    def state_text(self, state: NDArray) -> str:
+        """Return one state with all hands, as a line of JSON (see `position`)."""
+        return position_text(_row(state))
+
+    def infoset_text(self, state: NDArray, player: int) -> str:
+        """Return what `player` knows at one state, as a line of JSON (see `position`)."""
+        return position_text(_row(state), player)
+
+    def parse_infoset(self, text: str) -> Infoset:
+        """Return the infoset that a line of JSON names: `infoset_text`, or a position or record by hand.
+
+        A position without `key` or `record` is an infoset of its own: its key follows from its fields alone.
+        Raises GameError at bad input (see `parse_position`).
+        """
+        state, seat = parse_position(text)
+        if seat is None:
+            raise GameError("guandan: an infoset shows one hand; give seat and hand instead of hands")
+        key = self.infoset_key(state, seat)[0]
+        return Infoset(seat, (int(key[0]), int(key[1])), self.infoset_text(state[0], seat))
+
+
+def _row(state: NDArray) -> NDArray:
+    """Return a single state, given as a row or a batch of one."""
+    return state if state.shape == () else state[0]

@@ -1,0 +1,198 @@
+"""OpenGuanDan's observation: the 14 terms of its paper as 722 numbers, and the request a client sees.
+
+Source: OpenGuanDan, section 5.1 (terms) and appendix B (messages). The paper gives the widths; the order
+within an action's 79 numbers, and that the left-hand opponent is the seat that acts next, are our reading.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from games.game import GameError
+from games.guandan.cards import CARD_NAMES, NUM_CARDS, RANKS, STRAIGHT, STRAIGHT_FLUSH, THREE_PAIR, TWO_TRIPS
+from games.guandan.combos import ORDER
+from games.guandan.matches.match import Match
+from games.guandan.notation import action_list
+from games.guandan.rounds.state import (
+    BEAT,
+    HAND,
+    LAST,
+    LEADER,
+    LEFT,
+    LEVEL,
+    LEVELS,
+    NOBODY,
+    PASSES,
+    PLAYED,
+    PLAYS,
+    views,
+)
+from games.guandan.views.features import room_for, write_cards
+
+__all__ = ["OBSERVATION_SLICES", "OBSERVATION_WIDTH", "last_actor", "observation_message", "observations"]
+
+_TERMS = (
+    ("hand", 54),
+    ("unseen", 54),
+    ("left_played", 54),
+    ("partner_played", 54),
+    ("right_played", 54),
+    ("last_action", 79),
+    ("left_action", 79),
+    ("partner_action", 79),
+    ("right_action", 79),
+    ("left_rest", 28),
+    ("partner_rest", 28),
+    ("right_rest", 28),
+    ("own_level", 13),
+    ("opponent_level", 13),
+    ("level", 13),
+    ("wild", 13),
+)
+OBSERVATION_SLICES: dict[str, slice] = {}
+"""Where each term lies, in the paper's order.
+
+hand, unseen, *_played: counts of the 54 cards. *_rest: cards held, one-hot 0..27. levels: one-hot.
+*_action: 54 counts, the type one-hot (10, Single to FourKings), its place among its type one-hot (15: the
+    level-aware order, or the lowest card of a sequence, A first). A PASS is zero, no action yet is -1.
+last_action: of whoever acted last; the others: the seat's last action in the round.
+wild: wild cards held, at the level's rank.
+"""
+_start = 0
+for _name, _width in _TERMS:
+    OBSERVATION_SLICES[_name] = slice(_start, _start + _width)
+    _start += _width
+OBSERVATION_WIDTH = _start
+
+_PLAYED_AT, _LAST_AT = OBSERVATION_SLICES["left_played"].start, OBSERVATION_SLICES["last_action"].start
+_ACTIONS_AT, _REST_AT = OBSERVATION_SLICES["left_action"].start, OBSERVATION_SLICES["left_rest"].start
+_LEVELS_AT, _WILD_AT = OBSERVATION_SLICES["own_level"].start, OBSERVATION_SLICES["wild"].start
+
+
+@njit(cache=True)
+def _write_action(head, lo, hi, level, row, at):
+    """Write an action's 79 numbers over zeros; -1 if there is none."""
+    kind, rank = head & 255, head >> 8 & 255
+    if kind == 255:
+        row[at : at + 79] = -1
+        return
+    if kind == 0:
+        return
+    write_cards(lo, hi, row, at)
+    row[at + 53 + kind] = 1
+    if kind in (STRAIGHT, STRAIGHT_FLUSH, THREE_PAIR, TWO_TRIPS):
+        row[at + 64 + (rank + 1) % 13] = 1
+    else:
+        row[at + 64 + ORDER[level, rank]] = 1
+
+
+@njit(cache=True)
+def _observations(words, bytes_, seats, out):
+    for i in range(len(words)):
+        p = np.int64(seats[i])
+        row = out[i]
+        row[:] = 0
+        level = np.int64(bytes_[i, LEVEL])
+        write_cards(words[i, HAND + 2 * p], words[i, HAND + 2 * p + 1], row, 0)
+        lo = -words[i, HAND + 2 * p]
+        hi = -words[i, HAND + 2 * p + 1]
+        for s in range(4):
+            lo -= words[i, PLAYED + 2 * s]
+            hi -= words[i, PLAYED + 2 * s + 1]
+        write_cards(lo + 0xAAAAAAAAAAAAAA, hi + 0xAAAAAAAAAAAAA, row, 54)
+        if words[i, PLAYS] == 0:
+            row[_LAST_AT : _LAST_AT + 79] = -1
+        elif bytes_[i, PASSES] == 0 and bytes_[i, LEADER] < 4:
+            _write_action(words[i, BEAT], words[i, BEAT + 1], words[i, BEAT + 2], level, row, _LAST_AT)
+        for j in range(3):
+            q = (p + 1 + j) & 3
+            write_cards(words[i, PLAYED + 2 * q], words[i, PLAYED + 2 * q + 1], row, _PLAYED_AT + 54 * j)
+            last = LAST + 3 * q
+            _write_action(
+                words[i, last], words[i, last + 1], words[i, last + 2], level, row, _ACTIONS_AT + 79 * j
+            )
+            row[_REST_AT + 28 * j + bytes_[i, LEFT + q]] = 1
+        row[_LEVELS_AT + bytes_[i, LEVELS + (p & 1)]] = 1
+        row[_LEVELS_AT + 13 + bytes_[i, LEVELS + 1 - (p & 1)]] = 1
+        row[_LEVELS_AT + 26 + level] = 1
+        row[_WILD_AT + level] = row[4 * level]
+
+
+def observations(
+    states: NDArray, seats: ArrayLike | None = None, *, dtype: DTypeLike = np.int8, out: NDArray | None = None
+) -> NDArray:
+    """Return OpenGuanDan's observation of each position, [n, 722]; terms by name in OBSERVATION_SLICES.
+
+    states: [n] STATE. seats: in whose eyes, one for all or [n]; whoever is to act if None.
+    dtype: int8 or float32. out: [n, 722] to write to instead.
+    Raises GameError if a seat is missing: the round is over and no seats are given.
+    """
+    states = np.ascontiguousarray(np.atleast_1d(states))
+    seats = np.asarray(states["player"] if seats is None else seats)
+    if seats.size and not 0 <= seats.min() <= seats.max() <= 3:
+        raise GameError(f"guandan: a seat is 0..3; got {seats.min()}..{seats.max()} (a finished round?)")
+    seats = np.broadcast_to(seats.astype(np.int64), len(states))
+    room = room_for(len(states), OBSERVATION_WIDTH, dtype, out)
+    _observations(*views(states), seats, room)
+    return room
+
+
+def last_actor(state: NDArray) -> int | None:
+    """Return the seat that acted last in the trick of one state (a row of STATE); None when leading."""
+    if state["leader"] == NOBODY:
+        return None
+    if state["passes"] == 0:
+        return int(state["leader"])
+    seat = (int(state["player"]) + 3) % 4
+    while state["left"][seat] == 0:
+        seat = (seat + 3) % 4
+    return seat
+
+
+def observation_message(match: Match, seat: int) -> dict[str, Any]:
+    """Return what OpenGuanDan's server asks of a seat that is to act, as its JSON `act` message.
+
+    The fields are those of the paper's appendix B. curPos and curAction are the last actor's in this trick,
+    even if it passed; when leading, positions are -1 and actions None.
+    Raises GameError if the seat is not to act.
+    """
+    due = next((p for p in match.pending() if p.seat == seat), None)
+    if due is None:
+        raise GameError(f"guandan: seat {seat!r} is not to act ({match.phase}); see Match.pending()")
+    levels = [RANKS[level] for level in match.levels]
+    message: dict[str, Any] = {
+        "type": "act",
+        "handCards": _names(match.hands[seat]),
+        "selfRank": levels[seat % 2],
+        "oppoRank": levels[1 - seat % 2],
+        "curRank": RANKS[match.level],
+        "stage": due.stage,
+    }
+    words = [action_list(action, match.level) for action in due.actions]
+    if due.stage == "play":
+        state = match.state[0]
+        actor, leader = last_actor(state), int(state["leader"])
+        message |= {
+            "publicInfo": [{"rest": int(rest)} for rest in state["left"]],
+            "curPos": -1 if actor is None else actor,
+            "curAction": None if actor is None else action_list(state["trick"][actor], match.level),
+            "greaterPos": -1 if actor is None else leader,
+            "greaterAction": None if actor is None else action_list(state["beat"], match.level),
+        }
+    else:
+        words = [[due.stage, due.stage, cards] for _, _, cards in words]
+        if due.stage == "back":
+            giver, card = next((giver, card) for giver, taker, card in match.tributes if taker == seat)
+            message |= {"tributePos": giver, "tribute": CARD_NAMES[card]}
+    return message | {"actionList": words, "indexRange": len(words) - 1}
+
+
+def _names(counts: NDArray) -> list[str]:
+    """Return the cards of a hand as the official server lists them: by natural rank, then S, H, C, D."""
+    suit_place = (1, 0, 2, 3)
+    order = sorted(range(NUM_CARDS), key=lambda c: (c, 0) if c > 51 else (c // 4 * 4, suit_place[c % 4]))
+    return [CARD_NAMES[c] for c in order for _ in range(counts[c])]

@@ -1,0 +1,128 @@
+"""Agents by name: each loads and plays, names are checked, checkpoints are told apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from blueprint.checkpoint import CheckpointError
+from blueprint.config import NetworkConfig, TrainConfig
+from blueprint.guandan.arena.arena import Arena
+from blueprint.guandan.arena.duplicate import duplicate_deals, play_duplicate
+from blueprint.guandan.play.selfplay import Decisions
+from blueprint.guandan.rules.rule_agents import GreedyAgent
+from blueprint.guandan.training.train import Trainer
+from games.guandan.rounds.round import legal
+from gs2.guandan.agent.agent import Gs2Agent
+from gs2.guandan.agent.evaluator import load_evaluator
+from gs2.guandan.agent.presets import PRESETS
+from gs2.guandan.agents import (
+    RULE_AGENTS,
+    NamedAgents,
+    UnknownAgent,
+    check_agent,
+    deals_at_once,
+    fingerprint,
+    is_batched,
+    load_batched_agent,
+)
+from gs2.search.config import ConfigError
+
+SMALL = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
+
+
+@pytest.fixture(scope="module")
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Return two checkpoints of small untrained networks."""
+    folder = tmp_path_factory.mktemp("networks")
+    for seed in (1, 2):
+        Trainer(SMALL, TrainConfig(seed=seed)).save(folder / f"{seed}.safetensors")
+    return [str(folder / f"{seed}.safetensors") for seed in (1, 2)]
+
+
+@pytest.mark.parametrize("name", RULE_AGENTS)
+def test_rule_agents_play_whole_rounds(name: str) -> None:
+    agent = load_batched_agent(name, np.random.default_rng(0))
+    payoffs = play_duplicate(agent, GreedyAgent(), duplicate_deals(np.arange(3), 0))
+    assert set(np.abs(payoffs).ravel()) <= {0, 1, 2, 3}
+    assert is_batched(name) and deals_at_once(name) > 100
+
+
+def test_a_checkpoint_plays_the_move_it_scores_highest(checkpoints: list[str]) -> None:
+    agent, evaluator = load_batched_agent(checkpoints[0]), load_evaluator(checkpoints[0])
+    states = duplicate_deals(np.arange(600), 1)
+    moves = legal(states, canonical=True)
+    rows = np.arange(len(states))
+    seats = states["player"].astype(np.int64)
+    chosen = agent(Decisions(states, rows, seats, moves.offsets, moves.values))
+    for row in range(0, len(states), 60):
+        offsets = np.array([0, moves.counts[row]])
+        q = evaluator.q(states, rows[row : row + 1], seats[row : row + 1], offsets, moves[row])
+        assert q[chosen[row]] >= q.max() - 0.02 * np.ptp(q)  # batches of other sizes round otherwise
+
+
+def test_search_without_a_method_plays_as_its_blueprint(checkpoints: list[str]) -> None:
+    with Arena(NamedAgents(), processes=1) as arena:
+        payoffs = arena.play(f"gs2-blueprint@{checkpoints[0]}", checkpoints[0], rounds=4).payoffs
+    assert np.mean(payoffs[:, 0] == -payoffs[:, 1]) >= 0.75  # a tie may be rounded either way
+
+
+def test_a_searching_agent_plays_a_match_of_a_few_deals_at_once(checkpoints: list[str]) -> None:
+    name = f"gs2-fast@{checkpoints[0]}"
+    assert not is_batched(name) and 1 < deals_at_once(name) < 50
+    assert deals_at_once("gs2-deep") == 1
+    with Arena(NamedAgents(), processes=1) as arena:
+        result = arena.play(name, checkpoints[1], rounds=2)
+    assert result.complete and len(result.payoffs) == 2
+
+
+def test_fields_of_a_configuration_follow_a_colon(checkpoints: list[str]) -> None:
+    agent = load_batched_agent(f"gs2-fast:worlds=5,per_type=none,leaf=value@{checkpoints[0]}")
+    assert isinstance(agent, Gs2Agent)
+    assert (agent.config.worlds, agent.config.per_type, agent.config.leaf) == (5, None, "value")
+    assert agent.config.gap == PRESETS["fast"].gap
+    for wrong, says in (
+        ("wolds=5", "no field wolds"),
+        ("worlds=0", "worlds must be"),
+        ("leaf=x", "leaf must"),
+    ):
+        with pytest.raises(ConfigError, match=says):
+            check_agent(f"gs2:{wrong}")
+
+
+def test_a_fingerprint_follows_the_weights_not_the_name(checkpoints: list[str], tmp_path: Path) -> None:
+    copy = tmp_path / "copy.safetensors"
+    copy.write_bytes(Path(checkpoints[0]).read_bytes())
+    assert fingerprint(str(copy)) == fingerprint(checkpoints[0])
+    assert (
+        fingerprint(f"gs2@{copy}") == fingerprint(f"gs2-standard@{checkpoints[0]}") != fingerprint(str(copy))
+    )
+    assert fingerprint(f"gs2:worlds=7@{copy}") != fingerprint(f"gs2@{copy}")
+    copy.write_bytes(Path(checkpoints[1]).read_bytes())
+    assert fingerprint(str(copy)) == fingerprint(checkpoints[1]) != fingerprint(checkpoints[0])
+    assert fingerprint("strong") == "strong"
+
+
+def test_a_file_that_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "broken.safetensors"
+    path.write_bytes(b"nothing")
+    with pytest.raises(CheckpointError, match="damaged"):
+        load_batched_agent(str(path))
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("stong", "did you mean strong"),
+        ("xyz", "one of random, greedy"),
+        ("gs2-slow", "the preset must be one of"),
+        ("gs2-fast@none.safetensors", "there is no file"),
+        ("none.safetensors", "there is no file"),
+        ("", "there is no agent"),
+    ],
+)
+def test_names_that_no_agent_has_are_refused(name: str, says: str) -> None:
+    with pytest.raises(UnknownAgent, match=says):
+        check_agent(name)

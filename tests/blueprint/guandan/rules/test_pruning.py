@@ -1,0 +1,110 @@
+"""Pruning by minimum combination: what stays, against the rule written plainly."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from blueprint.config import ConfigError, NetworkConfig, TrainConfig
+from blueprint.guandan.play.deals import deal_rounds
+from blueprint.guandan.play.selfplay import Decisions, Scratch, play_rounds
+from blueprint.guandan.rules.min_combination import min_combinations
+from blueprint.guandan.rules.pruning import PrunedChooser, kept_moves, prune
+from blueprint.guandan.rules.rule_agents import RandomChooser
+from blueprint.guandan.training.train import Trainer
+from games.guandan.cards import BOMB, FOUR_KINGS, PASS, STRAIGHT_FLUSH
+from games.guandan.rounds.round import legal
+
+
+def plainly(decisions: Decisions, margin: int) -> np.ndarray:
+    """Return the moves that stay, one decision after the other."""
+    kept = []
+    for j in range(len(decisions)):
+        state = decisions.states[decisions.rows[j]]
+        moves = decisions.actions[decisions.offsets[j] : decisions.offsets[j + 1]]
+        hand = state["hand"][decisions.seats[j]]
+        rest = np.stack([hand[0] - moves["lo"], hand[1] - moves["hi"]], 1)
+        fewest = min_combinations(rest, int(state["level"]))
+        left = [int(n) for n in state["left"] if n > 0]
+        limit = fewest.min() + margin + 27 // min(left) - 1
+        always = np.isin(moves["type"], (PASS, STRAIGHT_FLUSH, BOMB, FOUR_KINGS))
+        kept.append((fewest <= limit) | always)
+    return np.concatenate(kept)
+
+
+@pytest.mark.parametrize("margin", [0, 1, 2])
+def test_the_moves_that_stay_are_those_of_the_rule(margin: int) -> None:
+    pruned = [0, 0]
+
+    def watch(decisions: Decisions) -> np.ndarray:
+        kept = kept_moves(decisions, margin)
+        assert np.array_equal(kept, plainly(decisions, margin))
+        pruned[0] += len(kept) - kept.sum()
+        pruned[1] += len(kept)
+        return agent(decisions)
+
+    agent = RandomChooser(np.random.default_rng(0))
+    play_rounds(deal_rounds(3, np.random.default_rng(1)), [watch], Scratch())
+    assert pruned[0] > 0
+
+
+def test_a_greater_margin_keeps_more() -> None:
+    kept = []
+
+    def watch(decisions: Decisions) -> np.ndarray:
+        kept.append([kept_moves(decisions, margin) for margin in (0, 1, 2, 27)])
+        return np.zeros(len(decisions), np.int64)
+
+    play_rounds(deal_rounds(2, np.random.default_rng(2)), [watch], Scratch())
+    for few, more, most, every in kept:
+        assert np.all(few <= more) and np.all(more <= most) and every.all()
+
+
+def test_a_choice_among_the_pruned_moves_is_the_same_move_among_all() -> None:
+    chosen = []
+
+    def inner(decisions: Decisions) -> np.ndarray:
+        choice = np.diff(decisions.offsets) - 1
+        chosen.append(decisions.actions[decisions.offsets[:-1] + choice])
+        return choice
+
+    agent = PrunedChooser(inner, 0)
+
+    def watch(decisions: Decisions) -> np.ndarray:
+        choice = agent(decisions)
+        assert np.all((choice >= 0) & (choice < np.diff(decisions.offsets)))
+        assert np.array_equal(decisions.actions[decisions.offsets[:-1] + choice], chosen[-1])
+        fewer, within = prune(decisions, 0)
+        assert len(within) == len(fewer.actions) == fewer.offsets[-1]
+        return choice
+
+    play_rounds(deal_rounds(3, np.random.default_rng(3)), [watch], Scratch())
+    assert len(chosen) > 50
+
+
+def test_training_with_pruning_never_plays_a_move_that_is_pruned() -> None:
+    small = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
+    trainer = Trainer(small, TrainConfig(rounds=4, batch=64, prune=0), threads=1)
+    assert isinstance(trainer._chooser(np.random.default_rng(0), 4), PrunedChooser)
+    trainer.run_generation()
+    (played,) = trainer.pending
+    moves = legal(played.states, canonical=True)
+    rows = np.arange(len(played))
+    seats = played.states["player"].astype(np.int64)
+    decisions = Decisions(played.states, rows, seats, moves.offsets, moves.values)
+    kept = kept_moves(decisions, 0)
+    assert 0 < kept.sum() < len(kept)
+    for i in rows:
+        these = slice(*moves.offsets[i : i + 2])
+        assert np.any(moves.values[these][kept[these]] == played.actions[i])
+
+
+def test_a_margin_out_of_range_is_refused() -> None:
+    with pytest.raises(ConfigError, match="prune"):
+        TrainConfig(prune=-2)
+    with pytest.raises(ValueError, match="margin"):
+        PrunedChooser(RandomChooser(np.random.default_rng(0)), -1)(
+            Decisions(
+                np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0)
+            )
+        )

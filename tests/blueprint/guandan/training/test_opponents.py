@@ -1,0 +1,92 @@
+"""Sparring: who plays which seats, and that strangers' moves are neither learned nor counted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from blueprint.config import ConfigError, TrainConfig
+from blueprint.guandan.play.agents import UnknownAgent
+from blueprint.guandan.play.deals import deal_rounds
+from blueprint.guandan.play.selfplay import Decisions, PlayRecord, Scratch, play_rounds
+from blueprint.guandan.rules.split_agents import StrongAgent
+from blueprint.guandan.training.opponents import NOBODY, SparringChooser
+from blueprint.guandan.training.train import Trainer
+from tests.blueprint.guandan.positions import SMALL
+
+
+class Watched:
+    """Plays the first or the last move and keeps what it was asked."""
+
+    def __init__(self, last: bool) -> None:
+        self.last = last
+        self.asked: list[np.ndarray] = []
+
+    def __call__(self, decisions: Decisions) -> np.ndarray:
+        self.asked.append(np.stack([decisions.rows, decisions.seats % 2], 1))
+        return (np.diff(decisions.offsets) - 1) * self.last
+
+
+def play(share: float, strangers: int = 1) -> tuple[SparringChooser, PlayRecord]:
+    others = [Watched(True) for _ in range(strangers)]
+    sparring = SparringChooser(Watched(False), others, share, 40, np.random.default_rng(0))
+    return sparring, play_rounds(deal_rounds(40, np.random.default_rng(1)), [sparring], Scratch())
+
+
+def asked(chooser: object) -> set[tuple[int, int]]:
+    assert isinstance(chooser, Watched)
+    return {(int(row), int(side)) for row, side in np.concatenate(chooser.asked)}
+
+
+def test_a_stranger_plays_one_side_of_its_rounds_and_the_network_the_rest() -> None:
+    sparring, _ = play(0.5, strangers=2)
+    met = {(i, int(sparring.side[i])): int(who) for i, who in enumerate(sparring.who) if who != NOBODY}
+    assert 0 < len(met) < 40
+    for k, stranger in enumerate(sparring.strangers):
+        assert asked(stranger) == {seat for seat, who in met.items() if who == k} != set()
+    assert asked(sparring.chooser) == {(i, side) for i in range(40) for side in (0, 1)} - met.keys()
+    sides = [side for _, side in met]
+    assert 0 < sum(sides) < len(sides)
+
+
+def test_only_the_networks_decisions_stay_in_the_record() -> None:
+    sparring, record = play(0.5)
+    own = sparring.own(record)
+    sides = own.states["player"] % 2
+    assert np.all((sparring.who[own.round] == NOBODY) | (sides != sparring.side[own.round]))
+    assert isinstance(sparring.chooser, Watched)
+    assert len(own.states) == len(own.actions) == len(own.chance) == sum(map(len, sparring.chooser.asked))
+    assert record.steps - own.steps == len(record.states) - len(own.states) > 0
+    assert own.final is record.final
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_no_round_or_every_round(share: float) -> None:
+    sparring, record = play(share)
+    own = sparring.own(record)
+    sides = {(int(i), int(s) % 2) for i, s in zip(own.round, own.states["player"], strict=True)}
+    assert len(sides) == (40 if share else 80)
+    assert (len(own.states) == len(record.states)) == (share == 0)
+
+
+def test_a_run_learns_from_rounds_against_strangers_and_counts_its_own_decisions() -> None:
+    config = TrainConfig(rounds=6, batch=64, seed=3, strangers="strong,greedy", strangers_share=1.0)
+    trainer = Trainer(SMALL, config, threads=1)
+    trainer.run_generation()
+    (samples,) = trainer.pending
+    alone = Trainer(SMALL, TrainConfig(rounds=6, batch=64, seed=3), threads=1)
+    alone.run_generation()
+    assert len(samples) < trainer.decisions < alone.decisions
+    assert 0 < len(samples) < len(alone.pending[0])
+    assert {"value", "critic", "advantage"} <= trainer.run_generation().keys()
+    (met,) = (s for s in trainer._strangers(trainer.rng) if isinstance(s, StrongAgent))
+    assert met.name == "strong"
+
+
+def test_an_unknown_stranger_or_none_is_refused() -> None:
+    with pytest.raises(UnknownAgent, match="strogn"):
+        Trainer(SMALL, TrainConfig(strangers="strogn", strangers_share=0.1), threads=1)
+    with pytest.raises(ConfigError, match="needs strangers"):
+        TrainConfig(strangers_share=0.1)
+    with pytest.raises(ConfigError, match="strangers_share"):
+        TrainConfig(strangers="strong", strangers_share=2)

@@ -1,0 +1,313 @@
+"""Every command that the README and the documents print is run, as printed or with a smaller budget."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+import pytest
+
+from gs2.cli import main
+
+ROOT = Path(__file__).parents[2]
+DOCS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
+PAGES = ("README.md", *DOCS, "TRAINING.md", "CONTRIBUTING.md")
+MODULES = ("experiments", "gs2")
+TINY = (
+    "--minutes 0.02 --set rounds=4 --set batch=64 --threads 2 --rounds 2 --against greedy "
+    "--network state=16 --network blocks=1 --network action=16 --network critic=16"
+)
+GRID = "--game kuhn_poker --method gs2+ --seeds 1 --iterations 3 --workers 1"
+
+SMALLER = (
+    (r"gs2 train .*--resume", "--minutes 0.02 --threads 2 --rounds 2 --against greedy --set batch=64"),
+    (r"gs2 train ", TINY),
+    (r"gs2 gate ", "--rounds 4 --batch 4 --processes 1 --against random"),
+    (r"gs2 match .*--games", "--games 1 --processes 1"),
+    (r"gs2 match ", "--rounds 1 --processes 1"),
+    (r"gs2 ladder ", "--rounds 2 --processes 1"),
+    (r"gs2 experiment refine", GRID),
+    (r"gs2 experiment agent rounds ", "--deals 1"),
+    (r"gs2 experiment learning", "--rounds 8 --held-out 4 --try trace=0.9"),
+    (r"gs2 experiment trace", "--pairs 2 --playouts 4"),
+    (r"gs2 bench cfr", "kuhn_poker --repeats 1 --no-openspiel"),
+    (r"gs2 bench guandan", "--seconds 0.1 --processes 1"),
+    (r"gs2 bench blueprint", "--seconds 0.1 --rounds 4 --threads 1"),
+    (r"gs2 bench search", "kuhn_poker --repeats 1"),
+    (r"gs2 bench agent", "--rounds 1"),
+    (r"gs2 bench table", "--repeats 1"),
+)
+"""Options added for a smaller budget; where one is given twice, the last counts."""
+STANDS_FOR = {
+    "GAME": "liars_dice_6",
+    "…": '"P0 holds 3"',
+    "NAME": "greedy",
+    "A": "greedy",
+    "B": "random",
+    "AGENT": "greedy",
+    "DEALS": "1",
+    "HOST:PORT": "127.0.0.1:8181",
+}
+"""What a reader puts in place of these words."""
+LONG = re.compile(
+    r"gs2 (match|ladder|gate|play) .|gs2 bench .|experiment (agent|learning|trace)"
+    r"|solve guandan --(json|position (follow|duel))"
+)
+"""Commands that play or search at GuanDan: half a minute each, even so."""
+GUARDS = re.compile(r"runs/annealed|--device cuda|--tensorboard|strangers|focus")
+"""Commands of TRAINING.md that need what this run did not make, or a device: only their words are checked."""
+
+
+def _commands(text: str) -> Iterator[str]:
+    """Yield the commands of a page in its order, comments and prompts left out."""
+    text = re.sub(r"\\\n\s*", " ", text)
+    pattern = re.compile(r"```(\w*)\n(.*?)```|^    (gs2 [^\n]*)$|`((?:gs2|python\s+-m)\s[^`]+)`", re.S | re.M)
+    for fence, block, indented, inline in pattern.findall(text):
+        if block:
+            if fence == "python":
+                continue
+            for line in block.splitlines():
+                for part in re.split(r"&&|\$ |(?<!\w)\|(?!\w)|;| & ", line):
+                    if re.match(r"\s*(gs2|python -m) ", part):
+                        yield re.sub(r"\s+#.*", "", part).strip()
+        else:
+            yield " ".join(re.sub(r"\s+#.*", "", indented or inline).split())
+
+
+def _documented() -> list[tuple[str, str]]:
+    found: dict[str, str] = {}
+    for page in PAGES:
+        for command in _commands((ROOT / page).read_text(encoding="utf-8")):
+            found.setdefault(command, page)
+    return [(page, command) for command, page in found.items()]
+
+
+DOCUMENTED = _documented()
+
+
+def _find(words: list[str]) -> tuple[click.Command, list[str]]:
+    """Return the command that some words name, and the words after its name."""
+    command: click.Command = main
+    while isinstance(command, click.Group) and words:
+        found = command.get_command(click.Context(command), words[0])
+        assert found is not None, f"there is no command {words[0]!r}"
+        command, words = found, words[1:]
+    return command, words
+
+
+def _words(command: str) -> list[str]:
+    words = [STANDS_FOR.get(word, word) for word in shlex.split(command)]
+    words = [word.replace("HOST:PORT", STANDS_FOR["HOST:PORT"]) for word in words]
+    words = [word.strip('"') for word in words]
+    found, rest = _find(words[1:])
+    needed = [p for p in found.params if isinstance(p, click.Argument) and p.required]
+    if not rest and (needed or isinstance(found, click.Group) or any(p.required for p in found.params)):
+        return [*words, "--help"]  # the command is spoken of, not shown
+    for pattern, smaller in SMALLER:
+        if re.match(pattern, command + " "):
+            return words + shlex.split(smaller)
+    return words
+
+
+@contextmanager
+def served(agents: str, *options: str) -> Iterator[str]:
+    """Yield the address of a server whose other seats are taken."""
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "gs2.cli",
+            "serve",
+            "--port",
+            "0",
+            "--delay",
+            "0",
+            "--agents",
+            agents,
+            *options,
+        ],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stderr is not None
+    try:
+        found = re.search(r"ws://127\.0\.0\.1:\d+", process.stderr.readline())
+        assert found
+        yield found[0]
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder in which a reader who follows the pages from the top would stand."""
+    folder = tmp_path_factory.mktemp("reader")
+    for name in ("docs", "runs"):
+        (folder / name).mkdir()
+    weights = ROOT / "blueprint" / "weights" / "guandan.safetensors"
+    for name in ("13M", "69M"):
+        shutil.copy(weights, folder / f"{name}.safetensors")
+    (folder / "seats.py").write_text("class Cautious:\n    def act(self, observation):\n        return 0\n")
+    (folder / "mine.py").write_text(
+        "import numpy as np\n"
+        "from games.research.kuhn_poker import KuhnPoker as MyGame\n"
+        "class Agent:\n    def act(self, observation):\n        return 0\n"
+        "def highest(values, weights, k, rng):\n"
+        "    worth = values if values.ndim == 1 else values.mean(axis=1)\n"
+        "    return np.sort(np.argsort(-worth, kind='stable')[:k])\n"
+    )
+    (folder / "llm.py").write_text("class Seat:\n    def act(self, observation):\n        return 0\n")
+    return folder
+
+
+def _run(words: list[str], folder: Path, *, said: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "gs2.cli", *words[1:]],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        input=said,
+        timeout=900,
+    )
+
+
+def test_the_pages_show_commands() -> None:
+    assert len(DOCUMENTED) > 60
+    assert sum(page == "README.md" for page, _ in DOCUMENTED) >= 20
+    assert ("README.md", "gs2 train runs/mine --minutes 60") in DOCUMENTED
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(command, marks=[pytest.mark.long] if LONG.search(command) else [], id=command)
+        for _, command in DOCUMENTED
+        if command.startswith("gs2 ") and not GUARDS.search(command)
+    ],
+)
+def test_a_documented_command_runs(command: str, place: Path) -> None:
+    if "--plot" in command and find_spec("matplotlib") is None:
+        pytest.skip("needs gs2[plots]")
+    if re.match(r"gs2 (serve|play)", command):
+        if find_spec("websockets") is None:
+            pytest.skip("needs gs2[table]")
+        _serve_or_play(command, place)
+        return
+    if "openspiel:" in command and find_spec("pyspiel") is None:
+        pytest.skip("needs gs2[openspiel]")
+    words = _words(command)
+    _prepare(words, place)
+    done = _run(words, place)
+    allowed = (0, 1) if words[1] == "gate" else (0,)
+    assert done.returncode in allowed, f"{shlex.join(words)}\n{done.stdout}\n{done.stderr}"
+    assert done.stdout.strip(), "a command says what it did"
+    assert "Traceback" not in done.stderr
+
+
+def _prepare(words: list[str], place: Path) -> None:
+    """Make what an earlier command of the pages would have left, where it was not run."""
+    earlier = {
+        "dice.npz": "gs2 blueprint liars_dice_6 --iterations 10 -o dice.npz",
+        "match.jsonl": "gs2 guandan play-random --record match.jsonl",
+        "runs/mine/last.safetensors": f"gs2 train runs/mine {TINY}",
+        **{
+            f"runs/{name}": f"gs2 experiment refine --preset {name} -o runs/{name} {GRID}"
+            for name in ("quick", "limits", "iter")
+        },
+    }
+    made = {"-o": words[words.index("-o") + 1]} if "-o" in words else {}
+    for name, command in earlier.items():
+        wanted = name in words and name not in made.values() and words[1:3] != ["guandan", "play-random"]
+        if wanted and not (place / name).exists():
+            done = _run(shlex.split(command.replace("--preset iter ", "--preset iterations ")), place)
+            assert done.returncode == 0, done.stderr
+    if words[1] == "train" and "--resume" not in words:
+        shutil.rmtree(place / "runs" / "mine", ignore_errors=True)
+    if words[1:3] == ["guandan", "replay"] and words[3].startswith("games/"):
+        (place / "games").mkdir(exist_ok=True)
+        if not (place / "match.jsonl").exists():
+            _run(["gs2", "guandan", "play-random", "--record", "match.jsonl"], place)
+        shutil.copy(place / "match.jsonl", place / words[3])
+    if words[1:3] == ["guandan", "play-random"]:
+        (place / "match.jsonl").unlink(missing_ok=True)
+
+
+def _serve_or_play(command: str, place: Path) -> None:
+    words = shlex.split(command)
+    if len(words) == 2 and words[1] == "play":
+        return
+    if words[1] == "serve":
+        port = [] if "--port" in words else ["--port", "0"]
+        log = place / "serve.log"
+        with log.open("w") as said:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "gs2.cli", *words[1:], *port, "--grace", "0"],
+                cwd=place,
+                stdout=said,
+                stderr=said,
+                start_new_session=True,
+            )
+        try:
+            while "listening on ws://" not in log.read_text():
+                assert process.poll() is None, log.read_text()
+                time.sleep(0.1)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=120) == 130
+            assert "Traceback" not in log.read_text()
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # its agents' processes too
+            process.wait()
+        return
+    seats = 4 - max(1, words.count("--agent"))
+    with served(",".join(["first"] * seats)) as url:
+        words[words.index("--server") + 1] = url
+        if "--room" in words:  # joined from elsewhere in the page
+            at = words.index("--room")
+            del words[at : at + 2]
+        done = _run(words, place, said="0\n" * 2000)
+        assert done.returncode == 0, f"{shlex.join(words)}\n{done.stdout}\n{done.stderr}"
+        assert "rounds" in done.stdout
+
+
+@pytest.mark.parametrize("command", [c for _, c in DOCUMENTED if c.startswith("gs2 ") and GUARDS.search(c)])
+def test_the_words_of_a_command_that_needs_more_than_this_machine_are_read(command: str) -> None:
+    found, rest = _find(_words(command.replace("runs/annealed/last", "69M"))[1:])
+    allowed = [w for w in rest if not w.endswith(".safetensors")]
+    left = found.make_parser(click.Context(found)).parse_args(allowed)[1]
+    assert not left
+
+
+@pytest.mark.parametrize("command", [c for _, c in DOCUMENTED if c.startswith("python -m")])
+def test_a_documented_module_answers(command: str) -> None:
+    module = shlex.split(command)[2]
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", module, "--help"], cwd=ROOT, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0 and "Usage" in done.stdout, (done.stderr, time.monotonic() - began)
+    for option in re.findall(r"(?<=\s)--?[a-z][a-z-]*", command.partition(module)[2]):
+        words = shlex.split(command)[3:]
+        group = words[0] if words and re.fullmatch(r"[a-z]+", words[0]) and words[0] in done.stdout else None
+        told = done.stdout
+        if group:
+            told = (
+                subprocess.run(
+                    [sys.executable, "-m", module, group, "--help"], cwd=ROOT, capture_output=True, text=True
+                ).stdout
+                + told
+            )
+        assert option in told, f"{command}: {option}"

@@ -1,0 +1,81 @@
+"""Every script in examples/ runs, with a small budget."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from gs2.search.config import GENERATOR_NAMES
+from gs2.search.generation import GENERATORS
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+ELSEWHERE = {"guandan_masked_agent"}
+"""Run by tests/games/guandan/views/test_env.py."""
+
+
+def load(name: str) -> ModuleType:
+    """Return an example as a module, its `main` not yet called."""
+    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_example_is_run_by_a_test() -> None:
+    here = Path(__file__).read_text(encoding="utf-8")
+    for path in EXAMPLES.glob("*.py"):
+        assert path.stem in ELSEWHERE or f'load("{path.stem}")' in here, f"{path.name} is run by no test"
+
+
+def test_kuhn_poker_is_solved(capsys: pytest.CaptureFixture[str]) -> None:
+    assert load("solve_kuhn").main() < 1e-3
+    assert "P0 holds J" in capsys.readouterr().out
+
+
+def test_an_openspiel_game_comes_in_and_its_refined_policy_goes_out_again() -> None:
+    pytest.importorskip("pyspiel")
+    before, after = load("refine_openspiel_game").main("openspiel:kuhn_poker", 10)
+    assert after < before / 2
+
+
+def test_a_game_of_ones_own_is_solved_and_searched(capsys: pytest.CaptureFixture[str]) -> None:
+    assert load("own_game").main() < 1e-2
+    assert "refined to" in capsys.readouterr().out
+
+
+def test_a_generation_function_of_ones_own_is_used_and_certified() -> None:
+    try:
+        wins = load("own_generator").main("kuhn_poker", 1)
+    finally:
+        GENERATORS.pop("highest", None)
+        GENERATOR_NAMES[:] = [name for name in GENERATOR_NAMES if name != "highest"]
+    assert all(wins[rule] <= wins["blueprint"] + 1e-9 for rule in ("random", "diverse", "highest"))
+
+
+def test_guandan_is_played_to_the_end(capsys: pytest.CaptureFixture[str]) -> None:
+    won = load("play_guandan").main(1, "blueprint")
+    assert f"won {won} of 1 rounds" in capsys.readouterr().out
+
+
+def test_a_network_is_trained_and_trained_further(tmp_path: Path) -> None:
+    example = load("train_guandan")
+    for _ in range(2):
+        results = example.main(tmp_path / "run", minutes=0.01, rounds=2, small=True)
+        assert results
+    assert (tmp_path / "run" / "last.safetensors").is_file()
+
+
+def test_the_training_script_takes_its_minutes_from_the_command_line() -> None:
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / "train_guandan.py"), "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "--minutes" in done.stdout

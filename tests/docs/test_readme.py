@@ -1,0 +1,30 @@
+"""What the README shows works."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gs2.cli import TARGETS
+
+README = (Path(__file__).parents[2] / "README.md").read_text()
+
+
+def test_the_python_example_runs_and_refines(capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    names: dict = {}
+    exec(compile(code, "README.md", "exec"), names)
+    before, after = (
+        names["cfr"].best_response_values(names["tree"], policy)[0]
+        for policy in (names["blueprint"], names["refined"].policy)
+    )
+    assert after < before - 0.1, "the opponent gains less against the refined policy"
+    assert len(capsys.readouterr().out.splitlines()) == 3
+
+
+def test_every_command_named_is_there() -> None:
+    named = set(re.findall(r"`gs2 ([a-z]+)", README))
+    assert named <= set(TARGETS), named - set(TARGETS)
+    assert set(TARGETS) <= named, "the README names every command"

@@ -1,0 +1,80 @@
+"""The documents hold together: their links lead somewhere, their examples run, the front page stays short."""
+
+from __future__ import annotations
+
+import importlib
+import posixpath
+import re
+import runpy
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
+RESULTS = sorted(
+    path.relative_to(ROOT).as_posix() for path in (ROOT / "experiments" / "results").glob("*.md")
+)
+PAGES = ("README.md", "CONTRIBUTING.md", "TRAINING.md", *DOCS, *RESULTS)
+LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)]*))?\)")
+MOST_LINES = 150
+
+
+def anchors(text: str) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub and the site make them."""
+    heads = re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", text, flags=re.S), re.M)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_of_a_page_leads_somewhere(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for link, anchor in LINK.findall(text):
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(page), link)) if link else page
+        if target.startswith("docs/reference/"):  # made with the site
+            continue
+        assert (ROOT / target).exists(), f"{page} links to {link}"
+        if anchor and target.endswith(".md"):
+            assert anchor in anchors((ROOT / target).read_text(encoding="utf-8")), f"{page}: {link}#{anchor}"
+
+
+def test_the_front_page_can_be_read_in_one_sitting() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+
+
+def test_the_first_steps_in_python_run(capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = re.findall(
+        r"```python\n(.*?)```", (ROOT / "docs" / "start.md").read_text(encoding="utf-8"), re.S
+    )
+    names: dict = {}
+    exec(compile(code, "start.md", "exec"), names)
+    assert min(names["result"].margins) > 0
+    assert "raise" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("page", ["docs/concepts.md", "CONTRIBUTING.md"])
+def test_the_files_that_a_map_of_the_code_names_are_there(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:games|cfr|blueprint|gs2|experiments|tests)/[\w/.]*)`", text))
+    assert len(named) > 10
+    for path in named:
+        assert (ROOT / path).exists(), f"{page} names {path}"
+
+
+def test_the_reference_has_every_public_name() -> None:
+    hooks = runpy.run_path(str(ROOT / "docs" / "site_hooks.py"))
+    for package in ("games", "cfr", "gs2", "blueprint"):
+        page = hooks["_reference"]()[f"reference/{package}.md"]
+        for name in importlib.import_module(package).__all__:
+            assert f".{name}\n" in page
+
+
+@pytest.mark.skipif(find_spec("mkdocs") is None, reason="needs gs2[docs]")
+def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "reference" / "search" / "index.html").is_file()

@@ -1,0 +1,175 @@
+"""The PettingZoo environment: its own API test, and that it plays the game."""
+
+from __future__ import annotations
+
+import runpy
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pettingzoo")
+
+from pettingzoo.test import api_test, seed_test
+
+from games.game import GameError
+from games.guandan.cards import PASS, TYPE_NAMES
+from games.guandan.rounds.round import deal, legal
+from games.guandan.views.env import (
+    CANONICAL_MOVES,
+    FULL_MOVES,
+    MOVE_SLICES,
+    MOVE_WIDTH,
+    GuanDanEnv,
+    move_features,
+)
+from games.guandan.views.features import action_features, state_features
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"moves": "canonical", "observation": "openguandan", "render_mode": "ansi", "level": "T"},
+        {"episode": "match", "moves": "canonical", "rules": "njupt"},
+    ],
+    ids=["round", "canonical", "match"],
+)
+def test_it_passes_pettingzoos_own_test(options: dict) -> None:
+    with warnings.catch_warnings():
+        # dictionaries with a mask are what PettingZoo documents for card games; its test still frowns
+        warnings.simplefilter("ignore", UserWarning)
+        api_test(GuanDanEnv(**options), num_cycles=300, verbose_progress=False)
+
+
+def test_it_passes_pettingzoos_seed_test() -> None:
+    seed_test(lambda: GuanDanEnv(moves="canonical"), num_cycles=100)
+
+
+def play(env: GuanDanEnv, seed: int) -> dict[str, float]:
+    """Play an episode at random and return what each agent was paid."""
+    env.reset(seed=seed)
+    rng = np.random.default_rng(seed)
+    paid = dict.fromkeys(env.possible_agents, 0.0)
+    for agent in env.agent_iter():
+        observation, reward, terminated, truncated, _ = env.last()
+        paid[agent] += reward
+        done = terminated or truncated
+        env.step(None if done else int(rng.choice(np.flatnonzero(observation["action_mask"]))))
+    return paid
+
+
+def test_a_round_pays_the_winners_what_the_losers_lose() -> None:
+    env = GuanDanEnv()
+    for seed in range(8):
+        paid = play(env, seed)
+        assert paid["seat_0"] == paid["seat_2"] == -paid["seat_1"] == -paid["seat_3"]
+        assert abs(paid["seat_0"]) in (1, 2, 3) and env.agents == []
+
+
+def test_a_match_pays_one_to_the_winners() -> None:
+    env = GuanDanEnv(episode="match", moves="canonical")
+    paid = play(env, 1)
+    assert [paid[f"seat_{s}"] for s in range(4)] == [1 if s % 2 == env.match.winner else -1 for s in range(4)]
+
+
+def test_actions_are_indices_into_the_legal_moves() -> None:
+    for moves, size in (("full", FULL_MOVES), ("canonical", CANONICAL_MOVES)):
+        env = GuanDanEnv(moves=moves)
+        env.reset(seed=3)
+        for _ in range(30):
+            want = legal(env.match.state, canonical=moves == "canonical")[0]
+            observation = env.observe(env.agent_selection)
+            assert np.array_equal(env.moves(), want)
+            assert observation["action_mask"].shape == (size,) and observation["stage"] == 2
+            assert np.array_equal(np.flatnonzero(observation["action_mask"]), np.arange(len(want)))
+            assert np.array_equal(observation["observation"], state_features(env.match.state)[0])
+            assert observation["moves"].shape == (size, MOVE_WIDTH)
+            assert np.array_equal(observation["moves"][: len(want)], move_features(want))
+            assert not observation["moves"][len(want) :].any()
+            env.step(len(want) - 1)
+
+
+def test_others_see_themselves_and_may_do_nothing() -> None:
+    env = GuanDanEnv()
+    env.reset(seed=1)
+    for agent in set(env.agents) - {env.agent_selection}:
+        observation = env.observe(agent)
+        assert not observation["action_mask"].any() and not observation["moves"].any()
+        assert np.array_equal(observation["observation"][:54], env.match.hands[int(agent[-1])])
+
+
+def test_tribute_is_a_stage_of_a_match() -> None:
+    env = GuanDanEnv(episode="match", moves="canonical")
+    stages: list[int] = []
+    for seed in range(4):
+        env.reset(seed=seed)
+        rng = np.random.default_rng(seed)
+        while env.match.round < 4 and not env.match.over:
+            observation = env.observe(env.agent_selection)
+            assert env.observation_space(env.agent_selection).contains(observation)
+            stages.append(int(observation["stage"]))
+            env.step(int(rng.integers(len(env.moves()))))
+    assert set(stages) == {0, 1, 2}
+
+
+def test_bad_actions_and_options_are_refused() -> None:
+    env = GuanDanEnv(render_mode="ansi", level="2")
+    env.reset(seed=1)
+    before = env.render()
+    for action in (None, -1, len(env.moves())):
+        with pytest.raises(GameError, match=r"an action is an index 0\.\."):
+            env.step(action)
+    assert env.render() == before and str(before).startswith("level 2, play\nseat_0: ")
+    for options in (
+        {"episode": "hand"},
+        {"moves": "all"},
+        {"observation": "pixels"},
+        {"render_mode": "human"},
+    ):
+        with pytest.raises(GameError, match=f"{next(iter(options))} is one of"):
+            GuanDanEnv(**options)
+    small = GuanDanEnv(max_moves=5)
+    with pytest.raises(GameError, match="moves are legal but max_moves is 5"):
+        small.reset(seed=1)
+
+
+def test_a_canonical_list_always_fits() -> None:
+    """The bound on canonical moves is a sum over effects; no random hand comes near it."""
+    longest = max(
+        legal(deal(2000, np.random.default_rng(1), level=level), canonical=True).counts.max()
+        for level in (0, 8)
+    )
+    assert 100 < longest < CANONICAL_MOVES
+
+
+def test_the_features_of_moves_tell_every_two_of_them_apart() -> None:
+    """Cards, type and rank are the move: what no feature tells, no agent can learn."""
+    env = GuanDanEnv(episode="match")
+    rng = np.random.default_rng(5)
+    env.reset(seed=5)
+    kinds: set[str] = set()
+    for _ in range(300):
+        if env.match.over:
+            break
+        observation, moves = env.observe(env.agent_selection), env.moves()
+        rows = observation["moves"][observation["action_mask"] == 1]
+        assert len(np.unique(rows, axis=0)) == len(moves) == len(rows)
+        assert np.array_equal(rows[:, MOVE_SLICES["cards"]], action_features(moves))
+        assert np.array_equal(rows[:, MOVE_SLICES["type"]].argmax(1), moves["type"])
+        assert np.array_equal(rows[:, MOVE_SLICES["rank"]].argmax(1), moves["rank"])
+        cards = rows[:, MOVE_SLICES["size"]][:, 0]
+        assert np.array_equal(cards, rows[:, MOVE_SLICES["cards"]].sum(1))
+        assert np.array_equal(cards == 0, moves["type"] == PASS)
+        assert env.observation_space(env.agent_selection).contains(observation)
+        kinds |= {TYPE_NAMES[kind] for kind in moves["type"]}
+        env.step(int(rng.integers(len(moves))))
+    assert len(kinds) >= 8
+
+
+def test_an_agent_learns_from_observations_alone_to_beat_random_play() -> None:
+    path = Path(__file__).parents[4] / "examples" / "guandan_masked_agent.py"
+    example = runpy.run_path(str(path))
+    won = example["wins_against_random"](example["train"](rounds=50, seed=0), 80)
+    assert won >= 54  # an agent no better than chance wins so many of 80 once in a thousand tries

@@ -1,0 +1,96 @@
+"""Alternative values and best responses on trees and subgames against slow twins and the whole game."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cfr.best_response import best_response_values
+from gs2.search.config import SearchConfig
+from gs2.search.context import Profile
+from gs2.search.gadget.path import opponent_path
+from gs2.search.histories.alternative import (
+    best_response_node_values,
+    best_response_policy,
+    best_responses,
+    group_values,
+)
+from gs2.search.histories.enumerated import consider_histories
+from gs2.search.subgame.double_oracle import OpponentResponse
+from tests.gs2.search.setting import GAMES, KUHN, LEDUC, context, form, random_policy
+from tests.reference.node_response import best_response_node_values_by_recursion
+
+ROUNDING = 1e-10
+
+
+@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("seat", [0, 1])
+def test_node_values_are_those_of_the_slow_twin(name, seat):
+    tree = context(name).tree
+    policy = random_policy(name, np.random.default_rng(seat), sharpness=2)
+    values, others, _ = best_responses(tree, policy, seat)
+    slow = best_response_node_values_by_recursion(tree, policy, seat)
+    live = others > 0
+    assert np.allclose(values[live], slow[live], atol=ROUNDING)
+    assert values[0] == pytest.approx(best_response_values(form(name), policy)[seat], abs=ROUNDING)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_the_pure_response_earns_what_it_promises(name):
+    tree = context(name).tree
+    policy = random_policy(name, np.random.default_rng(2))
+    for seat in (0, 1):
+        answer = best_response_policy(tree, policy, seat)
+        values, _ = best_response_node_values(tree, policy, seat)
+        earned = Profile(tree, answer).values[0, seat]
+        assert earned == pytest.approx(values[0], abs=ROUNDING)
+
+
+def test_group_values_are_weighted_means_and_plain_ones_where_nobody_comes():
+    values = np.array([1.0, 3.0, 5.0, 7.0])
+    means = group_values(values, np.array([1.0, 3.0, 0.0, 0.0]), np.array([0, 0, 1, 1], np.int32))
+    assert means.tolist() == [2.5, 6.0]
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_values_from_the_subgame_are_those_from_the_whole_tree(name):
+    prepared = context(name)
+    rng = np.random.default_rng(3)
+    profile = Profile(prepared.tree, random_policy(name, rng))
+    for infoset in rng.choice(prepared.tree.n_infosets, 5, replace=False).tolist():
+        config = SearchConfig(order=None)
+        alone = consider_histories(prepared, profile, infoset, config)
+        profile.prepare(alone.opponent)
+        shared = consider_histories(prepared, profile, infoset, config)
+        assert np.allclose(alone.alternative, shared.alternative, atol=ROUNDING)
+        rows = np.arange(len(alone.nodes))
+        response = OpponentResponse(prepared, profile, alone, rows)
+        values, _ = response.respond(np.zeros(0, np.int64), np.zeros(0))
+        assert np.allclose(values, alone.alternative, atol=ROUNDING)
+
+
+@pytest.mark.parametrize("name", [KUHN, LEDUC])
+def test_the_opponents_path_folds_to_its_best_response_value_of_the_game(name):
+    prepared = context(name)
+    rng = np.random.default_rng(4)
+    policy = random_policy(name, rng)
+    profile = Profile(prepared.tree, policy)
+    for infoset in rng.choice(prepared.tree.n_infosets, 6, replace=False).tolist():
+        found = consider_histories(prepared, profile, infoset, SearchConfig(order=None))
+        path = opponent_path(
+            prepared, profile, found.opponent, found.nodes, found.group, found.reach, found.alternative
+        )
+        whole = best_response_values(form(name), policy)[found.opponent]
+        assert path.root_value(found.alternative) == pytest.approx(whole, abs=ROUNDING)
+        assert path.root_value(found.alternative + 1.0) >= whole - ROUNDING
+
+
+@pytest.mark.parametrize("kind, exact", [("best-response", True), ("profile", False), ("value", False)])
+def test_alternative_values_by_kind(kind, exact):
+    prepared = context(LEDUC)
+    profile = Profile(prepared.tree, random_policy(LEDUC, np.random.default_rng(5)))
+    config = SearchConfig(order=None, alternative=kind)
+    best = consider_histories(prepared, profile, 0, config.replace(alternative="best-response"))
+    found = consider_histories(prepared, profile, 0, config)
+    assert np.all(found.alternative <= best.alternative + ROUNDING)
+    assert np.allclose(found.alternative, best.alternative) == exact

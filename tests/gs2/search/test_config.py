@@ -1,0 +1,255 @@
+"""A configuration that is accepted runs, and what is set in it is read."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cfr.variants import VARIANTS
+from experiments.refinement.grid import GRIDS
+from experiments.refinement.mixture import split_draws
+from experiments.refinement.run import method_passes
+from gs2.search.config import (
+    ALTERNATIVE_NAMES,
+    CERTIFICATES,
+    ENTRY_PRIORS,
+    FREEZE,
+    GADGET_NAMES,
+    GENERATOR_NAMES,
+    LEAF_NAMES,
+    MODE_NAMES,
+    REST,
+    SCOPES,
+    SOLVERS,
+    ConfigError,
+    SearchConfig,
+)
+from gs2.search.context import Profile
+from gs2.search.pipeline import refine_infoset
+from gs2.search.presets import PRESETS, preset
+from gs2.search.refine import refine_policy
+from tests.gs2.search.setting import KUHN, context, random_policy
+
+ROWS = Path(__file__).parents[3] / "experiments" / "results" / "rows"
+VALUES: dict[str, tuple] = {
+    "order": (1, 2, None),
+    "generator": tuple(GENERATOR_NAMES),
+    "k": (1, 2, 3, None),
+    "close": (True, False),
+    "freeze": FREEZE,
+    "rest": REST,
+    "whole": (0, 30, 10_000_000),
+    "fallback_k": (0, 1, 5),
+    "plans": (1, 4, 16),
+    "gadget": tuple(GADGET_NAMES),
+    "entry_floor": (0.0, 0.05, 0.9),
+    "entry_prior": ENTRY_PRIORS,
+    "alternative": ALTERNATIVE_NAMES,
+    "solver": SOLVERS,
+    "variant": tuple(VARIANTS),
+    "gamma": (5.0, 0.0, None),
+    "iterations": (300, 1, 7),
+    "warm_start": (0.0, 1.0),
+    "target": (None, 1e-3),
+    "time_limit": (None, 5.0, 1e-4),
+    "depth": (None, 1, 2),
+    "leaf": LEAF_NAMES,
+    "continuations": (4, 1, 2),
+    "rollouts": (10, 1),
+    "anchor": (1.0, 0.5),
+    "certificate": CERTIFICATES,
+    "scope": SCOPES,
+    "mode": MODE_NAMES,
+    "rounds": (1, 2),
+    "step": (10.0, 0.5),
+    "magnet": (0.0, 0.2),
+}
+"""Values of each field, its default among them."""
+
+
+def test_every_field_has_values_to_draw_from() -> None:
+    assert VALUES.keys() == SearchConfig.__dataclass_fields__.keys() - {"name"}
+    for name, values in VALUES.items():
+        assert SearchConfig.__dataclass_fields__[name].default in values, name
+
+
+@st.composite
+def configurations(draw: st.DrawFn) -> SearchConfig:
+    """Draw a configuration that is accepted: a preset, and changes one after another where they may be."""
+    config = draw(st.sampled_from(list(PRESETS.values())))
+    for name in draw(st.lists(st.sampled_from(list(VALUES)), max_size=12)):
+        changes = {name: draw(st.sampled_from(VALUES[name]))}
+        if name == "generator" and changes[name] != "all" and config.k is None:
+            changes["k"] = draw(st.sampled_from((1, 2)))
+        try:
+            config = config.replace(**changes)
+        except ConfigError as error:
+            assert "got" in str(error), error
+    return config
+
+
+def examples(config: pytest.Config, few: int, many: int) -> int:
+    return many if config.getoption("--long") else few
+
+
+class Traced(SearchConfig):
+    """Notes which fields a search reads; checks and copies of the configuration do not count."""
+
+    seen: set[str] = set()  # noqa: RUF012 - one set for all copies of a configuration
+
+    def __getattribute__(self, name: str) -> object:
+        if name in VALUES:
+            caller = sys._getframe(1)
+            own = caller.f_globals["__name__"] == "gs2.search.config" and caller.f_code.co_name in (
+                *("__post_init__", "_one_of", "_at_least", "_within", "replace", "unread", "<dictcomp>"),
+            )
+            if not own and caller.f_globals["__name__"] != "dataclasses":
+                Traced.seen.add(name)
+        return super().__getattribute__(name)
+
+
+def fields(config: SearchConfig) -> dict:
+    return {name: getattr(config, name) for name in SearchConfig.__dataclass_fields__}
+
+
+def is_read(config: SearchConfig, name: str, seed: int) -> bool:
+    """Return whether some search by a configuration, or by the same on a smaller scale, reads a field."""
+    prepared = context(KUHN)
+    policy = random_policy(KUHN, np.random.default_rng(seed))
+    traced = Traced(**fields(config) | {"time_limit": config.time_limit and 5.0})
+    # Sizes beyond which something happens are met by Kuhn poker only where they are small.
+    small = {"whole": 0, "k": 1, "depth": 1, "iterations": 3}
+    changes = {field: value for field, value in small.items() if field != name and _set(config, field)}
+    Traced.seen.clear()
+    if name == "mode":
+        refine_policy(prepared, policy, 0, traced, infosets=np.zeros(0, np.int64))
+        return name in Traced.seen
+    for infoset in range(prepared.tree.n_infosets):
+        for made in (traced, replace(traced, **changes)):
+            for seconds in (None, 1e-9):
+                deadline = None if seconds is None else time.perf_counter() + seconds
+                profile = Profile(prepared.tree, policy)
+                refine_infoset(prepared, profile, infoset, made, np.random.default_rng(seed), deadline)
+                if name in Traced.seen:
+                    return True
+    return False
+
+
+def _set(config: SearchConfig, name: str) -> bool:
+    return getattr(config, name) not in (None, SearchConfig.__dataclass_fields__[name].default)
+
+
+def test_what_is_set_in_an_accepted_configuration_is_read(pytestconfig: pytest.Config) -> None:
+    @settings(
+        max_examples=examples(pytestconfig, 15, 300),
+        deadline=None,
+        derandomize=not pytestconfig.getoption("--long"),
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(configurations(), st.sampled_from(list(VALUES)), st.data())
+    def check(config: SearchConfig, first: str, data: st.DataObject) -> None:
+        names = [first, *(name for name in VALUES if name != first)]
+        for name in names[: 8 if not pytestconfig.getoption("--long") else None]:
+            others = [value for value in VALUES[name] if value != getattr(config, name)]
+            value = data.draw(st.sampled_from(others))
+            try:
+                changed = replace(config, **{name: value})
+            except ConfigError as error:
+                assert "got" in str(error) and (";" in str(error) or "must be" in str(error)), error
+                continue
+            if value != SearchConfig.__dataclass_fields__[name].default:
+                assert is_read(changed, name, 0), f"{name} = {value!r} is never read by {changed}"
+
+    check()
+
+
+def test_an_accepted_configuration_runs(pytestconfig: pytest.Config) -> None:
+    @settings(
+        max_examples=examples(pytestconfig, 40, 1000),
+        deadline=None,
+        derandomize=not pytestconfig.getoption("--long"),
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(configurations(), st.integers(0, 10_000))
+    def check(config: SearchConfig, seed: int) -> None:
+        prepared = context(KUHN)
+        rng = np.random.default_rng(seed)
+        policy = random_policy(KUHN, rng, sharpness=float(rng.integers(1, 4)))
+        if config.solver == "cfr":
+            config = config.replace(iterations=min(config.iterations, 20))
+        player = int(rng.integers(2))
+        found = refine_policy(prepared, policy, player, config, seed=seed).policy
+        offset = prepared.tree.infoset_offset
+        assert np.all(found >= 0) and np.allclose(np.add.reduceat(found, offset[:-1]), 1.0)
+        theirs = np.repeat(prepared.tree.infoset_player != player, np.diff(offset))
+        assert np.array_equal(found[theirs], policy[theirs])
+
+    check()
+
+
+@pytest.mark.parametrize(
+    "changes, says",
+    [
+        ({"leaf": "rollout"}, "leaf needs a depth"),
+        ({"solver": "mirror-descent", "certificate": "path"}, "certificate needs a subgame"),
+        ({"solver": "mirror-descent", "iterations": 5}, "iterations needs solver = cfr"),
+        ({"solver": "lp", "variant": "cfr"}, "variant needs solver = cfr"),
+        ({"depth": 1, "leaf": "value", "rollouts": 3}, "rollouts needs a depth and leaf = rollout"),
+        ({"depth": 1, "continuations": 3}, "continuations needs a depth and leaf = continuations"),
+        ({"step": 3.0}, "step needs solver = mirror-descent"),
+        ({"magnet": 0.1}, "magnet needs solver = mirror-descent"),
+        ({"plans": 3}, "plans needs rest = summary"),
+        ({"whole": 10}, "whole needs rest = summary"),
+        ({"rest": "summary", "whole": 10}, "whole needs a generator that chooses"),
+        ({"k": 3}, "k needs a generator that chooses"),
+        ({"gadget": "unsafe", "entry_floor": 0.1}, "entry_floor needs a gadget"),
+        ({"entry_prior": "reach"}, "entry_prior needs an entry_floor above 0"),
+        ({"scope": "both", "freeze": "none"}, "freeze needs a scope of one search"),
+    ],
+)
+def test_a_contradiction_is_refused_with_what_the_field_needs(changes: dict, says: str) -> None:
+    for make in (SearchConfig, SearchConfig().replace):
+        with pytest.raises(ConfigError, match=f"^{says}.*; got .* leave it at"):
+            make(**changes)
+
+
+def test_a_field_that_nobody_reads_is_not_there() -> None:
+    for name in ("sample", "branch"):
+        with pytest.raises(ConfigError, match=f"no field {name}"):
+            SearchConfig().replace(**{name: 5})
+
+
+def test_a_change_takes_the_details_of_what_it_replaces_along_but_not_the_choices() -> None:
+    whole = preset("gs2+", generator="all")
+    assert (whole.k, whole.whole, whole.fallback_k, whole.certificate) == (None, 0, 0, "anchored")
+    assert preset("path", gadget="unsafe").entry_floor == 0
+    with pytest.raises(ConfigError, match="needs a subgame, solver = cfr or lp"):
+        preset("gs2+", solver="mirror-descent")
+    with pytest.raises(ConfigError, match="k needs a generator that chooses"):
+        preset("gs2+", generator="all", k=3)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), True, "1"])
+@pytest.mark.parametrize("name", ["time_limit", "target", "anchor", "step", "warm_start", "gamma", "magnet"])
+def test_a_number_is_a_finite_number(name: str, value: object) -> None:
+    with pytest.raises(ConfigError, match=f"^{name} must be .*; got "):
+        SearchConfig(**{name: value})
+
+
+def test_every_grid_that_was_run_is_still_accepted() -> None:
+    stored = [json.loads(path.read_text()) for path in sorted(ROWS.glob("*/grid.json"))]
+    assert len(stored) > 10
+    for grid in [*stored, *(made.to_json() for made in GRIDS.values())]:
+        for method in grid["methods"]:
+            for limit in (None, *grid["limits"]):
+                for iterations in (None, *grid["iterations"]):
+                    for made in method_passes(split_draws(method)[0], limit, iterations):
+                        assert made.time_limit == limit

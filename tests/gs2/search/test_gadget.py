@@ -1,0 +1,140 @@
+"""Gadgets: well-formed trees, and safe ones never help the opponent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cfr.best_response import best_response_values
+from cfr.lp import solve_lp
+from games.contract import ContractError
+from gs2.search.config import SearchConfig
+from gs2.search.context import Profile
+from gs2.search.gadget.build import GADGETS, Entry, GadgetError, build_gadget, check_gadget
+from gs2.search.gadget.path import opponent_path
+from gs2.search.histories.alternative import best_response_node_values, group_values
+from gs2.search.histories.enumerated import consider_histories
+from gs2.search.pipeline import refine_infoset
+from gs2.search.presets import preset
+from tests.gs2.search.setting import GAMES, GOOFSPIEL, KUHN, LEDUC, LIARS_DICE, context, form, random_policy
+
+EXACT = 1e-7
+"""What the linear programme may be off, in payoffs."""
+
+
+def made(name: str, kind: str, floor: float, seed: int):
+    """Return (gadget, forest, considered) of a random blueprint and infoset."""
+    prepared = context(name)
+    rng = np.random.default_rng(seed)
+    profile = Profile(prepared.tree, random_policy(name, rng))
+    infoset = int(rng.integers(prepared.tree.n_infosets))
+    found = consider_histories(prepared, profile, infoset, SearchConfig(order=None))
+    forest = prepared.cutter.cut(found.nodes, found.reach)
+    group, alternative = found.group, found.alternative[found.group]
+    path = None
+    rows = np.arange(len(found.nodes))
+    if kind == "path":
+        path = opponent_path(
+            prepared, profile, found.opponent, found.nodes, group, found.reach, found.alternative
+        )
+        order = path.entry_order()
+        path = path.reordered(order)
+        group = np.argsort(order).astype(np.int32)[group]
+        rows = np.argsort(group, kind="stable")
+        forest = prepared.cutter.cut(found.nodes[rows], found.reach[rows])
+    gift = profile.gifts(found.opponent)[found.nodes][None]
+    entry = Entry(
+        (found.opponent,),
+        group[rows][None],
+        alternative[rows][None],
+        found.reach[rows],
+        found.opponent_reach[rows],
+        gift[:, rows],
+        path=path,
+    )
+    return build_gadget(kind, forest.tree, forest.root_of, entry, floor=floor), forest, found
+
+
+@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("kind", GADGETS)
+@pytest.mark.parametrize("floor", [0.0, 0.1])
+def test_every_gadget_keeps_the_contract(name, kind, floor):
+    for seed in range(3):
+        gadget, forest, found = made(name, kind, 0.0 if kind == "unsafe" else floor, seed)
+        check_gadget(gadget, forest.tree, found.player)
+
+
+def test_the_contract_check_catches_a_gadget_that_maps_slots_wrongly():
+    gadget, forest, found = made(KUHN, "resolve", 0.0, 1)
+    wrong = gadget.slot_origin.copy()
+    wrong[wrong >= 0] = wrong[wrong >= 0][::-1]
+    with pytest.raises(ContractError, match="must map slots back in order"):
+        check_gadget(replace(gadget, slot_origin=wrong), forest.tree, found.player)
+
+
+def opponent_gain(name: str, config: SearchConfig, seed: int) -> float:
+    """Return how much one search at a random infoset of a random blueprint gives the opponent, in payoffs."""
+    prepared = context(name)
+    rng = np.random.default_rng(seed)
+    policy = random_policy(name, rng, sharpness=float(rng.integers(1, 4)))
+    infoset = int(rng.integers(prepared.tree.n_infosets if seed % 3 == 0 else 12))
+    found = refine_infoset(prepared, Profile(prepared.tree, policy), infoset, config, rng)
+    after = policy.copy()
+    after[found.slots] = found.probs
+    opponent = found.considered.opponent
+    return (best_response_values(form(name), after) - np.array(best_response_values(form(name), policy)))[
+        opponent
+    ]
+
+
+@pytest.mark.parametrize("method", ["resolve", "maxmargin", "reach-maxmargin", "path"])
+@given(st.sampled_from([KUHN, LIARS_DICE, GOOFSPIEL]), st.integers(0, 10_000))
+@settings(max_examples=25, deadline=None)
+def test_safe_gadgets_solved_exactly_never_raise_the_opponents_best_response_value(method, name, seed):
+    config = preset(method, solver="lp", entry_floor=0.0)
+    assert opponent_gain(name, config, seed) <= EXACT
+
+
+@pytest.mark.parametrize("method", ["resolve", "maxmargin", "reach-maxmargin", "path"])
+def test_safe_gadgets_never_raise_it_on_leduc(method):
+    config = preset(method, solver="lp", entry_floor=0.0)
+    for seed in range(4):
+        assert opponent_gain(LEDUC, config, seed) <= EXACT
+
+
+def test_the_unsafe_gadget_does_raise_it_somewhere():
+    assert max(opponent_gain(KUHN, preset("unsafe", solver="lp"), seed) for seed in range(30)) > 0.01
+
+
+def test_maxmargin_makes_the_least_margin_as_large_as_the_gadgets_value():
+    for seed in range(5):
+        gadget, forest, found = made(LEDUC, "maxmargin", 0.0, seed)
+        exact = solve_lp(gadget.tree)
+        to_opponent = exact.value if found.opponent == 0 else -exact.value
+        assert to_opponent <= EXACT
+        policy = gadget.to_forest(exact.policy, forest.tree.n_slots)
+        values, _ = best_response_node_values(forest.tree, policy, found.opponent)
+        solved = group_values(values[: len(found.nodes)], found.reach, found.group)
+        assert (found.alternative - solved).min() == pytest.approx(-to_opponent, abs=1e-6)
+
+
+def test_bad_input_names_the_rule():
+    _, forest, _ = made(KUHN, "resolve", 0.0, 0)
+    r = forest.tree.n_roots
+    entry = Entry((1,), np.zeros((1, r), np.int32), np.zeros((1, r)), np.ones(r), np.ones(r))
+    with pytest.raises(GadgetError, match="one of unsafe"):
+        build_gadget("safe", forest.tree, forest.root_of, entry)
+    with pytest.raises(GadgetError, match=r"\[0, 1\); got 1"):
+        build_gadget("resolve", forest.tree, forest.root_of, entry, floor=1.0)
+    with pytest.raises(GadgetError, match="reach and group"):
+        build_gadget("resolve", forest.tree, forest.root_of, replace(entry, reach=np.ones(r + 1)))
+    with pytest.raises(GadgetError, match="searching player reach"):
+        build_gadget("resolve", forest.tree, forest.root_of, replace(entry, reach=np.zeros(r)))
+    with pytest.raises(GadgetError, match="both blueprints"):
+        build_gadget("unsafe", forest.tree, forest.root_of, replace(entry, opponent_reach=np.zeros(r)))
+    with pytest.raises(GadgetError, match="way to the roots"):
+        build_gadget("path", forest.tree, forest.root_of, entry)

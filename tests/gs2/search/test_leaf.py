@@ -1,0 +1,158 @@
+"""Leaf evaluators, depth limits and continuations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cfr.best_response import best_response_values
+from cfr.lp import solve_lp
+from games.contract import ContractError
+from games.registry import load_game
+from gs2.search.context import Profile
+from gs2.search.explain import solve_infoset
+from gs2.search.pipeline import refine_infoset
+from gs2.search.presets import preset
+from gs2.search.refine import refine_policy
+from gs2.search.subgame.continuations import continuation_values, with_continuations
+from gs2.search.subgame.leaf import check_leaf_value, rollout_leaf, value_leaf
+from gs2.tabulate import tabulate
+from tests.gs2.search.setting import (
+    GAMES,
+    GOOFSPIEL,
+    KUHN,
+    LEDUC,
+    LIARS_DICE,
+    blueprint,
+    context,
+    form,
+    random_policy,
+)
+
+NEAR_ZERO = 2e-3
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_our_evaluators_keep_the_contract(name):
+    prepared = context(name)
+    made = tabulate(prepared.game, prepared.tree, blueprint(name))
+    rng = np.random.default_rng(1)
+    check_leaf_value(value_leaf(made), prepared.game, rng)
+    check_leaf_value(rollout_leaf(made, rng, rollouts=3), prepared.game, rng)
+    check_leaf_value(rollout_leaf(made, rng, rollouts=1, greedy=True), prepared.game, rng)
+
+
+@pytest.mark.parametrize(
+    "broken, rule",
+    [
+        (lambda game, states: np.full((len(states), 2), 100.0), "payoff range"),
+        (lambda game, states: np.ones((len(states), 2)), "sum to zero"),
+        (lambda game, states: np.zeros(len(states)), r"\[n, players\]"),
+        (lambda game, states: np.full((len(states), 2), np.nan), "finite"),
+        (lambda game, states: np.zeros((len(states), 2), np.int64), "finite floats"),
+    ],
+)
+def test_the_contract_check_catches_what_corrupts_a_search(broken, rule):
+    with pytest.raises(ContractError, match=rule):
+        check_leaf_value(broken, load_game(KUHN), np.random.default_rng(0))
+
+
+def test_rollouts_come_near_the_expected_payoffs():
+    prepared = context(LIARS_DICE)
+    policy = blueprint(LIARS_DICE)
+    nodes = np.flatnonzero(prepared.tree.player >= 0)[[0, 3, 9]]
+    made = tabulate(prepared.game, prepared.tree, policy)
+    many = rollout_leaf(made, np.random.default_rng(2), rollouts=4000)
+    found = many(prepared.game, prepared.tree.states[nodes])
+    expected = Profile(prepared.tree, policy).values[nodes]
+    assert np.allclose(found, expected, atol=5 / np.sqrt(4000))
+
+
+@pytest.mark.parametrize("name", [KUHN, LEDUC, LIARS_DICE, GOOFSPIEL])
+@pytest.mark.parametrize("player", [0, 1])
+def test_with_an_oracle_below_the_depth_limit_the_strategy_above_it_becomes_unexploitable(name, player):
+    # Below the first decision stands an equilibrium, at it a random strategy: search there alone, one
+    # decision deep, where the searching player plays on by the equilibrium and the opponent as it likes.
+    prepared = context(name)
+    tree = prepared.tree
+    exact = solve_lp(form(name))
+    policy = exact.policy.copy()
+    mine = np.flatnonzero(tree.infoset_player == player)
+    first = mine[prepared.parent_slot(player)[mine] < 0]
+    rough = random_policy(name, np.random.default_rng(3))
+    for infoset in first.tolist():
+        policy[prepared.slots_of(infoset)] = rough[prepared.slots_of(infoset)]
+    value = exact.value if player == 0 else -exact.value
+
+    def loss(now: np.ndarray) -> float:
+        return best_response_values(form(name), now)[1 - player] + value
+
+    config = preset("gs2+path", depth=1, leaf="play-on", iterations=2000)
+    low, high = prepared.game.payoff_range
+    assert loss(policy) > 10 * NEAR_ZERO * (high - low) / 2
+    for _ in range(2 if player else 1):
+        policy = refine_policy(prepared, policy, player, config, infosets=first).policy
+    assert loss(policy) < NEAR_ZERO * (high - low)
+
+
+def test_a_depth_limit_makes_the_subgame_smaller_and_says_so():
+    prepared = context(LEDUC)
+    policy = blueprint(LEDUC)
+    rng = np.random.default_rng(0)
+    deep = solve_infoset(prepared.game, policy, 0, preset("maxmargin"), rng, context=prepared)
+    for leaf in ("exact", "value", "rollout", "continuations", "play-on"):
+        config = preset("maxmargin", depth=1, leaf=leaf)
+        found = solve_infoset(prepared.game, policy, 0, config, rng, context=prepared)
+        assert found.decisions < deep.decisions
+        assert leaf == "play-on" or any("depth 1" in note for note in found.cut_off)
+
+
+def test_a_leaf_of_ones_own_is_asked():
+    prepared = context(LEDUC)
+    seen = []
+
+    def mine(game, states):
+        seen.append(len(states))
+        return np.zeros((len(states), 2))
+
+    refine_infoset(
+        prepared,
+        Profile(prepared.tree, blueprint(LEDUC)),
+        0,
+        preset("maxmargin", depth=1),
+        np.random.default_rng(0),
+        leaf=mine,
+    )
+    assert seen
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_continuations_start_with_the_blueprint_and_its_best_response(name):
+    prepared = context(name)
+    policy = random_policy(name, np.random.default_rng(6))
+    values = continuation_values(prepared.tree, policy, 1, 4)
+    assert values.shape == (4, prepared.tree.n_nodes, 2)
+    assert np.allclose(values[0], Profile(prepared.tree, policy).values)
+    best = best_response_values(form(name), policy)[1]
+    assert values[1, 0, 1] == pytest.approx(best)
+    assert np.all(values[:, 0, 1] <= best + 1e-9)
+
+
+def test_an_opponent_who_chooses_among_continuations_gets_at_least_each_of_them():
+    prepared = context(LEDUC)
+    cut = prepared.cutter.cut(
+        np.zeros(1, np.int32), np.ones(1), depth_limit=1, leaf=lambda nodes: np.zeros((len(nodes), 2))
+    )
+    ends = cut.origin[cut.truncated]
+    known = np.unique(prepared.game.infoset_key(prepared.tree.states[ends], 1), axis=0, return_inverse=True)[
+        1
+    ]
+    values = continuation_values(prepared.tree, blueprint(LEDUC), 1, 3)[:, ends]
+    made = with_continuations(cut, 1, known.reshape(-1), np.ascontiguousarray(values.swapaxes(0, 1)))
+    made.tree.validate()
+    both = solve_lp(made.tree).value
+    for k in range(3):
+        alone = with_continuations(
+            cut, 1, known.reshape(-1), np.ascontiguousarray(values[k : k + 1].swapaxes(0, 1))
+        )
+        assert both <= solve_lp(alone.tree).value + 1e-8

@@ -1,0 +1,141 @@
+"""Subgames cut from a full tree are those grown from the game."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cfr.tree import FlatTree
+from games.game import CHANCE, TERMINAL
+from gs2.search.subgame.cut import grow_subgame
+from gs2.tabulate import policy_of, tabulate
+from tests.gs2.search.setting import GAMES, KUHN, LEDUC, blueprint, context, random_policy
+
+
+def assert_same_tree(one: FlatTree, two: FlatTree) -> None:
+    """Fail unless two trees agree in every array but the action into a root and the states."""
+    for name in FlatTree.__dataclass_fields__:
+        if name in ("states", "action", "teams", "n_truncated", "chance_prob", "returns", "first_child"):
+            continue
+        assert np.array_equal(getattr(one, name), getattr(two, name)), name
+    inner = one.n_children > 0
+    assert np.array_equal(one.first_child[inner], two.first_child[inner])
+    assert np.allclose(one.chance_prob, two.chance_prob, atol=1e-15)
+    assert np.allclose(one.returns, two.returns, atol=1e-12)
+    assert np.array_equal(one.action[one.n_roots :], two.action[two.n_roots :])
+    assert one.n_truncated == two.n_truncated
+
+
+def roots_of(name: str, player: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the histories of the order-2 knowledge set of some infoset."""
+    prepared = context(name)
+    graph = prepared.graph(player)
+    infoset = int(rng.choice(np.flatnonzero(prepared.tree.infoset_player == player)))
+    return graph.nodes[graph.order(infoset, 2)]
+
+
+@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("depth", [None, 1, 2])
+def test_a_cut_subgame_is_the_grown_one(name, depth):
+    prepared = context(name)
+    rng = np.random.default_rng(3)
+    for player in (0, 1):
+        roots = roots_of(name, player, rng)
+        weights = rng.random(len(roots))
+        keys = prepared.tree.states[roots]
+        cut = prepared.cutter.cut(
+            roots,
+            weights,
+            depth_limit=depth,
+            leaf=(lambda nodes: np.ones((len(nodes), 2))) if depth else None,
+        )
+        grown = grow_subgame(
+            prepared.game, keys, weights, depth_limit=depth, leaf=lambda g, s: np.ones((len(s), 2))
+        )
+        cut.tree.validate()
+        assert_same_tree(cut.tree, grown.tree)
+        assert np.array_equal(cut.root_of, grown.root_of)
+        assert np.array_equal(cut.truncated, grown.truncated)
+        assert np.array_equal(prepared.tree.states[cut.origin], grown.tree.states)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_frozen_seats_become_the_same_chance_nodes(name):
+    prepared = context(name)
+    rng = np.random.default_rng(4)
+    policy = random_policy(name, rng, sharpness=3)
+    made = tabulate(prepared.game, prepared.tree, policy)
+    roots = roots_of(name, 0, rng)
+    seats = np.array([False, True])
+    cut = prepared.cutter.cut(
+        roots, np.ones(len(roots)), policy=policy, frozen=np.tile(seats, (len(roots), 1))
+    )
+    grown = grow_subgame(
+        prepared.game,
+        prepared.tree.states[roots],
+        np.ones(len(roots)),
+        policy=made.policy,
+        frozen_seats=seats,
+    )
+    cut.tree.validate()
+    assert not np.any(cut.tree.player == 1)
+    assert_same_tree(cut.tree, grown.tree)
+
+
+def test_branches_are_pruned_infoset_by_infoset():
+    prepared = context(LEDUC)
+    tree = prepared.tree
+    keep = np.ones(tree.n_slots, bool)
+    keep[tree.infoset_offset[:-1][np.diff(tree.infoset_offset) == 3]] = False
+    roots = roots_of(LEDUC, 0, np.random.default_rng(5))
+    cut = prepared.cutter.cut(roots, np.ones(len(roots)), keep=keep)
+
+    def limit(game, states, player, actions):
+        sizes = np.repeat(actions.counts, actions.counts)
+        first = np.zeros(len(actions.values), bool)
+        first[actions.offsets[:-1]] = True
+        return ~(first & (sizes == 3))
+
+    grown = grow_subgame(prepared.game, tree.states[roots], np.ones(len(roots)), branch_limit=limit)
+    assert_same_tree(cut.tree, grown.tree)
+    assert np.all(keep[cut.slot_origin])
+
+
+def test_the_whole_game_is_the_subgame_of_its_root():
+    prepared = context(KUHN)
+    cut = prepared.cutter.cut(np.zeros(1, np.int32), np.ones(1))
+    assert_same_tree(cut.tree, prepared.tree)
+    assert np.array_equal(cut.slot_origin, np.arange(prepared.tree.n_slots))
+    assert np.array_equal(prepared.cutter.with_states(cut).tree.states, prepared.tree.states)
+
+
+def test_a_seat_that_plays_on_leaves_only_the_others_deciding_below():
+    prepared = context(LEDUC)
+    policy = blueprint(LEDUC)
+    roots = roots_of(LEDUC, 0, np.random.default_rng(6))
+    cut = prepared.cutter.cut(roots, np.ones(len(roots)), policy=policy, depth_limit=1, play_on=0)
+    cut.tree.validate()
+    assert set(np.flatnonzero(cut.tree.player == 0)) == set(range(len(roots)))
+    assert np.any(cut.tree.player[len(roots) :] == 1)
+    assert cut.tree.n_truncated == 0
+
+
+def test_options_that_need_each_other_are_refused():
+    cutter = context(KUHN).cutter
+    root, weight = np.zeros(1, np.int32), np.ones(1)
+    with pytest.raises(ValueError, match="policy"):
+        cutter.cut(root, weight, frozen=np.ones((1, 2), bool))
+    with pytest.raises(ValueError, match="leaf"):
+        cutter.cut(root, weight, depth_limit=1)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_a_tabular_blueprint_gives_its_policy_back(name):
+    prepared = context(name)
+    policy = random_policy(name, np.random.default_rng(7))
+    made = tabulate(prepared.game, prepared.tree, policy)
+    assert np.allclose(policy_of(made, prepared.game, prepared.tree), policy)
+
+
+def test_the_kernel_spells_out_who_acts_as_the_games_do():
+    assert (CHANCE, TERMINAL) == (-1, -2)
