@@ -1,8 +1,8 @@
 """Records and results of the games at a table, written so that a crash loses nothing.
 
 Every game is one file in the engine's record format (`games.guandan.matches.record`), whole after every move;
-every session that ends adds a line to `results.jsonl`. Nothing that is there is ever overwritten: servers may share
-a folder, one after the other or at once.
+every session that ends adds a line to `results.jsonl`. Nothing that is there is ever overwritten: servers
+may share a folder, one after the other or at once.
 """
 
 from __future__ import annotations
