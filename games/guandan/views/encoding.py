@@ -31,7 +31,7 @@ def write_cards(lo: int, hi: int, row: Array, at: Int) -> None:
         row[at + 28 + c] = hi >> 2 * c & 3
 
 
-@kernel
+@kernel(inline="always")
 def write_unseen(words: Ints, i: int, seat: Int, row: Array, at: Int) -> None:
     """Write the cards of state i that a seat neither holds nor has seen played, as 54 counts."""
     lo = -words[i, HAND + 2 * seat]
