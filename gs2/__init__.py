@@ -10,13 +10,13 @@ from games.support.lazy import lazy_exports  # noqa: E402
 
 if TYPE_CHECKING:
     from gs2.parts import register_gadget, register_generator
-    from gs2.search.config import SearchConfig
+    from gs2.search.config.presets import PRESETS, preset
+    from gs2.search.config.search import SearchConfig
     from gs2.search.context import SearchContext
     from gs2.search.explain import solve_infoset
     from gs2.search.gadget.build import check_gadget
     from gs2.search.generation import check_generator
     from gs2.search.histories.knowledge import knowledge_report
-    from gs2.search.presets import PRESETS, preset
     from gs2.search.refine import refine_policy
     from gs2.search.result import SearchResult
     from gs2.search.subgame.leaf import check_leaf_value
@@ -42,14 +42,14 @@ __all__ = [
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
-        "gs2.search.config": ("SearchConfig",),
+        "gs2.search.config.search": ("SearchConfig",),
         "gs2.search.context": ("SearchContext",),
         "gs2.search.gadget.build": ("check_gadget",),
         "gs2.search.generation": ("check_generator",),
         "gs2.search.histories.knowledge": ("knowledge_report",),
         "gs2.search.subgame.leaf": ("check_leaf_value",),
         "gs2.parts": ("register_gadget", "register_generator"),
-        "gs2.search.presets": ("PRESETS", "preset"),
+        "gs2.search.config.presets": ("PRESETS", "preset"),
         "gs2.search.refine": ("refine_policy",),
         "gs2.search.result": ("SearchResult",),
         "gs2.search.explain": ("solve_infoset",),
