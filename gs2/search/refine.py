@@ -107,7 +107,7 @@ def refine_policy(
 
     policy: [slots] float64 on the context's tree.
     config: of the searches; several make a pass over all infosets each, from what the one before left, such
-        as one of `gs2+` and then one of `gs2+path` (docs/subgame_solving.md).
+        as one of `gs2+` and then one of `gs2+path` (docs/measurements/subgame_solving.md).
     mode: independent, nested or sequential; the configuration's own by default.
     seed: every infoset draws from its own generator, made of the seed and the infoset's number, so results
         do not depend on the order or on `workers`.

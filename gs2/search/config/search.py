@@ -1,8 +1,8 @@
 """What a search does: the configurations of all stages (`gs2.search.config.stages`) in one, checked together.
 
 Every method of the literature is a choice of fields (`gs2.search.config.presets`). A field belongs to the
-stage that reads it: histories → generation → subgame → gadget → solve → safety. `SearchConfig.of(order=2, k=3)`
-and `replace` take the fields of all stages by name, as presets, command lines and stored results do.
+stage that reads it: histories → generation → subgame → gadget → solve → safety. `SearchConfig.of(k=3)` and
+`replace` take the fields of all stages by name, as presets, command lines and stored results do.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ from gs2.guandan.table.server.announcer import Announcer
 from gs2.guandan.table.server.place import RoomConfig, Seat, TableError, default_choice
 from gs2.guandan.table.server.recording import RecordFolder, SessionResult
 from gs2.guandan.table.session import Session
-from gs2.guandan.table.wire.dialect import Dialect
 from gs2.guandan.table.wire.connection import Connection
+from gs2.guandan.table.wire.dialect import Dialect
 
 __all__ = ["Room"]
 

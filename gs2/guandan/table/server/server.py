@@ -24,9 +24,9 @@ from gs2.guandan.table.server.room import Room
 from gs2.guandan.table.server.seating import agent_names, place_agents
 from gs2.guandan.table.server.timing import Timing
 from gs2.guandan.table.wire import messages as m
-from gs2.guandan.table.wire.encode import warm_kernels
 from gs2.guandan.table.wire.admission import LOOPBACK, check_token
 from gs2.guandan.table.wire.connection import Connection, WireLimits, listen
+from gs2.guandan.table.wire.encode import warm_kernels
 
 __all__ = ["DEFAULT_PORTS", "ServerConfig", "TableServer", "quiet_collector"]
 
