@@ -19,7 +19,18 @@ LINK = re.compile(r"(?<!`)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!\w+:|#)([^)#\s]+)(#[
 SHOWN = {".md", ".png", ".svg", ".py"}
 PACKAGES = {"games": "games", "cfr": "cfr", "gs2": "gs2", "blueprint": "blueprint"}
 SEARCH = (
-    *("config", "presets", "pipeline", "refine", "explain", "result", "context", "generation", "safety"),
+    *(
+        "config.stages",
+        "config.search",
+        "config.presets",
+        "pipeline",
+        "refine",
+        "explain",
+        "result",
+        "context",
+        "generation",
+        "safety",
+    ),
     *("histories.knowledge", "histories.enumerated", "histories.cover", "histories.alternative"),
     *("subgame.forest", "subgame.leaf", "gadget.build", "gadget.path", "solve.subgame"),
 )
