@@ -11,8 +11,8 @@ from games.guandan.cards import PASS
 from games.guandan.matches.match import Pending
 from games.guandan.rules import RULING, Rules
 from gs2.guandan.table.hosts import Host
-from gs2.guandan.table.wire.encode import MoveList
 from gs2.guandan.table.wire.connection import Connection
+from gs2.guandan.table.wire.encode import MoveList
 
 __all__ = ["RoomConfig", "Seat", "TableError", "default_choice"]
 

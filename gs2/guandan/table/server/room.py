@@ -16,8 +16,8 @@ from gs2.guandan.table.server.announcer import Announcer
 from gs2.guandan.table.server.place import RoomConfig, Seat, TableError, default_choice
 from gs2.guandan.table.server.recording import RecordFolder, SessionResult
 from gs2.guandan.table.session import Session
-from gs2.guandan.table.wire.dialect import Dialect
 from gs2.guandan.table.wire.connection import Connection
+from gs2.guandan.table.wire.dialect import Dialect
 
 __all__ = ["Room"]
 
@@ -106,7 +106,7 @@ class Room:
         old = seat.connection
         if old is not None and old is not connection:
             # names are no secret, so a living connection keeps its seat; a dead one does not answer
-            old.probe(within=self.config.probe)
+            old.ping(within=self.config.probe)
             raise TableError(
                 f"user {seat.user!r} is connected; if that was you, try again in {self.config.probe:g} s"
             )
