@@ -10,17 +10,20 @@ if TYPE_CHECKING:
     from cfr.mccfr import MonteCarloSolver
     from cfr.policy import Policy, load_policy, save_policy, tabular_policy, uniform_policy
     from cfr.solver import Progress, Solution, Solver, solve
-    from cfr.tree import FlatTree, grow
+    from cfr.tree import EnumeratedTree, FlatTree, TreeBudget, TreeRules, grow
     from cfr.variants import VARIANTS, Variant
 
 __all__ = [
     "VARIANTS",
+    "EnumeratedTree",
     "FlatTree",
     "MonteCarloSolver",
     "Policy",
     "Progress",
     "Solution",
     "Solver",
+    "TreeBudget",
+    "TreeRules",
     "Variant",
     "best_response_values",
     "expected_value",
@@ -43,7 +46,7 @@ __getattr__, __dir__ = lazy_exports(
         "cfr.mccfr": ("MonteCarloSolver",),
         "cfr.policy": ("Policy", "load_policy", "save_policy", "tabular_policy", "uniform_policy"),
         "cfr.solver": ("Progress", "Solution", "Solver", "solve"),
-        "cfr.tree": ("FlatTree", "grow"),
+        "cfr.tree": ("EnumeratedTree", "FlatTree", "TreeBudget", "TreeRules", "grow"),
         "cfr.variants": ("VARIANTS", "Variant"),
     },
 )

@@ -58,7 +58,7 @@ def best_response_node_values(
 def best_response_policy(tree: FlatTree, policy: NDArray[np.float64], seat: int) -> NDArray[np.float64]:
     """Return `policy` with the part of `seat` replaced by its pure counterfactual best response, [slots]."""
     answer = policy.copy()
-    mine = np.repeat(tree.infoset_player == seat, np.diff(tree.infoset_offset))
+    mine = tree.slot_player == seat
     answer[mine] = best_responses(tree, policy, seat)[2][mine]
     return answer
 

@@ -33,7 +33,7 @@ def continuation_values(
     its best response to it, and `policy` with one action made `BIAS` times likelier wherever it is legal:
     the last, the first, the last but one, …
     """
-    mine = np.repeat(tree.infoset_player == opponent, np.diff(tree.infoset_offset))
+    mine = tree.slot_player == opponent
     counts = np.diff(tree.infoset_offset)
     within = np.arange(tree.n_slots) - np.repeat(tree.infoset_offset[:-1], counts)
     from_end = np.repeat(counts, counts) - 1 - within
