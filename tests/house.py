@@ -243,7 +243,16 @@ def _module(root: Path, path: Path) -> Module:
     name = ".".join(parts[:-1] if is_package else parts)
     module = Module(relative, name, ast.parse(text), text.count("\n"), is_package)
     module.imports = list(_imports(module.tree.body, "load"))
+    if is_package and path.with_suffix(".pyi").is_file():
+        module.imports += _exports(path.with_suffix(".pyi"), name)
     return module
+
+
+def _exports(stub: Path, package: str) -> Iterator[tuple[str, tuple[str, ...], str]]:
+    """Yield what a package imports on first use, from its stub; type checkers see these imports."""
+    for node in ast.parse(stub.read_text()).body:
+        if isinstance(node, ast.ImportFrom) and node.module and node.level == 1:
+            yield f"{package}.{node.module}", tuple(alias.name for alias in node.names), "type"
 
 
 def _imports(nodes: list[ast.stmt], kind: str) -> Iterator[tuple[str, tuple[str, ...], str]]:

@@ -18,9 +18,9 @@ from cfr.best_response import best_response_values
 from cfr.sequence_form import sequence_form
 from games.registry import load_game
 from gs2.policy_spec import policy_from_spec
+from gs2.search.config.presets import preset
 from gs2.search.context import SearchContext
 from gs2.search.pipeline import refine_infoset
-from gs2.search.presets import preset
 from gs2.search.refine import refine_both
 from gs2.search.strategy import Strategy
 
@@ -98,8 +98,8 @@ def _one_by_one(name: str, methods: tuple[str, ...], repeats: int, seed: int) ->
         for depth in np.unique(level):
             here = np.flatnonzero(level == depth)
             for infoset in rng.choice(here, min(len(here), repeats), replace=False).tolist():
-                strategy = Strategy(context.tree, policy)
-                strategy.prepare(1 - int(context.tree.infoset_player[infoset]))
+                opponent = 1 - int(context.tree.infoset_player[infoset])
+                strategy = Strategy(context.tree, policy).with_best_response(opponent)
                 _ = strategy.reach
                 refine_infoset(context, strategy, infoset, config, np.random.default_rng(0))
                 began = time.process_time()

@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from games.game import Game, Infoset
-from gs2.search.config import SearchConfig
+from gs2.search.config.search import SearchConfig
 from gs2.search.context import MAX_LISTED, NO_OPTIONS, AnyStrategy, SearchContext, SearchOptions
 from gs2.search.pipeline import action_values, refine_infoset
 from gs2.search.result import ActionRow, HistoryRow, InfosetRow, Refinement, SearchResult

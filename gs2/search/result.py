@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.tree import FlatTree
-from gs2.search.config import SearchConfig
+from gs2.search.config.search import SearchConfig
 from gs2.search.histories.enumerated import Considered
 from gs2.search.safety import Certified
 
@@ -178,7 +178,7 @@ class SearchResult:
     seconds: wall-clock time of each stage.
     config: the configuration that was used.
     slots, probs: [s] int64 and float64, every slot of the full tree that the search replaces (which of them
-        says `config.scope`) and its refined probability; a certificate speaks of all of them together.
+        says `config.safety.scope`) and its refined probability; a certificate speaks of all of them together.
     """
 
     game: str
@@ -225,4 +225,5 @@ class SearchResult:
         """Return everything but the slots as plain dictionaries, lists, numbers and strings."""
         plain = asdict(replace(self, slots=np.zeros(0, np.int64), probs=np.zeros(0)))
         del plain["slots"], plain["probs"]
+        plain["config"] = self.config.to_json()
         return plain

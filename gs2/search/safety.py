@@ -31,7 +31,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from gs2.search.config import SearchConfig
+from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
 from gs2.search.gadget.path import OpponentPath, opponent_path
 from gs2.search.histories.enumerated import Considered, weigh_histories
@@ -53,7 +53,7 @@ class Certified:
     """What the certificate let through.
 
     weight: of the refined strategy; 0 means that the old one stands, because no mixture tried is certified.
-    slots: [s] int64, those that `config.scope` replaces. probs: [s] float64, their policy.
+    slots: [s] int64, those that `config.safety.scope` replaces. probs: [s] float64, their policy.
     considered: all histories of every opponent infoset that can notice the change.
     before, after: [g] float64, what these infosets are worth to the opponent, in payoffs; without a
         certificate as the subgame sees it, nan where it does not.
@@ -187,13 +187,13 @@ def certify(
         there is one, in place of the present strategy.
     """
     player, infoset, solved = considered.player, considered.infoset, proposal.solved
-    inside = splice_slots(context, player, infoset, proposal.slots, config.scope)
+    inside = splice_slots(context, player, infoset, proposal.slots, config.safety.scope)
     slots, new = proposal.slots[inside], proposal.probs[inside]
     change = _Change(slots, strategy.probs[slots], new, PlanMixer(context, player, slots))
-    if config.certificate == "none":
-        mixed = new if config.anchor == 1 else change.mix(config.anchor)
-        return Certified(config.anchor, slots, mixed, considered, considered.alternative, solved)
-    if config.scope == "block" and config.rest != "summary":
+    if config.safety.certificate == "none":
+        mixed = new if config.safety.anchor == 1 else change.mix(config.safety.anchor)
+        return Certified(config.safety.anchor, slots, mixed, considered, considered.alternative, solved)
+    if config.safety.scope == "block" and config.subgame.rest != "summary":
         considered = cover(context, strategy, considered, slots)
     attempt, most = _attempts(context, strategy, considered, change, config, options.start)
     before = attempt(0.0)
@@ -201,16 +201,16 @@ def certify(
     most = np.maximum(most, before.values) + slack
 
     def sound(tried: _Attempt) -> bool:
-        if config.certificate == "path":
+        if config.safety.certificate == "path":
             return tried.root <= before.root + slack
         return bool(np.all(tried.values <= most))
 
-    top = attempt(config.anchor)
-    if config.certificate == "margin":
+    top = attempt(config.safety.anchor)
+    if config.safety.certificate == "margin":
         best = top if sound(top) else before
     else:
         best = _best_attempt(attempt, sound, before, top, options.deadline)
-    if config.certificate == "shared" and best.weight > 0:
+    if config.safety.certificate == "shared" and best.weight > 0:
         best = attempt(best.weight / _most_sharers(considered))
     return Certified(best.weight, slots, best.mixed, considered, before.values, best.values)
 
@@ -260,7 +260,7 @@ def _attempts(
         root = path.root_value(rooted) if path is not None else 0.0
         return _Attempt(weight, mixed, rooted, root + TIE_BREAK * float(mass @ rooted), root)
 
-    if config.certificate == "path":
+    if config.safety.certificate == "path":
         now = attempt(0.0).values
         path = opponent_path(
             context,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gs2.search.config import SearchConfig
+from gs2.search.config.search import SearchConfig
 from gs2.search.context import SearchContext
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.continuations import with_continuations
@@ -50,14 +50,14 @@ def cut_forest(
     """
     nodes, reach, plan = roots.nodes, roots.reach, roots.plan
     fixed = FixedPlay(strategy.raw, roots.frozen, roots.plans, plan)
-    if config.depth is None:
+    if config.subgame.depth is None:
         return context.cutter.cut(nodes, reach, fixed=fixed)
-    if config.leaf == "play-on" and leaf is None:
-        limit = DepthLimit(config.depth, play_on=player)
+    if config.subgame.leaf == "play-on" and leaf is None:
+        limit = DepthLimit(config.subgame.depth, play_on=player)
         return context.cutter.cut(nodes, reach, fixed=fixed, limit=limit)
-    limit = DepthLimit(config.depth, _node_leaf(context, strategy, config, leaf))
+    limit = DepthLimit(config.subgame.depth, _node_leaf(context, strategy, config, leaf))
     subgame = context.cutter.cut(nodes, reach, fixed=fixed, limit=limit)
-    if config.leaf != "continuations" or leaf is not None or len(subgame.truncated) == 0:
+    if config.subgame.leaf != "continuations" or leaf is not None or len(subgame.truncated) == 0:
         return subgame
     opponent = 1 - player
     ends = subgame.origin[subgame.truncated]
@@ -67,7 +67,7 @@ def cut_forest(
         number = plan[subgame.root_of[subgame.truncated]] + 1
         keys = np.column_stack([keys, number.astype(keys.dtype)])
     known = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
-    values = strategy.continuations(opponent, config.continuations)[:, ends]
+    values = strategy.continuations(opponent, config.subgame.continuations)[:, ends]
     return with_continuations(subgame, opponent, known, np.ascontiguousarray(values.swapaxes(0, 1)))
 
 
@@ -76,13 +76,13 @@ def _node_leaf(
 ) -> NodeLeaf:
     """Return what values the nodes of the full tree at the depth limit."""
     if leaf is None:
-        if config.leaf in ("exact", "continuations"):
+        if config.subgame.leaf in ("exact", "continuations"):
             return strategy.exact_leaf
-        if config.leaf == "value":
+        if config.subgame.leaf == "value":
             leaf = value_leaf(strategy.known_blueprint(context.game))
         else:
             # The same histories get the same rollouts wherever a search meets them.
-            rng = np.random.default_rng(config.rollouts)
-            leaf = rollout_leaf(strategy.known_blueprint(context.game), rng, rollouts=config.rollouts)
+            rng = np.random.default_rng(config.subgame.rollouts)
+            leaf = rollout_leaf(strategy.known_blueprint(context.game), rng, rollouts=config.subgame.rollouts)
     chosen = leaf
     return lambda nodes: chosen(context.game, context.tree.states[nodes])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cfr.sequence_form import sequence_form
+from gs2.search.config.presets import preset
 from gs2.search.pipeline import refine_infoset
-from gs2.search.presets import preset
 from gs2.search.solve.subgame import MISSED
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.cut import FixedPlay
