@@ -57,7 +57,13 @@ def tabulate(
     return TabularBlueprint(name, tuple(seats))
 
 
-def _means(group: NDArray, values: NDArray, weights: NDArray, spare: NDArray, n: int) -> NDArray[np.float64]:
+def _means(
+    group: NDArray[np.int64],
+    values: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    spare: NDArray[np.float64],
+    n: int,
+) -> NDArray[np.float64]:
     """Return the weighted mean of `values` in each group, by `spare` weights where the first are all zero."""
     mass = np.bincount(group, weights, minlength=n)
     total = np.bincount(group, weights * values, minlength=n)

@@ -316,7 +316,7 @@ class _Arrays:
             infoset_key = np.zeros((0, game.key_width), np.uint64)
             infoset_player = np.zeros(0, np.int8)
             sizes_i = np.zeros(0, np.int64)
-        kind = EnumeratedTree if keep_states else FlatTree
+        kind: type[FlatTree] = EnumeratedTree if keep_states else FlatTree
         return kind(
             parent=np.concatenate([level.parent for level, *_ in self.levels]),
             first_child=first_child.astype(np.int32),

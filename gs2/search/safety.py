@@ -28,9 +28,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from games.support.kernel import kernel
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
 from gs2.search.gadget.path import OpponentPath, opponent_path
@@ -79,7 +79,8 @@ def splice_slots(
         return np.ones(len(slots), bool)
     start, end = tree.infoset_offset[infoset : infoset + 2]
     if scope == "infoset":
-        return (slots >= start) & (slots < end)
+        inside: NDArray[np.bool_] = (slots >= start) & (slots < end)
+        return inside
     parents = context.parent_slot(player)
     below = set(range(start, end))
     # Infosets are numbered ancestors first, so a parent is settled before its children are looked at.
@@ -112,8 +113,16 @@ class PlanMixer:
         return mixed
 
 
-@njit(cache=True)
-def _mix(starts, parents, order, old, new, weight, mixed):
+@kernel
+def _mix(
+    starts: NDArray[np.int64],
+    parents: NDArray[np.int64],
+    order: NDArray[np.int64],
+    old: NDArray[np.float64],
+    new: NDArray[np.float64],
+    weight: float,
+    mixed: NDArray[np.float64],
+) -> None:
     plan_old = np.empty(len(old))
     plan_new = np.empty(len(old))
     for i in range(len(parents)):

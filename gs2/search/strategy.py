@@ -176,8 +176,8 @@ class Strategy:
             best = counterfactual_values(tree, self.raw, seat, best_response=True)
             nodes, others = best_response_node_values(tree, self.raw, seat)
             root = float(nodes[: tree.n_roots] @ others[: tree.n_roots])
-            arrays = (_read_only(array) for array in (best.infoset, best.slot, best.reach))
-            found = OpponentValues(*arrays, root, tree.n_nodes)
+            infoset, slot, others_reach = map(_read_only, (best.infoset, best.slot, best.reach))
+            found = OpponentValues(infoset, slot, others_reach, root, tree.n_nodes)
             self._derived.opponent[seat] = found
         return found
 

@@ -9,6 +9,7 @@ solve before it is chosen. Source: Zhang and Sandholm 2021, "Subgame solving wit
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +60,9 @@ class KnowledgeGraph:
             raise ValueError(f"infoset must be one of player {self.player}; got {infoset}, another seat's")
         return self.members[self.player][group]
 
-    def neighbours(self, positions: NDArray[np.int64], seats: tuple[int, ...] | None = None) -> NDArray:
+    def neighbours(
+        self, positions: NDArray[np.int64], seats: tuple[int, ...] | None = None
+    ) -> NDArray[np.int64]:
         """Return the histories that one of the seats cannot tell from one of these, themselves included.
 
         seats: by default every seat. Rising positions, int64.
@@ -168,7 +171,7 @@ class KnowledgeReport:
     sizes: tuple[KnowledgeSize, ...]
     closure_order: int
 
-    def to_json(self) -> dict:
+    def to_json(self) -> dict[str, Any]:
         """Return the report as plain dictionaries, lists, numbers and strings."""
         return asdict(self)
 

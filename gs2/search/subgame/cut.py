@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from cfr.tree import WHOLE, FlatTree, TreeBudget, TreeRules, grow
 from games.game import TERMINAL, Game
+from games.support.kernel import kernel
 from gs2.search.histories.knowledge import subtree_sizes
 
 __all__ = ["DepthLimit", "FixedPlay", "Subgame", "TreeCutter", "grow_subgame"]
@@ -166,26 +167,41 @@ class TreeCutter:
         return Subgame(cut, root_of, origin, infoset_origin, slot_origin, truncated)
 
 
-@njit(cache=True)
+@kernel
 def _cut(
-    first_child,
-    n_children,
-    player,
-    infoset,
-    chance_prob,
-    offset,
-    keep,
-    policy,
-    roots,
-    weights,
-    frozen,
-    depth_limit,
-    play_on,
-    plans,
-    plan,
-    bound,
-    local,
-):
+    first_child: NDArray[np.int32],
+    n_children: NDArray[np.int32],
+    player: NDArray[np.int8],
+    infoset: NDArray[np.int32],
+    chance_prob: NDArray[np.float64],
+    offset: NDArray[np.int64],
+    keep: NDArray[np.bool_],
+    policy: NDArray[np.float64],
+    roots: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    frozen: NDArray[np.bool_],
+    depth_limit: int,
+    play_on: int,
+    plans: NDArray[np.float64],
+    plan: NDArray[np.int32],
+    bound: int,
+    local: NDArray[np.int32],
+) -> tuple[
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int8],
+    NDArray[np.int32],
+    NDArray[np.float64],
+    NDArray[np.int32],
+    NDArray[np.int64],
+    NDArray[np.int32],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.int32],
+    NDArray[np.int32],
+]:
     """Return the arrays of a subgame, breadth first; `local` is left as it came, all -1.
 
     frozen: [r, P], or [0, P] for none.
@@ -310,7 +326,7 @@ def _cut(
 
 def grow_subgame(
     game: Game,
-    states: NDArray,
+    states: NDArray[Any],
     weights: NDArray[np.float64],
     *,
     rules: TreeRules = WHOLE,

@@ -46,7 +46,8 @@ class OpponentResponse:
     @property
     def slots(self) -> NDArray[np.int64]:
         """Slots of the full tree at which `respond` gives a plan, [s] int64."""
-        return self._cut.slot_origin[self._theirs]
+        slots: NDArray[np.int64] = self._cut.slot_origin[self._theirs]
+        return slots
 
     def places(self, slots: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return (which of the slots can be met here, where): two [n] int64."""
@@ -132,7 +133,9 @@ class Summary:
             self.count += 1
         return float(gain.max())
 
-    def copies(self, group: NDArray[np.int32], summary: NDArray[np.bool_]) -> tuple[NDArray, NDArray]:
+    def copies(
+        self, group: NDArray[np.int32], summary: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return how often each root comes, [r] int64, and the plan of each copy in turn, int32.
 
         group, summary: [r], opponent infoset of each root (as considered), and whether it is in summary.
