@@ -8,37 +8,35 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gs2.cli import LazyGroup, Target
 from gs2.commands.common import FINITE, NEW_FILE, NEW_FOLDER, Interruption, print_json, stderr
+from gs2.commands.groups import LazyGroup, Target
 
 if TYPE_CHECKING:
-    from experiments.refinement.run import Row
+    from experiments.refinement.rows import Row
 
-__all__ = ["experiment", "refine", "report"]
+__all__ = ["AGENT", "GROUP", "LEARNING", "TRACE", "TRAINING", "TRIBUTE", "experiment", "refine", "report"]
 
+GROUP = "gs2.experiments"
+"""Entry points that add experiments, ours and anybody's: click commands, or Targets that name one."""
 
-PARTS = {
-    "refine": Target("experiments.commands", "refine", "Refine whole strategies by every method of a grid."),
-    "report": Target("experiments.commands", "report", "Write tables and plots of run folders."),
-    "agent": Target(
-        "experiments.agent.ablate", "ablate_guandan", "What each part of the GuanDan agent is worth."
-    ),
-    "training": Target(
-        "experiments.training.ablate", "ablate_blueprint", "Networks and options of training at equal time."
-    ),
-    "tribute": Target(
-        "experiments.training.tribute", "ablate_tribute", "Tribute by the network against rules."
-    ),
-    "learning": Target(
-        "experiments.training.learning", "ablate_learning", "What settings learn from the same games."
-    ),
-    "trace": Target(
-        "experiments.training.trace", "ablate_trace", "Noise and error of returns by their trace."
-    ),
-}
+AGENT = Target(
+    "experiments.agent.ablate_agent", "ablate_guandan", "What each part of the GuanDan agent is worth."
+)
+TRAINING = Target(
+    "experiments.training.ablate_training",
+    "ablate_blueprint",
+    "Networks and options of training at equal time.",
+)
+TRIBUTE = Target(
+    "experiments.training.tribute_gain", "ablate_tribute", "Tribute by the network against rules."
+)
+LEARNING = Target(
+    "experiments.training.learning", "ablate_learning", "What settings learn from the same games."
+)
+TRACE = Target("experiments.training.trace", "ablate_trace", "Noise and error of returns by their trace.")
 
 
-@click.group(cls=LazyGroup, targets=PARTS)
+@click.group(cls=LazyGroup, group=GROUP)
 def experiment() -> None:
     """Run and report experiments: refinement on the research games, ablations at GuanDan."""
 
