@@ -12,7 +12,7 @@ from gs2.commands.common import FINITE, NEW_FILE, NEW_FOLDER, Interruption, prin
 from gs2.commands.groups import LazyGroup, Target
 
 if TYPE_CHECKING:
-    from experiments.refinement.rows import Row
+    from experiments.refinement.run import Row
 
 __all__ = ["AGENT", "GROUP", "LEARNING", "TRACE", "TRAINING", "TRIBUTE", "experiment", "refine", "report"]
 
@@ -36,7 +36,7 @@ LEARNING = Target(
 TRACE = Target("experiments.training.trace", "ablate_trace", "Noise and error of returns by their trace.")
 
 
-@click.group(cls=LazyGroup, group=GROUP)
+@click.group(cls=LazyGroup, entry_points=GROUP)
 def experiment() -> None:
     """Run and report experiments: refinement on the research games, ablations at GuanDan."""
 

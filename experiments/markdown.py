@@ -36,7 +36,8 @@ def markdown_table(headers: Sequence[str], rows: Iterable[Sequence[object]], col
         with_header_hide=None,
     )
     heads = [_cell(head) for head in headers]
-    return tabulate(cells, heads, form, disable_numparse=True, stralign=None, numalign=None)
+    text: str = tabulate(cells, heads, form, disable_numparse=True, stralign=None, numalign=None)
+    return text
 
 
 def _cell(value: object) -> str:

@@ -35,7 +35,7 @@ TARGETS = {
 @click.group(
     cls=LazyGroup,
     targets=TARGETS,
-    group=GROUP,
+    entry_points=GROUP,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="gs2", message="gs2 %(version)s")

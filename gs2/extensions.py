@@ -36,8 +36,10 @@ def extensions(group: str) -> dict[str, list[EntryPoint]]:
 
 def extending_packages() -> frozenset[str]:
     """Return the top-level packages of everything that extends the command line."""
+    found = entry_points()
+    groups = [group for group in found.groups if group.startswith(PREFIX)]
     return frozenset(
-        entry.module.split(".")[0] for entry in entry_points() if entry.group.startswith(PREFIX)
+        entry.module.split(".")[0] for group in groups for entry in found.select(group=group)
     )
 
 

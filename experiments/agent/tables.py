@@ -150,7 +150,7 @@ def ablation_markdown(rows: list[Choice | RoundPair]) -> str:
     """Return the tables as Markdown."""
     lines = ["# What each part of the GuanDan agent is worth", ""]
     lines += [
-        "Written by `python -m experiments.agent.ablate report`. Intervals are 95 %, normal over deals or",
+        "Written by `python -m experiments.agent.ablate_agent report`. Intervals are 95 %, normal over deals or",
         "positions. Processor milliseconds were taken beside other work on a noisy two-core machine.",
         "",
     ]

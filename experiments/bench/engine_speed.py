@@ -161,7 +161,7 @@ def _processes(n: int, canonical: bool, seconds: float, seed: int) -> tuple[floa
     return float(np.sum(done / ran)), float(np.sum(done / took)), float(np.mean(ran / took))
 
 
-def _pick(moves: Any, rng: np.random.Generator) -> NDArray:
+def _pick(moves: Any, rng: np.random.Generator) -> NDArray[Any]:
     """Return one of each row's actions at random, [n] ACTION; nothing where a row is empty."""
     counts = moves.counts
     actions = np.zeros(len(counts), ACTION)
@@ -183,7 +183,7 @@ def lockstep_rounds(rng: np.random.Generator, canonical: bool) -> int:
     return done
 
 
-def _positions(rng: np.random.Generator, n: int) -> tuple[NDArray, float]:
+def _positions(rng: np.random.Generator, n: int) -> tuple[NDArray[Any], float]:
     """Return the positions of n random rounds, and decisions a round."""
     states = deal(n, rng, level=rng.integers(0, 13, n))
     seen = []
@@ -195,7 +195,7 @@ def _positions(rng: np.random.Generator, n: int) -> tuple[NDArray, float]:
     return positions, len(positions) / n
 
 
-def _sizes(where: str, kind: str, counts: NDArray) -> Moves:
+def _sizes(where: str, kind: str, counts: NDArray[Any]) -> Moves:
     return Moves(
         where,
         kind,
@@ -281,7 +281,7 @@ def measure_engine(
     speeds: list[GuanDanSpeed] = []
     lockstep: dict[str, float] = {}
 
-    def play(canonical: bool, work: Callable[[np.random.Generator, bool], int]) -> NDArray:
+    def play(canonical: bool, work: Callable[[np.random.Generator, bool], int]) -> NDArray[Any]:
         return _timed(lambda: work(rng, canonical), seconds)
 
     for kind in ("full", "canonical"):

@@ -15,9 +15,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from games.support.kernel import kernel
 from gs2.search.generation import diverse_subset, gap_cost
 
 if TYPE_CHECKING:
@@ -53,8 +53,10 @@ class GenerationRecord:
     sizes: tuple[Size, ...]
 
 
-@njit(cache=True)
-def _as_printed(x, k, cost, before):
+@kernel
+def _as_printed(
+    x: NDArray[np.float64], k: int, cost: NDArray[np.float64], before: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """Return the chosen positions of rising values, by the recurrence of algorithm 2 in the supplement."""
     m = len(x)
     cost[:] = np.inf
@@ -78,7 +80,9 @@ def printed_subset(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     """Return k indices of least squared gaps as the paper's programme finds them, 2 <= k < m."""
     order = np.argsort(values, kind="stable")
     shape = (len(values), k)
-    return order[_as_printed(values[order], k, np.empty(shape), np.zeros(shape, np.int64))]
+    chosen = _as_printed(values[order], k, np.empty(shape), np.zeros(shape, np.int64))
+    subset: NDArray[np.int64] = order[chosen]
+    return subset
 
 
 def _microseconds(work: Callable[[], object], least: float = 0.002) -> float:

@@ -27,7 +27,7 @@ def bench_command(name: str, made: Bench[Any]) -> click.Command:
         raise BenchError(f"bench {made.name!r}: its entry point must have its name; got {name!r}; change it")
 
     @click.pass_context
-    def run(ctx: click.Context, output: Path | None, as_json: bool, **options: Any) -> None:
+    def run(ctx: click.Context, /, output: Path | None, as_json: bool, **options: Any) -> None:
         with working("measuring …") as tell:
             result = made.run(tell, **options)
         from experiments.bench.output import show_result, write_result
@@ -63,6 +63,6 @@ def command_words(ctx: click.Context) -> str:
     return shlex.join(words)
 
 
-@click.group(cls=LazyGroup, group=GROUP, adapt=bench_command)
+@click.group(cls=LazyGroup, entry_points=GROUP, adapt=bench_command)
 def bench() -> None:
     """Measure speed on this machine; quote ratios, not seconds, across machines."""

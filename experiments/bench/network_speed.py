@@ -101,7 +101,7 @@ def _rate(work: Callable[[], int], seconds: float, threads: int) -> Rate:
 def _decisions(n: int, moves: int, rng: np.random.Generator) -> Decisions:
     """Return n decisions of real play with exactly `moves` legal moves (repeated if play shows too few)."""
     agent = InferenceAgent(load_inference(critic=False))
-    found: list[tuple[NDArray, int, NDArray]] = []
+    found: list[tuple[NDArray[Any], int, NDArray[Any]]] = []
 
     def watch(decisions: Decisions) -> NDArray[np.int64]:
         for j in np.flatnonzero(np.diff(decisions.offsets) == moves):

@@ -57,7 +57,7 @@ class SimulationSummary:
     digest: str
 
 
-def _draw(seeds: NDArray[np.uint64], counters: NDArray[np.uint64], bounds: NDArray) -> NDArray[np.int64]:
+def _draw(seeds: NDArray[np.uint64], counters: NDArray[np.uint64], bounds: NDArray[Any]) -> NDArray[np.int64]:
     """Return the counter-th number in [0, bound) of each seed's stream (SplitMix64), [n] int64."""
     x = (seeds ^ np.uint64(0x5DEECE66D)) + counters * np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ x >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
@@ -82,7 +82,7 @@ def replay_match(
     return match
 
 
-def _require(holds: NDArray, what: str, seeds: NDArray) -> None:
+def _require(holds: NDArray[Any], what: str, seeds: NDArray[Any]) -> None:
     """Raise AssertionError with the seeds of the matches where an invariant is broken."""
     if not np.all(holds):
         raise AssertionError(f"{what}: broken in matches with seeds {seeds[~holds][:5].tolist()}")
@@ -115,7 +115,7 @@ def check_play(matches: Matches, counts: NDArray[np.int64]) -> None:
     _require(leads == (states["beat"]["type"] == 0), "a lead has nothing to beat", seeds)
 
 
-def _check_round(matches: Matches, rows: NDArray, states: NDArray, before: NDArray) -> None:
+def _check_round(matches: Matches, rows: NDArray[Any], states: NDArray[Any], before: NDArray[Any]) -> None:
     """Check finished rounds. before: [k] MATCH, as it was while they were played."""
     seeds = matches.seeds[rows]
     payoffs = _GAME.returns(states)

@@ -165,7 +165,7 @@ def learning_rows(
                 )
 
 
-def _judged(trainer: Trainer, samples: Samples) -> tuple[NDArray, NDArray, NDArray]:
+def _judged(trainer: Trainer, samples: Samples) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return the advantages [n] of what was played, and the cross-entropies [n] of value and critic."""
     import torch
     from torch.nn import functional as F

@@ -133,8 +133,8 @@ def trace_rows(
 
 
 def _two_moves(
-    agent: InferenceAgent, states: NDArray, rng: np.random.Generator
-) -> tuple[NDArray, NDArray[np.float64]]:
+    agent: InferenceAgent, states: NDArray[Any], rng: np.random.Generator
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """Return the best move and a runner-up at each state, [n, 2] ACTION, and the gap of their scores, [n].
 
     states: [n] STATE, each with a choice.
@@ -155,7 +155,7 @@ def _two_moves(
     return chosen, (scores[best] - scores[other]).astype(np.float64)
 
 
-def agent_returns(agent: InferenceAgent, states: NDArray) -> NDArray[np.float64]:
+def agent_returns(agent: InferenceAgent, states: NDArray[Any]) -> NDArray[np.float64]:
     """Return the lambda-returns to side 0 of playing on from each state, [n, traces]; states: played out."""
     from blueprint.guandan.play.selfplay import Scratch, play_rounds
     from blueprint.guandan.training.dmc import lambda_returns

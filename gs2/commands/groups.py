@@ -84,8 +84,8 @@ def as_command(name: str, made: Any) -> click.Command | Target:
 class LazyGroup(Boundary, click.Group):
     """A click group whose commands are imported on first use.
 
-    targets: commands by name, in the order in which people need them. group: entry points that add further
-    ones; one of our own names is never replaced. adapt: makes a command, or names it, of what an entry point
+    targets: commands by name, in the order in which people need them. entry_points: a group of those that add
+    further ones; one of our own names is never replaced. adapt: makes a command, or names it, of what an entry point
     stands for; called with the name and the object.
     """
 
@@ -93,13 +93,13 @@ class LazyGroup(Boundary, click.Group):
         self,
         *args: Any,
         targets: Mapping[str, Target] | None = None,
-        group: str | None = None,
+        entry_points: str | None = None,
         adapt: Callable[[str, Any], click.Command | Target] = as_command,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         self.targets = dict(targets or {})
-        self.group = group
+        self.entry_points = entry_points
         self.adapt = adapt
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -124,7 +124,7 @@ class LazyGroup(Boundary, click.Group):
         if name not in self.targets and name not in (added := self._added()):
             names = [*self.targets, *added]
             hint = near(name, names, f"one of: {', '.join(names)}")
-            absent = f". {self._absence()}" if self.group is not None and not added else ""
+            absent = f". {self._absence()}" if self.entry_points is not None and not added else ""
             ctx.fail(f"no command {name!r}; {hint}{absent}")
         return super().resolve_command(ctx, args)
 
@@ -136,13 +136,13 @@ class LazyGroup(Boundary, click.Group):
         with formatter.section("Commands"):
             if rows:
                 formatter.write_dl(rows)
-            if self.group is not None and not added:
+            if self.entry_points is not None and not added:
                 formatter.write_text(self._absence())
 
     def _added(self) -> dict[str, Any]:
-        if self.group is None:
+        if self.entry_points is None:
             return {}
-        return {name: found for name, found in extensions(self.group).items() if name not in self.targets}
+        return {name: found for name, found in extensions(self.entry_points).items() if name not in self.targets}
 
     def _line(self, name: str, entries: Any) -> str:
         try:
@@ -153,7 +153,7 @@ class LazyGroup(Boundary, click.Group):
 
     def _absence(self) -> str:
         return (
-            f"No installed package adds commands here (entry points {self.group}); in a checkout of gs2, "
+            f"No installed package adds commands here (entry points {self.entry_points}); in a checkout of gs2, "
             "`pip install -e .` adds those that come with it."
         )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.agent import ablate as ablations
+from experiments.agent import ablate_agent as ablations
 from experiments.agent.judge import DEPTHS, judge_moves, read_judged, write_judged
 from experiments.agent.tables import Choice, RoundPair, RowFile, ablation_markdown, read_agent_rows
 from gs2.guandan.agent.rollout import Rollouts

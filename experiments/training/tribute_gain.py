@@ -1,6 +1,6 @@
 """What tribute by the network's values gains over tribute by rule, on the same cards.
 
-    python -m experiments.training.tribute --deals 4096
+    python -m experiments.training.tribute_gain --deals 4096
 
 Every deal begins after a round whose order is drawn, and is played twice: once side 0 gives tribute and
 returns by value and side 1 by rule, once the other way round. All four seats then play the network's best

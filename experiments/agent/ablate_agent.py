@@ -1,9 +1,9 @@
 """What each part of the GuanDan agent is worth: variants on the same judged positions and the same deals.
 
-    python -m experiments.agent.ablate judge -b CHECKPOINT --positions 1000 -o runs/judged.jsonl
-    python -m experiments.agent.ablate choose runs/judged.jsonl -b CHECKPOINT -o runs/ablate.jsonl
-    python -m experiments.agent.ablate rounds standard -b CHECKPOINT --deals 2000 -o runs/ablate.jsonl
-    python -m experiments.agent.ablate report runs/ablate.jsonl
+    python -m experiments.agent.ablate_agent judge -b CHECKPOINT --positions 1000 -o runs/judged.jsonl
+    python -m experiments.agent.ablate_agent choose runs/judged.jsonl -b CHECKPOINT -o runs/ablate.jsonl
+    python -m experiments.agent.ablate_agent rounds standard -b CHECKPOINT --deals 2000 -o runs/ablate.jsonl
+    python -m experiments.agent.ablate_agent report runs/ablate.jsonl
 
 Every row is appended as soon as it is known; a command that was stopped goes on where it was.
 """

@@ -1,7 +1,7 @@
 """Ablations of the blueprint's training at equal processor time: network, guidance, pruning, and others.
 
-    python -m experiments.training.ablate run DIRECTORY --cpu-seconds 120 --seeds 2
-    python -m experiments.training.ablate report DIRECTORY -o experiments/results/ABLATIONS_BLUEPRINT.md
+    python -m experiments.training.ablate_training run DIRECTORY --cpu-seconds 120 --seeds 2
+    python -m experiments.training.ablate_training report DIRECTORY -o experiments/results/ABLATIONS_BLUEPRINT.md
 
 Every arm is the same self-play with one thing changed. Runs take one thread and end after the same processor
 time (the machine may be shared, so the clock on the wall says little); checkpoints are also kept at round
