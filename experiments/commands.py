@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gs2.commands.common import FINITE, NEW_FILE, NEW_FOLDER, Interruption, print_json, stderr
+from experiments.outputs import report_file, report_options
+from gs2.commands.common import FINITE, NEW_FOLDER, Interruption, print_json, stderr
 from gs2.commands.groups import LazyGroup, Target
 
 if TYPE_CHECKING:
-    from experiments.refinement.run import Row
+    from experiments.refinement.rows import Row
 
 __all__ = ["AGENT", "GROUP", "LEARNING", "TRACE", "TRAINING", "TRIBUTE", "experiment", "refine", "report"]
 
+REPORT = "RESULTS.md"
 GROUP = "gs2.experiments"
 """Entry points that add experiments, ours and anybody's: click commands, or Targets that name one."""
 
@@ -89,7 +91,8 @@ def refine(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from experiments.refinement.grid import GRIDS, grid
-    from experiments.refinement.run import read_rows, run_grid
+    from experiments.refinement.rows import read_rows
+    from experiments.refinement.run import run_grid
 
     if listing and as_json:
         print_json({made.name: made.to_json() for made in GRIDS.values()})
@@ -155,20 +158,13 @@ def refine(
 @click.argument(
     "folders", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path)
 )
-@click.option(
-    "-o",
-    "--output",
-    type=NEW_FILE,
-    default=Path("RESULTS.md"),
-    show_default=True,
-    help="Markdown file; plots go beside it.",
-)
+@report_options(REPORT)
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
-def report(folders: tuple[Path, ...], output: Path, as_json: bool) -> None:
-    """Write tables and plots of run FOLDERS."""
+def report(folders: tuple[Path, ...], output: Path | None, checkout: bool, as_json: bool) -> None:
+    """Write tables of run FOLDERS, with plots beside them."""
     from experiments.refinement.report import write_report
 
-    written = write_report(folders, output)
+    written = write_report(folders, report_file(REPORT, output, checkout))
     if as_json:
         print_json({"written": [str(path) for path in written]})
         return

@@ -38,9 +38,7 @@ def extending_packages() -> frozenset[str]:
     """Return the top-level packages of everything that extends the command line."""
     found = entry_points()
     groups = [group for group in found.groups if group.startswith(PREFIX)]
-    return frozenset(
-        entry.module.split(".")[0] for group in groups for entry in found.select(group=group)
-    )
+    return frozenset(entry.module.split(".")[0] for group in groups for entry in found.select(group=group))
 
 
 def load_extension(name: str, entries: list[EntryPoint]) -> Any:

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,8 +46,8 @@ class Judged:
     """
 
     name: str
-    state: NDArray
-    moves: NDArray
+    state: NDArray[Any]
+    moves: NDArray[Any]
     payoffs: NDArray[np.float64]
     actual: NDArray[np.float64]
     values: NDArray[np.float64]
@@ -92,7 +93,8 @@ def near_moves(evaluator: Evaluator, state: NDArray[Any]) -> NDArray[Any]:
     table = legal(state, canonical=True)
     q = evaluator_values(evaluator, state, table)
     order = np.argsort(-q, kind="stable")
-    return table.values[order[q[order] >= q[order[0]] - GAP][:MOST]]
+    near: NDArray[Any] = table.values[order[q[order] >= q[order[0]] - GAP][:MOST]]
+    return near
 
 
 def write_judged(path: Path, evaluator: Evaluator, positions: int, worlds: int, seed: int) -> Iterator[int]:
@@ -124,7 +126,12 @@ def _write_judged(
 
 
 def to_row(
-    name: str, state: NDArray[Any], moves: NDArray[Any], payoffs: NDArray[Any], actual: NDArray[Any], values: NDArray
+    name: str,
+    state: NDArray[Any],
+    moves: NDArray[Any],
+    payoffs: NDArray[Any],
+    actual: NDArray[Any],
+    values: NDArray[np.float64],
 ) -> dict[str, object]:
     """Return one judged position as plain values; states and moves as hexadecimal bytes."""
     return {

@@ -41,6 +41,7 @@ __all__ = [
     "print_construction",
 ]
 
+
 @dataclass(frozen=True)
 class Construction:
     """From a game string to a solver, in a process of its own.

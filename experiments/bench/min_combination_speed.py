@@ -1,6 +1,6 @@
 """Speed of Minimum Combination Search on dealt hands, by wild cards held.
 
-    gs2 bench min-combination
+gs2 bench min-combination
 """
 
 from __future__ import annotations

@@ -185,7 +185,9 @@ class _Encoding:
     def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
         decisions.encode(self.scratch)
         counts = np.diff(decisions.offsets)
-        return np.minimum((self.rng.random(len(counts)) * counts).astype(np.int64), counts - 1)
+        drawn = (self.rng.random(len(counts)) * counts).astype(np.int64)
+        chosen: NDArray[np.int64] = np.minimum(drawn, counts - 1)
+        return chosen
 
 
 def measure_network(

@@ -85,8 +85,8 @@ class LazyGroup(Boundary, click.Group):
     """A click group whose commands are imported on first use.
 
     targets: commands by name, in the order in which people need them. entry_points: a group of those that add
-    further ones; one of our own names is never replaced. adapt: makes a command, or names it, of what an entry point
-    stands for; called with the name and the object.
+    further ones; one of our own names is never replaced. adapt: makes a command, or names it, of what an
+    entry point stands for; called with the name and the object.
     """
 
     def __init__(
@@ -142,7 +142,9 @@ class LazyGroup(Boundary, click.Group):
     def _added(self) -> dict[str, Any]:
         if self.entry_points is None:
             return {}
-        return {name: found for name, found in extensions(self.entry_points).items() if name not in self.targets}
+        return {
+            name: found for name, found in extensions(self.entry_points).items() if name not in self.targets
+        }
 
     def _line(self, name: str, entries: Any) -> str:
         try:
@@ -153,8 +155,8 @@ class LazyGroup(Boundary, click.Group):
 
     def _absence(self) -> str:
         return (
-            f"No installed package adds commands here (entry points {self.entry_points}); in a checkout of gs2, "
-            "`pip install -e .` adds those that come with it."
+            f"No installed package adds commands here (entry points {self.entry_points}); in a checkout of "
+            "gs2, `pip install -e .` adds those that come with it."
         )
 
 
