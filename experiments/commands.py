@@ -15,7 +15,18 @@ from gs2.commands.groups import LazyGroup, Target
 if TYPE_CHECKING:
     from experiments.refinement.rows import Row
 
-__all__ = ["AGENT", "GROUP", "LEARNING", "TRACE", "TRAINING", "TRIBUTE", "experiment", "refine", "report"]
+__all__ = [
+    "AGENT",
+    "GROUP",
+    "LEARNING",
+    "SIMULATE",
+    "TRACE",
+    "TRAINING",
+    "TRIBUTE",
+    "experiment",
+    "refine",
+    "report",
+]
 
 REPORT = "RESULTS.md"
 GROUP = "gs2.experiments"
@@ -34,6 +45,9 @@ TRIBUTE = Target(
 )
 LEARNING = Target(
     "experiments.training.learning", "ablate_learning", "What settings learn from the same games."
+)
+SIMULATE = Target(
+    "experiments.simulate_guandan", "simulate", "Whole matches at random, every invariant checked."
 )
 TRACE = Target("experiments.training.trace", "ablate_trace", "Noise and error of returns by their trace.")
 

@@ -51,7 +51,7 @@ TOGETHER = 64
 
 @dataclass(frozen=True, eq=False)
 class Networks:
-    """What variants think with: the blueprint's evaluator, and beliefs about hands or None for uniform ones."""
+    """What variants think with: the blueprint's evaluator, and beliefs about hands, None for none."""
 
     evaluator: Evaluator
     beliefs: Beliefs | None = None

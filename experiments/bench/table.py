@@ -385,10 +385,3 @@ def bench_tables(result: TableBench) -> list[Table]:
             f"{load.server_rss_mb:.0f}",
         )
     return [table]
-
-
-if __name__ == "__main__":
-    from rich.console import Console
-
-    for shown in bench_tables(run_bench()):
-        Console(width=140).print(shown)

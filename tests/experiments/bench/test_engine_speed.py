@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from experiments.bench.engine_speed import engine_tables, lockstep_rounds, measure_engine, random_rounds
-from experiments.bench.simulate_guandan import check_play, simulate_matches
+from experiments.simulate_guandan import check_play, simulate_matches
 from games.guandan.matches.lockstep import Matches
 
 
