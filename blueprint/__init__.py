@@ -6,11 +6,11 @@ from games.support.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from blueprint.checkpoint import SHIPPED, CheckpointError
-    from blueprint.config import NetworkConfig, TrainConfig
     from blueprint.guandan.network.export import export_checkpoint
     from blueprint.guandan.network.inference import Inference, load_inference
-    from blueprint.guandan.play.agents import load_chooser
-    from blueprint.guandan.training.train import Trainer
+    from blueprint.guandan.play.choosers import load_chooser
+    from blueprint.guandan.train_config import NetworkConfig, TrainConfig
+    from blueprint.guandan.training.trainer import Trainer
     from blueprint.neural import NeuralBlueprint, check_blueprint, load_blueprint
     from blueprint.protocol import Blueprint
     from blueprint.tabular import SeatTable, TabularBlueprint
@@ -36,14 +36,14 @@ __all__ = [
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
-        "blueprint.guandan.play.agents": ("load_chooser",),
+        "blueprint.guandan.play.choosers": ("load_chooser",),
         "blueprint.checkpoint": ("SHIPPED", "CheckpointError"),
-        "blueprint.config": ("NetworkConfig", "TrainConfig"),
+        "blueprint.guandan.train_config": ("NetworkConfig", "TrainConfig"),
         "blueprint.guandan.network.export": ("export_checkpoint",),
         "blueprint.guandan.network.inference": ("Inference", "load_inference"),
         "blueprint.neural": ("NeuralBlueprint", "check_blueprint", "load_blueprint"),
         "blueprint.protocol": ("Blueprint",),
         "blueprint.tabular": ("SeatTable", "TabularBlueprint"),
-        "blueprint.guandan.training.train": ("Trainer",),
+        "blueprint.guandan.training.trainer": ("Trainer",),
     },
 )

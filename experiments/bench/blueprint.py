@@ -20,13 +20,13 @@ import torch
 from numpy.typing import NDArray
 
 from blueprint.checkpoint import SHIPPED, read_checkpoint
-from blueprint.config import NetworkConfig, TrainConfig, from_dict
-from blueprint.guandan.network.features import ACTION_WIDTH, STATE_WIDTH
+from blueprint.guandan.network.encoding import ACTION_WIDTH, STATE_WIDTH
 from blueprint.guandan.network.inference import Inference, load_inference
-from blueprint.guandan.play.agents import InferenceAgent
+from blueprint.guandan.play.choosers import InferenceAgent
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Decisions, Scratch, join, play_rounds
-from blueprint.guandan.training.train import Trainer
+from blueprint.guandan.train_config import NetworkConfig, TrainConfig, from_dict
+from blueprint.guandan.training.trainer import Trainer
 
 if TYPE_CHECKING:
     from rich.table import Table

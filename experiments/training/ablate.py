@@ -58,8 +58,8 @@ BEGIN, END = "<!-- rows -->", "<!-- end of rows -->"
 
 
 def _trainer(arm: Arm, seed: int, **changes: float) -> Any:
-    from blueprint.config import PRESETS, TrainConfig
-    from blueprint.guandan.training.train import Trainer
+    from blueprint.guandan.train_config import PRESETS, TrainConfig
+    from blueprint.guandan.training.trainer import Trainer
 
     config = TrainConfig(**{**COMMON, **arm.train, **changes, "seed": seed})
     return Trainer(PRESETS[arm.network], config, threads=1)
@@ -144,7 +144,7 @@ def _matches(directory: Path, seed: int, deals: int) -> None:
 def _agent(directory: Path, name: str) -> Chooser:
     from blueprint.guandan.rules.rule_agents import GreedyAgent
     from blueprint.guandan.rules.split_agents import StrongAgent
-    from blueprint.guandan.training.train import Trainer
+    from blueprint.guandan.training.trainer import Trainer
 
     if name == "greedy":
         return GreedyAgent()

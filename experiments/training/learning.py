@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 from gs2.commands.common import SEED, FiniteRange
 
 if TYPE_CHECKING:
-    from blueprint.config import TrainConfig
     from blueprint.guandan.play.selfplay import PlayRecord
+    from blueprint.guandan.train_config import TrainConfig
     from blueprint.guandan.training.dmc import Samples
-    from blueprint.guandan.training.train import Trainer
+    from blueprint.guandan.training.trainer import Trainer
 
 __all__ = ["LearningRow", "PlayedRounds", "ablate_learning", "learning_rows", "play"]
 
@@ -122,7 +122,7 @@ def learning_rows(
     Raises ValueError if the checkpoint holds no critic.
     """
     from blueprint.guandan.training.dmc import batches
-    from blueprint.guandan.training.train import Trainer
+    from blueprint.guandan.training.trainer import Trainer
 
     def start(config: TrainConfig) -> Trainer:
         return Trainer.load(checkpoint, config=replace(config, average=1.0), threads=1)
@@ -170,7 +170,7 @@ def _judged(trainer: Trainer, samples: Samples) -> tuple[NDArray, NDArray, NDArr
     import torch
     from torch.nn import functional as F
 
-    from blueprint.guandan.network.features import encode_full
+    from blueprint.guandan.network.encoding import encode_full
     from blueprint.guandan.training.dmc import tensor
 
     learner = trainer.learner
@@ -213,7 +213,7 @@ def ablate_learning(
     import torch
 
     from blueprint.checkpoint import SHIPPED, read_checkpoint
-    from blueprint.config import TrainConfig, from_dict
+    from blueprint.guandan.train_config import TrainConfig, from_dict
     from gs2.commands.train import field_values
 
     torch.set_num_threads(1)

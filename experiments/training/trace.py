@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from gs2.commands.common import SEED
 
 if TYPE_CHECKING:
-    from blueprint.guandan.play.agents import InferenceAgent
+    from blueprint.guandan.play.choosers import InferenceAgent
 
 __all__ = ["TraceRow", "ablate_trace", "agent_returns", "trace_rows"]
 
@@ -73,7 +73,7 @@ def trace_rows(
     Raises ValueError if the checkpoint holds no critic.
     """
     from blueprint.guandan.network.inference import load_inference
-    from blueprint.guandan.play.agents import InferenceAgent
+    from blueprint.guandan.play.choosers import InferenceAgent
     from blueprint.guandan.play.deals import deal_rounds
     from blueprint.guandan.play.selfplay import Scratch, play_rounds
     from blueprint.guandan.training.dmc import lambda_returns

@@ -48,10 +48,10 @@ def tribute_gain(checkpoint: Path | None, rule: str, deals: int, seed: int) -> T
     """
     from blueprint.guandan.arena.statistics import bootstrap_interval
     from blueprint.guandan.network.inference import load_inference
-    from blueprint.guandan.play.agents import InferenceAgent
+    from blueprint.guandan.play.choosers import InferenceAgent
     from blueprint.guandan.play.deals import card_choice
+    from blueprint.guandan.play.network_tribute import NetworkTribute
     from blueprint.guandan.play.selfplay import Scratch, join, play_rounds
-    from blueprint.guandan.play.tribute import NetworkTribute
     from games.guandan.matches.lockstep import CardDecisions, Matches
     from games.guandan.matches.tribute_policy import danzero_cards
     from games.guandan.rounds.round import GuanDan

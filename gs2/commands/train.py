@@ -25,8 +25,8 @@ from gs2.commands.common import (
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from blueprint.config import NetworkConfig, TrainConfig
     from blueprint.guandan.arena.arena import GateResult
+    from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 
 __all__ = ["field_values", "gate", "train"]
 
@@ -95,8 +95,8 @@ def train(
     output = directory or output
     assert output is not None
     from blueprint.guandan.arena.arena import available_cores
-    from blueprint.guandan.play.agents import load_chooser
-    from blueprint.guandan.training.train import train as run
+    from blueprint.guandan.play.choosers import load_chooser
+    from blueprint.guandan.training.trainer import train as run
 
     network, config = _configurations(output, resume, preset, settings, sizes)
     opponents = [name for name in against.split(",") if name] if evaluate_minutes else []
@@ -267,8 +267,8 @@ def _configurations(
 ) -> tuple[NetworkConfig | None, TrainConfig | None]:
     """Return the network and the training to begin or go on with; None is what the run has."""
     from blueprint.checkpoint import read_checkpoint
-    from blueprint.config import PRESETS as NETWORKS
-    from blueprint.config import TrainConfig, from_dict
+    from blueprint.guandan.train_config import PRESETS as NETWORKS
+    from blueprint.guandan.train_config import TrainConfig, from_dict
 
     last = output / "last.safetensors"
     if not last.exists():

@@ -16,8 +16,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint
-from blueprint.config import NetworkConfig, TrainConfig
-from blueprint.guandan.training.train import train as train_run
+from blueprint.guandan.train_config import NetworkConfig, TrainConfig
+from blueprint.guandan.training.trainer import train as train_run
 from gs2.cli import main
 from gs2.commands.train import gate, train
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from blueprint.config import TrainConfig
-from blueprint.guandan.training.train import Trainer, train
+from blueprint.guandan.train_config import TrainConfig
+from blueprint.guandan.training.trainer import Trainer, train
 from experiments.training.learning import ablate_learning, learning_rows, play
 from tests.blueprint.guandan.positions import SMALL
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from blueprint.config import NetworkConfig
+from blueprint.guandan.train_config import NetworkConfig
 from experiments.bench.blueprint import bench_tables, operations, run_bench
 from experiments.training.learning_curve import Point, curve_table, learning_curve, read_points
 from tests.blueprint.guandan.positions import random_tensors
@@ -39,8 +39,8 @@ def test_the_benchmark_runs_and_its_parts_agree() -> None:
 
 def test_the_curve_keeps_what_was_measured_and_plays_the_rest(tmp_path: Path) -> None:
     from blueprint.checkpoint import write_checkpoint
-    from blueprint.config import to_dict
-    from blueprint.guandan.network.features import FEATURE_HASH
+    from blueprint.guandan.network.encoding import FEATURE_HASH
+    from blueprint.guandan.train_config import to_dict
     from tests.blueprint.guandan.positions import SMALL
 
     pytest.importorskip("matplotlib")

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from blueprint.config import NetworkConfig
+from blueprint.guandan.train_config import NetworkConfig
 from games.guandan.views.features import ACTION_WIDTH, SLICES, STATE_WIDTH, action_features, state_features
 
 __all__ = ["DANZERO_HASH", "DanZeroNetwork"]

@@ -28,7 +28,7 @@ from torch.nn import functional as F
 
 from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint
 from blueprint.guandan.network.bfloat import add_positive, bits, dot_rows, native_half, relu, relu_joined
-from blueprint.guandan.network.features import (
+from blueprint.guandan.network.encoding import (
     ACTION_WIDTH,
     FEATURE_HASH,
     HIDDEN_WIDTH,

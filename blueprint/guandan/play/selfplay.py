@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from blueprint.guandan.network.features import (
+from blueprint.guandan.network.encoding import (
     ACTION_WIDTH,
     STATE_WIDTH,
     encode_actions_into,

@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from blueprint.config import NetworkConfig, TrainConfig
 from blueprint.guandan.network.bfloat import native_half
-from blueprint.guandan.network.features import encode_full, encode_states
+from blueprint.guandan.network.encoding import encode_full, encode_states
 from blueprint.guandan.network.inference import Inference
-from blueprint.guandan.network.network import OUTCOMES, Critic, make_network
-from blueprint.guandan.play.agents import InferenceAgent
+from blueprint.guandan.network.q_network import OUTCOMES, Critic, make_network
+from blueprint.guandan.play.choosers import InferenceAgent
 from blueprint.guandan.play.selfplay import Chooser, Decisions, PlayRecord, draw_soft, join
+from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 
 __all__ = ["Judge", "Learner", "NetworkChooser", "Samples", "lambda_returns"]
 

@@ -77,10 +77,10 @@ def test_the_two_test_evaluators_agree() -> None:
 def test_the_network_is_asked_as_training_asks_it() -> None:
     import torch
 
-    from blueprint.config import NetworkConfig
-    from blueprint.guandan.network.features import encode_actions, encode_full, encode_states
+    from blueprint.guandan.network.encoding import encode_actions, encode_full, encode_states
     from blueprint.guandan.network.inference import Inference
-    from blueprint.guandan.network.network import OUTCOMES, Critic, QNetwork
+    from blueprint.guandan.network.q_network import OUTCOMES, Critic, QNetwork
+    from blueprint.guandan.train_config import NetworkConfig
 
     torch.manual_seed(0)
     config = NetworkConfig(state=32, blocks=1, action=16, action_blocks=1, critic=32)
@@ -108,9 +108,9 @@ def test_the_network_is_asked_as_training_asks_it() -> None:
 
 def test_a_checkpoint_becomes_an_evaluator(tmp_path) -> None:
     from blueprint.checkpoint import write_checkpoint
-    from blueprint.config import NetworkConfig, to_dict
-    from blueprint.guandan.network.features import FEATURE_HASH
-    from blueprint.guandan.network.network import Critic, QNetwork
+    from blueprint.guandan.network.encoding import FEATURE_HASH
+    from blueprint.guandan.network.q_network import Critic, QNetwork
+    from blueprint.guandan.train_config import NetworkConfig, to_dict
     from gs2.guandan.agent.evaluator import load_evaluator
 
     config = NetworkConfig(state=32, blocks=1, action=16, action_blocks=1, critic=32)

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from blueprint.checkpoint import CheckpointError
-from blueprint.config import NetworkConfig, TrainConfig
 from blueprint.guandan.arena.arena import Arena
 from blueprint.guandan.arena.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.play.selfplay import Decisions
 from blueprint.guandan.rules.rule_agents import GreedyAgent
-from blueprint.guandan.training.train import Trainer
+from blueprint.guandan.train_config import NetworkConfig, TrainConfig
+from blueprint.guandan.training.trainer import Trainer
 from games.guandan.rounds.round import legal
 from gs2.guandan.agent.agent import Gs2Agent
+from gs2.guandan.agent.agent_presets import PRESETS
 from gs2.guandan.agent.evaluator import load_evaluator
-from gs2.guandan.agent.presets import PRESETS
 from gs2.guandan.agents import (
     RULE_AGENTS,
     NamedAgents,

@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
-from blueprint.config import PRESETS, ConfigError, NetworkConfig, TrainConfig
 from blueprint.guandan.network.danzero import DANZERO_HASH, DanZeroNetwork
-from blueprint.guandan.network.features import FEATURE_HASH
-from blueprint.guandan.network.network import make_network
+from blueprint.guandan.network.encoding import FEATURE_HASH
+from blueprint.guandan.network.q_network import make_network
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Decisions, Scratch, play_rounds
-from blueprint.guandan.training.train import Trainer
+from blueprint.guandan.train_config import PRESETS, ConfigError, NetworkConfig, TrainConfig
+from blueprint.guandan.training.trainer import Trainer
 from games.guandan.views.features import action_features, state_features
 
 TOLERANCE = 1e-5

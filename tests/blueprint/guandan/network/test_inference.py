@@ -12,10 +12,10 @@ from numba.extending import intrinsic
 
 import blueprint.guandan.network.inference as fast
 from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint, write_checkpoint
-from blueprint.config import NetworkConfig, to_dict
+from blueprint.guandan.network.encoding import FEATURE_HASH, encode_full
 from blueprint.guandan.network.export import LIMIT, export_checkpoint
-from blueprint.guandan.network.features import FEATURE_HASH, encode_full
 from blueprint.guandan.network.inference import Inference, load_inference
+from blueprint.guandan.train_config import NetworkConfig, to_dict
 from tests.blueprint.guandan.positions import SMALL, random_tensors, some_decisions
 
 DECISIONS = some_decisions()
@@ -27,7 +27,7 @@ def trained_as(tensors: dict, config: NetworkConfig):
     """Return advantages, values and critic's values by the modules that training uses."""
     import torch
 
-    from blueprint.guandan.network.network import OUTCOMES, Critic, QNetwork
+    from blueprint.guandan.network.q_network import OUTCOMES, Critic, QNetwork
 
     network, critic = QNetwork(config), Critic(config.critic)
     for name, module in (("network.", network), ("critic.", critic)):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blueprint.config import ConfigError, NetworkConfig, TrainConfig
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Decisions, Scratch, play_rounds
 from blueprint.guandan.rules.min_combination import min_combinations
 from blueprint.guandan.rules.pruning import PrunedChooser, kept_moves, prune
 from blueprint.guandan.rules.rule_agents import RandomChooser
-from blueprint.guandan.training.train import Trainer
+from blueprint.guandan.train_config import ConfigError, NetworkConfig, TrainConfig
+from blueprint.guandan.training.trainer import Trainer
 from games.guandan.cards import BOMB, FOUR_KINGS, PASS, STRAIGHT_FLUSH
 from games.guandan.rounds.round import legal
 

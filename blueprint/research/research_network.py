@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
-from blueprint.config import ConfigError, from_dict
-from blueprint.guandan.network.network import Tower
-from blueprint.research.infosets import Infosets, list_infosets
+from blueprint.guandan.network.q_network import Tower
+from blueprint.guandan.train_config import ConfigError, from_dict
+from blueprint.research.infoset_table import Infosets, list_infosets
 from games.game import Game
 from games.ragged import Ragged
 

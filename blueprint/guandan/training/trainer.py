@@ -23,14 +23,14 @@ from blueprint.checkpoint import (
     read_checkpoint,
     write_checkpoint,
 )
-from blueprint.config import ConfigError, NetworkConfig, TrainConfig, from_dict, to_dict
 from blueprint.guandan.arena.duplicate import duplicate_deals, play_duplicate
-from blueprint.guandan.play.agents import load_chooser
+from blueprint.guandan.play.choosers import load_chooser
 from blueprint.guandan.play.deals import card_choice, deal_rounds
+from blueprint.guandan.play.network_tribute import NetworkTribute
 from blueprint.guandan.play.selfplay import Chooser, Decisions, Scratch, drawn, play_rounds
-from blueprint.guandan.play.tribute import NetworkTribute
 from blueprint.guandan.rules.pruning import PrunedChooser
 from blueprint.guandan.rules.split_agents import StrongAgent
+from blueprint.guandan.train_config import ConfigError, NetworkConfig, TrainConfig, from_dict, to_dict
 from blueprint.guandan.training.dmc import Learner, Samples, batches
 from blueprint.guandan.training.guidance import GuidedChooser, guidance_share
 from blueprint.guandan.training.opponents import SparringChooser
@@ -487,7 +487,7 @@ def _trim(curve: Path, generation: int) -> None:
 
 
 def main() -> None:
-    """Run training as a module: `python -m blueprint.guandan.training.train DIRECTORY --minutes N`."""
+    """Run training as a module: `python -m blueprint.guandan.training.trainer DIRECTORY --minutes N`."""
     import argparse
 
     parser = argparse.ArgumentParser(description="Train the GuanDan blueprint by self-play.")

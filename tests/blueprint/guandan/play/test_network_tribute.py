@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blueprint.config import PRESETS, ConfigError, NetworkConfig, TrainConfig
 from blueprint.guandan.arena.duplicate import play_games_duplicate
 from blueprint.guandan.play.deals import card_choice, deal_rounds
-from blueprint.guandan.play.tribute import NetworkTribute, TributeAgent
+from blueprint.guandan.play.network_tribute import NetworkTribute, TributeAgent
 from blueprint.guandan.rules.rule_agents import GreedyAgent
-from blueprint.guandan.training.train import Trainer
+from blueprint.guandan.train_config import PRESETS, ConfigError, NetworkConfig, TrainConfig
+from blueprint.guandan.training.trainer import Trainer
 from games.guandan.cards import unpack
 from games.guandan.matches.lockstep import BACK, CardDecisions, Matches
 from games.guandan.matches.tribute import CARD_PACKED

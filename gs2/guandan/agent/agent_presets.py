@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gs2.guandan.agent.config import GuanDanConfig
+from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.search.config import ConfigError
 
 __all__ = ["PRESETS", "agent_preset"]

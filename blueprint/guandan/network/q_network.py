@@ -13,8 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from blueprint.config import NetworkConfig
-from blueprint.guandan.network.features import (
+from blueprint.guandan.network.encoding import (
     ACTION_WIDTH,
     FEATURE_HASH,
     HIDDEN_WIDTH,
@@ -25,6 +24,7 @@ from blueprint.guandan.network.features import (
 )
 from blueprint.guandan.network.inference import OUTCOMES
 from blueprint.guandan.network.layers import joined, rectified, residual
+from blueprint.guandan.train_config import NetworkConfig
 
 __all__ = ["OUTCOMES", "Critic", "QNetwork", "make_network"]
 

@@ -10,13 +10,13 @@ import pytest
 import torch
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
-from blueprint.config import ConfigError, NetworkConfig, TrainConfig, to_dict
 from blueprint.guandan.network.inference import load_inference
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Decisions, Scratch, draw_soft, play_rounds
 from blueprint.guandan.rules.rule_agents import RandomChooser
+from blueprint.guandan.train_config import ConfigError, NetworkConfig, TrainConfig, to_dict
 from blueprint.guandan.training.dmc import lambda_returns
-from blueprint.guandan.training.train import Trainer, train
+from blueprint.guandan.training.trainer import Trainer, train
 from games.guandan.rounds.round import GuanDan
 
 SMALL = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)

@@ -17,10 +17,10 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional as F
 
-from blueprint.config import ConfigError
 from blueprint.guandan.play.selfplay import choose_soft
-from blueprint.research.infosets import Infosets, list_infosets
-from blueprint.research.network import (
+from blueprint.guandan.train_config import ConfigError
+from blueprint.research.infoset_table import Infosets, list_infosets
+from blueprint.research.research_network import (
     ResearchBlueprint,
     ResearchConfig,
     ResearchNetwork,

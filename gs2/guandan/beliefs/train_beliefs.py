@@ -1,6 +1,6 @@
 """Train the belief network on a blueprint's self-play: which seat holds a card that I cannot see?
 
-`python -m gs2.guandan.beliefs.train CHECKPOINT -o FILE --rounds N`
+`python -m gs2.guandan.beliefs.train_beliefs CHECKPOINT -o FILE --rounds N`
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.network.features import STATE_WIDTH, encode_states
+from blueprint.guandan.network.encoding import STATE_WIDTH, encode_states
 from blueprint.guandan.play.selfplay import choose_soft
 from games.guandan.cards import ACTION, unpack
 from games.guandan.rounds.round import deal
 from games.guandan.rounds.state import views
 from gs2.guandan.agent.evaluator import Evaluator
 from gs2.guandan.agent.rollout import Rollouts, play_best
-from gs2.guandan.beliefs.network import BeliefNetwork, save_beliefs
+from gs2.guandan.beliefs.belief_network import BeliefNetwork, save_beliefs
 
 __all__ = ["collect_positions", "train_beliefs"]
 

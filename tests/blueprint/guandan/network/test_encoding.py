@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from blueprint.guandan.network.features import (
+from blueprint.guandan.network.encoding import (
     ACTION_BLOCKS,
     ACTION_WIDTH,
     HIDDEN_BLOCKS,
