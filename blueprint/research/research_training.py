@@ -17,7 +17,6 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional as F
 
-from blueprint.guandan.play.selfplay import choose_soft
 from blueprint.guandan.train_config import ConfigError
 from blueprint.research.infoset_table import Infosets, list_infosets
 from blueprint.research.research_network import (
@@ -27,6 +26,7 @@ from blueprint.research.research_network import (
     evaluate,
     save_research_blueprint,
 )
+from blueprint.soft_choice import choose_soft
 from games.game import CHANCE, TERMINAL, Game
 from games.ragged import Ragged
 

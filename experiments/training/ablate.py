@@ -26,7 +26,7 @@ from games.support.locks import hold
 from gs2.commands.common import NEW_FILE, NEW_FOLDER, FiniteRange
 
 if TYPE_CHECKING:
-    from blueprint.guandan.play.selfplay import Chooser
+    from blueprint.guandan.chooser import Chooser
 
 __all__ = ["ARMS", "Arm", "ablate_blueprint", "report", "run"]
 

@@ -85,7 +85,8 @@ class LearningRow:
 def play(trainer: Trainer, rounds: int, rng: np.random.Generator) -> PlayedRounds:
     """Return rounds that the trainer's network plays against itself, as in its training."""
     from blueprint.guandan.play.deals import deal_rounds
-    from blueprint.guandan.play.selfplay import PlayRecord, Scratch, join, play_rounds
+    from blueprint.guandan.play.selfplay import PlayRecord, Scratch, play_rounds
+    from blueprint.guandan.rows import join
     from games.guandan.rounds.round import GuanDan
 
     config, scratch = trainer.config, Scratch()
@@ -170,6 +171,7 @@ def _judged(trainer: Trainer, samples: Samples) -> tuple[NDArray, NDArray, NDArr
     import torch
     from torch.nn import functional as F
 
+    from blueprint.guandan.chooser import Decisions
     from blueprint.guandan.network.encoding import encode_full
     from blueprint.guandan.training.dmc import tensor
 
@@ -180,7 +182,8 @@ def _judged(trainer: Trainer, samples: Samples) -> tuple[NDArray, NDArray, NDArr
             part = slice(first, first + AT_ONCE)
             states = samples.states[part]
             seats, rows = states["player"].astype(np.int64), np.arange(len(states) + 1)
-            inputs = learner.network.encode(states, rows[:-1], seats, rows, samples.actions[part])
+            asked = Decisions(states, rows[:-1], seats, rows, samples.actions[part])
+            inputs = learner.network.encode(asked)
             x, a = (tensor(y, learner.device, learner.dtype) for y in inputs)
             h = learner.mean_network.states(x)
             full = tensor(encode_full(states, seats), learner.device, learner.dtype)

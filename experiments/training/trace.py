@@ -139,13 +139,12 @@ def _two_moves(
 
     states: [n] STATE, each with a choice.
     """
-    from blueprint.guandan.play.selfplay import choose_soft
+    from blueprint.guandan.chooser import Decisions
+    from blueprint.soft_choice import choose_soft
     from games.guandan.rounds.round import legal
 
-    n = len(states)
     moves = legal(states, canonical=True)
-    seats = states["player"].astype(np.int64)
-    scores = agent.inference.advantages(states, np.arange(n), seats, moves.offsets, moves.values)
+    scores = agent.inference.advantages(Decisions.of(states, moves))
     at = moves.offsets[:-1]
     best = at + choose_soft(scores, moves.offsets, 0.0, 0.0, rng)
     others = scores.copy()

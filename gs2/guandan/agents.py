@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blueprint.checkpoint import SHIPPED
+from blueprint.guandan.chooser import Chooser
 from blueprint.guandan.play.choosers import AGENTS, RULE_AGENTS, UnknownAgent, load_chooser
-from blueprint.guandan.play.selfplay import Chooser
 from games.support.near import near
 
 if TYPE_CHECKING:

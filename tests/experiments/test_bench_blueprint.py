@@ -39,7 +39,7 @@ def test_the_benchmark_runs_and_its_parts_agree() -> None:
 
 def test_the_curve_keeps_what_was_measured_and_plays_the_rest(tmp_path: Path) -> None:
     from blueprint.checkpoint import write_checkpoint
-    from blueprint.guandan.network.encoding import FEATURE_HASH
+    from blueprint.guandan.network.layout import FEATURE_HASH
     from blueprint.guandan.train_config import to_dict
     from tests.blueprint.guandan.positions import SMALL
 

@@ -33,7 +33,8 @@ from blueprint.guandan.arena.duplicate import (
 )
 from blueprint.guandan.arena.results_file import MatchFile
 from blueprint.guandan.arena.statistics import MatchSummary, bootstrap_interval, summarise
-from blueprint.guandan.play.selfplay import Chooser, Scratch
+from blueprint.guandan.chooser import Chooser
+from blueprint.guandan.play.selfplay import Scratch
 from games.support.interruption import Interrupted, breaking, deaf_children
 
 __all__ = ["AgentSource", "Arena", "GateResult", "MatchConfig", "MatchError", "MatchResult", "gate"]

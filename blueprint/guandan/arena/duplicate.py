@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.guandan.chooser import Chooser, Decisions
 from blueprint.guandan.play.deals import card_choice, deal_rounds
-from blueprint.guandan.play.selfplay import Chooser, Decisions, Scratch, join, play_rounds
+from blueprint.guandan.play.selfplay import Scratch, play_rounds
+from blueprint.guandan.rows import join
 from games.guandan.matches.lockstep import CardDecisions, Matches
 from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import NOBODY

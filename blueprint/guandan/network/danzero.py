@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.train_config import NetworkConfig
 from games.guandan.views.features import ACTION_WIDTH, SLICES, STATE_WIDTH, action_features, state_features
 
@@ -44,12 +45,11 @@ class DanZeroNetwork(nn.Module):
         self.value = nn.Linear(config.state, 1)
 
     @staticmethod
-    def encode(
-        states: NDArray, rows: NDArray, seats: NDArray, offsets: NDArray, actions: NDArray
-    ) -> tuple[NDArray, NDArray]:
+    def encode(decisions: Decisions) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
         """Return the inputs of positions, [n, 513] int8, and of actions, [m, 54] int8."""
-        x = state_features(np.ascontiguousarray(states)[rows], seats, dtype=np.int8)
-        return x, action_features(actions, dtype=np.int8)
+        states = np.ascontiguousarray(decisions.states)[decisions.rows]
+        x = state_features(states, decisions.seats, dtype=np.int8)
+        return x, action_features(decisions.actions, dtype=np.int8)
 
     def states(self, x: Tensor) -> Tensor:
         """Return the position's part of the first layer, [n, width]."""

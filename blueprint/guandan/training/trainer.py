@@ -24,10 +24,11 @@ from blueprint.checkpoint import (
     write_checkpoint,
 )
 from blueprint.guandan.arena.duplicate import duplicate_deals, play_duplicate
+from blueprint.guandan.chooser import Chooser, Decisions, drawn
 from blueprint.guandan.play.choosers import load_chooser
 from blueprint.guandan.play.deals import card_choice, deal_rounds
 from blueprint.guandan.play.network_tribute import NetworkTribute
-from blueprint.guandan.play.selfplay import Chooser, Decisions, Scratch, drawn, play_rounds
+from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.rules.pruning import PrunedChooser
 from blueprint.guandan.rules.split_agents import StrongAgent
 from blueprint.guandan.train_config import ConfigError, NetworkConfig, TrainConfig, from_dict, to_dict

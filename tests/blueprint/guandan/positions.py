@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.deals import deal_rounds
-from blueprint.guandan.play.selfplay import Decisions, Scratch, join, play_rounds
+from blueprint.guandan.play.selfplay import Scratch, play_rounds
+from blueprint.guandan.rows import join
 from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomChooser
 from blueprint.guandan.train_config import NetworkConfig
 

@@ -21,7 +21,7 @@ from blueprint.guandan.arena.duplicate import (
 )
 from blueprint.guandan.arena.results_file import MatchFile, MatchFileError
 from blueprint.guandan.arena.statistics import bootstrap_interval, summarise
-from blueprint.guandan.play.selfplay import Decisions
+from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomChooser
 from games.guandan.matches.lockstep import CardDecisions, Matches
 from games.guandan.rounds.round import GuanDan, advance, legal

@@ -10,7 +10,7 @@ import pytest
 from blueprint.checkpoint import CheckpointError
 from blueprint.guandan.arena.arena import Arena
 from blueprint.guandan.arena.duplicate import duplicate_deals, play_duplicate
-from blueprint.guandan.play.selfplay import Decisions
+from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.rules.rule_agents import GreedyAgent
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.trainer import Trainer
@@ -54,12 +54,10 @@ def test_a_checkpoint_plays_the_move_it_scores_highest(checkpoints: list[str]) -
     agent, evaluator = load_batched_agent(checkpoints[0]), load_evaluator(checkpoints[0])
     states = duplicate_deals(np.arange(600), 1)
     moves = legal(states, canonical=True)
-    rows = np.arange(len(states))
-    seats = states["player"].astype(np.int64)
-    chosen = agent(Decisions(states, rows, seats, moves.offsets, moves.values))
+    decisions = Decisions.of(states, moves)
+    chosen = agent(decisions)
     for row in range(0, len(states), 60):
-        offsets = np.array([0, moves.counts[row]])
-        q = evaluator.q(states, rows[row : row + 1], seats[row : row + 1], offsets, moves[row])
+        q = evaluator.q(decisions.span(row, row + 1))
         assert q[chosen[row]] >= q.max() - 0.02 * np.ptp(q)  # batches of other sizes round otherwise
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +10,12 @@ import pytest
 import torch
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
+from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.danzero import DANZERO_HASH, DanZeroNetwork
-from blueprint.guandan.network.encoding import FEATURE_HASH
+from blueprint.guandan.network.layout import FEATURE_HASH
 from blueprint.guandan.network.q_network import make_network
 from blueprint.guandan.play.deals import deal_rounds
-from blueprint.guandan.play.selfplay import Decisions, Scratch, play_rounds
+from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.train_config import PRESETS, ConfigError, NetworkConfig, TrainConfig
 from blueprint.guandan.training.trainer import Trainer
 from games.guandan.views.features import action_features, state_features
@@ -49,7 +51,7 @@ def test_the_network_is_a_tanh_perceptron_over_one_row_of_567_inputs_per_action(
     torch.manual_seed(1)
     network = DanZeroNetwork(SMALL).eval()
     states, decisions = some_decisions()[5]
-    x, a = network.encode(states, decisions.rows, decisions.seats, decisions.offsets, decisions.actions)
+    x, a = network.encode(replace(decisions, states=states))
     rows = np.repeat(np.arange(len(decisions)), np.diff(decisions.offsets))
     with torch.inference_mode():
         h = network.states(torch.from_numpy(x).float())

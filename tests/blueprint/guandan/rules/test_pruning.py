@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.deals import deal_rounds
-from blueprint.guandan.play.selfplay import Decisions, Scratch, play_rounds
+from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.rules.min_combination import min_combinations
 from blueprint.guandan.rules.pruning import PrunedChooser, kept_moves, prune
 from blueprint.guandan.rules.rule_agents import RandomChooser

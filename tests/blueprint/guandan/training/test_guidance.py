@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.deals import deal_rounds
-from blueprint.guandan.play.selfplay import Decisions, Scratch, play_rounds
+from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.rules.split_agents import StrongAgent
 from blueprint.guandan.train_config import ConfigError, NetworkConfig, TrainConfig
 from blueprint.guandan.training.guidance import GuidedChooser, guidance_share

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.choosers import UnknownAgent
 from blueprint.guandan.play.deals import deal_rounds
-from blueprint.guandan.play.selfplay import Decisions, PlayRecord, Scratch, play_rounds
+from blueprint.guandan.play.selfplay import PlayRecord, Scratch, play_rounds
 from blueprint.guandan.rules.split_agents import StrongAgent
 from blueprint.guandan.train_config import ConfigError, TrainConfig
 from blueprint.guandan.training.opponents import NOBODY, SparringChooser

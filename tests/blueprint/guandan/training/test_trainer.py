@@ -10,13 +10,15 @@ import pytest
 import torch
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
+from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.inference import load_inference
 from blueprint.guandan.play.deals import deal_rounds
-from blueprint.guandan.play.selfplay import Decisions, Scratch, draw_soft, play_rounds
+from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.rules.rule_agents import RandomChooser
 from blueprint.guandan.train_config import ConfigError, NetworkConfig, TrainConfig, to_dict
 from blueprint.guandan.training.dmc import lambda_returns
 from blueprint.guandan.training.trainer import Trainer, train
+from blueprint.soft_choice import draw_soft
 from games.guandan.rounds.round import GuanDan
 
 SMALL = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
@@ -83,7 +85,7 @@ def test_the_mean_of_the_weights_plays_values_and_is_what_a_checkpoint_holds(tmp
     def watch(decisions: Decisions) -> np.ndarray:
         d = decisions
         for player, found in zip(players, scores, strict=True):
-            found.append(player.advantages(d.states, d.rows, d.seats, d.offsets, d.actions).copy())
+            found.append(player.advantages(d).copy())
         return np.zeros(len(d), np.int64)
 
     play_rounds(deal_rounds(1, np.random.default_rng(1)), [watch], Scratch())
