@@ -25,7 +25,7 @@ from gs2.commands.common import (
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from blueprint.guandan.arena.arena import GateResult
+    from blueprint.guandan.arena.gate import GateResult
     from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 
 __all__ = ["field_values", "gate", "train"]
@@ -182,8 +182,9 @@ def gate(
     levels a round, corrected for repeated looks, excludes zero. Exit code 0: better; 1: worse or undecided.
     The deals are kept in a file: after Ctrl-C or a kill, the same command goes on from it.
     """
-    from blueprint.guandan.arena.arena import Arena, MatchConfig
-    from blueprint.guandan.arena.arena import gate as decide
+    from blueprint.guandan.arena.arena import Arena, ArenaConfig
+    from blueprint.guandan.arena.gate import Challenge
+    from blueprint.guandan.arena.gate import gate as decide
     from blueprint.guandan.network.export import check_export, export_checkpoint
     from games.support.files import FileProblem, check_folder, check_output
     from gs2.guandan.agents import NamedAgents, check_agent
@@ -209,11 +210,7 @@ def gate(
     with Interruption() as asked, Arena(NamedAgents(), processes) as arena:
         result = decide(
             arena,
-            str(candidate),
-            against,
-            batch=min(batch, rounds),
-            most=rounds,
-            config=MatchConfig(seed=seed),
+            Challenge(str(candidate), against, min(batch, rounds), rounds, config=ArenaConfig(seed=seed)),
             output=output,
             progress=progress,
             stop=asked,

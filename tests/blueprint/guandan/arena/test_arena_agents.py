@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from blueprint.checkpoint import CheckpointError
-from blueprint.guandan.arena.arena import Arena
+from blueprint.guandan.arena.arena import Arena, Schedule
 from blueprint.guandan.arena.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.rules.rule_agents import GreedyAgent
@@ -63,7 +63,7 @@ def test_a_checkpoint_plays_the_move_it_scores_highest(checkpoints: list[str]) -
 
 def test_search_without_a_method_plays_as_its_blueprint(checkpoints: list[str]) -> None:
     with Arena(NamedAgents(), processes=1) as arena:
-        payoffs = arena.play(f"gs2-blueprint@{checkpoints[0]}", checkpoints[0], rounds=4).payoffs
+        payoffs = arena.play(f"gs2-blueprint@{checkpoints[0]}", checkpoints[0], Schedule(4)).payoffs
     assert np.mean(payoffs[:, 0] == -payoffs[:, 1]) >= 0.75  # a tie may be rounded either way
 
 
@@ -72,7 +72,7 @@ def test_a_searching_agent_plays_a_match_of_a_few_deals_at_once(checkpoints: lis
     assert not is_batched(name) and 1 < deals_at_once(name) < 50
     assert deals_at_once("gs2-deep") == 1
     with Arena(NamedAgents(), processes=1) as arena:
-        result = arena.play(name, checkpoints[1], rounds=2)
+        result = arena.play(name, checkpoints[1], Schedule(2))
     assert result.complete and len(result.payoffs) == 2
 
 
