@@ -17,7 +17,6 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional as F
 
-from blueprint.guandan.train_config import ConfigError
 from blueprint.research.infoset_table import Infosets, list_infosets
 from blueprint.research.research_network import (
     ResearchBlueprint,
@@ -29,6 +28,7 @@ from blueprint.research.research_network import (
 from blueprint.soft_choice import choose_soft
 from games.game import CHANCE, TERMINAL, Game
 from games.ragged import Ragged
+from games.support.configuration import ConfigError
 
 __all__ = ["Plays", "sample_games", "train_research_blueprint"]
 

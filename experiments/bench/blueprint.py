@@ -28,7 +28,7 @@ from blueprint.guandan.play.choosers import InferenceAgent
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.rows import join
-from blueprint.guandan.train_config import NetworkConfig, TrainConfig, from_dict
+from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.trainer import Trainer
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def run_bench(
     encoders = [_Encoding(r) for r in rng.spawn(threads)]
     without = _rate(lambda: _play(encoders, rounds, rng, scratch), seconds, threads)
     progress("training")
-    saved = from_dict(TrainConfig, read_checkpoint(SHIPPED, prefix="-")[1]["train"])
+    saved = TrainConfig.from_json(read_checkpoint(SHIPPED, prefix="-")[1]["train"])
     # with focus there is more to play than to learn: a thread more keeps the cores busy
     more = int(threads > 1 and saved.focus > 0)
     config = replace(saved, rounds=2 * rounds, seed=seed)

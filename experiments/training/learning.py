@@ -126,7 +126,7 @@ def learning_rows(
     from blueprint.guandan.training.trainer import Trainer
 
     def start(config: TrainConfig) -> Trainer:
-        return Trainer.load(checkpoint, config=replace(config, average=1.0), threads=1)
+        return Trainer.load(checkpoint, config=config.replace(average=1.0), threads=1)
 
     trainer = start(next(iter(settings.values())))
     judge = trainer.learner.judge()
@@ -134,7 +134,7 @@ def learning_rows(
         raise ValueError(f"{checkpoint} holds no critic; give a checkpoint of a run that has one")
     whole = play(trainer, rounds + held_out, np.random.default_rng(seed))
     learned, held = whole.part(0, rounds), whole.part(rounds, rounds + held_out)
-    plain = replace(trainer.config, trace=1.0, focus=0.0)
+    plain = trainer.config.replace(trace=1.0, focus=0.0)
     trainer.learner.config = plain
     truth = trainer.learner.samples(held.record, held.payoff, judge, np.random.default_rng(0))
     before = _judged(trainer, truth)
@@ -216,13 +216,18 @@ def ablate_learning(
     import torch
 
     from blueprint.checkpoint import SHIPPED, read_checkpoint
-    from blueprint.guandan.train_config import TrainConfig, from_dict
-    from gs2.commands.train import field_values
+    from blueprint.guandan.train_config import TrainConfig
+    from games.support.configuration import ConfigError
+    from games.support.spec import field_types, read_settings
 
     torch.set_num_threads(1)
     path = SHIPPED if checkpoint is None else checkpoint
-    saved = from_dict(TrainConfig, read_checkpoint(path)[1]["train"])
-    settings = {one: replace(saved, **field_values(saved, tuple(one.split(",")))) for one in tries}
+    saved = TrainConfig.from_json(read_checkpoint(path)[1]["train"])
+    known = field_types(TrainConfig)
+    try:
+        settings = {one: saved.replace(**read_settings(one.split(","), known)) for one in tries}
+    except ConfigError as error:
+        raise click.UsageError(f"--try: {error}") from None
     from gs2.commands.common import print_json
     from gs2.commands.progress import working
 

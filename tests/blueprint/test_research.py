@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from blueprint.checkpoint import CheckpointError
-from blueprint.guandan.train_config import ConfigError
 from blueprint.neural import check_blueprint
 from blueprint.protocol import Blueprint
 from blueprint.research.infoset_table import list_infosets
@@ -20,6 +19,7 @@ from cfr.sequence_form import sequence_form
 from cfr.tree import FlatTree, grow
 from games.game import GameError
 from games.registry import load_game
+from games.support.configuration import ConfigError
 
 SMALL = ResearchConfig(width=32, blocks=1, episodes=512, batch=256, epsilon=0.3)
 GAMES = ("kuhn_poker", "leduc_poker", "liars_dice(sides=3)", "goofspiel(cards=3)")

@@ -138,7 +138,8 @@ def test_a_damaged_checkpoint_is_refused(run: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--set", "speed=3"), "must be FIELD=VALUE; the fields are rounds"),
+        (("--set", "speed=3"), "there is no field 'speed' to set; did you mean seed"),
+        (("--set", "speed"), "each must be FIELD=VALUE; got 'speed'"),
         (("--set", "rounds=many"), "rounds must be of type int"),
         (("--set", "rounds=1.5"), "rounds must be of type int"),
         (("--set", "critic=maybe"), "critic must be of type bool"),

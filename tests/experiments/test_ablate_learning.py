@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +33,7 @@ def test_a_part_of_play_is_whole_rounds_numbered_anew(checkpoint: Path) -> None:
 
 
 def test_a_setting_that_learns_nothing_changes_nothing(checkpoint: Path) -> None:
-    settings = {"still": replace(CONFIG, learning_rate=0.0), "moving": replace(CONFIG, learning_rate=0.01)}
+    settings = {"still": CONFIG.replace(learning_rate=0.0), "moving": CONFIG.replace(learning_rate=0.01)}
     rows = list(learning_rows(checkpoint, settings, rounds=6, held_out=4, seed=2, window=100.0))
     still = [row for row in rows if row.setting == "still"]
     moving = [row for row in rows if row.setting == "moving"]

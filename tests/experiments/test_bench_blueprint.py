@@ -40,12 +40,11 @@ def test_the_benchmark_runs_and_its_parts_agree() -> None:
 def test_the_curve_keeps_what_was_measured_and_plays_the_rest(tmp_path: Path) -> None:
     from blueprint.checkpoint import write_checkpoint
     from blueprint.guandan.network.layout import FEATURE_HASH
-    from blueprint.guandan.train_config import to_dict
     from tests.blueprint.guandan.positions import SMALL
 
     pytest.importorskip("matplotlib")
     path = tmp_path / "small.safetensors"
-    described = {"features": FEATURE_HASH, "network": to_dict(SMALL), "decisions": 2_000_000}
+    described = {"features": FEATURE_HASH, "network": SMALL.to_json(), "decisions": 2_000_000}
     write_checkpoint(path, random_tensors(), described)
     words = [str(path), "--against", "random", "--rounds", "4", "--processes", "1", "-o", str(tmp_path / "c")]
     for _ in range(2):

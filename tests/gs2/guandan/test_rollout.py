@@ -112,14 +112,14 @@ def test_a_checkpoint_becomes_an_evaluator(tmp_path) -> None:
     from blueprint.checkpoint import write_checkpoint
     from blueprint.guandan.network.layout import FEATURE_HASH
     from blueprint.guandan.network.q_network import Critic, QNetwork
-    from blueprint.guandan.train_config import NetworkConfig, to_dict
+    from blueprint.guandan.train_config import NetworkConfig
     from gs2.guandan.agent.evaluator import load_evaluator
 
     config = NetworkConfig(state=32, blocks=1, action=16, action_blocks=1, critic=32)
     parts = {"network": QNetwork(config), "critic": Critic(32)}
     tensors = {f"{name}.{k}": v.numpy() for name, part in parts.items() for k, v in part.state_dict().items()}
     path = tmp_path / "small.safetensors"
-    write_checkpoint(path, tensors, {"features": FEATURE_HASH, "network": to_dict(config), "decisions": 7})
+    write_checkpoint(path, tensors, {"features": FEATURE_HASH, "network": config.to_json(), "decisions": 7})
     evaluator = load_evaluator(path)
     assert evaluator.sees_all and evaluator.name == "small@7"
     assert not load_evaluator(path, critic=False).sees_all

@@ -16,9 +16,10 @@ from blueprint.guandan.network.layout import FEATURE_HASH
 from blueprint.guandan.network.q_network import make_network
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
-from blueprint.guandan.train_config import PRESETS, ConfigError, NetworkConfig, TrainConfig
+from blueprint.guandan.train_config import NETWORKS, NetworkConfig, TrainConfig
 from blueprint.guandan.training.trainer import Trainer
 from games.guandan.views.features import action_features, state_features
+from games.support.configuration import ConfigError
 
 TOLERANCE = 1e-5
 """Rounding of single precision through five layers."""
@@ -39,7 +40,7 @@ def some_decisions() -> list[tuple[np.ndarray, Decisions]]:
 
 
 def test_the_preset_has_the_published_sizes() -> None:
-    network = make_network(PRESETS["danzero"])
+    network = make_network(NETWORKS["danzero"])
     assert isinstance(network, DanZeroNetwork)
     shapes = {name: tuple(p.shape) for name, p in network.named_parameters() if name.endswith("weight")}
     assert shapes["position.weight"][1] + shapes["action.weight"][1] == 567

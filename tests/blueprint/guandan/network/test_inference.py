@@ -17,7 +17,7 @@ from blueprint.guandan.network.encoding import encode_full
 from blueprint.guandan.network.export import LIMIT, export_checkpoint
 from blueprint.guandan.network.inference import Inference, load_inference
 from blueprint.guandan.network.layout import FEATURE_HASH
-from blueprint.guandan.train_config import NetworkConfig, to_dict
+from blueprint.guandan.train_config import NetworkConfig
 from tests.blueprint.guandan.positions import SMALL, random_tensors, some_decisions
 
 DECISIONS = some_decisions()
@@ -146,7 +146,7 @@ def test_the_shipped_network_is_small_and_loads_without_training_code() -> None:
 def test_an_export_plays_as_its_source(tmp_path) -> None:
     tensors = random_tensors() | {"optimiser.0.exp_avg": np.zeros(3, np.float32)}
     source, target = tmp_path / "run.safetensors", tmp_path / "out" / "small.safetensors"
-    described = {"features": FEATURE_HASH, "network": to_dict(SMALL), "decisions": 9, "rng": {}}
+    described = {"features": FEATURE_HASH, "network": SMALL.to_json(), "decisions": 9, "rng": {}}
     write_checkpoint(source, tensors, described)
     export_checkpoint(source, target, notes={"gate": "better"})
     kept, description = read_checkpoint(target)

@@ -16,7 +16,6 @@ from blueprint.guandan.network.layout import FEATURE_HASH
 from blueprint.guandan.play.choosers import AGENTS, InferenceAgent, UnknownAgent, load_chooser
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
-from blueprint.guandan.train_config import to_dict
 from games.guandan.rounds.round import GuanDan
 from tests.blueprint.guandan.positions import SMALL, random_tensors
 
@@ -50,7 +49,7 @@ def test_the_shipped_network_beats_the_strongest_rule() -> None:
 def test_a_checkpoint_is_an_agent_by_its_path(tmp_path: Path) -> None:
     path = tmp_path / "mine.safetensors"
     write_checkpoint(
-        path, random_tensors(), {"features": FEATURE_HASH, "network": to_dict(SMALL), "decisions": 5}
+        path, random_tensors(), {"features": FEATURE_HASH, "network": SMALL.to_json(), "decisions": 5}
     )
     agent = load_chooser(str(path), np.random.default_rng(0))
     assert agent.name == "mine@5"  # type: ignore[attr-defined]

@@ -10,9 +10,10 @@ from blueprint.guandan.play.choosers import UnknownAgent
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import PlayRecord, Scratch, play_rounds
 from blueprint.guandan.rules.split_agents import StrongAgent
-from blueprint.guandan.train_config import ConfigError, TrainConfig
+from blueprint.guandan.train_config import TrainConfig
 from blueprint.guandan.training.opponents import NOBODY, SparringChooser
 from blueprint.guandan.training.trainer import Trainer
+from games.support.configuration import ConfigError
 from tests.blueprint.guandan.positions import SMALL
 
 
