@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import attrs
 
-from games.support.configuration import ConfigError, Configuration, flag, one_of, real, text, whole
+from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real, text
 
 __all__ = ["KINDS", "NETWORKS", "NetworkConfig", "TrainConfig"]
 
@@ -31,11 +31,11 @@ class NetworkConfig(Configuration):
     label: ClassVar[str] = "NetworkConfig"
 
     kind: str = attrs.field(default="ours", validator=one_of(KINDS))
-    state: int = attrs.field(default=512, validator=whole(1, WIDEST))
-    blocks: int = attrs.field(default=2, validator=whole(0, WIDEST))
-    action: int = attrs.field(default=256, validator=whole(1, WIDEST))
-    action_blocks: int = attrs.field(default=2, validator=whole(0, WIDEST))
-    critic: int = attrs.field(default=512, validator=whole(0, WIDEST))
+    state: int = attrs.field(default=512, validator=integer(1, WIDEST))
+    blocks: int = attrs.field(default=2, validator=integer(0, WIDEST))
+    action: int = attrs.field(default=256, validator=integer(1, WIDEST))
+    action_blocks: int = attrs.field(default=2, validator=integer(0, WIDEST))
+    critic: int = attrs.field(default=512, validator=integer(0, WIDEST))
 
     def check(self) -> None:
         """Raise ConfigError for a critic that the network cannot have."""
@@ -90,10 +90,10 @@ class TrainConfig(Configuration):
 
     label: ClassVar[str] = "TrainConfig"
 
-    rounds: int = attrs.field(default=2048, validator=whole(1, 1 << 20))
-    replay: int = attrs.field(default=2, validator=whole(1, 64))
+    rounds: int = attrs.field(default=2048, validator=integer(1, 1 << 20))
+    replay: int = attrs.field(default=2, validator=integer(1, 64))
     passes: float = attrs.field(default=1.0, validator=real(0.01, 64))
-    batch: int = attrs.field(default=4096, validator=whole(1, 1 << 20))
+    batch: int = attrs.field(default=4096, validator=integer(1, 1 << 20))
     learning_rate: float = attrs.field(default=7e-4, validator=real(0, 1))
     halving: float = attrs.field(default=5e7, validator=real(1, 1e15))
     epsilon: float = attrs.field(default=0.01, validator=real(0, 1))
@@ -101,17 +101,17 @@ class TrainConfig(Configuration):
     cooling: float = attrs.field(default=3e6, validator=real(1, 1e15))
     trace: float = attrs.field(default=0.95, validator=real(0, 1))
     critic: bool = attrs.field(default=True, validator=flag)
-    critic_every: int = attrs.field(default=2, validator=whole(1, 64))
+    critic_every: int = attrs.field(default=2, validator=integer(1, 64))
     focus: float = attrs.field(default=0.0, validator=real(0, 1000))
     average: float = attrs.field(default=0.03, validator=real(0, 1))
     guide: float = attrs.field(default=0.0, validator=real(0, 1e15))
     guide_share: float = attrs.field(default=0.5, validator=real(0, 1))
     strangers: str = attrs.field(default="", validator=text)
     strangers_share: float = attrs.field(default=0.0, validator=real(0, 1))
-    prune: int = attrs.field(default=-1, validator=whole(-1, 27))
+    prune: int = attrs.field(default=-1, validator=integer(-1, 27))
     tribute: float = attrs.field(default=0.5, validator=real(0, 1))
     tribute_by_value: bool = attrs.field(default=False, validator=flag)
-    seed: int = attrs.field(default=0, validator=whole(0, 1 << 63))
+    seed: int = attrs.field(default=0, validator=integer(0, 1 << 63))
 
     def check(self) -> None:
         """Raise ConfigError for rounds against an opponent pool in which there is nobody."""

@@ -16,7 +16,7 @@ from blueprint.guandan.network.q_network import Tower
 from blueprint.research.infoset_table import Infosets, list_infosets
 from games.game import Game
 from games.ragged import Ragged
-from games.support.configuration import Configuration, real, whole
+from games.support.configuration import Configuration, integer, real
 
 __all__ = [
     "ResearchBlueprint",
@@ -46,16 +46,16 @@ class ResearchConfig(Configuration):
 
     label: ClassVar[str] = "ResearchConfig"
 
-    width: int = attrs.field(default=128, validator=whole(1, 8192))
-    blocks: int = attrs.field(default=2, validator=whole(0, 64))
-    episodes: int = attrs.field(default=2048, validator=whole(1, 1 << 20))
-    replay: int = attrs.field(default=4, validator=whole(1, 64))
+    width: int = attrs.field(default=128, validator=integer(1, 8192))
+    blocks: int = attrs.field(default=2, validator=integer(0, 64))
+    episodes: int = attrs.field(default=2048, validator=integer(1, 1 << 20))
+    replay: int = attrs.field(default=4, validator=integer(1, 64))
     passes: float = attrs.field(default=2.0, validator=real(0.01, 64))
-    batch: int = attrs.field(default=1024, validator=whole(1, 1 << 20))
+    batch: int = attrs.field(default=1024, validator=integer(1, 1 << 20))
     learning_rate: float = attrs.field(default=2e-3, validator=real(0, 1))
     epsilon: float = attrs.field(default=0.05, validator=real(0, 1))
     temperature: float = attrs.field(default=0.02, validator=real(1e-6, 10))
-    seed: int = attrs.field(default=0, validator=whole(0, 1 << 63))
+    seed: int = attrs.field(default=0, validator=integer(0, 1 << 63))
 
 
 class ResearchNetwork(nn.Module):

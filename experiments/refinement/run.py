@@ -29,9 +29,9 @@ from games.support.interruption import Interrupted, breaking, deaf_children
 from games.support.locks import hold
 from gs2.parts import named_part
 from gs2.policy_spec import policy_from_spec
-from gs2.search.config import SearchConfig
+from gs2.search.config.presets import preset
+from gs2.search.config.search import SearchConfig
 from gs2.search.context import SearchContext
-from gs2.search.presets import preset
 from gs2.search.refine import RefineStats, refine_policy
 
 __all__ = ["Row", "method_config", "method_passes", "read_grid", "read_rows", "run_cell", "run_grid"]
@@ -106,14 +106,13 @@ def method_config(method: str, limit: float | None = None, iterations: int | Non
     changes: dict[str, Any] = {}
     for word in filter(None, words.split(",")):
         field, _, value = word.partition("=")
-        known = SearchConfig.__dataclass_fields__.get(field.strip())
-        words_only = known is not None and str(known.type) == "str"
+        words_only = isinstance(SearchConfig.defaults().get(field.strip()), str)
         changes[field.strip()] = value.strip() if words_only else _value(value.strip())
     for field in changes.keys() & {"generator", "gadget"}:
         changes[field] = named_part(field, changes[field])
     config = preset(name, **changes)
     limits: dict[str, Any] = {} if limit is None else {"time_limit": limit}
-    if config.solver == "cfr":
+    if config.solve.solver == "cfr":
         if limit is not None:
             limits |= {"iterations": UNTIL_SOLVED, "target": SOLVED}
         if iterations is not None:

@@ -52,4 +52,4 @@ def test_the_command_prints_a_row_for_each_setting_and_mark(checkpoint: Path) ->
     assert result.output.count("| trace=") == 6
     wrong = CliRunner().invoke(ablate_learning, [*options, "--try", "tracing=1"])
     assert wrong.exit_code == 2
-    assert "the fields are" in wrong.output
+    assert "no field 'tracing' to set" in wrong.output

@@ -36,7 +36,7 @@ from blueprint.guandan.arena.results_file import ResultsFile
 from blueprint.guandan.arena.statistics import ArenaSummary, summarise
 from blueprint.guandan.chooser import Chooser
 from blueprint.guandan.play.selfplay import Scratch
-from games.support.configuration import Configuration, real, text, whole
+from games.support.configuration import Configuration, integer, real, text
 from games.support.interruption import Interrupted, breaking, deaf_children
 
 __all__ = ["AgentSource", "Arena", "ArenaConfig", "ArenaError", "ArenaResult", "Schedule", "available_cores"]
@@ -75,8 +75,8 @@ class ArenaConfig(Configuration):
 
     label: ClassVar[str] = "arena"
 
-    seed: int = attrs.field(default=0, validator=whole(0, (1 << 63) - 1))
-    level: int | None = attrs.field(default=None, validator=whole(0, 12, optional=True))
+    seed: int = attrs.field(default=0, validator=integer(0, (1 << 63) - 1))
+    level: int | None = attrs.field(default=None, validator=integer(0, 12, optional=True))
     tribute: float = attrs.field(default=0.5, validator=real(0, 1))
     rules: str = attrs.field(default="ruling", validator=text)
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import attrs
 
-from games.support.configuration import Configuration, flag, one_of, real, text, whole
-from gs2.search.config import GENERATOR_NAMES
+from games.support.configuration import Configuration, flag, integer, one_of, real, text
+from gs2.search.config.stages import GENERATOR_NAMES
 
 __all__ = ["GuanDanConfig"]
 
@@ -57,29 +57,29 @@ class GuanDanConfig(Configuration):
     name: str = attrs.field(default="standard", validator=text)
     method: str = attrs.field(default="rollout", validator=one_of(METHODS))
     deadline: float = attrs.field(default=0.5, validator=real(0, 3600))
-    candidates: int = attrs.field(default=3, validator=whole(1))
+    candidates: int = attrs.field(default=3, validator=integer(1))
     gap: float = attrs.field(default=0.25, validator=real(0, 100))
-    per_type: int | None = attrs.field(default=None, validator=whole(1, optional=True))
-    worlds: int = attrs.field(default=42, validator=whole(1))
-    wave: int = attrs.field(default=6, validator=whole(1))
-    depth: int | None = attrs.field(default=8, validator=whole(0, optional=True))
+    per_type: int | None = attrs.field(default=None, validator=integer(1, optional=True))
+    worlds: int = attrs.field(default=42, validator=integer(1))
+    wave: int = attrs.field(default=6, validator=integer(1))
+    depth: int | None = attrs.field(default=8, validator=integer(0, optional=True))
     confidence: float = attrs.field(default=0.7, validator=real(0, 100))
     trust: float = attrs.field(default=0.2, validator=real(0, 100))
     belief: float = attrs.field(default=1.0, validator=real(0, 10))
     reach: float = attrs.field(default=0.0, validator=real(0, 10))
     temperature: float = attrs.field(default=0.2, validator=real(1e-6, 100))
-    endgame: int = attrs.field(default=200_000, validator=whole(0))
-    k: int = attrs.field(default=10, validator=whole(1))
-    sample: int = attrs.field(default=1000, validator=whole(1))
+    endgame: int = attrs.field(default=200_000, validator=integer(0))
+    k: int = attrs.field(default=10, validator=integer(1))
+    sample: int = attrs.field(default=1000, validator=integer(1))
     generator: str = attrs.field(default="diverse", validator=one_of(_generators))
     gadget: str = attrs.field(default="auto", validator=one_of(GADGETS))
     entry_floor: float = attrs.field(default=0.0, validator=real(0, 0.999))
-    iterations: int = attrs.field(default=200, validator=whole(1))
-    subgame_depth: int = attrs.field(default=10, validator=whole(1))
-    crowd_depth: int = attrs.field(default=8, validator=whole(1))
-    actions_per_type: int = attrs.field(default=2, validator=whole(1))
-    companions: int = attrs.field(default=0, validator=whole(0))
-    room: int = attrs.field(default=2000, validator=whole(1))
+    iterations: int = attrs.field(default=200, validator=integer(1))
+    subgame_depth: int = attrs.field(default=10, validator=integer(1))
+    crowd_depth: int = attrs.field(default=8, validator=integer(1))
+    actions_per_type: int = attrs.field(default=2, validator=integer(1))
+    companions: int = attrs.field(default=0, validator=integer(0))
+    room: int = attrs.field(default=2000, validator=integer(1))
     leaf: str = attrs.field(default="rollout", validator=one_of(LEAVES))
     nested: bool = attrs.field(default=True, validator=flag)
     anchor: float = attrs.field(default=1.0, validator=real(1e-6, 1))
