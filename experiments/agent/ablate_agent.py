@@ -34,13 +34,13 @@ from games.support.files import write_text
 from gs2.commands.common import NEW_FILE, SEED, print_json
 from gs2.commands.groups import run_alone
 from gs2.commands.progress import working
-from gs2.guandan.agent.config import GuanDanConfig
-from gs2.guandan.agent.presets import PRESETS, agent_preset
+from gs2.guandan.agent.agent_presets import PRESETS, agent_preset
+from gs2.guandan.agent.guandan_config import GuanDanConfig
 
 if TYPE_CHECKING:
     from experiments.agent.judge import Judged
     from gs2.guandan.agent.evaluator import Evaluator
-    from gs2.guandan.beliefs.network import Beliefs
+    from gs2.guandan.beliefs.belief_network import Beliefs
 
 __all__ = ["VARIANTS", "Networks", "ablate_guandan", "choose_moves", "play_pairs", "replay_rollouts"]
 
@@ -224,7 +224,7 @@ def _load(checkpoint: Path | None) -> Networks:
     import torch
 
     from gs2.guandan.agent.evaluator import load_evaluator
-    from gs2.guandan.beliefs.network import DEFAULT, load_beliefs
+    from gs2.guandan.beliefs.belief_network import DEFAULT, load_beliefs
 
     torch.set_num_threads(1)
     return Networks(load_evaluator(checkpoint), load_beliefs() if DEFAULT.is_file() else None)

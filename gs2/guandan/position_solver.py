@@ -11,7 +11,7 @@ from games.game import GameError
 from games.guandan.rounds.position import parse_position
 from games.support.files import read_text
 from gs2.guandan.agent.agent import Gs2Agent
-from gs2.guandan.agent.explain import Explanation, explain_decision
+from gs2.guandan.agent.explanation import Explanation, explain_decision
 
 __all__ = ["EXAMPLES", "example_positions", "read_position", "solve_position"]
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from blueprint.guandan.network.features import (
+from blueprint.guandan.network.encoding import encode_actions, encode_full, encode_states
+from blueprint.guandan.network.layout import (
     ACTION_BLOCKS,
     ACTION_WIDTH,
     HIDDEN_BLOCKS,
     HIDDEN_WIDTH,
     STATE_BLOCKS,
     STATE_WIDTH,
-    encode_actions,
-    encode_full,
-    encode_states,
 )
 from games.guandan.cards import PASS, unpack
 from games.guandan.rounds.belief import determinise
@@ -24,7 +24,7 @@ from tests.blueprint.guandan.positions import some_decisions
 
 DECISIONS = some_decisions(16, seed=5)
 STATES = encode_states(DECISIONS.states, DECISIONS.seats)
-ACTIONS = encode_actions(DECISIONS.states, DECISIONS.seats, DECISIONS.offsets, DECISIONS.actions)
+ACTIONS = encode_actions(DECISIONS)
 OWNERS = np.repeat(DECISIONS.rows, np.diff(DECISIONS.offsets))
 
 
@@ -111,7 +111,7 @@ def test_nothing_hidden_reaches_a_states_features() -> None:
     rng = np.random.default_rng(0)
     other = determinise(DECISIONS.states, DECISIONS.seats, rng)
     assert np.array_equal(encode_states(other, DECISIONS.seats), STATES)
-    again = encode_actions(other, DECISIONS.seats, DECISIONS.offsets, DECISIONS.actions)
+    again = encode_actions(replace(DECISIONS, states=other))
     assert np.array_equal(again, ACTIONS)
     hidden = hidden_features(DECISIONS.states, DECISIONS.seats)
     assert not np.array_equal(hidden_features(other, DECISIONS.seats), hidden)

@@ -10,14 +10,17 @@ import pytest
 import torch
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
-from blueprint.config import ConfigError, NetworkConfig, TrainConfig, to_dict
+from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.inference import load_inference
 from blueprint.guandan.play.deals import deal_rounds
-from blueprint.guandan.play.selfplay import Decisions, Scratch, draw_soft, play_rounds
+from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.rules.rule_agents import RandomChooser
+from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.dmc import lambda_returns
-from blueprint.guandan.training.train import Trainer, train
+from blueprint.guandan.training.trainer import Trainer, train
+from blueprint.soft_choice import draw_soft
 from games.guandan.rounds.round import GuanDan
+from games.support.configuration import ConfigError
 
 SMALL = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
 FAST = TrainConfig(rounds=4, batch=64, seed=3)
@@ -55,7 +58,7 @@ def test_a_checkpoint_restores_parameters_moments_and_the_random_stream(tmp_path
 
 
 def test_the_mean_of_the_weights_plays_values_and_is_what_a_checkpoint_holds(tmp_path: Path) -> None:
-    trainer = Trainer(SMALL, replace(FAST, average=0.5))
+    trainer = Trainer(SMALL, FAST.replace(average=0.5))
     for _ in range(4):
         trainer.run_generation()
     learner = trainer.learner
@@ -83,7 +86,7 @@ def test_the_mean_of_the_weights_plays_values_and_is_what_a_checkpoint_holds(tmp
     def watch(decisions: Decisions) -> np.ndarray:
         d = decisions
         for player, found in zip(players, scores, strict=True):
-            found.append(player.advantages(d.states, d.rows, d.seats, d.offsets, d.actions).copy())
+            found.append(player.advantages(d).copy())
         return np.zeros(len(d), np.int64)
 
     play_rounds(deal_rounds(1, np.random.default_rng(1)), [watch], Scratch())
@@ -107,7 +110,7 @@ def test_the_probability_of_an_action_is_how_often_it_is_drawn() -> None:
 
 
 def test_focus_learns_most_from_what_is_in_doubt() -> None:
-    trainer = Trainer(SMALL, replace(FAST, focus=2.0, temperature=0.02))
+    trainer = Trainer(SMALL, FAST.replace(focus=2.0, temperature=0.02))
     rng = np.random.default_rng(5)
     record = play_rounds(
         deal_rounds(40, np.random.default_rng(2)), [trainer.learner.chooser(0.02, 0.05, rng)], Scratch()
@@ -123,14 +126,14 @@ def test_focus_learns_most_from_what_is_in_doubt() -> None:
 
 
 def test_a_player_that_never_wavers_is_learned_from_now_and_then() -> None:
-    sure = replace(FAST, rounds=20, temperature=0.0, epsilon=0.0)
+    sure = FAST.replace(rounds=20, temperature=0.0, epsilon=0.0)
     every = Trainer(SMALL, sure).run_generation()["learned_per_round"]
-    some = Trainer(SMALL, replace(sure, focus=2.0)).run_generation()["learned_per_round"]
+    some = Trainer(SMALL, sure.replace(focus=2.0)).run_generation()["learned_per_round"]
     assert some / every == pytest.approx(0.15, abs=0.04)
 
 
 def test_the_mean_looks_back_on_its_share_of_the_decisions() -> None:
-    trainer = Trainer(SMALL, replace(FAST, average=0.1, batch=50))
+    trainer = Trainer(SMALL, FAST.replace(average=0.1, batch=50))
     learner = trainer.learner
     with torch.no_grad():
         for slow, fast in zip(learner.mean_network.parameters(), learner.network.parameters(), strict=True):
@@ -143,10 +146,10 @@ def test_the_mean_looks_back_on_its_share_of_the_decisions() -> None:
 
 
 def test_a_run_without_means_goes_on_with_them_and_back(tmp_path: Path) -> None:
-    bare = replace(FAST, average=0.0)
+    bare = FAST.replace(average=0.0)
     train(tmp_path, network=SMALL, config=bare, minutes=0.001)
     assert not read_checkpoint(tmp_path / "last.safetensors", prefix="learned.")[0]
-    train(tmp_path, config=replace(FAST, average=0.5), minutes=0.001)
+    train(tmp_path, config=FAST.replace(average=0.5), minutes=0.001)
     learned = read_checkpoint(tmp_path / "last.safetensors", prefix="learned.network.")[0]
     back = Trainer.load(tmp_path / "last.safetensors", config=bare)
     assert learned and back.learner.mean_network is back.learner.network
@@ -178,7 +181,7 @@ def test_a_foreign_checkpoint_is_refused(tmp_path: Path) -> None:
     write_checkpoint(tmp_path / "bare.safetensors", {}, {"features": "0000"})
     with pytest.raises(CheckpointError, match="network is missing"):
         Trainer.load(tmp_path / "bare.safetensors")
-    described = {"network": to_dict(SMALL), "train": to_dict(FAST), "decisions": 0}
+    described = {"network": SMALL.to_json(), "train": FAST.to_json(), "decisions": 0}
     write_checkpoint(tmp_path / "old.safetensors", {}, {"features": "0000", **described})
     with pytest.raises(CheckpointError, match="features"):
         Trainer.load(tmp_path / "old.safetensors")

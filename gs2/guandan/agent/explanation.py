@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from games.guandan.cards import NO_ACTION, PASS, RANKS, hand_text, unpack
 from games.guandan.notation import action_list
 from gs2.guandan.agent.agent import Decision
-from gs2.guandan.agent.config import GuanDanConfig
+from gs2.guandan.agent.guandan_config import GuanDanConfig
 
 __all__ = ["DealRow", "Explanation", "MoveRow", "explain_decision", "move_text"]
 
@@ -102,7 +102,7 @@ class Explanation:
         return asdict(self)
 
 
-def move_text(action: NDArray, level: int) -> str:
+def move_text(action: np.void, level: int) -> str:
     """Return one action as a player would say it: "Pair 9 (S9 D9)", "Pass"."""
     if action["type"] == PASS:
         return "Pass"

@@ -9,35 +9,25 @@ from __future__ import annotations
 
 from typing import cast
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from blueprint.config import NetworkConfig
-from blueprint.guandan.network.features import (
+from blueprint.guandan.chooser import Decisions
+from blueprint.guandan.network.encoding import encode_actions, encode_states
+from blueprint.guandan.network.layers import joined, rectified, residual
+from blueprint.guandan.network.layout import (
     ACTION_WIDTH,
     FEATURE_HASH,
     HIDDEN_WIDTH,
-    STATE_BLOCKS,
+    OUTCOMES,
     STATE_WIDTH,
-    encode_actions,
-    encode_states,
+    state_scale,
 )
-from blueprint.guandan.network.inference import OUTCOMES
-from blueprint.guandan.network.layers import joined, rectified, residual
+from blueprint.guandan.train_config import NetworkConfig
 
-__all__ = ["OUTCOMES", "Critic", "QNetwork", "make_network"]
-
-
-def _played_scale() -> Tensor:
-    """Counts of played cards reach 8; the other inputs are 0 or 1."""
-    scale = torch.ones(STATE_WIDTH)
-    start = 0
-    for name, width in STATE_BLOCKS:
-        if name == "played":
-            scale[start : start + width] = 0.25
-        start += width
-    return scale
+__all__ = ["Critic", "QNetwork", "Tower", "make_network"]
 
 
 class Tower(nn.Module):
@@ -69,7 +59,7 @@ class QNetwork(nn.Module):
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()
         self.config = config
-        self.register_buffer("scale", _played_scale(), persistent=False)
+        self.register_buffer("scale", torch.from_numpy(state_scale()), persistent=False)
         self.tower = Tower(STATE_WIDTH, config.state, config.blocks)
         self.value_hidden = nn.Linear(config.state, 128)
         self.value = nn.Linear(128, len(OUTCOMES))
@@ -85,11 +75,9 @@ class QNetwork(nn.Module):
             self.advantage.bias.zero_()
 
     @staticmethod
-    def encode(
-        states: NDArray, rows: NDArray, seats: NDArray, offsets: NDArray, actions: NDArray
-    ) -> tuple[NDArray, NDArray]:
-        """Return the inputs of `states` and of `advantages` for decisions as `Decisions` holds them."""
-        return encode_states(states, seats, rows), encode_actions(states, seats, offsets, actions, rows)
+    def encode(decisions: Decisions) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        """Return the inputs of `states`, [n, STATE_WIDTH], and of `advantages`, [m, ACTION_WIDTH]."""
+        return encode_states(decisions.states, decisions.seats, decisions.rows), encode_actions(decisions)
 
     def states(self, x: Tensor) -> Tensor:
         """Return the tower's output, [n, state], from state features [n, STATE_WIDTH]."""
@@ -117,7 +105,7 @@ class Critic(nn.Module):
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        scale = torch.cat([_played_scale(), torch.ones(HIDDEN_WIDTH)])
+        scale = torch.cat([torch.from_numpy(state_scale()), torch.ones(HIDDEN_WIDTH)])
         self.register_buffer("scale", scale, persistent=False)
         self.tower = Tower(STATE_WIDTH + HIDDEN_WIDTH, width, 2)
         self.value = nn.Linear(width, len(OUTCOMES))

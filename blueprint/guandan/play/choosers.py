@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.play.selfplay import Chooser, Decisions, draw_soft
+from blueprint.guandan.chooser import Chooser, Decisions
+from blueprint.soft_choice import draw_soft
 from games.support.near import near
 
 if TYPE_CHECKING:
@@ -83,8 +84,5 @@ class InferenceAgent:
 
     def draw(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return one action per decision, as an index within its row, and its probability."""
-        offsets = decisions.offsets
-        scores = self.inference.advantages(
-            decisions.states, decisions.rows, decisions.seats, offsets, decisions.actions
-        )
-        return draw_soft(scores, offsets, self.temperature, self.epsilon, self._rng)
+        scores = self.inference.advantages(decisions)
+        return draw_soft(scores, decisions.offsets, self.temperature, self.epsilon, self._rng)

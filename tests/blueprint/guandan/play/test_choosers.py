@@ -9,13 +9,13 @@ import pytest
 from numpy.typing import NDArray
 
 from blueprint.checkpoint import CheckpointError, write_checkpoint
-from blueprint.config import to_dict
 from blueprint.guandan.arena.duplicate import duplicate_deals, play_duplicate
-from blueprint.guandan.network.features import FEATURE_HASH
+from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.inference import Inference
-from blueprint.guandan.play.agents import AGENTS, InferenceAgent, UnknownAgent, load_chooser
+from blueprint.guandan.network.layout import FEATURE_HASH
+from blueprint.guandan.play.choosers import AGENTS, InferenceAgent, UnknownAgent, load_chooser
 from blueprint.guandan.play.deals import deal_rounds
-from blueprint.guandan.play.selfplay import Decisions, Scratch, play_rounds
+from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from games.guandan.rounds.round import GuanDan
 from tests.blueprint.guandan.positions import SMALL, random_tensors
 
@@ -49,7 +49,7 @@ def test_the_shipped_network_beats_the_strongest_rule() -> None:
 def test_a_checkpoint_is_an_agent_by_its_path(tmp_path: Path) -> None:
     path = tmp_path / "mine.safetensors"
     write_checkpoint(
-        path, random_tensors(), {"features": FEATURE_HASH, "network": to_dict(SMALL), "decisions": 5}
+        path, random_tensors(), {"features": FEATURE_HASH, "network": SMALL.to_json(), "decisions": 5}
     )
     agent = load_chooser(str(path), np.random.default_rng(0))
     assert agent.name == "mine@5"  # type: ignore[attr-defined]

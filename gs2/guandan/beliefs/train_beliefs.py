@@ -1,6 +1,6 @@
 """Train the belief network on a blueprint's self-play: which seat holds a card that I cannot see?
 
-`python -m gs2.guandan.beliefs.train CHECKPOINT -o FILE --rounds N`
+`python -m gs2.guandan.beliefs.train_beliefs CHECKPOINT -o FILE --rounds N`
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.network.features import STATE_WIDTH, encode_states
-from blueprint.guandan.play.selfplay import choose_soft
-from games.guandan.cards import ACTION, unpack
+from blueprint.guandan.network.encoding import encode_states
+from blueprint.guandan.network.layout import STATE_WIDTH
+from blueprint.guandan.rows import join
+from blueprint.soft_choice import choose_soft
+from games.guandan.cards import unpack
 from games.guandan.rounds.round import deal
-from games.guandan.rounds.state import views
 from gs2.guandan.agent.evaluator import Evaluator
 from gs2.guandan.agent.rollout import Rollouts, play_best
-from gs2.guandan.beliefs.network import BeliefNetwork, save_beliefs
+from gs2.guandan.beliefs.belief_network import BeliefNetwork, save_beliefs
 
 __all__ = ["collect_positions", "train_beliefs"]
 
@@ -39,30 +40,20 @@ def collect_positions(
     """
     rollouts = Rollouts(evaluator)
     states = deal(rounds, rng, level=rng.integers(0, 13, rounds))
-    words, bytes_ = views(states)
     live = np.arange(rounds)
     found = []
     while len(live):
-        begin, kept = 0, [live[:0]]
-        while begin < len(live):
-            begin, k, m = rollouts._collect(words, bytes_, live, begin)
-            if k == 0:
-                continue
-            rows, seats, offsets = rollouts._rows[:k], rollouts._seats[:k], rollouts._offsets[: k + 1]
-            found.append(states[rows[rng.random(k) < share]])
-            moves = rollouts._moves[:m]
-            q = evaluator.q(states, rows, seats, offsets, moves.view(ACTION)[:, 0])
-            picked = np.zeros(m, np.float32)
+        kept = [live[:0]]
+        for decisions in rollouts.due(states, live):
+            rows, offsets = decisions.rows, decisions.offsets
+            found.append(states[rows[rng.random(len(rows)) < share]])
+            picked = np.zeros(len(decisions.actions), np.float32)
+            q = evaluator.q(decisions)
             picked[offsets[:-1] + choose_soft(q, offsets, temperature, epsilon, rng)] = 1.0
-            play_best(words, bytes_, rows, offsets, moves, picked)
+            play_best(decisions, picked)
             kept.append(rows.copy())
         live = np.concatenate(kept)
-    out = np.empty(sum(map(len, found)), states.dtype)
-    at = 0
-    for part in found:
-        out[at : at + len(part)] = part
-        at += len(part)
-    return out
+    return join(found)
 
 
 def hidden_hands(states: NDArray, seats: NDArray[np.int64]) -> NDArray[np.uint8]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from games.support.configuration import ConfigError
-from gs2.guandan.agent.config import GuanDanConfig
+from gs2.guandan.agent.guandan_config import GuanDanConfig
 
 __all__ = ["PRESETS", "agent_preset"]
 

@@ -23,18 +23,20 @@ from blueprint.checkpoint import (
     read_checkpoint,
     write_checkpoint,
 )
-from blueprint.config import ConfigError, NetworkConfig, TrainConfig, from_dict, to_dict
 from blueprint.guandan.arena.duplicate import duplicate_deals, play_duplicate
-from blueprint.guandan.play.agents import load_chooser
+from blueprint.guandan.chooser import Chooser, Decisions, drawn
+from blueprint.guandan.play.choosers import load_chooser
 from blueprint.guandan.play.deals import card_choice, deal_rounds
-from blueprint.guandan.play.selfplay import Chooser, Decisions, Scratch, drawn, play_rounds
-from blueprint.guandan.play.tribute import NetworkTribute
+from blueprint.guandan.play.network_tribute import NetworkTribute
+from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.rules.pruning import PrunedChooser
 from blueprint.guandan.rules.split_agents import StrongAgent
+from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.dmc import Learner, Samples, batches
 from blueprint.guandan.training.guidance import GuidedChooser, guidance_share
 from blueprint.guandan.training.opponents import SparringChooser
 from games.guandan.rounds.round import GuanDan
+from games.support.configuration import ConfigError
 from games.support.files import LineFile, check_folder, read_bytes, write_bytes
 from games.support.interruption import Interrupted, Interruption
 from games.support.locks import hold
@@ -207,8 +209,8 @@ class Trainer:
         description = {
             "game": "guandan",
             "features": self.learner.features,
-            "network": to_dict(self.network_config),
-            "train": to_dict(self.config),
+            "network": self.network_config.to_json(),
+            "train": self.config.to_json(),
             "generation": self.generation,
             "decisions": self.decisions,
             "rounds": self.rounds,
@@ -245,8 +247,8 @@ class Trainer:
         """
         tensors, description = read_checkpoint(path)
         check_description(path, description, {"network": dict, "train": dict})
-        network = from_dict(NetworkConfig, description["network"])
-        config = from_dict(TrainConfig, description["train"]) if config is None else config
+        network = NetworkConfig.from_json(description["network"])
+        config = TrainConfig.from_json(description["train"]) if config is None else config
         trainer = cls(network, config, device=device, threads=threads)
         check_features(path, description, trainer.learner.features)
         check_description(path, description, COUNTED)
@@ -487,7 +489,7 @@ def _trim(curve: Path, generation: int) -> None:
 
 
 def main() -> None:
-    """Run training as a module: `python -m blueprint.guandan.training.train DIRECTORY --minutes N`."""
+    """Run training as a module: `python -m blueprint.guandan.training.trainer DIRECTORY --minutes N`."""
     import argparse
 
     parser = argparse.ArgumentParser(description="Train the GuanDan blueprint by self-play.")
@@ -500,8 +502,8 @@ def main() -> None:
     options = parser.parse_args()
     train(
         options.directory,
-        network=None if options.network is None else from_dict(NetworkConfig, json.loads(options.network)),
-        config=None if options.config is None else from_dict(TrainConfig, json.loads(options.config)),
+        network=None if options.network is None else NetworkConfig.from_json(json.loads(options.network)),
+        config=None if options.config is None else TrainConfig.from_json(json.loads(options.config)),
         minutes=options.minutes,
         device=options.device,
         threads=options.threads,

@@ -1,23 +1,50 @@
-"""What the GuanDan network sees: one row of bytes per state and one per action, written by batched kernels.
-
-A state is encoded once per decision, from one seat's eyes; an action only by what it does: its type and
-place, and the hand it leaves behind. Beyond DanZero's 567 inputs there are the action to beat (kept after
-passes), types beside cards, wild cards by copies, rank counts as thermometers, what tribute made known, and
-how many higher combinations of the same type the unseen cards still hold.
-"""
+"""Kernels that write the network's inputs, row by row (see `layout` for what the bytes say)."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from blueprint.guandan.network.layout import (
+    A_BOMBS,
+    A_CARDS,
+    A_FLUSHES,
+    A_HIGHER,
+    A_JOKERS,
+    A_LEFT,
+    A_LOW,
+    A_PAIR,
+    A_PAIRS,
+    A_PLACE,
+    A_RANKS,
+    A_SINGLES,
+    A_SIZE,
+    A_STRAIGHTS,
+    A_TRIPS,
+    A_USES,
+    A_WILD,
+    H_CARDS,
+    H_RANKS,
+    H_WILD,
+    S_ACTOR,
+    S_BEAT,
+    S_CAP,
+    S_HAND,
+    S_HAND_RANKS,
+    S_KNOWN,
+    S_LAST,
+    S_LEFT,
+    S_LEVEL,
+    S_OUT,
+    S_OWNER,
+    S_PLAYED,
+    S_TRICK,
+    S_UNSEEN,
+    S_UNSEEN_RANKS,
+    S_WILD,
+)
 from blueprint.guandan.rules.hands import BITS5, natural_ranks, rank_byte, rank_lanes
 from games.guandan.cards import (
-    ACTION,
     BOMB,
     FOUR_KINGS,
     PAIR,
@@ -48,107 +75,21 @@ from games.guandan.rounds.state import (
     PLAYED,
     PLAYER,
     TRICK,
-    views,
 )
 
 __all__ = [
-    "ACTION_BLOCKS",
-    "ACTION_WIDTH",
-    "FEATURE_HASH",
-    "HIDDEN_BLOCKS",
-    "HIDDEN_WIDTH",
-    "STATE_BLOCKS",
-    "STATE_WIDTH",
-    "encode_actions",
+    "DECK_HI",
+    "DECK_LO",
     "encode_actions_into",
-    "encode_full",
-    "encode_full_into",
-    "encode_states",
+    "encode_hidden_into",
     "encode_states_into",
     "higher_unseen",
     "rank_place",
 ]
 
-STATE_BLOCKS = (
-    ("hand", 108),  # own cards: at least one copy, two copies, card by card
-    ("hand_ranks", 78),  # own natural cards of each rank 2..A: at least 1..6
-    ("wild", 2),  # own wild cards: at least 1, 2
-    ("unseen", 108),  # cards neither held nor played
-    ("unseen_ranks", 104),  # the same by rank, at least 1..8, wild cards included
-    ("left", 112),  # cards each seat holds, one-hot 0..27; seats count from the one who sees
-    ("played", 60),  # cards each seat has played, counts of 15 ranks
-    ("beat", 42),  # action to beat: type 11, place 15, bomb size 7, wild cards 2, whose 4, passes 3
-    ("trick", 81),  # last action in this trick of the three others: type or none 12, place 15
-    ("last", 108),  # last action in the round of all four: type or none 12, place 15
-    ("level", 13),  # the round's level
-    ("out", 16),  # place at which each seat finished: 1st, 2nd, 3rd, not yet
-    ("known", 45),  # counts of ranks that the three others are known to hold still
-    ("cap", 45),  # highest place their other cards can have
-    ("actor", 4),  # who acts
-    ("owner", 2),  # whose level it is: own team's, theirs
-)
-"""(name, width) of each block of a state's row, in order."""
-
-HIDDEN_BLOCKS = (
-    ("cards", 324),  # cards of the next, partner and previous seat: at least one copy, both copies
-    ("ranks", 234),  # their natural cards of each rank: at least 1..6
-    ("wild", 6),  # their wild cards: at least 1, 2
-    ("spare", 12),
-)
-"""(name, width) of each block of what the critic sees beyond a state's row."""
-
-ACTION_BLOCKS = (
-    ("type", 11),
-    ("place", 15),  # in the level-aware order: singles, pairs, trips, full houses, bombs
-    ("low", 13),  # lowest place of a sequence, the low ace first
-    ("size", 7),  # of a bomb, 4..10
-    ("uses_wild", 2),  # at least 1, 2
-    ("pair", 15),  # place of a full house's pair
-    ("ranks", 78),  # natural cards left of each rank: at least 1..6
-    ("jokers", 4),  # jokers left: at least 1, 2 of each
-    ("wild", 2),  # wild cards left: at least 1, 2
-    ("cards", 52),  # natural cards left, at least one copy
-    ("left", 12),  # cards left: 0..10, more
-    ("singles", 8),  # ranks left with one card: at least 1..8
-    ("pairs", 6),
-    ("trips", 5),
-    ("bombs", 4),  # four or more
-    ("straights", 4),  # straights within the natural cards left: windows, at least 1..4
-    ("flushes", 3),  # straight flushes left, wild cards helping
-    ("higher", 4),  # higher combinations of the type that unseen natural cards allow: 0, 1, 2, more
-    ("spare", 11),
-)
-"""(name, width) of each block of an action's row, in order."""
-
-
-def _starts(blocks: tuple[tuple[str, int], ...]) -> dict[str, int]:
-    starts, total = {}, 0
-    for name, width in blocks:
-        starts[name] = total
-        total += width
-    starts["end"] = total
-    return starts
-
-
-_S, _A, _H = _starts(STATE_BLOCKS), _starts(ACTION_BLOCKS), _starts(HIDDEN_BLOCKS)
-STATE_WIDTH = _S["end"]
-ACTION_WIDTH = _A["end"]
-HIDDEN_WIDTH = _H["end"]
-VERSION = 1
-FEATURE_HASH = hashlib.sha256(json.dumps([VERSION, STATE_BLOCKS, ACTION_BLOCKS]).encode()).hexdigest()[:16]
-"""Names the layout; a checkpoint trained on another one is refused."""
-
-S_HAND, S_HAND_RANKS, S_WILD, S_UNSEEN = _S["hand"], _S["hand_ranks"], _S["wild"], _S["unseen"]
-S_UNSEEN_RANKS, S_LEFT, S_PLAYED, S_BEAT = _S["unseen_ranks"], _S["left"], _S["played"], _S["beat"]
-S_TRICK, S_LAST, S_LEVEL, S_OUT = _S["trick"], _S["last"], _S["level"], _S["out"]
-S_KNOWN, S_CAP, S_ACTOR, S_OWNER = _S["known"], _S["cap"], _S["actor"], _S["owner"]
-H_CARDS, H_RANKS, H_WILD = _H["cards"], _H["ranks"], _H["wild"]
-A_PLACE, A_LOW, A_SIZE, A_USES, A_PAIR = _A["place"], _A["low"], _A["size"], _A["uses_wild"], _A["pair"]
-A_RANKS, A_JOKERS, A_WILD, A_CARDS, A_LEFT = _A["ranks"], _A["jokers"], _A["wild"], _A["cards"], _A["left"]
-A_SINGLES, A_PAIRS, A_TRIPS, A_BOMBS = _A["singles"], _A["pairs"], _A["trips"], _A["bombs"]
-A_STRAIGHTS, A_FLUSHES, A_HIGHER = _A["straights"], _A["flushes"], _A["higher"]
 DECK_LO = 0x00AAAAAAAAAAAAAA
 DECK_HI = 0x000AAAAAAAAAAAAA
+"""Two copies of every card, packed."""
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -397,61 +338,6 @@ def encode_actions_into(words, bytes_, rows, seats, offsets, actions, out):
 
 
 @njit(cache=True, nogil=True)
-def _encode_all_hidden(words, bytes_, rows, seats, out):
+def encode_hidden_into(words, bytes_, rows, seats, out):
     for j in range(len(rows)):
         _encode_hidden(words, bytes_, rows[j], np.int64(seats[j]), out[j])
-
-
-def encode_full_into(words, bytes_, rows, seats, out):
-    """Write what a seat sees and then the other hands, [len(rows) or more, STATE_WIDTH + HIDDEN_WIDTH]."""
-    encode_states_into(words, bytes_, rows, seats, out[:, :STATE_WIDTH])
-    _encode_all_hidden(words, bytes_, rows, seats, out[:, STATE_WIDTH:])
-
-
-def encode_full(states: NDArray, seats: NDArray) -> NDArray[np.uint8]:
-    """Return what the critic sees: the rows of `encode_states`, then the others' hands, uint8.
-
-    [n, STATE_WIDTH + HIDDEN_WIDTH], the latter as in HIDDEN_BLOCKS.
-    """
-    states = np.ascontiguousarray(states)
-    rows = np.arange(len(states), dtype=np.int64)
-    out = np.empty((len(rows), STATE_WIDTH + HIDDEN_WIDTH), np.uint8)
-    encode_full_into(*views(states), rows, np.broadcast_to(np.asarray(seats, np.int64), rows.shape), out)
-    return out
-
-
-def encode_states(
-    states: NDArray, seats: NDArray, rows: NDArray[np.int64] | None = None
-) -> NDArray[np.uint8]:
-    """Return the features of states in the eyes of seats, [n, STATE_WIDTH] uint8.
-
-    states: [..] STATE. seats: [n] seat 0..3. rows: [n] which state each row encodes; default all, in order.
-    """
-    states = np.ascontiguousarray(states)
-    rows = np.arange(len(states), dtype=np.int64) if rows is None else np.asarray(rows, np.int64)
-    seats = np.broadcast_to(np.asarray(seats, np.int64), rows.shape)
-    if seats.size and not 0 <= seats.min() <= seats.max() < 4:
-        raise ValueError(f"encode_states: a seat is 0..3; got {seats.min()}..{seats.max()}")
-    out = np.empty((len(rows), STATE_WIDTH), np.uint8)
-    encode_states_into(*views(states), rows, seats, out)
-    return out
-
-
-def encode_actions(
-    states: NDArray,
-    seats: NDArray,
-    offsets: NDArray[np.int64],
-    actions: NDArray,
-    rows: NDArray[np.int64] | None = None,
-) -> NDArray[np.uint8]:
-    """Return the features of actions, [m, ACTION_WIDTH] uint8.
-
-    actions: [m] ACTION; `actions[offsets[j]:offsets[j + 1]]` belong to seat `seats[j]` at `states[rows[j]]`.
-    """
-    states = np.ascontiguousarray(states)
-    rows = np.arange(len(states), dtype=np.int64) if rows is None else np.asarray(rows, np.int64)
-    seats = np.broadcast_to(np.asarray(seats, np.int64), rows.shape)
-    words = np.ascontiguousarray(actions, ACTION).view(np.int64).reshape(-1, 3)
-    out = np.empty((len(words), ACTION_WIDTH), np.uint8)
-    encode_actions_into(*views(states), rows, seats, np.asarray(offsets, np.int64), words, out)
-    return out

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.play.selfplay import Chooser, Decisions
+from blueprint.guandan.chooser import Chooser, Decisions
 from games.guandan.cards import HAND_SIZE, NUM_CARDS, unpack
 from games.guandan.matches.lockstep import CardDecisions
 from games.guandan.matches.tribute import CARD_PACKED, CARD_RANK

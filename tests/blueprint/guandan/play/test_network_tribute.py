@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blueprint.config import PRESETS, ConfigError, NetworkConfig, TrainConfig
 from blueprint.guandan.arena.duplicate import play_games_duplicate
 from blueprint.guandan.play.deals import card_choice, deal_rounds
-from blueprint.guandan.play.tribute import NetworkTribute, TributeAgent
+from blueprint.guandan.play.network_tribute import NetworkTribute, TributeAgent
 from blueprint.guandan.rules.rule_agents import GreedyAgent
-from blueprint.guandan.training.train import Trainer
+from blueprint.guandan.train_config import NETWORKS, NetworkConfig, TrainConfig
+from blueprint.guandan.training.trainer import Trainer
 from games.guandan.cards import unpack
 from games.guandan.matches.lockstep import BACK, CardDecisions, Matches
 from games.guandan.matches.tribute import CARD_PACKED
+from games.support.configuration import ConfigError
 
 
 def matches_with_tribute(n: int, seed: int) -> Matches:
@@ -103,4 +104,4 @@ def test_self_play_gives_tribute_by_the_networks_own_values() -> None:
 
 def test_a_network_without_a_value_cannot_choose_tribute() -> None:
     with pytest.raises(ConfigError, match="tribute_by_value"):
-        Trainer(PRESETS["danzero"], TrainConfig(tribute_by_value=True))
+        Trainer(NETWORKS["danzero"], TrainConfig(tribute_by_value=True))

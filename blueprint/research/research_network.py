@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import attrs
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
-from blueprint.config import ConfigError, from_dict
-from blueprint.guandan.network.network import Tower
-from blueprint.research.infosets import Infosets, list_infosets
+from blueprint.guandan.network.q_network import Tower
+from blueprint.research.infoset_table import Infosets, list_infosets
 from games.game import Game
 from games.ragged import Ragged
+from games.support.configuration import Configuration, integer, real
 
 __all__ = [
     "ResearchBlueprint",
@@ -29,49 +29,33 @@ __all__ = [
 KIND = "research"
 
 
-@dataclass(frozen=True)
-class ResearchConfig:
+@attrs.frozen(slots=False)
+class ResearchConfig(Configuration):
     """The network and its training.
 
     width, blocks: of the tower.
-    episodes: games of a generation, played in lockstep. replay: generations kept.
+    episodes: games of a generation, played in lockstep. replay: size of the replay buffer, in generations.
     passes: times each decision is learned from. batch: decisions a gradient step.
     learning_rate: of Adam; it falls linearly to a tenth over the run.
     epsilon: probability of a uniformly random action in self-play; more than DanZero's 0.01, since in a small
         game the answers to others' mistakes decide how exploitable one is.
-    temperature: of the soft choice, in self-play and of the blueprint's policy, as a share of the payoff
+    temperature: of the softmax over Q, in self-play and of the blueprint's policy, as a share of the payoff
         range.
     seed: of the parameters.
     """
 
-    width: int = 128
-    blocks: int = 2
-    episodes: int = 2048
-    replay: int = 4
-    passes: float = 2.0
-    batch: int = 1024
-    learning_rate: float = 2e-3
-    epsilon: float = 0.05
-    temperature: float = 0.02
-    seed: int = 0
+    label: ClassVar[str] = "ResearchConfig"
 
-    def __post_init__(self) -> None:
-        rules: dict[str, tuple[float, float]] = {
-            "width": (1, 8192),
-            "blocks": (0, 64),
-            "episodes": (1, 1 << 20),
-            "replay": (1, 64),
-            "passes": (0.01, 64),
-            "batch": (1, 1 << 20),
-            "learning_rate": (0, 1),
-            "epsilon": (0, 1),
-            "temperature": (1e-6, 10),
-            "seed": (0, 1 << 63),
-        }
-        for name, (low, high) in rules.items():
-            value = getattr(self, name)
-            if not low <= value <= high:
-                raise ConfigError(f"ResearchConfig: {name} must be in [{low}, {high}]; got {value}")
+    width: int = attrs.field(default=128, validator=integer(1, 8192))
+    blocks: int = attrs.field(default=2, validator=integer(0, 64))
+    episodes: int = attrs.field(default=2048, validator=integer(1, 1 << 20))
+    replay: int = attrs.field(default=4, validator=integer(1, 64))
+    passes: float = attrs.field(default=2.0, validator=real(0.01, 64))
+    batch: int = attrs.field(default=1024, validator=integer(1, 1 << 20))
+    learning_rate: float = attrs.field(default=2e-3, validator=real(0, 1))
+    epsilon: float = attrs.field(default=0.05, validator=real(0, 1))
+    temperature: float = attrs.field(default=0.02, validator=real(1e-6, 10))
+    seed: int = attrs.field(default=0, validator=integer(0, 1 << 63))
 
 
 class ResearchNetwork(nn.Module):
@@ -201,7 +185,7 @@ def save_research_blueprint(
         "kind": KIND,
         "game": infosets.game.name,
         "features": infosets.digest,
-        "config": asdict(config),
+        "config": config.to_json(),
         **trained,
     }
     write_checkpoint(path, tensors, description)
@@ -224,7 +208,7 @@ def load_research_blueprint(path: str | Path, game: Game) -> ResearchBlueprint:
         raise CheckpointError(
             f"checkpoint: {path} was trained on other features of {game.name}; train it anew"
         )
-    config = from_dict(ResearchConfig, description["config"])
+    config = ResearchConfig.from_json(description["config"])
     network = ResearchNetwork(infosets.features.shape[1], len(infosets.actions), config)
     own = network.state_dict()
     found = {name.removeprefix("network."): array for name, array in tensors.items()}

@@ -14,9 +14,9 @@ from games.guandan.rounds.round import legal
 from gs2.commands.guandan_solve import guandan_solve
 from gs2.guandan.agent import agent as agent_module
 from gs2.guandan.agent.agent import Gs2Agent
-from gs2.guandan.agent.explain import explain_decision, move_text
-from gs2.guandan.agent.presets import agent_preset
-from gs2.guandan.solve import example_positions, read_position, solve_position
+from gs2.guandan.agent.agent_presets import agent_preset
+from gs2.guandan.agent.explanation import explain_decision, move_text
+from gs2.guandan.position_solver import example_positions, read_position, solve_position
 from tests.gs2.guandan.blueprints import CountBlueprint, CountEvaluator
 
 QUICK = agent_preset("standard").replace(worlds=8, wave=4, depth=4, gap=0.5, deadline=20.0)

@@ -17,18 +17,18 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional as F
 
-from blueprint.config import ConfigError
-from blueprint.guandan.play.selfplay import choose_soft
-from blueprint.research.infosets import Infosets, list_infosets
-from blueprint.research.network import (
+from blueprint.research.infoset_table import Infosets, list_infosets
+from blueprint.research.research_network import (
     ResearchBlueprint,
     ResearchConfig,
     ResearchNetwork,
     evaluate,
     save_research_blueprint,
 )
+from blueprint.soft_choice import choose_soft
 from games.game import CHANCE, TERMINAL, Game
 from games.ragged import Ragged
+from games.support.configuration import ConfigError
 
 __all__ = ["Plays", "sample_games", "train_research_blueprint"]
 

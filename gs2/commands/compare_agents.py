@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +13,9 @@ from gs2.commands.common import NEW_FILE, NEW_FOLDER, SEED, SHARE, Interruption,
 from gs2.commands.progress import Lines
 
 if TYPE_CHECKING:
-    from blueprint.guandan.arena.arena import MatchConfig, MatchResult
+    from blueprint.guandan.arena.arena import ArenaConfig, ArenaResult
     from blueprint.guandan.arena.ladder import Ladder
-    from blueprint.guandan.arena.statistics import Estimate, MatchSummary
+    from blueprint.guandan.arena.statistics import ArenaSummary, Estimate
 
 __all__ = ["ladder", "match"]
 
@@ -65,10 +64,10 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def _config(seed: int, level: str | None, tribute: float, rules: str = "ruling") -> MatchConfig:
-    from blueprint.guandan.arena.arena import MatchConfig
+def _config(seed: int, level: str | None, tribute: float, rules: str = "ruling") -> ArenaConfig:
+    from blueprint.guandan.arena.arena import ArenaConfig
 
-    return MatchConfig(seed, None if level is None else LEVELS.index(level.upper()), tribute, rules)
+    return ArenaConfig(seed, None if level is None else LEVELS.index(level.upper()), tribute, rules)
 
 
 def _default_rounds(names: tuple[str, ...]) -> int:
@@ -131,28 +130,26 @@ def match(
     more of them. A searching agent's deadline runs by the clock: keep other work off the machine, or lift it
     (gs2-fast:deadline=60).
     """
-    from blueprint.guandan.arena.arena import Arena
+    from blueprint.guandan.arena.arena import Arena, Schedule
     from gs2.guandan.agents import NamedAgents
 
     if rounds is None:
         rounds = 0 if games else _default_rounds((a, b))
-    config = _config(seed, level, tribute, rules)
+    schedule = Schedule(rounds, games, config=_config(seed, level, tribute, rules))
     with (
         Interruption() as asked,
         Arena(NamedAgents(), processes) as arena,
         _progress(rounds + games, f"{a} – {b}") as show,
     ):
 
-        def progress(result: MatchResult) -> None:
+        def progress(result: ArenaResult) -> None:
             remark = f"{result.net.mean():+.3f} levels a round" if len(result.net) else ""
             show(len(result.payoffs) + len(result.games), remark)
 
         result = arena.play(
             a,
             b,
-            rounds=rounds,
-            games=games,
-            config=config,
+            schedule,
             output=output,
             progress=progress,
             stop=asked,
@@ -163,21 +160,19 @@ def match(
         else:
             _print(result, output)
     if not result.complete:
-        hint = (
-            f"; the same command goes on from {output}" if output else "; --output lets a match go on later"
-        )
+        hint = f"; the same command goes on from {output}" if output else "; --output lets it go on later"
         stderr().print(f"interrupted{hint}")
         raise SystemExit(asked.exit_code)
 
 
-def _as_json(result: MatchResult) -> dict[str, Any]:
+def _as_json(result: ArenaResult) -> dict[str, Any]:
     from gs2.guandan.agents import fingerprint
 
     return {
         "a": result.a,
         "b": result.b,
         "fingerprints": [fingerprint(result.a), fingerprint(result.b)],
-        "config": asdict(result.config),
+        "config": result.config.to_json(),
         "complete": result.complete,
         "deals": len(result.payoffs),
         "whole_games": len(result.games),
@@ -195,7 +190,7 @@ def _percent(value: Estimate) -> str:
     return f"{100 * value.mean:.1f} %  [{100 * value.low:.1f}, {100 * value.high:.1f}]"
 
 
-def _verdict(summary: MatchSummary, a: str, b: str) -> str:
+def _verdict(summary: ArenaSummary, a: str, b: str) -> str:
     estimate, even = (summary.net, 0.0) if summary.net is not None else (summary.games, 0.5)
     assert estimate is not None
     if estimate.low > even:
@@ -205,7 +200,7 @@ def _verdict(summary: MatchSummary, a: str, b: str) -> str:
     return "Which one is stronger is open at this number of deals."
 
 
-def _print(result: MatchResult, output: Path | None) -> None:
+def _print(result: ArenaResult, output: Path | None) -> None:
     from rich.table import Table
 
     from blueprint.guandan.arena.ladder import short_names
@@ -261,7 +256,7 @@ def ladder(
     Ratings are Bradley-Terry strengths of single rounds on the Elo scale: 100 points are 64 % of rounds.
     Intervals are bootstrapped over deals. The agents are named as in `gs2 match`.
     """
-    from blueprint.guandan.arena.arena import Arena
+    from blueprint.guandan.arena.arena import Arena, Schedule
     from blueprint.guandan.arena.ladder import play_ladder, plot_ladder
     from gs2.guandan.agents import NamedAgents
 
@@ -277,8 +272,7 @@ def ladder(
         found = play_ladder(
             arena,
             agents,
-            rounds=rounds,
-            config=_config(seed, level, tribute),
+            Schedule(rounds, config=_config(seed, level, tribute)),
             output=output,
             progress=lambda done, result: show(done, f"{result.a} – {result.b} {result.net.mean():+.2f}"),
             stop=asked,
@@ -298,7 +292,7 @@ def ladder(
 
 
 def _check_plot(plot: Path) -> None:
-    """Refuse a picture that could not be written before the matches are played."""
+    """Refuse a picture that could not be written before anything is played."""
     from importlib.util import find_spec
 
     if find_spec("matplotlib") is None:
