@@ -11,7 +11,7 @@ import argparse
 from pathlib import Path
 
 from blueprint import NetworkConfig, TrainConfig
-from blueprint.guandan.training.train import train
+from blueprint.guandan.training.trainer import train
 
 
 def main(folder: Path, minutes: float = 20.0, rounds: int = 100, small: bool = False) -> dict[str, float]:

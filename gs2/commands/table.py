@@ -27,7 +27,7 @@ DIALECTS = click.Choice(["openguandan", "njupt"])
 TOKEN = "GS2_TABLE_TOKEN"
 
 
-class Filled(click.ParamType):
+class Filled(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
     """A text that is not empty: what a script's unset variable leaves must not pass for "not given"."""
 
     name = "text"

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blueprint.checkpoint import SHIPPED
-from blueprint.guandan.play.agents import AGENTS, RULE_AGENTS, UnknownAgent, load_chooser
-from blueprint.guandan.play.selfplay import Chooser
+from blueprint.guandan.chooser import Chooser
+from blueprint.guandan.play.choosers import AGENTS, RULE_AGENTS, UnknownAgent, load_chooser
 from games.support.near import near
 
 if TYPE_CHECKING:
-    from gs2.guandan.agent.config import GuanDanConfig
+    from gs2.guandan.agent.guandan_config import GuanDanConfig
 
 __all__ = [
     "AGENT_NAMES",
@@ -69,7 +69,7 @@ def deals_at_once(name: str) -> int:
     head = _parts(name)[0]
     if head is None:
         return 512
-    from gs2.guandan.agent.presets import agent_preset
+    from gs2.guandan.agent.agent_presets import agent_preset
 
     return max(1, min(16, int(4 / agent_preset(head.partition(":")[0]).deadline)))
 
@@ -107,7 +107,7 @@ def fingerprint(name: str) -> str:
         raise UnknownAgent(f"agent {name!r}: no network comes with this installation; name a checkpoint")
     digest = hashlib.sha256(path.read_bytes())
     if head is not None:
-        from gs2.guandan.beliefs.network import DEFAULT
+        from gs2.guandan.beliefs.belief_network import DEFAULT
 
         digest.update(json.dumps(_config(head).to_json(), sort_keys=True).encode())
         digest.update(DEFAULT.read_bytes() if DEFAULT.is_file() else b"")
@@ -142,7 +142,7 @@ def _parts(name: str) -> tuple[str | None, Path | None]:
 
 def _config(head: str) -> GuanDanConfig:
     """Return the configuration that `PRESET` or `PRESET:FIELD=VALUE,…` names."""
-    from gs2.guandan.agent.presets import PRESETS
+    from gs2.guandan.agent.agent_presets import PRESETS
 
     name, _, words = head.partition(":")
     if name not in PRESETS:

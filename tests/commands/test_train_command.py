@@ -16,8 +16,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint
-from blueprint.config import NetworkConfig, TrainConfig
-from blueprint.guandan.training.train import train as train_run
+from blueprint.guandan.train_config import NetworkConfig, TrainConfig
+from blueprint.guandan.training.trainer import train as train_run
 from gs2.cli import main
 from gs2.commands.train import gate, train
 
@@ -137,7 +137,8 @@ def test_a_damaged_checkpoint_is_refused(run: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--set", "speed=3"), "must be FIELD=VALUE; the fields are rounds"),
+        (("--set", "speed=3"), "there is no field 'speed' to set; did you mean seed"),
+        (("--set", "speed"), "each must be FIELD=VALUE; got 'speed'"),
         (("--set", "rounds=many"), "rounds must be of type int"),
         (("--set", "rounds=1.5"), "rounds must be of type int"),
         (("--set", "critic=maybe"), "critic must be of type bool"),

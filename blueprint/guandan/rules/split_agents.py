@@ -18,8 +18,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from blueprint.guandan.network.features import DECK_HI, DECK_LO, higher_unseen, rank_place
-from blueprint.guandan.play.selfplay import Decisions
+from blueprint.guandan.chooser import Decisions
+from blueprint.guandan.network.encoding_kernels import DECK_HI, DECK_LO, higher_unseen, rank_place
 from blueprint.guandan.rules.hands import BITS5, natural_ranks, rank_lanes
 from blueprint.guandan.rules.min_combination import (
     UNIT,

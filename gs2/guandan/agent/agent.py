@@ -20,12 +20,12 @@ from games.game import TERMINAL, GameError
 from games.guandan.cards import ACTION
 from games.guandan.rounds.round import GuanDan, advance, deal, legal
 from games.ragged import Ragged
-from gs2.guandan.agent.config import GuanDanConfig
+from gs2.guandan.agent.agent_presets import agent_preset
 from gs2.guandan.agent.determinize import Worlds, list_worlds, sample_worlds
 from gs2.guandan.agent.endgame import Endgame, is_endgame, solve_endgame
 from gs2.guandan.agent.evaluator import BlueprintEvaluator, Evaluator, evaluator_values
+from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.particles import Particles, top_up
-from gs2.guandan.agent.presets import agent_preset
 from gs2.guandan.agent.racing import MoveComparison, Question, candidate_moves, compare_moves
 from gs2.guandan.agent.reach import log_reach, weigh
 from gs2.guandan.agent.rollout import Rollouts
@@ -35,7 +35,7 @@ from gs2.guandan.agent.subgame import (
     choose_worlds,
     solve_sampled_subgame,
 )
-from gs2.guandan.beliefs.network import Beliefs
+from gs2.guandan.beliefs.belief_network import Beliefs
 
 __all__ = ["Decision", "Gs2Agent", "make_agent"]
 
@@ -475,7 +475,7 @@ def make_agent(
     Raises CheckpointError if the checkpoint is damaged or foreign.
     """
     from gs2.guandan.agent.evaluator import load_evaluator
-    from gs2.guandan.beliefs.network import DEFAULT, load_beliefs
+    from gs2.guandan.beliefs.belief_network import DEFAULT, load_beliefs
 
     beliefs = load_beliefs() if DEFAULT.is_file() else None
     return Gs2Agent(load_evaluator(blueprint), config, rng, beliefs=beliefs)

@@ -18,18 +18,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.solver import solve
-from cfr.tree import FlatTree
+from cfr.tree import FlatTree, TreeRules
 from cfr.values import node_values
 from games.game import Game
 from games.guandan.cards import PASS
 from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import action_words
 from games.ragged import Ragged
-from gs2.guandan.agent.config import GuanDanConfig
 from gs2.guandan.agent.determinize import Worlds
 from gs2.guandan.agent.evaluator import Evaluator, evaluator_values
+from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.rollout import Rollouts
-from gs2.guandan.beliefs.network import steer
+from gs2.guandan.beliefs.belief_network import steer
 from gs2.search.gadget.build import Entry, build_gadget
 from gs2.search.generation import generator
 from gs2.search.subgame.cut import grow_subgame
@@ -216,11 +216,8 @@ def solve_sampled_subgame(
         _GAME,
         roots,
         weights,
-        policy=partner,
+        rules=TreeRules(depth_limit=depth, leaf=leaf, branch_limit=branch, policy=partner),
         frozen_seats=frozen,
-        depth_limit=depth,
-        branch_limit=branch,
-        leaf=leaf,
         max_nodes=200 * config.room,
     )
     laps["growth"] = time.perf_counter() - began

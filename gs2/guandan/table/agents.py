@@ -89,7 +89,8 @@ class ChooserSeat:
         return answers
 
     def _plays(self, seen: list[Observation]) -> list[int]:
-        from blueprint.guandan.play.selfplay import Decisions, join
+        from blueprint.guandan.chooser import Decisions
+        from blueprint.guandan.rows import join
 
         states = join([observation.state for observation in seen])
         canonical = legal(states, canonical=True)
