@@ -33,16 +33,8 @@ from games.guandan.matches.events import (
     Transfer,
     Tribute,
 )
-from games.guandan.matches.lockstep import (
-    AS_DRAWN,
-    OVER,
-    PHASES,
-    PLAY,
-    TRIBUTE,
-    CardDecisions,
-    Matches,
-    Opening,
-)
+from games.guandan.matches.lockstep import OVER, PHASES, PLAY, TRIBUTE, CardDecisions, Matches
+from games.guandan.matches.opening import AS_DRAWN, Opening
 from games.guandan.matches.tribute import CARD_RANK, big_jokers
 from games.guandan.moves.listing import RESERVE
 from games.guandan.notation import action_text, parse_action
@@ -50,7 +42,7 @@ from games.guandan.rounds.playout import legal_states
 from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import NOBODY, PLAYER, play_all, views
 from games.guandan.rules import Rules
-from games.support.arrays import Array, Bytes, Row, Rows
+from games.support.array_types import Array, Bytes, Row, Rows
 
 __all__ = ["Match", "Pending", "card_actions", "parse_move"]
 

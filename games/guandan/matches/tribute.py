@@ -15,7 +15,7 @@ from games.guandan.cards import HR, NUM_CARDS, pack, unpack
 from games.guandan.combos import ORDER
 from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import RULING, Rules
-from games.support.arrays import Bytes
+from games.support.array_types import Bytes
 
 __all__ = [
     "CARD_PACKED",

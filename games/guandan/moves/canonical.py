@@ -28,8 +28,8 @@ from games.guandan.cards import (
     THREE_WITH_TWO,
     TRIPS,
 )
-from games.guandan.moves.common import list_bombs, list_pass, question
 from games.guandan.moves.full import SLOTS
+from games.guandan.moves.listing_parts import list_bombs, list_pass, question
 from games.guandan.moves.packed import (
     AT_LEVEL,
     BITS5,
@@ -47,7 +47,7 @@ from games.guandan.moves.packed import (
     WINDOWS,
     pack_head,
 )
-from games.support.arrays import Ints
+from games.support.array_types import Ints
 from games.support.kernel import kernel
 
 

@@ -16,7 +16,7 @@ from games.guandan.cards import (
     TRIPS,
     TWO_TRIPS,
 )
-from games.guandan.moves.common import list_bombs, list_pass, question
+from games.guandan.moves.listing_parts import list_bombs, list_pass, question
 from games.guandan.moves.packed import (
     AT_LEVEL,
     BITS5,
@@ -34,7 +34,7 @@ from games.guandan.moves.packed import (
     WINDOWS,
     pack_head,
 )
-from games.support.arrays import Ints
+from games.support.array_types import Ints
 from games.support.kernel import kernel
 
 SLOTS = (0, 5, 3, 2)

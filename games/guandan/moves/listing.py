@@ -19,7 +19,7 @@ from games.guandan.moves.canonical import canonical_moves
 from games.guandan.moves.full import HALF, full_moves
 from games.guandan.moves.packed import OPEN_HAND, open_hand
 from games.ragged import Ragged
-from games.support.arrays import Int, Ints, Rows
+from games.support.array_types import Int, Ints, Rows
 from games.support.kernel import kernel
 
 __all__ = ["legal_moves", "list_moves", "moves_scratch"]

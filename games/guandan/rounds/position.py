@@ -36,7 +36,7 @@ from games.guandan.rounds.state import (
     play_all,
     views,
 )
-from games.support.arrays import Row, Rows
+from games.support.array_types import Row, Rows
 
 __all__ = ["parse_position", "position_text"]
 

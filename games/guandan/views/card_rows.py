@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from games.game import GameError
 from games.guandan.rounds.state import HAND, PLAYED, views
-from games.support.arrays import Array, Bytes, Int, Ints, Rows
+from games.support.array_types import Array, Bytes, Int, Ints, Rows
 from games.support.kernel import kernel
 
 __all__ = ["Writer", "encoded", "room_for", "write_cards", "write_unseen"]

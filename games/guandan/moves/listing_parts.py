@@ -11,7 +11,7 @@ from collections.abc import Callable
 from games.guandan.cards import BOMB, FOUR_KINGS, PASS, STRAIGHT_FLUSH
 from games.guandan.combos import BOMB_CLASS, COMBO_CLASS, ORDER, combo_strength
 from games.guandan.moves.packed import AT_LEVEL, HELD, RANK_HI, WILD, pack_head
-from games.support.arrays import Ints
+from games.support.array_types import Ints
 from games.support.kernel import kernel
 
 __all__ = ["list_bombs", "list_pass", "question"]
