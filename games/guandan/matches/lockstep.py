@@ -194,7 +194,7 @@ class Matches:
         return over
 
     def play(self, actions: Rows) -> RoundsOver:
-        """Play one action in each match and return the rounds that this ended.
+        """Return the rounds that ended as one action was played in each match.
 
         actions: [n] ACTION, each legal where the phase is PLAY (not checked) and ignored elsewhere.
         """
@@ -202,7 +202,7 @@ class Matches:
         return self.settle()
 
     def settle(self) -> RoundsOver:
-        """Score every round that has ended and begin the next; return the rounds.
+        """Return the rounds that have ended, after scoring them and beginning the next.
 
         `play` does it after each action. Call it after playing `states` on by other means, such as
         `random_playouts`.

@@ -238,7 +238,7 @@ class Match:
         return np.ndarray(used, ACTION, buffer[:used].copy())
 
     def apply(self, seat: int, choice: int | Rows | Row | str | Sequence[Any]) -> list[Event]:
-        """Let `seat` act, and return what happened: the move, and all that follows until someone must act.
+        """Return what happens as `seat` acts: the move, and all that follows until someone must act.
 
         choice: index into the seat's pending actions, one of these actions, or a move in the field's notation
             (see `parse_move`). A tribute card is announced when every payer has chosen: until then the list

@@ -170,7 +170,7 @@ class GuanDanEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
         """Begin an episode.
 
         seed: of this and all later episodes. options: `levels` and `owner` as of `Match`, `deals` and `first`
-            as of `Opening`; others are ignored, as PettingZoo's test wants it.
+            as of `Opening`; others are ignored, as PettingZoo's tests require.
         """
         if seed is not None:
             self._rng = np.random.default_rng(seed)
