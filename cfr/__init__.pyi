@@ -12,6 +12,8 @@ from .policy import uniform_policy as uniform_policy
 from .solver import Progress as Progress
 from .solver import Solution as Solution
 from .solver import Solver as Solver
+from .solver import Start as Start
+from .solver import Stop as Stop
 from .solver import solve as solve
 from .tree import FlatTree as FlatTree
 from .tree import grow as grow
