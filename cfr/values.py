@@ -183,7 +183,7 @@ def counterfactual_values(
     foreign = tree.infoset_player != player
     infoset[foreign] = np.nan
     infoset_reach[foreign] = np.nan
-    slot[np.repeat(foreign, np.diff(tree.infoset_offset))] = np.nan
+    slot[tree.slot_player != player] = np.nan
     return CounterfactualValues(player, infoset, slot, infoset_reach)
 
 
