@@ -6,7 +6,7 @@ from .search.config.search import SearchConfig as SearchConfig
 from .search.context import SearchContext as SearchContext
 from .search.context import SearchOptions as SearchOptions
 from .search.explain import solve_infoset as solve_infoset
-from .search.gadget.build import check_gadget as check_gadget
+from .search.gadget.check import check_gadget as check_gadget
 from .search.generation import check_generator as check_generator
 from .search.histories.knowledge import knowledge_report as knowledge_report
 from .search.refine import RefineOptions as RefineOptions

@@ -141,7 +141,11 @@ class House:
                     is_command = any(CLICK.search(ast.unparse(word)) for word in node.decorator_list)
                     if node.name in module.exported - ONE_CONTRACT and not is_command:
                         places[node.name].append(f"{module.path}:{node.lineno}")
-        return [f"{name}: {', '.join(found)}" for name, found in sorted(places.items()) if len(found) > 1]
+        return [
+            f"{name}: {', '.join(found)}"
+            for name, found in sorted(places.items())
+            if len({place.partition(":")[0] for place in found}) > 1
+        ]
 
     def shared_names(self) -> list[str]:
         """Return the names of modules that stand in two folders; wings of a package may be called alike."""

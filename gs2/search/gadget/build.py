@@ -25,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.tree import FlatTree
-from gs2.search.gadget.check import check_gadget
 from gs2.search.gadget.doubled import doubled, from_doubled
 from gs2.search.gadget.entry import LIVE, Entry, GadgetError
 from gs2.search.gadget.graft import Gadget, graft
@@ -42,7 +41,6 @@ __all__ = [
     "GadgetBuilder",
     "GadgetError",
     "build_gadget",
-    "check_gadget",
 ]
 
 GADGETS = ("unsafe", "resolve", "maxmargin", "reach-maxmargin", "path")

@@ -14,7 +14,8 @@ from cfr.lp import solve_lp
 from games.contract import ContractError
 from gs2.search.config.presets import preset
 from gs2.search.config.search import SearchConfig
-from gs2.search.gadget.build import GADGETS, Entry, GadgetError, build_gadget, check_gadget
+from gs2.search.gadget.build import GADGETS, Entry, GadgetError, build_gadget
+from gs2.search.gadget.check import check_gadget
 from gs2.search.gadget.path import opponent_path
 from gs2.search.histories.alternative import best_response_node_values, group_values
 from gs2.search.histories.enumerated import consider_histories
