@@ -19,7 +19,18 @@ LINK = re.compile(r"(?<!`)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!\w+:|#)([^)#\s]+)(#[
 SHOWN = {".md", ".png", ".svg", ".py"}
 PACKAGES = {"games": "games", "cfr": "cfr", "gs2": "gs2", "blueprint": "blueprint"}
 SEARCH = (
-    *("config", "presets", "pipeline", "refine", "explain", "result", "context", "generation", "safety"),
+    *(
+        "config.stages",
+        "config.search",
+        "config.presets",
+        "pipeline",
+        "refine",
+        "explain",
+        "result",
+        "context",
+        "generation",
+        "safety",
+    ),
     *("histories.knowledge", "histories.enumerated", "histories.cover", "histories.alternative"),
     *("subgame.forest", "subgame.leaf", "gadget.build", "gadget.path", "solve.subgame"),
 )
@@ -28,20 +39,19 @@ SEARCH = (
 
 def _exports(module: str) -> list[str]:
     """Return the public names of a module, sorted, without importing it."""
-    path = ROOT.joinpath(*module.split("."))
-    text = (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text(encoding="utf-8")
-    for node in ast.parse(text).body:
+    path = ROOT.joinpath(*module.split(".")).with_suffix(".py")
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) == "__all__":
             return sorted(ast.literal_eval(node.value))
     return []
 
 
 def _homes(package: str) -> dict[str, str]:
-    """Return the module in which each name that a package exports is defined."""
+    """Return the module that defines each name that a package exports, from the package's stub."""
     homes: dict[str, str] = {}
-    for node in ast.walk(ast.parse((ROOT / package / "__init__.py").read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            homes.update({name.name: node.module for name in node.names})
+    for node in ast.parse((ROOT / package / "__init__.pyi").read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom):
+            homes.update({name.name: f"{package}.{node.module}" for name in node.names})
     return homes
 
 
@@ -50,7 +60,7 @@ def _reference() -> dict[str, str]:
     pages = {}
     for title, package in PACKAGES.items():
         homes = _homes(package)
-        parts = [f"::: {homes.get(name, package)}.{name}" for name in _exports(package)]
+        parts = [f"::: {homes[name]}.{name}" for name in sorted(homes)]
         pages[f"reference/{title}.md"] = f"# `{title}`\n\n" + "\n\n".join(parts) + "\n"
     parts = []
     for module in SEARCH:

@@ -28,7 +28,7 @@ game = games.load_game("kuhn_poker")
 context = SearchContext(game)
 policy = uniform_policy(context.tree)
 profile = Profile(context.tree, policy)
-found = consider_histories(context, profile, 0, gs2.SearchConfig(order=None))
+found = consider_histories(context, profile, 0, gs2.SearchConfig.of(order=None))
 forest = context.cutter.cut(found.nodes, found.reach)
 entry = Entry(
     (found.opponent,), found.group[None], found.alternative[found.group][None], found.reach,

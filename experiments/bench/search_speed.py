@@ -20,9 +20,9 @@ from cfr.best_response import best_response_values
 from cfr.sequence_form import sequence_form
 from games.registry import load_game
 from gs2.policy_spec import policy_from_spec
+from gs2.search.config.presets import preset
 from gs2.search.context import Profile, SearchContext
 from gs2.search.pipeline import refine_infoset
-from gs2.search.presets import preset
 from gs2.search.refine import refine_policy
 
 if TYPE_CHECKING:

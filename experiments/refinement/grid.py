@@ -11,7 +11,7 @@ from experiments.refinement.methods import split_passes, without_field
 from experiments.refinement.mixture import MixtureError, split_draws
 from games.registry import RESEARCH_GAMES
 from games.support.spec import split_spec
-from gs2.search.presets import preset
+from gs2.search.config.presets import preset
 from gs2.search.refine import MODES
 
 __all__ = ["BLUEPRINTS", "GRIDS", "Cell", "Grid", "GridError", "grid"]
@@ -61,9 +61,9 @@ def is_random(method: str) -> bool:
     if len(passes := split_passes(method)) > 1:
         return any(is_random(one) for one in passes)
     config = preset(split_spec(method)[0])
-    if config.rest == "summary" and not without_field(method, "whole")[1]:
+    if config.subgame.rest == "summary" and not without_field(method, "whole")[1]:
         return False
-    return config.generator != "all"
+    return config.generation.generator != "all"
 
 
 def _mode(method: str, mode: str) -> str | None:

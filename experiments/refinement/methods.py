@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from games.support.spec import Kinds, field_types, read_settings, split_spec
 from gs2.parts import named_part
-from gs2.search.config import SearchConfig
-from gs2.search.presets import preset
+from gs2.search.config.presets import preset
+from gs2.search.config.search import OWN, PLACES, SearchConfig
+from gs2.search.config.stages import STAGES
 
 __all__ = ["method_config", "method_passes", "split_passes", "without_field"]
 
@@ -51,7 +53,7 @@ def method_config(method: str, limit: float | None = None, iterations: int | Non
         changes[field] = named_part(field, changes[field])
     config = preset(name, **changes)
     limits: dict[str, Any] = {} if limit is None else {"time_limit": limit}
-    if config.solver == "cfr":
+    if config.solve.solver == "cfr":
         if limit is not None:
             limits |= {"iterations": UNTIL_SOLVED, "target": SOLVED}
         if iterations is not None:
@@ -59,6 +61,9 @@ def method_config(method: str, limit: float | None = None, iterations: int | Non
     return config.replace(**limits | changes) if limits else config
 
 
+@cache
 def _fields() -> Mapping[str, Kinds]:
-    """Return the types of every field that a method may change."""
-    return field_types(SearchConfig)
+    """Return the types of every field that a method may change, a stage's own or the whole search's."""
+    search = field_types(SearchConfig)
+    stages = {name: field_types(STAGES[stage])[field] for name, (stage, field) in PLACES.items()}
+    return stages | {name: search[name] for name in OWN}

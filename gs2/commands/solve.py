@@ -113,10 +113,10 @@ def solve(
     from cfr.sequence_form import sequence_form
     from gs2.parts import named_part
     from gs2.policy_spec import policy_from_spec
+    from gs2.search.config.presets import preset
     from gs2.search.context import Profile, SearchContext
     from gs2.search.explain import explain
     from gs2.search.pipeline import refine_infoset
-    from gs2.search.presets import preset
     from gs2.search.result import MAX_LISTED
     from gs2.tabulate import tabulate
 
@@ -233,8 +233,8 @@ def render(result: SearchResult, best: tuple[float, float], replaced: int, limit
 
     out.print(
         f"\n[bold]Subgame[/bold]: {result.nodes:,} nodes, {result.infosets:,} infosets; "
-        f"{config.name} by {config.gadget} gadget, {config.variant}, {result.iterations} iterations, "
-        f"gap {number(result.gap, 6)}",
+        f"{config.name} by {config.gadget.kind} gadget, {config.solve.variant}, "
+        f"{result.iterations} iterations, gap {number(result.gap, 6)}",
         soft_wrap=True,
     )
     if 0 < result.anchor < 1:
@@ -258,7 +258,7 @@ def _print_rest(total: int, limit: int | None) -> None:
 
 
 def _list_methods(as_json: bool) -> None:
-    from gs2.search.presets import PRESET_NOTES, PRESETS
+    from gs2.search.config.presets import PRESET_NOTES, PRESETS
 
     if as_json:
         print_json({name: config.to_json() for name, config in PRESETS.items()})

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
 from games.game import Game, Infoset
-from gs2.search.config import SearchConfig
+from gs2.search.config.search import SearchConfig
 from gs2.search.context import Profile, SearchContext
 from gs2.search.pipeline import action_values, refine_infoset
 from gs2.search.refinement import Refinement

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gs2.search.config import SearchConfig
+from gs2.search.config.search import SearchConfig
 from gs2.search.context import Profile, SearchContext
 from gs2.search.gadget.build import LIVE, Entry
 from gs2.search.gadget.path import opponent_path
@@ -87,9 +87,9 @@ def _one_step(
     leaf: LeafEvaluator | None,
 ) -> Refinement:
     log = Log()
-    hurried = config.rest == "summary" and _too_large(context, profile, infoset, deadline, log)
+    hurried = config.subgame.rest == "summary" and _too_large(context, profile, infoset, deadline, log)
     seen = profile
-    if hurried and config.fallback_k:
+    if hurried and config.generation.fallback_k:
         # Small searches of one level do not see each other's results, and are let through one after another:
         # if each had to improve on what the others made of the opponent's values, few would.
         config = config.fallback()
@@ -108,17 +108,17 @@ def _one_step(
             f"{considered.dropped} opponent infosets were left out: chance and the player never lead there"
         )
     log.lap("knowledge")
-    if config.solver == "mirror-descent":
+    if config.solve.solver == "mirror-descent":
         return _mirror_descent(context, profile, infoset, config, considered, log)
     size = context.nodes_below(considered.nodes)
-    if config.rest == "summary":
+    if config.subgame.rest == "summary":
         if hurried:
             log.notes.append("the strategy is left as it was")
             return _untouched(context, profile, infoset, considered, NOTHING, log)
-        if size <= config.whole:
+        if size <= config.subgame.whole:
             config = config.replace(generator="all")
     end = deadline
-    if deadline is not None and config.certificate != "none":
+    if deadline is not None and config.safety.certificate != "none":
         deadline -= CERTIFY_SECONDS_PER_NODE * size
     if hurried:
         assert deadline is not None
@@ -128,7 +128,7 @@ def _one_step(
             return _untouched(context, profile, infoset, considered, NOTHING, log)
         # Ties fall the same way whenever the search is made, whatever the seed: it may have to be replayed.
         config, rng = fitting, np.random.default_rng(infoset)
-        log.notes.append(f"the infoset is searched with at most {config.k} histories instead")
+        log.notes.append(f"the infoset is searched with at most {config.generation.k} histories instead")
     kept = _keep(considered, config, rng, log)
     log.lap("generation")
     if not np.any(considered.own_infoset[kept.rows[~kept.frozen]] == infoset):
@@ -211,9 +211,9 @@ def _fitting(
     context: SearchContext, considered: Considered, config: SearchConfig, infoset: int, seconds: float
 ) -> SearchConfig | None:
     """Return a configuration with the largest k, up to its own, that can be solved in the time, or None."""
-    assert config.k is not None
-    for k in range(config.k, 0, -1):
-        tried = replace(config, k=k)
+    assert config.generation.k is not None
+    for k in range(config.generation.k, 0, -1):
+        tried = config.replace(k=k)
         _, rows = choose_histories(considered, tried, np.random.default_rng(infoset))
         if context.nodes_below(considered.nodes[rows]) * SECONDS_PER_NODE < seconds:
             return tried
@@ -223,11 +223,11 @@ def _fitting(
 def _keep(considered: Considered, config: SearchConfig, rng: np.random.Generator, log: Log) -> Kept:
     """Return the histories that enter the subgame, and in which role."""
     generated, rows = choose_histories(considered, config, rng)
-    if config.rest == "summary" and config.generator == "all":
+    if config.subgame.rest == "summary" and config.generation.generator == "all":
         generated = rows = np.arange(len(considered.nodes))
     candidates = int(np.count_nonzero(considered.in_set))
     summary = np.zeros(len(rows), bool)
-    if config.rest == "summary" and len(rows) < len(considered.nodes):
+    if config.subgame.rest == "summary" and len(rows) < len(considered.nodes):
         full = np.zeros(len(considered.nodes), bool)
         full[rows] = True
         rows, summary = np.arange(len(full)), ~full
@@ -235,13 +235,13 @@ def _keep(considered: Considered, config: SearchConfig, rng: np.random.Generator
         how = "the opponent's replies are fixed there" if summary.any() else "they are left out"
         log.notes.append(
             f"{candidates - len(generated)} of the {candidates} histories considered were not generated "
-            f"(k = {config.k}): {how}"
+            f"(k = {config.generation.k}): {how}"
         )
     frozen = np.zeros(len(rows), bool)
-    if config.freeze == "outside":
+    if config.subgame.freeze == "outside":
         # With a summary the closure is considered, and the infoset alone is what may change.
         own = considered.own_infoset[rows] == considered.infoset
-        frozen = ~own if config.rest == "summary" else ~considered.in_set[rows]
+        frozen = ~own if config.subgame.rest == "summary" else ~considered.in_set[rows]
     return Kept(rows, frozen, summary, generated)
 
 
@@ -258,7 +258,7 @@ def _entry(
     group, alternative = considered.take(rows)
     opponent = considered.opponent
     path = None
-    if config.gadget == "path":
+    if config.gadget.kind == "path":
         values = considered.alternative[np.unique(considered.group[rows])]
         path = opponent_path(
             context, profile, opponent, considered.nodes[rows], group, considered.reach[rows], values
@@ -271,13 +271,13 @@ def _entry(
         rows = rows[by_path]
         kept = Kept(rows, kept.frozen[by_path], kept.summary[by_path], kept.generated)
     reach, theirs = considered.reach[rows], considered.opponent_reach[rows]
-    if config.gadget == "unsafe" and not np.sum(reach * theirs) > LIVE:
+    if config.gadget.kind == "unsafe" and not np.sum(reach * theirs) > LIVE:
         log.notes.append("the opponent's strategy never leads here: its histories are weighed alike")
         theirs = np.ones(len(rows))
     gift = None
-    if config.gadget == "reach-maxmargin":
+    if config.gadget.kind == "reach-maxmargin":
         gift = profile.gifts(opponent)[considered.nodes[rows]][None]
-    prior = _entry_prior(config.entry_prior, group, reach, theirs)
+    prior = _entry_prior(config.gadget.entry_prior, group, reach, theirs)
     return kept, Entry((opponent,), group[None], alternative[None], reach, theirs, gift, prior, path)
 
 
@@ -352,8 +352,8 @@ def _mirror_descent(
     probs = mirror_descent_step(
         profile.policy[context.slots_of(infoset)],
         action_values(context, profile, infoset),
-        step=config.step / (high - low),
-        magnet=config.magnet * (high - low),
+        step=config.solve.step / (high - low),
+        magnet=config.solve.magnet * (high - low),
     )
     log.lap("solve")
     return _untouched(context, profile, infoset, considered, NOTHING, log, probs)

@@ -26,7 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
-from gs2.search.config import GADGET_NAMES, GENERATOR_NAMES, ConfigError, SearchConfig
+from games.support.configuration import ConfigError
+from gs2.search.config.search import SearchConfig
+from gs2.search.config.stages import GADGET_NAMES, GENERATOR_NAMES
 from gs2.search.context import Profile, SearchContext
 from gs2.search.gadget.build import OWN_GADGETS
 from gs2.search.generation import GENERATORS
@@ -105,7 +107,7 @@ def refine_policy(
 
     policy: [slots] float64 on the context's tree.
     config: of the searches; several make a pass over all infosets each, from what the one before left, such
-        as one of `gs2+` and then one of `gs2+path` (docs/subgame_solving.md).
+        as one of `gs2+` and then one of `gs2+path` (docs/measurements/subgame_solving.md).
     mode: independent, nested or sequential; the configuration's own by default.
     seed: every infoset draws from its own generator, made of the seed and the infoset's number, so results
         do not depend on the order or on `workers`.
@@ -145,8 +147,8 @@ def refine_policy(
     else:
         batches = [every[level == depth] for depth in np.unique(level)]
     now = np.array(policy, np.float64)
-    asked = config.alternative == "value" or (
-        config.depth is not None and config.leaf in ("value", "rollout")
+    asked = config.histories.alternative == "value" or (
+        config.subgame.depth is not None and config.subgame.leaf in ("value", "rollout")
     )
     if blueprint is None and asked:
         blueprint = tabulate(context.game, tree, now)
@@ -177,7 +179,7 @@ def _parts(
     if workers == 1 or len(batch) < 2 * workers:
         yield batch
         return
-    if config.scope == "block":
+    if config.safety.scope == "block":
         graph = context.graph(player)
         leader = np.array([graph.order(int(i), None)[0] for i in batch])
         batch = batch[np.argsort(leader, kind="stable")]
@@ -198,7 +200,11 @@ def _search_all(
     if job.mode == "sequential" and context.covers(job.player).turns_are_noticed:
         # Searches of one depth then share their opponent infosets, and what one gains another may spend.
         profile.start = Profile(tree, job.policy, job.blueprint)
-    if config.alternative == "best-response" and config.depth is None and job.mode != "sequential":
+    if (
+        config.histories.alternative == "best-response"
+        and config.subgame.depth is None
+        and job.mode != "sequential"
+    ):
         profile.prepare(opponent)
     graph = context.graph(job.player)
     mine = profile.reach.players[:, job.player]
@@ -229,11 +235,11 @@ def _search_all(
 
 def _settled(config: SearchConfig, found: Refinement) -> bool:
     """Return whether a search solved all there is to solve at every infoset of the player that it touched."""
-    if config.scope != "block" or found.considered.unreached:
+    if config.safety.scope != "block" or found.considered.unreached:
         return False
-    if config.rest == "summary":
+    if config.subgame.rest == "summary":
         return found.complete and found.nodes > 0
-    return config.order is None and config.generator == "all"
+    return config.histories.order is None and config.generation.generator == "all"
 
 
 def _stats(found: Refinement) -> RefineStats:
@@ -295,10 +301,10 @@ def _sent(context: SearchContext, config: SearchConfig) -> bytes:
     Raises ConfigError if a part of it cannot be sent to another process.
     """
     parts: dict[str, Any] = {"game": context.game, "tree": context.tree}
-    if config.generator in GENERATORS:
-        parts["generator"] = config.generator, GENERATORS[config.generator]
-    if config.gadget in OWN_GADGETS:
-        parts["gadget"] = config.gadget, OWN_GADGETS[config.gadget]
+    if config.generation.generator in GENERATORS:
+        parts["generator"] = config.generation.generator, GENERATORS[config.generation.generator]
+    if config.gadget.kind in OWN_GADGETS:
+        parts["gadget"] = config.gadget.kind, OWN_GADGETS[config.gadget.kind]
     for name, part in parts.items():
         try:
             pickle.dumps(part)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gs2.search.config import SearchConfig
+from gs2.search.config.search import SearchConfig
 
 __all__ = ["MAX_LISTED", "ActionRow", "HistoryRow", "InfosetRow", "SearchResult"]
 
@@ -88,7 +88,7 @@ class SearchResult:
     seconds: wall-clock time of each stage.
     config: the configuration that was used.
     slots, probs: [s] int64 and float64, every slot of the full tree that the search replaces (which of them
-        says `config.scope`) and its refined probability; a certificate speaks of all of them together.
+        says `config.safety.scope`) and its refined probability; a certificate speaks of all of them together.
     """
 
     game: str
@@ -135,4 +135,5 @@ class SearchResult:
         """Return everything but the slots as plain dictionaries, lists, numbers and strings."""
         plain = asdict(replace(self, slots=np.zeros(0, np.int64), probs=np.zeros(0)))
         del plain["slots"], plain["probs"]
+        plain["config"] = self.config.to_json()
         return plain

@@ -31,7 +31,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from gs2.search.config import SearchConfig
+from gs2.search.config.search import SearchConfig
 from gs2.search.context import Profile, SearchContext
 from gs2.search.gadget.path import OpponentPath, opponent_path
 from gs2.search.histories.enumerated import Considered, weigh_histories
@@ -52,7 +52,7 @@ class Certified:
     """What the certificate let through.
 
     weight: of the refined strategy; 0 means that the old one stands, because no mixture tried is certified.
-    slots: [s] int64, those that `config.scope` replaces. probs: [s] float64, their policy.
+    slots: [s] int64, those that `config.safety.scope` replaces. probs: [s] float64, their policy.
     considered: all histories of every opponent infoset that can notice the change.
     before, after: [g] float64, what these infosets are worth to the opponent, in payoffs; without a
         certificate as the subgame sees it, nan where it does not.
@@ -167,14 +167,14 @@ def certify(
         one: that of before the first search of the level.
     """
     player = considered.player
-    inside = splice_slots(context, player, infoset, slots, config.scope)
+    inside = splice_slots(context, player, infoset, slots, config.safety.scope)
     slots, new = slots[inside], probs[inside]
     old = profile.policy[slots]
     mixer = PlanMixer(context, player, slots)
-    if config.certificate == "none":
-        mixed = new if config.anchor == 1 else mixer.mix(old, new, config.anchor)
-        return Certified(config.anchor, slots, mixed, considered, considered.alternative, solved)
-    if config.scope == "block" and config.rest != "summary":
+    if config.safety.certificate == "none":
+        mixed = new if config.safety.anchor == 1 else mixer.mix(old, new, config.safety.anchor)
+        return Certified(config.safety.anchor, slots, mixed, considered, considered.alternative, solved)
+    if config.safety.scope == "block" and config.subgame.rest != "summary":
         considered = cover(context, profile, considered, slots)
     attempt, most = _attempts(context, profile, considered, slots, mixer, old, new, config, start)
     before = attempt(0.0)
@@ -182,16 +182,16 @@ def certify(
     most = np.maximum(most, before.values) + slack
 
     def sound(tried: _Attempt) -> bool:
-        if config.certificate == "path":
+        if config.safety.certificate == "path":
             return tried.root <= before.root + slack
         return bool(np.all(tried.values <= most))
 
-    top = attempt(config.anchor)
-    if config.certificate == "margin":
+    top = attempt(config.safety.anchor)
+    if config.safety.certificate == "margin":
         best = top if sound(top) else before
     else:
         best = _best_attempt(attempt, sound, before, top, deadline)
-    if config.certificate == "shared" and best.weight > 0:
+    if config.safety.certificate == "shared" and best.weight > 0:
         best = attempt(best.weight / _most_sharers(considered))
     return Certified(best.weight, slots, best.mixed, considered, before.values, best.values)
 
@@ -244,7 +244,7 @@ def _attempts(
         root = path.root_value(rooted) if path is not None else 0.0
         return _Attempt(weight, mixed, rooted, root + TIE_BREAK * float(mass @ rooted), root)
 
-    if config.certificate == "path":
+    if config.safety.certificate == "path":
         now = attempt(0.0).values
         path = opponent_path(
             context,

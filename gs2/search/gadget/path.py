@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from games.support.kernel import kernel
 from gs2.search.context import Profile, SearchContext
 
 __all__ = ["OpponentPath", "opponent_path"]
@@ -95,8 +95,14 @@ class OpponentPath:
         return float(total[0])
 
 
-@njit(cache=True)
-def _fold(owner, above, out, mass, total):
+@kernel
+def _fold(
+    owner: NDArray[np.int64],
+    above: NDArray[np.int64],
+    out: NDArray[np.float64],
+    mass: NDArray[np.float64],
+    total: NDArray[np.float64],
+) -> None:
     """Add to the sequences in `total` the best of what follows them, last decisions first."""
     best = out * mass
     # Sequences and decisions are numbered ancestors first: when a sequence comes up from the end, all its

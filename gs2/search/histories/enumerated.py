@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gs2.search.config import SearchConfig
+from gs2.search.config.search import SearchConfig
 from gs2.search.context import Profile, SearchContext
 from gs2.search.gadget.build import LIVE
 from gs2.search.generation import generator
@@ -83,16 +83,18 @@ def consider_histories(
     player = int(tree.infoset_player[infoset])
     opponent = 1 - player
     graph = context.graph(player)
-    top = graph.order(infoset, config.order)
-    if config.rest == "summary":
+    top = graph.order(infoset, config.histories.order)
+    if config.subgame.rest == "summary":
         every = context.closure(infoset)
-    elif config.order is None:
+    elif config.histories.order is None:
         every = top
     else:
-        every = graph.neighbours(top, None if config.order > 1 else (opponent,))
-    whole = config.rest == "summary" or config.order is None or config.freeze == "none"
+        every = graph.neighbours(top, None if config.histories.order > 1 else (opponent,))
+    whole = (
+        config.subgame.rest == "summary" or config.histories.order is None or config.subgame.freeze == "none"
+    )
     cover = context.covers(player).make(infoset, top, every, whole=whole)
-    if config.order is None and not cover.in_set.all():
+    if config.histories.order is None and not cover.in_set.all():
         # What an extension brought in belongs to the closure as well: the player's infosets lie there too.
         cover = replace(cover, in_set=np.ones(len(cover.nodes), bool))
     found = weigh_histories(context, profile, cover, infoset, player)
@@ -161,15 +163,15 @@ def _alternatives(
     config: SearchConfig,
     leaf: LeafEvaluator | None,
 ) -> NDArray[np.float64]:
-    if config.alternative == "profile":
+    if config.histories.alternative == "profile":
         return group_values(profile.values[nodes, opponent], reach, group)
-    if config.alternative == "value" and profile.blueprint is not None:
+    if config.histories.alternative == "value" and profile.blueprint is not None:
         assert context.tree.states is not None
         values = profile.blueprint.value(context.game, context.tree.states[nodes], opponent)
         return group_values(values, reach, group)
-    if config.alternative == "value":
+    if config.histories.alternative == "value":
         return group_values(profile.values[nodes, opponent], reach, group)
-    if config.depth is None:
+    if config.subgame.depth is None:
         if WHOLE_TREE * context.nodes_below(nodes) > context.tree.n_nodes:
             profile.prepare(opponent)
         shared = profile.best_response(opponent)
@@ -189,15 +191,18 @@ def choose_histories(
     history of the opponent infosets touched.
     """
     candidates = np.flatnonzero(considered.in_set)
-    if config.generator == "all":
+    if config.generation.generator == "all":
         chosen = candidates
     else:
-        assert config.k is not None  # SearchConfig requires it with every other generator
-        picked = generator(config.generator)(
-            considered.alternative[considered.group[candidates]], considered.reach[candidates], config.k, rng
+        assert config.generation.k is not None  # SearchConfig requires it with every other generator
+        picked = generator(config.generation.generator)(
+            considered.alternative[considered.group[candidates]],
+            considered.reach[candidates],
+            config.generation.k,
+            rng,
         )
         chosen = candidates[picked]
-    if not config.close:
+    if not config.generation.close:
         return chosen, chosen
     touched = np.zeros(len(considered.alternative), bool)
     touched[considered.group[chosen]] = True

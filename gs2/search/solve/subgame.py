@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from cfr.lp import LpTimeout, solve_lp
 from cfr.solver import solve
 from cfr.tree import FlatTree
 from cfr.variants import variant
-from gs2.search.config import SearchConfig
+from gs2.search.config.search import SearchConfig
 from gs2.search.context import Profile, SearchContext
 from gs2.search.gadget.build import Entry, Gadget, build_gadget
 from gs2.search.histories.alternative import best_response_node_values, group_values
@@ -70,23 +70,23 @@ def solve_subgame(
     summary = None
     if kept.summary.any():
         rows = np.sort(kept.rows[kept.summary])
-        summary = Summary(context, profile, considered, rows, config.plans)
-    floor = config.entry_floor if config.gadget != "unsafe" else 0.0
+        summary = Summary(context, profile, considered, rows, config.subgame.plans)
+    floor = config.gadget.entry_floor if config.gadget.kind != "unsafe" else 0.0
     # A target is met only once the plans suffice; until then a rough solution finds them as well.
-    rough = ROUGH * (high - low) if summary is not None and config.target is not None else 0.0
+    rough = ROUGH * (high - low) if summary is not None and config.solve.target is not None else 0.0
     spent = 0
     begun = time.perf_counter()
     while True:
         began = time.perf_counter()
         subgame = _forest(context, profile, considered, kept, config, leaf, summary)
         log.lap("subgame")
-        gadget = build_gadget(config.gadget, subgame.tree, subgame.root_of, entry, floor=floor)
+        gadget = build_gadget(config.gadget.kind, subgame.tree, subgame.root_of, entry, floor=floor)
         log.lap("gadget")
-        last = rough <= (config.target or 0.0)
-        start = _start(profile, subgame, gadget) if config.warm_start > 0 else None
+        last = rough <= (config.solve.target or 0.0)
+        start = _start(profile, subgame, gadget) if config.solve.warm_start > 0 else None
         try:
             policy, iterations, gap = _solve(
-                gadget.tree, config if last else replace(config, target=rough), deadline, log, start
+                gadget.tree, config if last else config.replace(target=rough), deadline, log, start
             )
         except LpTimeout:
             return None
@@ -116,7 +116,8 @@ def solve_subgame(
             rough = min(rough, missed / 8)
     if len(subgame.truncated):
         log.notes.append(
-            f"{len(subgame.truncated)} histories at depth {config.depth} were not played out: {config.leaf}"
+            f"{len(subgame.truncated)} histories at depth {config.subgame.depth} were not played out: "
+            f"{config.subgame.leaf}"
         )
     if summary is not None and missed > tolerance:
         log.notes.append(
@@ -185,23 +186,27 @@ def _solve(
     start: NDArray[np.float64] | None,
 ) -> tuple[NDArray[np.float64], int, float]:
     """Return (policy on the gadget's slots, iterations, exploitability)."""
-    if config.solver == "lp":
+    if config.solve.solver == "lp":
         limit = None if deadline is None else max(0.001, deadline - time.perf_counter())
         exact = solve_lp(tree, time_limit=limit)
         return exact.policy, 0, exact.exploitability
-    row = variant(config.variant) if config.gamma is None else variant(config.variant, gamma=config.gamma)
+    row = (
+        variant(config.solve.variant)
+        if config.solve.gamma is None
+        else variant(config.solve.variant, gamma=config.solve.gamma)
+    )
     found = solve(
         tree,
         variant=row,
-        iterations=config.iterations,
+        iterations=config.solve.iterations,
         deadline=deadline,
-        target=config.target,
+        target=config.solve.target,
         start=start,
-        start_weight=config.warm_start,
+        start_weight=config.solve.warm_start,
     )
     if found.stopped == "deadline":
         log.late = True
-        log.notes.append(f"the time was up after {found.iteration} of {config.iterations} iterations")
+        log.notes.append(f"the time was up after {found.iteration} of {config.solve.iterations} iterations")
     return found.policy, found.iteration, found.exploitability
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gs2.search.config import SearchConfig
+from gs2.search.config.search import SearchConfig
 from gs2.search.context import Profile, SearchContext
 from gs2.search.subgame.continuations import with_continuations
 from gs2.search.subgame.cut import Subgame
@@ -40,14 +40,14 @@ def cut_forest(
         one.
     """
     at: Any = {"policy": profile.policy, "frozen": frozen, "plans": plans, "plan": plan}
-    if config.depth is None:
+    if config.subgame.depth is None:
         return context.cutter.cut(nodes, reach, **at)
-    if config.leaf == "play-on" and leaf is None:
-        return context.cutter.cut(nodes, reach, depth_limit=config.depth, play_on=player, **at)
+    if config.subgame.leaf == "play-on" and leaf is None:
+        return context.cutter.cut(nodes, reach, depth_limit=config.subgame.depth, play_on=player, **at)
     subgame = context.cutter.cut(
-        nodes, reach, depth_limit=config.depth, leaf=_node_leaf(context, profile, config, leaf), **at
+        nodes, reach, depth_limit=config.subgame.depth, leaf=_node_leaf(context, profile, config, leaf), **at
     )
-    if config.leaf != "continuations" or leaf is not None or len(subgame.truncated) == 0:
+    if config.subgame.leaf != "continuations" or leaf is not None or len(subgame.truncated) == 0:
         return subgame
     opponent = 1 - player
     ends = subgame.origin[subgame.truncated]
@@ -58,7 +58,7 @@ def cut_forest(
         number = plan[subgame.root_of[subgame.truncated]] + 1
         keys = np.column_stack([keys, number.astype(keys.dtype)])
     known = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
-    values = profile.continuations(opponent, config.continuations)[:, ends]
+    values = profile.continuations(opponent, config.subgame.continuations)[:, ends]
     return with_continuations(subgame, opponent, known, np.ascontiguousarray(values.swapaxes(0, 1)))
 
 
@@ -67,14 +67,14 @@ def _node_leaf(
 ) -> NodeLeaf:
     """Return what values the nodes of the full tree at the depth limit."""
     if leaf is None:
-        if config.leaf in ("exact", "continuations"):
+        if config.subgame.leaf in ("exact", "continuations"):
             return profile.exact_leaf
-        if config.leaf == "value":
+        if config.subgame.leaf == "value":
             leaf = value_leaf(profile.known_blueprint(context))
         else:
             # The same histories get the same rollouts wherever a search meets them.
-            rng = np.random.default_rng(config.rollouts)
-            leaf = rollout_leaf(profile.known_blueprint(context), rng, rollouts=config.rollouts)
+            rng = np.random.default_rng(config.subgame.rollouts)
+            leaf = rollout_leaf(profile.known_blueprint(context), rng, rollouts=config.subgame.rollouts)
     chosen = leaf
     states = context.tree.states
     assert states is not None

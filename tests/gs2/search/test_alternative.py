@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cfr.best_response import best_response_values
-from gs2.search.config import SearchConfig
+from gs2.search.config.search import SearchConfig
 from gs2.search.context import Profile
 from gs2.search.gadget.path import opponent_path
 from gs2.search.histories.alternative import (
@@ -58,7 +58,7 @@ def test_values_from_the_subgame_are_those_from_the_whole_tree(name):
     rng = np.random.default_rng(3)
     profile = Profile(prepared.tree, random_policy(name, rng))
     for infoset in rng.choice(prepared.tree.n_infosets, 5, replace=False).tolist():
-        config = SearchConfig(order=None)
+        config = SearchConfig.of(order=None)
         alone = consider_histories(prepared, profile, infoset, config)
         profile.prepare(alone.opponent)
         shared = consider_histories(prepared, profile, infoset, config)
@@ -76,7 +76,7 @@ def test_the_opponents_path_folds_to_its_best_response_value_of_the_game(name):
     policy = random_policy(name, rng)
     profile = Profile(prepared.tree, policy)
     for infoset in rng.choice(prepared.tree.n_infosets, 6, replace=False).tolist():
-        found = consider_histories(prepared, profile, infoset, SearchConfig(order=None))
+        found = consider_histories(prepared, profile, infoset, SearchConfig.of(order=None))
         path = opponent_path(
             prepared, profile, found.opponent, found.nodes, found.group, found.reach, found.alternative
         )
@@ -89,7 +89,7 @@ def test_the_opponents_path_folds_to_its_best_response_value_of_the_game(name):
 def test_alternative_values_by_kind(kind, exact):
     prepared = context(LEDUC)
     profile = Profile(prepared.tree, random_policy(LEDUC, np.random.default_rng(5)))
-    config = SearchConfig(order=None, alternative=kind)
+    config = SearchConfig.of(order=None, alternative=kind)
     best = consider_histories(prepared, profile, 0, config.replace(alternative="best-response"))
     found = consider_histories(prepared, profile, 0, config)
     assert np.all(found.alternative <= best.alternative + ROUNDING)

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from cfr.best_response import best_response_values
 from cfr.policy import uniform_policy
 from games import GameError, load_game
+from gs2.search.config.presets import preset
 from gs2.search.context import Profile, SearchContext
 from gs2.search.histories.cover import Cover
 from gs2.search.pipeline import refine_infoset
-from gs2.search.presets import preset
 from tests.games.random_games import Node, NodeGame, RandomGame, hidden_move
 
 

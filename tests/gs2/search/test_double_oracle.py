@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from cfr.sequence_form import sequence_form
+from gs2.search.config.presets import preset
 from gs2.search.context import Profile
 from gs2.search.pipeline import refine_infoset
-from gs2.search.presets import preset
 from gs2.search.solve.subgame import MISSED
 from gs2.search.subgame.double_oracle import choose_plans
 from tests.gs2.search.setting import GAMES, KUHN, LEDUC, LIARS_DICE, blueprint, context, random_policy

@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 from cfr.best_response import best_response_values
 from cfr.lp import solve_lp
 from games.contract import ContractError
-from gs2.search.config import SearchConfig
+from gs2.search.config.presets import preset
+from gs2.search.config.search import SearchConfig
 from gs2.search.context import Profile
-from gs2.search.gadget.build import GADGETS, Entry, GadgetError, build_gadget, check_gadget
+from gs2.search.gadget.build import GADGETS, Entry, GadgetError, build_gadget
+from gs2.search.gadget.check import check_gadget
 from gs2.search.gadget.path import opponent_path
 from gs2.search.histories.alternative import best_response_node_values, group_values
 from gs2.search.histories.enumerated import consider_histories
 from gs2.search.pipeline import refine_infoset
-from gs2.search.presets import preset
 from tests.gs2.search.setting import GAMES, GOOFSPIEL, KUHN, LEDUC, LIARS_DICE, context, form, random_policy
 
 EXACT = 1e-7
@@ -32,7 +33,7 @@ def made(name: str, kind: str, floor: float, seed: int):
     rng = np.random.default_rng(seed)
     profile = Profile(prepared.tree, random_policy(name, rng))
     infoset = int(rng.integers(prepared.tree.n_infosets))
-    found = consider_histories(prepared, profile, infoset, SearchConfig(order=None))
+    found = consider_histories(prepared, profile, infoset, SearchConfig.of(order=None))
     forest = prepared.cutter.cut(found.nodes, found.reach)
     group, alternative = found.group, found.alternative[found.group]
     path = None

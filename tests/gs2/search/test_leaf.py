@@ -9,10 +9,10 @@ from cfr.best_response import best_response_values
 from cfr.lp import solve_lp
 from games.contract import ContractError
 from games.registry import load_game
+from gs2.search.config.presets import preset
 from gs2.search.context import Profile
 from gs2.search.explain import solve_infoset
 from gs2.search.pipeline import refine_infoset
-from gs2.search.presets import preset
 from gs2.search.refine import refine_policy
 from gs2.search.subgame.continuations import continuation_values, with_continuations
 from gs2.search.subgame.leaf import check_leaf_value, rollout_leaf, value_leaf

@@ -16,11 +16,11 @@ from cfr.policy import uniform_policy
 from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.solver import solve
 from games import CHANCE, check_game
+from gs2.search.config.presets import PRESETS, preset
 from gs2.search.context import Profile, SearchContext
 from gs2.search.generation import GENERATORS
 from gs2.search.histories.alternative import best_response_policy, group_values
 from gs2.search.pipeline import refine_infoset
-from gs2.search.presets import PRESETS, preset
 from gs2.search.refine import refine_policy
 from tests.games.random_games import RandomGame
 
@@ -235,9 +235,9 @@ def test_every_preset_runs_and_keeps_to_the_rules(seed, public, kind):
     infoset = seed % tree.n_infosets
     for number, name in enumerate(PRESETS):
         config = preset(name)
-        if config.solver == "cfr":
+        if config.solve.solver == "cfr":
             config = config.replace(iterations=3)
-        if config.generator != "all":
+        if config.generation.generator != "all":
             chosen = sorted(GENERATORS)[(seed + number) % len(GENERATORS)]
             k = None if chosen == "all" else 1 + seed % 4
             config = config.replace(generator=chosen, **({} if k is None else {"k": k}))

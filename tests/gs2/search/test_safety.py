@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from cfr.best_response import best_response_values
 from cfr.values import reach
+from gs2.search.config.presets import preset
 from gs2.search.context import Profile
 from gs2.search.pipeline import refine_infoset
-from gs2.search.presets import preset
 from gs2.search.refine import refine_policy
 from gs2.search.safety import PlanMixer, splice_slots
 from tests.gs2.search.setting import (
@@ -57,7 +57,9 @@ def gains(name: str, config, seed: int) -> tuple[float, float]:
     return float(change[opponent]), found.anchor
 
 
-@pytest.mark.parametrize("config", RISKY, ids=lambda c: f"{c.name}-{c.certificate}-{c.k}-{c.whole}")
+@pytest.mark.parametrize(
+    "config", RISKY, ids=lambda c: f"{c.name}-{c.safety.certificate}-{c.generation.k}-{c.subgame.whole}"
+)
 @given(st.sampled_from([KUHN, LIARS_DICE, GOOFSPIEL]), st.integers(0, 10_000))
 @settings(max_examples=25, deadline=None)
 def test_a_certified_search_never_raises_the_opponents_best_response_value(config, name, seed):

@@ -13,14 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cfr.best_response import best_response_values
+from games.support.configuration import ConfigError
 from gs2.parts import register_generator
 from gs2.search import pipeline
-from gs2.search.config import GENERATOR_NAMES, ConfigError, SearchConfig
+from gs2.search.config.presets import PRESET_NOTES, PRESETS, preset
+from gs2.search.config.search import SearchConfig
+from gs2.search.config.stages import GENERATOR_NAMES
 from gs2.search.context import Profile
 from gs2.search.explain import solve_infoset
 from gs2.search.generation import GENERATORS
 from gs2.search.pipeline import refine_infoset
-from gs2.search.presets import PRESET_NOTES, PRESETS, preset
 from gs2.search.refine import refine_policy
 from tests.gs2.search.setting import (
     GOOFSPIEL,
@@ -42,7 +44,7 @@ def test_every_preset_explains_its_answer(method, name):
     prepared = context(name)
     infoset = prepared.game.parse_infoset(prepared.infoset_text(3))
     config = preset(method)
-    if config.solver == "cfr":
+    if config.solve.solver == "cfr":
         config = config.replace(iterations=50)
     found = solve_infoset(
         prepared.game, blueprint(name), infoset, config, np.random.default_rng(1), context=prepared
@@ -57,7 +59,7 @@ def test_every_preset_explains_its_answer(method, name):
     assert len(found.slots) == len(found.probs)
     assert json.loads(json.dumps(found.to_json()))["config"]["name"] == method
     assert method in PRESET_NOTES
-    if config.solver != "mirror-descent":
+    if config.solve.solver != "mirror-descent":
         assert found.nodes > 0 and found.iterations > 0
 
 
@@ -132,7 +134,7 @@ def test_workers_are_sent_parts_of_ones_own_and_give_the_same_strategy():
     register_generator("lowest-index", lowest_index)
     register_generator("not-to-send", lambda values, weights, k, rng: lowest_index(values, weights, k, rng))
     try:
-        config = SearchConfig(generator="lowest-index", k=2, iterations=20)
+        config = SearchConfig.of(generator="lowest-index", k=2, iterations=20)
         one = refine_policy(prepared, policy, 1, config, mode="nested", seed=3)
         shared = refine_policy(prepared, policy, 1, config, mode="nested", seed=3, workers=2)
         assert np.array_equal(one.policy, shared.policy) and len(one.searches) == len(shared.searches)
@@ -176,7 +178,7 @@ def test_bad_configurations_name_the_field_the_value_and_the_next_step():
     with pytest.raises(ConfigError, match="did you mean"):
         preset("gs2-e")
     with pytest.raises(ConfigError, match="k must be given"):
-        SearchConfig(generator="diverse")
+        SearchConfig.of(generator="diverse")
     with pytest.raises(ConfigError, match="at least 1; got 0"):
         preset("gs2-d", k=0)
     with pytest.raises(ConfigError, match="no field deepness"):
@@ -189,7 +191,7 @@ def test_bad_configurations_name_the_field_the_value_and_the_next_step():
         preset("gs2+", close=False)
     with pytest.raises(ConfigError, match="mode must be one of"):
         refine_policy(context(KUHN), blueprint(KUHN), 0, preset("resolve"), mode="together")
-    assert preset("7-klss").order == 7
+    assert preset("7-klss").histories.order == 7
 
 
 def test_a_warm_start_makes_little_time_enough():
@@ -212,7 +214,7 @@ def test_a_warm_start_makes_little_time_enough():
 def test_a_warm_start_is_for_cfr_alone():
     for solver in ("lp", "mirror-descent"):
         with pytest.raises(ConfigError, match="warm_start needs solver = cfr"):
-            SearchConfig(solver=solver, warm_start=1.0)
+            SearchConfig.of(solver=solver, warm_start=1.0)
 
 
 def test_a_warm_start_begins_at_the_blueprint():

@@ -1,0 +1,14 @@
+from .parts import register_gadget as register_gadget
+from .parts import register_generator as register_generator
+from .search.config.presets import PRESETS as PRESETS
+from .search.config.presets import preset as preset
+from .search.config.search import SearchConfig as SearchConfig
+from .search.context import SearchContext as SearchContext
+from .search.explain import solve_infoset as solve_infoset
+from .search.gadget.check import check_gadget as check_gadget
+from .search.generation import check_generator as check_generator
+from .search.histories.knowledge import knowledge_report as knowledge_report
+from .search.refine import refine_policy as refine_policy
+from .search.result import SearchResult as SearchResult
+from .search.subgame.leaf import check_leaf_value as check_leaf_value
+from .tabulate import tabulate as tabulate
