@@ -65,5 +65,6 @@ def method_config(method: str, limit: float | None = None, iterations: int | Non
 def _fields() -> Mapping[str, Kinds]:
     """Return the types of every field that a method may change, a stage's own or the whole search's."""
     search = field_types(SearchConfig)
-    stages = {name: field_types(STAGES[stage])[field] for name, (stage, field) in PLACES.items()}
+    kinds: dict[str, type] = dict(STAGES)
+    stages = {name: field_types(kinds[stage])[field] for name, (stage, field) in PLACES.items()}
     return stages | {name: search[name] for name in OWN}

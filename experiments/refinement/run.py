@@ -28,7 +28,7 @@ from games.support.interruption import Interrupted, breaking, deaf_children
 from games.support.locks import hold
 from gs2.policy_spec import policy_from_spec
 from gs2.search.context import SearchContext
-from gs2.search.refine import RefineStats, refine_policy
+from gs2.search.refine import RefineOptions, RefineStats, refine_both
 
 __all__ = ["run_cell", "run_grid"]
 
@@ -60,22 +60,16 @@ def _refined(cell: Cell, policy: NDArray[np.float64]) -> _Refined:
     began = time.perf_counter()
     context, _ = _prepared(cell.game)
     config = method_passes(cell.method, cell.limit, cell.iterations)
-    refined = policy.copy()
-    searches: list[RefineStats] = []
-    skipped = 0
+    infosets = []
     for player in (0, 1):
-        infosets = np.flatnonzero(context.tree.infoset_player == player)
-        if cell.sample is not None and cell.sample < len(infosets):
+        mine = np.flatnonzero(context.tree.infoset_player == player)
+        if cell.sample is not None and cell.sample < len(mine):
             rng = np.random.default_rng([cell.seed, player, 7])
-            infosets = np.sort(rng.choice(infosets, cell.sample, replace=False))
-        result = refine_policy(
-            context, policy, player, config, mode=cell.mode, seed=cell.seed, infosets=infosets
-        )
-        slots = np.repeat(context.tree.infoset_player == player, np.diff(context.tree.infoset_offset))
-        refined[slots] = result.policy[slots]
-        searches += result.searches
-        skipped += result.skipped
-    return _Refined(refined, tuple(searches), skipped, time.perf_counter() - began)
+            mine = np.sort(rng.choice(mine, cell.sample, replace=False))
+        infosets.append(mine)
+    options = RefineOptions(mode=cell.mode, seed=cell.seed, infosets=np.concatenate(infosets))
+    both = refine_both(context, policy, config, options)
+    return _Refined(both.policy, both.searches, both.skipped, time.perf_counter() - began)
 
 
 KEPT_DRAWS = 64

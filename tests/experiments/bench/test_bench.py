@@ -10,7 +10,7 @@ import pytest
 from rich.table import Table
 
 from experiments.bench import benches
-from experiments.bench.protocol import GROUP, BenchError, check_bench
+from experiments.bench.bench import GROUP, BenchError, check_bench
 
 OURS = [getattr(benches, name) for name in benches.__all__]
 
