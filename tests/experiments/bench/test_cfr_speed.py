@@ -7,23 +7,16 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from experiments.bench.cfr import ABOUT, TITLE, bench_tables, run_bench
-from experiments.bench.commands import bench
-from experiments.bench.markdown import markdown_table, write_markdown
+from experiments.bench.benches import CFR
+from experiments.bench.cfr_speed import CfrWork, cfr_tables, measure_cfr
+from experiments.bench.group import bench
+from experiments.bench.output import as_markdown, write_result
 
 
 def test_every_figure_of_a_game_is_measured() -> None:
     steps: list[str] = []
-    result = run_bench(
-        ["kuhn_poker"],
-        variants=["cfr+", "dcfr"],
-        targets=[1e-2, 1e-9],
-        iterations=50,
-        limit=200,
-        repeats=1,
-        openspiel=False,
-        progress=steps.append,
-    )
+    work = CfrWork(("cfr+", "dcfr"), targets=(1e-2, 1e-9), iterations=50, limit=200, repeats=1)
+    result = measure_cfr(["kuhn_poker"], work, openspiel=False, progress=steps.append)
     assert len(steps) == 4
     (built,), (speed,) = result.construction, result.speed
     assert (built.histories, built.entries) == (58, 30)
@@ -37,17 +30,17 @@ def test_every_figure_of_a_game_is_measured() -> None:
     for found in result.convergence:
         # Two hundred iterations reach a hundredth, but not a billionth.
         assert (found.seconds is not None) == (found.iterations is not None) == (found.target == 1e-2)
-    assert len(bench_tables(result)) == 3
+    assert len(cfr_tables(result)) == 3
 
 
 def test_tables_are_written_as_markdown_with_their_figures(tmp_path: Path) -> None:
-    result = run_bench(["kuhn_poker"], variants=["dcfr"], iterations=5, limit=20, repeats=1, openspiel=False)
-    tables = bench_tables(result)
-    write_markdown(tmp_path / "r.md", TITLE, "gs2 bench cfr kuhn_poker", ABOUT, tables, result)
+    work = CfrWork(("dcfr",), iterations=5, limit=20, repeats=1)
+    result = measure_cfr(["kuhn_poker"], work, openspiel=False)
+    write_result(CFR, result, tmp_path / "r.md", "gs2 bench cfr kuhn_poker")
     text = (tmp_path / "r.md").read_text()
     assert text.startswith("# CFR on full games\n\nProcessor time")
     assert "`gs2 bench cfr kuhn_poker`; commit " in text
-    lines = markdown_table(tables[0]).splitlines()
+    lines = as_markdown(CFR.tables(result)[0]).splitlines()
     assert lines[0] == "## From game string to solver"
     assert lines[2].startswith("| game | histories | payoffs |")
     assert lines[4].startswith("| kuhn_poker | 58 | 30 |")
@@ -60,4 +53,4 @@ def test_the_command_names_itself_in_the_file(tmp_path: Path) -> None:
     words = ["cfr", "kuhn_poker", "--repeats", "1", "--no-openspiel", "--output", str(path)]
     answer = CliRunner().invoke(bench, words)
     assert answer.exit_code == 0, answer.output
-    assert "`gs2 bench cfr kuhn_poker --repeats 1`" in path.read_text()
+    assert "`gs2 bench cfr kuhn_poker --repeats 1 --no-openspiel`" in path.read_text()

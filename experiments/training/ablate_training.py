@@ -1,7 +1,7 @@
 """Ablations of the blueprint's training at equal processor time: network, guidance, pruning, and others.
 
-    python -m experiments.training.ablate run DIRECTORY --cpu-seconds 120 --seeds 2
-    python -m experiments.training.ablate report DIRECTORY -o experiments/results/ABLATIONS_BLUEPRINT.md
+    gs2 experiment training run DIRECTORY --cpu-seconds 120 --seeds 2
+    gs2 experiment training report DIRECTORY --checkout
 
 Every arm is the same self-play with one thing changed. Runs take one thread and end after the same processor
 time (the machine may be shared, so the clock on the wall says little); checkpoints are also kept at round
@@ -21,9 +21,12 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from experiments.markdown import markdown_table
+from experiments.outputs import report_file
 from games.support.files import LineFile, check_folder, read_bytes, read_text, unique, write_text
 from games.support.locks import hold
 from gs2.commands.common import NEW_FILE, NEW_FOLDER, FiniteRange
+from gs2.commands.groups import run_alone
 
 if TYPE_CHECKING:
     from blueprint.guandan.play.selfplay import Chooser
@@ -53,6 +56,7 @@ COMMON = {"rounds": 256, "batch": 512}
 MILESTONES = (100_000, 200_000, 400_000, 800_000, 1_600_000, 3_200_000)
 """Decisions at which checkpoints are kept."""
 YARDSTICKS = ("greedy", "strong")
+REPORT = "ABLATIONS_BLUEPRINT.md"
 BEGIN, END = "<!-- rows -->", "<!-- end of rows -->"
 """Marks in the Markdown file between which the tables stand."""
 
@@ -156,7 +160,7 @@ def _agent(directory: Path, name: str) -> Chooser:
 
 def _play(a: Chooser, b: Chooser, deals: int) -> dict[str, Any]:
     from blueprint.guandan.arena.duplicate import duplicate_deals, play_duplicate
-    from blueprint.guandan.arena.statistics import bootstrap_interval
+    from games.support.bootstrap import bootstrap_interval
 
     payoffs = play_duplicate(a, b, duplicate_deals(np.arange(deals), 5))
     rng = np.random.default_rng(6)
@@ -202,36 +206,46 @@ def report(directory: Path) -> str:
         raise ValueError(f"ablate_blueprint: {directory} must hold rows of a run; it has none; run it first")
     owner = {point["file"]: (r, point) for r in runs for point in r["kept"]}
     final = {r["kept"][-1]["file"]: r for r in runs}
-    lines = ["### Runs", ""]
-    lines += [
-        "arm | seed | processor seconds | decisions | decisions a second",
-        "--- | --- | --- | --- | ---",
-    ]
-    lines += [
-        f"{r['arm']} | {r['seed']} | {r['cpu_seconds']:.0f} | {r['decisions']:,} "
-        f"| {r['decisions'] / r['cpu_seconds']:,.0f}"
+    table = [
+        (
+            r["arm"],
+            r["seed"],
+            f"{r['cpu_seconds']:.0f}",
+            f"{r['decisions']:,}",
+            f"{r['decisions'] / r['cpu_seconds']:,.0f}",
+        )
         for r in runs
     ]
-    lines += ["", "### Strength at equal time", ""]
-    lines += ["arm | seed | against | net levels a round | rounds won", "--- | --- | --- | --- | ---"]
-    lines += [
-        f"{final[m['a']]['arm']} | {final[m['a']]['seed']} "
-        f"| {final[m['b']]['arm'] if m['b'] in final else m['b']} "
-        f"| {_mean(m, 'net', 1)} | {_mean(m, 'wins', 100)}"
+    heads = ("arm", "seed", "processor seconds", "decisions", "decisions a second")
+    lines = ["### Runs", "", markdown_table(heads, table, "lrrrr"), ""]
+    table = [
+        (
+            final[m["a"]]["arm"],
+            final[m["a"]]["seed"],
+            final[m["b"]]["arm"] if m["b"] in final else m["b"],
+            _mean(m, "net", 1),
+            _mean(m, "wins", 100),
+        )
         for m in matches
         if m["a"] in final
     ]
-    lines += ["", "### Strength against greedy by decisions trained", ""]
-    lines += [
-        "arm | seed | decisions | processor seconds | net levels a round | rounds won",
-        "--- | --- | --- | --- | --- | ---",
-    ]
+    heads = ("arm", "seed", "against", "net levels a round", "rounds won")
+    lines += ["### Strength at equal time", "", markdown_table(heads, table, "lrlrr"), ""]
     found = [(*owner[m["a"]], m) for m in matches if m["b"] == "greedy"]
-    lines += [
-        f"{r['arm']} | {r['seed']} | {point['decisions']:,} | {point['cpu_seconds']:.0f} "
-        f"| {_mean(m, 'net', 1)} | {_mean(m, 'wins', 100)}"
-        for r, point, m in sorted(found, key=lambda f: (f[0]["seed"], f[0]["arm"], f[1]["decisions"]))
+    rising = sorted(found, key=lambda f: (f[0]["seed"], f[0]["arm"], f[1]["decisions"]))
+    steps = [
+        (
+            r["arm"],
+            r["seed"],
+            f"{point['decisions']:,}",
+            f"{point['cpu_seconds']:.0f}",
+            _mean(m, "net", 1),
+            _mean(m, "wins", 100),
+        )
+        for r, point, m in rising
     ]
+    words = ("arm", "seed", "decisions", "processor seconds", "net levels a round", "rounds won")
+    lines += ["### Strength against greedy by decisions trained", "", markdown_table(words, steps, "lrrrrr")]
     return "\n".join(lines) + "\n"
 
 
@@ -270,9 +284,12 @@ def run_command(directory: Path, cpu_seconds: float, seeds: int, deals: int, as_
 
 @ablate_blueprint.command("report")
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False, exists=True))
-@click.option("-o", "--output", type=NEW_FILE, help="Markdown to update.")
+@click.option("-o", "--output", type=NEW_FILE, help="Markdown to update, between its marks.")
+@click.option(
+    "--checkout", is_flag=True, help=f"Update experiments/results/{REPORT} of gs2's checkout instead."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the rows behind the tables as JSON instead.")
-def report_command(directory: Path, output: Path | None, as_json: bool) -> None:
+def report_command(directory: Path, output: Path | None, checkout: bool, as_json: bool) -> None:
     """Print the tables of a run, or put them between the marks in a Markdown file."""
     if as_json:
         from gs2.commands.common import print_json
@@ -281,6 +298,8 @@ def report_command(directory: Path, output: Path | None, as_json: bool) -> None:
         print_json({"rows": [json.loads(line) for line in lines]})
         return
     text = report(directory)
+    if checkout:
+        output = report_file(REPORT, output, checkout)
     if output is None:
         click.echo(text, nl=False)
         return
@@ -292,4 +311,4 @@ def report_command(directory: Path, output: Path | None, as_json: bool) -> None:
 
 
 if __name__ == "__main__":
-    ablate_blueprint()
+    run_alone(ablate_blueprint)

@@ -1,6 +1,6 @@
 """How fast GuanDan's blueprint is: one decision, batches, self-play and training, beside the floor.
 
-    python -m experiments.bench.blueprint --seconds 2
+    gs2 bench blueprint --seconds 2
 
 Everything is compiled before a clock starts. Rates are per second of processor time times the threads, so
 that what else runs on the machine does not count; the rate by the wall stands beside it.
@@ -8,11 +8,10 @@ that what else runs on the machine does not count; the rate by the wall stands b
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +30,7 @@ from blueprint.guandan.training.train import Trainer
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["BlueprintBench", "Rate", "bench_tables", "operations", "run_bench"]
+__all__ = ["NetworkRecord", "Rate", "measure_network", "network_tables", "operations"]
 
 MOVES = 30
 """Legal moves of each decision that is timed."""
@@ -52,8 +51,8 @@ class Rate:
 
 
 @dataclass(frozen=True)
-class BlueprintBench:
-    """All that `run_bench` measures.
+class NetworkRecord:
+    """All that `measure_network` measures.
 
     single_ms, single_wall_ms: milliseconds of one decision with 30 moves on one thread, features included:
         medians of processor and of wall time; single_best_ms: the fastest hundredth by the wall.
@@ -102,7 +101,7 @@ def _rate(work: Callable[[], int], seconds: float, threads: int) -> Rate:
 def _decisions(n: int, moves: int, rng: np.random.Generator) -> Decisions:
     """Return n decisions of real play with exactly `moves` legal moves (repeated if play shows too few)."""
     agent = InferenceAgent(load_inference(critic=False))
-    found: list[tuple[NDArray, int, NDArray]] = []
+    found: list[tuple[NDArray[Any], int, NDArray[Any]]] = []
 
     def watch(decisions: Decisions) -> NDArray[np.int64]:
         for j in np.flatnonzero(np.diff(decisions.offsets) == moves):
@@ -186,17 +185,19 @@ class _Encoding:
     def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
         decisions.encode(self.scratch)
         counts = np.diff(decisions.offsets)
-        return np.minimum((self.rng.random(len(counts)) * counts).astype(np.int64), counts - 1)
+        drawn = (self.rng.random(len(counts)) * counts).astype(np.int64)
+        chosen: NDArray[np.int64] = np.minimum(drawn, counts - 1)
+        return chosen
 
 
-def run_bench(
+def measure_network(
     *,
     seconds: float = 2.0,
     threads: int = 2,
     rounds: int = 1024,
     seed: int = 0,
     progress: Callable[[str], None] = lambda what: None,
-) -> BlueprintBench:
+) -> NetworkRecord:
     """Return the speeds of the shipped network.
 
     seconds: of each part. threads: of batches, self-play and training, which is as the shipped network was
@@ -240,10 +241,10 @@ def run_bench(
 
     training = _rate(generation, seconds, threads)
     work = operations(trainer.network_config, MOVES)
-    return BlueprintBench(auto.name, *single, batch, matrix, work, selfplay, without, training, seed)
+    return NetworkRecord(auto.name, *single, batch, matrix, work, selfplay, without, training, seed)
 
 
-def bench_tables(result: BlueprintBench) -> list[Table]:
+def network_tables(result: NetworkRecord) -> list[Table]:
     """Return the tables that the command prints."""
     from rich.table import Table
 
@@ -270,30 +271,3 @@ def bench_tables(result: BlueprintBench) -> list[Table]:
             name, str(rate.threads), f"{rate.processor:,.0f}", f"{rate.wall:,.0f}", f"{rate.share:.0%}"
         )
     return [one, rates]
-
-
-def main() -> None:
-    """Print the tables, or with --json the figures."""
-    import argparse
-
-    from rich.console import Console
-
-    parser = argparse.ArgumentParser(description="How fast GuanDan's blueprint is.")
-    parser.add_argument("--seconds", type=float, default=2.0)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=1024)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
-    result = run_bench(
-        seconds=options.seconds, threads=options.threads, rounds=options.rounds, seed=options.seed
-    )
-    if options.json:
-        print(json.dumps(asdict(result), indent=1))
-        return
-    for table in bench_tables(result):
-        Console(width=110).print(table)
-
-
-if __name__ == "__main__":
-    main()

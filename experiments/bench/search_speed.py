@@ -1,5 +1,7 @@
 """How fast subgame solving is: one search, stage by stage, and the refinement of a whole game.
 
+    gs2 bench search
+
 A search is timed at infosets whose gadget has about a given number of nodes, everything included: histories,
 alternative values, subgame, gadget, the solver's iterations, certificate. The game's tree, which all searches
 share, is not.
@@ -27,13 +29,8 @@ from gs2.search.strategy import Strategy
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["ABOUT", "TITLE", "OneSearch", "SearchBench", "WholeGame", "bench_tables", "run_bench"]
+__all__ = ["GAMES", "OneSearch", "SearchRecord", "WholeGame", "measure_search", "search_tables"]
 
-TITLE = "Subgame solving"
-ABOUT = (
-    "Processor time of one thread, compiled code warm. PCFR+ with 300 iterations in every subgame; "
-    "blueprint: plain CFR, 100 iterations. A gadget of N nodes: the median over searches of N/2 to 2N."
-)
 GAMES = ("leduc_poker", "liars_dice_6")
 BLUEPRINT = "cfr:100"
 ITERATIONS = 300
@@ -78,7 +75,7 @@ class WholeGame:
 
 
 @dataclass(frozen=True)
-class SearchBench:
+class SearchRecord:
     """Searches one by one, and whole games."""
 
     searches: tuple[OneSearch, ...]
@@ -145,14 +142,14 @@ def _whole(name: str, methods: tuple[str, ...]) -> list[WholeGame]:
     return found
 
 
-def run_bench(
+def measure_search(
     *,
     games: tuple[str, ...] = GAMES,
     methods: tuple[str, ...] = METHODS,
     repeats: int = 20,
     seed: int = 0,
     progress: Callable[[str], None] = lambda what: None,
-) -> SearchBench:
+) -> SearchRecord:
     """Return the times of searches one by one and of whole games.
 
     repeats: infosets timed at each depth; seed: of their choice.
@@ -166,10 +163,10 @@ def run_bench(
         searches += _one_by_one(name, methods, repeats, seed)
         progress(f"{name}: every infoset")
         whole += _whole(name, methods)
-    return SearchBench(tuple(searches), tuple(whole))
+    return SearchRecord(tuple(searches), tuple(whole))
 
 
-def bench_tables(result: SearchBench) -> list[Table]:
+def search_tables(result: SearchRecord) -> list[Table]:
     """Return the figures as tables to print."""
     from rich.table import Table
 
@@ -206,10 +203,3 @@ def bench_tables(result: SearchBench) -> list[Table]:
             f"{game.after:.4f}",
         )
     return [one, whole]
-
-
-if __name__ == "__main__":
-    from rich import print as show
-
-    for made in bench_tables(run_bench()):
-        show(made)

@@ -11,8 +11,10 @@ from click.testing import CliRunner
 
 from experiments.refinement.compare import BLUEPRINT, compare, comparison_table
 from experiments.refinement.grid import Cell, Grid, GridError
+from experiments.refinement.methods import method_config
 from experiments.refinement.report import strength_table, write_report
-from experiments.refinement.run import ROWS, method_config, read_rows, run_cell, run_grid
+from experiments.refinement.rows import ROWS, read_rows
+from experiments.refinement.run import run_cell, run_grid
 from experiments.refinement.summary import CellSummary, summarise_cells
 from experiments.refinement.which_histories import Ranks
 from experiments.refinement.which_histories import main as which_histories

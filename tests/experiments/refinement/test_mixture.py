@@ -12,7 +12,8 @@ from cfr.best_response import best_response_values, expected_value
 from cfr.tree import FlatTree
 from experiments.refinement.grid import Cell, Grid, GridError
 from experiments.refinement.mixture import MixtureError, mix_policies, split_draws
-from experiments.refinement.run import ROWS, read_rows, run_cell, run_grid
+from experiments.refinement.rows import ROWS, read_rows
+from experiments.refinement.run import run_cell, run_grid
 from tests.cfr.trees import random_policy, random_tree, tree_of
 
 TREES = {"kuhn": None, "leduc": None, "dice": None, **{f"random {seed}": seed for seed in range(12)}}

@@ -1,22 +1,22 @@
 """Speed of Minimum Combination Search on dealt hands, by wild cards held.
 
-python -m experiments.bench.min_combination
+gs2 bench min-combination
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-import click
 import numpy as np
 from numpy.typing import NDArray
 
-from gs2.commands.common import SEED
+if TYPE_CHECKING:
+    from rich.table import Table
 
-__all__ = ["SplitSpeed", "bench_min_combination", "dealt_hands", "measure"]
+__all__ = ["SplitSpeed", "dealt_hands", "measure_splits", "split_tables"]
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def dealt_hands(n: int, rng: np.random.Generator) -> tuple[NDArray[np.uint64], N
     return pack(counts), rng.integers(0, 13, n)
 
 
-def measure(n: int, rng: np.random.Generator, *, repeats: int = 5) -> list[SplitSpeed]:
+def measure_splits(n: int, rng: np.random.Generator, *, repeats: int = 5) -> list[SplitSpeed]:
     """Return the speed with 0, 1 and 2 wild cards and of all hands, the least of `repeats` each."""
     from blueprint.guandan.rules.min_combination import UNIT_COSTS, Costs, min_combinations
     from games.guandan.cards import unpack
@@ -73,26 +73,15 @@ def _seconds(work: Callable[..., Any], *arguments: Any) -> float:
     return time.process_time() - begin
 
 
-@click.command("min-combination")
-@click.option("--hands", type=click.IntRange(100), default=3000, show_default=True)
-@click.option("--seed", type=SEED, default=0, show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
-def bench_min_combination(hands: int, seed: int, as_json: bool) -> None:
-    """Minimum Combination Search, warm, one core, in batches: microseconds a dealt hand."""
-    from gs2.commands.common import print_json
-    from gs2.commands.progress import working
+def split_tables(result: list[SplitSpeed]) -> list[Table]:
+    """Return the figures as a table to print."""
+    from rich.table import Table
 
-    with working("measuring …"):
-        found = measure(hands, np.random.default_rng(seed))
-    if as_json:
-        print_json([asdict(row) for row in found])
-        return
-    click.echo("wild cards | hands | mean moves | fewest moves, us | cheapest split, us")
-    click.echo("--- | --- | --- | --- | ---")
-    for s in found:
-        name = "as dealt" if s.wild is None else s.wild
-        click.echo(f"{name} | {s.hands} | {s.moves:.2f} | {s.fewest:.1f} | {s.cheapest:.1f}")
-
-
-if __name__ == "__main__":
-    bench_min_combination()
+    table = Table(title="Minimum Combination Search, a dealt hand")
+    table.add_column("wild cards")
+    for name in ("hands", "mean moves", "fewest moves, µs", "cheapest split, µs"):
+        table.add_column(name, justify="right")
+    for s in result:
+        name = "as dealt" if s.wild is None else str(s.wild)
+        table.add_row(name, f"{s.hands:,}", f"{s.moves:.2f}", f"{s.fewest:.1f}", f"{s.cheapest:.1f}")
+    return [table]

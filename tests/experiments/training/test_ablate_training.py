@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from experiments.training.ablate import ARMS, BEGIN, END, Arm, ablate_blueprint, report, run
+from experiments.training.ablate_training import ARMS, BEGIN, END, Arm, ablate_blueprint, report, run
 
 TINY = {"rounds": 2, "batch": 16}
 ARMS_HERE = tuple(Arm(arm.name, arm.network, {**arm.train, **TINY}) for arm in (ARMS[0], ARMS[3]))

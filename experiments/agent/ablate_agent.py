@@ -1,9 +1,9 @@
 """What each part of the GuanDan agent is worth: variants on the same judged positions and the same deals.
 
-    python -m experiments.agent.ablate judge -b CHECKPOINT --positions 1000 -o runs/judged.jsonl
-    python -m experiments.agent.ablate choose runs/judged.jsonl -b CHECKPOINT -o runs/ablate.jsonl
-    python -m experiments.agent.ablate rounds standard -b CHECKPOINT --deals 2000 -o runs/ablate.jsonl
-    python -m experiments.agent.ablate report runs/ablate.jsonl
+    gs2 experiment agent judge -b CHECKPOINT --positions 1000 -o runs/judged.jsonl
+    gs2 experiment agent choose runs/judged.jsonl -b CHECKPOINT -o runs/ablate.jsonl
+    gs2 experiment agent rounds standard -b CHECKPOINT --deals 2000 -o runs/ablate.jsonl
+    gs2 experiment agent report runs/ablate.jsonl
 
 Every row is appended as soon as it is known; a command that was stopped goes on where it was.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,9 +28,11 @@ from experiments.agent.tables import (
     mean_interval,
     read_agent_rows,
 )
+from experiments.outputs import report_file, report_options
 from games.ragged import Ragged
 from games.support.files import write_text
 from gs2.commands.common import NEW_FILE, SEED, print_json
+from gs2.commands.groups import run_alone
 from gs2.commands.progress import working
 from gs2.guandan.agent.config import GuanDanConfig
 from gs2.guandan.agent.presets import PRESETS, agent_preset
@@ -39,11 +42,19 @@ if TYPE_CHECKING:
     from gs2.guandan.agent.evaluator import Evaluator
     from gs2.guandan.beliefs.network import Beliefs
 
-__all__ = ["VARIANTS", "ablate_guandan", "choose_moves", "play_pairs", "replay_rollouts"]
+__all__ = ["VARIANTS", "Networks", "ablate_guandan", "choose_moves", "play_pairs", "replay_rollouts"]
 
-REPORT = Path(__file__).parents[1] / "results" / "ABLATIONS_GUANDAN.md"
+REPORT = "ABLATIONS_GUANDAN.md"
 TOGETHER = 64
 """Deals played in lockstep."""
+
+
+@dataclass(frozen=True, eq=False)
+class Networks:
+    """What variants think with: the blueprint's evaluator, and beliefs about hands, None for none."""
+
+    evaluator: Evaluator
+    beliefs: Beliefs | None = None
 
 
 def _variants() -> dict[str, GuanDanConfig]:
@@ -91,8 +102,7 @@ def choose_moves(
     variant: str,
     config: GuanDanConfig,
     positions: Sequence[Judged],
-    evaluator: Evaluator,
-    beliefs: Beliefs | None,
+    networks: Networks,
     seed: int,
 ) -> Iterator[Choice]:
     """Yield what a variant chooses at each judged position."""
@@ -100,6 +110,7 @@ def choose_moves(
     from gs2.guandan.agent.agent import Gs2Agent
     from gs2.guandan.agent.rollout import Rollouts
 
+    evaluator, beliefs = networks.evaluator, networks.beliefs
     rollouts = Rollouts(evaluator)
     for judged in positions:
         rng = np.random.default_rng([seed, sum(judged.name.encode())])
@@ -154,8 +165,7 @@ def replay_rollouts(
 def play_pairs(
     variant: str,
     config: GuanDanConfig,
-    evaluator: Evaluator,
-    beliefs: Beliefs | None,
+    networks: Networks,
     seed: int,
     deals: int,
     *,
@@ -176,6 +186,7 @@ def play_pairs(
         counts["changed"] += decision.changed
         counts["searched"] += decision.comparison is not None or decision.solution is not None
 
+    evaluator, beliefs = networks.evaluator, networks.beliefs
     game = GuanDan()
     for begin in range(start, deals, TOGETHER):
         n = min(TOGETHER, deals - begin)
@@ -209,14 +220,14 @@ def play_pairs(
         ]
 
 
-def _load(checkpoint: Path | None) -> tuple[Evaluator, Beliefs | None]:
+def _load(checkpoint: Path | None) -> Networks:
     import torch
 
     from gs2.guandan.agent.evaluator import load_evaluator
     from gs2.guandan.beliefs.network import DEFAULT, load_beliefs
 
     torch.set_num_threads(1)
-    return load_evaluator(checkpoint), load_beliefs() if DEFAULT.is_file() else None
+    return Networks(load_evaluator(checkpoint), load_beliefs() if DEFAULT.is_file() else None)
 
 
 CHECKPOINT = click.option(
@@ -256,7 +267,7 @@ def judge(
     """Judge the moves of positions from self-play."""
     from experiments.agent.judge import write_judged
 
-    evaluator, _ = _load(checkpoint)
+    evaluator = _load(checkpoint).evaluator
     with working("judging …") as tell:
         for count in write_judged(output, evaluator, positions, worlds, seed):
             tell(f"{count} of {positions} positions judged")
@@ -283,13 +294,14 @@ def choose(
     """Ask variants at the positions of a file that `judge` wrote."""
     from experiments.agent.judge import read_judged
 
-    evaluator, beliefs = _load(checkpoint)
+    networks = _load(checkpoint)
+    evaluator = networks.evaluator
     everywhere = read_judged(judged, positions)
     with RowFile(output) as file, working("…") as tell:
         known = {(row.variant, row.blueprint, row.position) for row in file.rows if isinstance(row, Choice)}
         for name in names or VARIANTS:
             todo = [p for p in everywhere if (name, evaluator.name, p.name) not in known]
-            for row in choose_moves(name, VARIANTS[name], todo, evaluator, beliefs, seed):
+            for row in choose_moves(name, VARIANTS[name], todo, networks, seed):
                 file.append([row])
                 tell(f"{name}: position {row.position}")
     _print_rows(output, as_json)
@@ -304,7 +316,7 @@ def replay(judged: Path, checkpoint: Path | None, output: Path, as_json: bool) -
     """Compare depths, numbers of deals and anchors of rollouts from what `judge` noted."""
     from experiments.agent.judge import DEPTHS, read_judged
 
-    evaluator, _ = _load(checkpoint)
+    evaluator = _load(checkpoint).evaluator
     everywhere = read_judged(judged)
     grid: list[tuple[int | None, int, float]] = [(depth, 32, 0.2) for depth in (*DEPTHS, None)]
     grid += [(8, worlds, 0.2) for worlds in (1, 4, 8, 16)]
@@ -326,13 +338,14 @@ def replay(judged: Path, checkpoint: Path | None, output: Path, as_json: bool) -
 @AS_JSON
 def rounds(name: str, checkpoint: Path | None, deals: int, seed: int, output: Path, as_json: bool) -> None:
     """Play duplicate rounds of a variant against its own blueprint."""
-    evaluator, beliefs = _load(checkpoint)
+    networks = _load(checkpoint)
+    evaluator = networks.evaluator
     with RowFile(output) as file, working("…") as tell:
         rows = [row for row in file.rows if isinstance(row, RoundPair)]
         cell = (name, evaluator.name, seed)
         gains = [row.gain for row in rows if (row.variant, row.blueprint, row.seed) == cell]
         start = len(gains) // TOGETHER * TOGETHER
-        for part in play_pairs(name, VARIANTS[name], evaluator, beliefs, seed, deals, start=start):
+        for part in play_pairs(name, VARIANTS[name], networks, seed, deals, start=start):
             fresh = part[len(gains) - part[0].deal :] if part[0].deal < len(gains) else part
             file.append(fresh)
             gains += [row.gain for row in fresh]
@@ -343,10 +356,11 @@ def rounds(name: str, checkpoint: Path | None, deals: int, seed: int, output: Pa
 
 @ablate_guandan.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@click.option("-o", "--output", type=NEW_FILE, default=REPORT, show_default=True)
+@report_options(REPORT)
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
-def report(files: tuple[Path, ...], output: Path, as_json: bool) -> None:
+def report(files: tuple[Path, ...], output: Path | None, checkout: bool, as_json: bool) -> None:
     """Write the tables of some files of rows."""
+    output = report_file(REPORT, output, checkout)
     write_text(output, ablation_markdown(read_agent_rows(files)) + "\n")
     if as_json:
         print_json({"written": [str(output)]})
@@ -355,4 +369,4 @@ def report(files: tuple[Path, ...], output: Path, as_json: bool) -> None:
 
 
 if __name__ == "__main__":
-    ablate_guandan()
+    run_alone(ablate_guandan)

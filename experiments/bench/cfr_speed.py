@@ -1,6 +1,6 @@
 """How fast full games are built, iterated and solved, beside OpenSpiel's C++ solvers where installed.
 
-    python -m experiments.bench.cfr --games leduc_poker liars_dice_6
+    gs2 bench cfr leduc_poker liars_dice_6
 
 Times are processor seconds of one thread, compiled code warm. Both programs run in one process, turn by
 turn; quote the ratio, not the seconds, across machines.
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import resource
-import shlex
 import subprocess
 import sys
 import time
@@ -25,7 +24,6 @@ from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.solver import Solver
 from cfr.tree import grow
 from cfr.variants import VARIANTS
-from experiments.bench.markdown import write_markdown
 from experiments.bench.openspiel_peer import OPENSPIEL, Peer, has_openspiel
 from games.registry import RESEARCH_GAMES, load_game
 
@@ -33,23 +31,15 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 __all__ = [
-    "ABOUT",
-    "TITLE",
-    "CfrBench",
+    "CfrRecord",
     "CfrSpeed",
+    "CfrWork",
     "Construction",
     "Convergence",
-    "bench_tables",
-    "run_bench",
+    "cfr_tables",
+    "measure_cfr",
+    "print_construction",
 ]
-
-TITLE = "CFR on full games"
-ABOUT = (
-    "Processor time of one thread, compiled code warm. Exploitability is NashConv / 2 of the average policy, "
-    "in payoffs. Two programs run in one process, turn by turn: ratios carry over to other machines better "
-    "than times."
-)
-"""What the figures are, in words."""
 
 
 @dataclass(frozen=True)
@@ -107,33 +97,43 @@ class Convergence:
 
 
 @dataclass(frozen=True)
-class CfrBench:
-    """All that `run_bench` measures."""
+class CfrWork:
+    """How much is measured.
+
+    variants, targets: what to measure convergence of and to, in exploitability. iterations: of the CFR+ run.
+    limit: iterations after which a target counts as missed. repeats: of every timing. openspiel_seconds: for
+    OpenSpiel's iterations, per game.
+    """
+
+    variants: tuple[str, ...] = tuple(VARIANTS)
+    targets: tuple[float, ...] = (1e-2, 1e-3, 1e-4)
+    iterations: int = 1000
+    limit: int = 10_000
+    repeats: int = 3
+    openspiel_seconds: float = 20.0
+
+
+@dataclass(frozen=True)
+class CfrRecord:
+    """All that `measure_cfr` measures."""
 
     construction: tuple[Construction, ...]
     speed: tuple[CfrSpeed, ...]
     convergence: tuple[Convergence, ...]
 
 
-def run_bench(
+def measure_cfr(
     games: Sequence[str] = RESEARCH_GAMES,
+    work: CfrWork | None = None,
     *,
-    variants: Sequence[str] = tuple(VARIANTS),
-    targets: Sequence[float] = (1e-2, 1e-3, 1e-4),
-    iterations: int = 1000,
-    limit: int = 10_000,
-    repeats: int = 3,
     openspiel: bool = True,
-    openspiel_seconds: float = 20.0,
     progress: Callable[[str], None] | None = None,
-) -> CfrBench:
+) -> CfrRecord:
     """Return construction, speed and convergence of CFR on each game.
 
-    variants, targets: what to measure convergence of and to, in exploitability. iterations: of the CFR+
-    run. limit: iterations after which a target counts as missed. repeats: of every timing.
-    openspiel: measure it too, where it is installed; openspiel_seconds: for its iterations, per game.
-    progress: called with a few words before each step.
+    openspiel: measure it too, where it is installed. progress: called with a few words before each step.
     """
+    work = work or CfrWork()
     tell = progress or (lambda _: None)
     construction, speed, convergence = [], [], []
     for name in games:
@@ -141,22 +141,31 @@ def run_bench(
         construction.append(_construct(name))
         form = sequence_form(grow(load_game(name), keep_states=False))
         tell(f"{name}: CFR+")
-        speed.append(_speed(name, form, iterations, repeats, openspiel_seconds if openspiel else 0.0))
-        for row in variants:
+        speed.append(_speed(name, form, work, work.openspiel_seconds if openspiel else 0.0))
+        for row in work.variants:
             tell(f"{name}: {row}")
-            convergence += _converge(name, form, row, targets, limit, repeats)
-    return CfrBench(tuple(construction), tuple(speed), tuple(convergence))
+            convergence += _converge(name, form, row, work)
+    return CfrRecord(tuple(construction), tuple(speed), tuple(convergence))
 
 
 def _construct(name: str) -> Construction:
     """Build the game in a fresh process, which has built a small one before."""
     out = subprocess.run(
-        [sys.executable, "-m", "experiments.bench.cfr", "--construct", name],
+        [sys.executable, "-c", BUILD, name],
         check=True,
         capture_output=True,
         text=True,
     )
     return Construction(**json.loads(out.stdout))
+
+
+BUILD = "import sys; from experiments.bench.cfr_speed import print_construction as p; p(sys.argv[1])"
+"""Program of the fresh process."""
+
+
+def print_construction(name: str) -> None:
+    """Build a game in this process and print how it went, as JSON."""
+    print(json.dumps(asdict(_construct_here(name))))
 
 
 def _construct_here(name: str) -> Construction:
@@ -199,7 +208,8 @@ def _run_ms(form: SequenceForm, iterations: int) -> tuple[float, Solver]:
     return (time.process_time() - began) / iterations * 1e3, solver
 
 
-def _speed(name: str, form: SequenceForm, iterations: int, repeats: int, peer_seconds: float) -> CfrSpeed:
+def _speed(name: str, form: SequenceForm, work: CfrWork, peer_seconds: float) -> CfrSpeed:
+    iterations, repeats = work.iterations, work.repeats
     _run_ms(form, 2)
     ours, evaluations, theirs, first = [], [], [], []
     peer = Peer(OPENSPIEL[name]) if peer_seconds > 0 and name in OPENSPIEL and has_openspiel() else None
@@ -226,12 +236,11 @@ def _speed(name: str, form: SequenceForm, iterations: int, repeats: int, peer_se
     )
 
 
-def _converge(
-    name: str, form: SequenceForm, row: str, targets: Sequence[float], limit: int, repeats: int
-) -> list[Convergence]:
+def _converge(name: str, form: SequenceForm, row: str, work: CfrWork) -> list[Convergence]:
     """Return how long the variant takes to each target; the fastest of the repeats."""
+    targets, limit = work.targets, work.limit
     best: dict[float, tuple[int, float]] = {}
-    for _ in range(repeats):
+    for _ in range(work.repeats):
         solver = Solver(form, row)
         open_targets = sorted(targets, reverse=True)
         began = time.process_time()
@@ -253,7 +262,7 @@ def _converge(
     return out
 
 
-def bench_tables(result: CfrBench) -> list[Table]:
+def cfr_tables(result: CfrRecord) -> list[Table]:
     """Return the result as tables for a terminal."""
     from rich.table import Table
 
@@ -319,42 +328,3 @@ def _ratio(theirs: float | None, ours: float | None) -> str:
 
 def _or_blank(value: float | None, form: str) -> str:
     return "" if value is None else format(value, form)
-
-
-def _main() -> None:
-    import argparse
-
-    from rich.console import Console
-
-    parser = argparse.ArgumentParser(description="Measure CFR on full games.")
-    parser.add_argument("--games", nargs="+", default=list(RESEARCH_GAMES), metavar="GAME")
-    parser.add_argument("--variants", nargs="+", default=list(VARIANTS), metavar="VARIANT")
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--no-openspiel", action="store_true")
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    parser.add_argument("--output", type=Path, metavar="FILE.md", help="write the tables there as Markdown")
-    parser.add_argument("--construct", metavar="GAME", help="build one game here and print how it went")
-    chosen = parser.parse_args()
-    if chosen.construct:
-        print(json.dumps(asdict(_construct_here(chosen.construct))))
-        return
-    result = run_bench(
-        chosen.games,
-        variants=chosen.variants,
-        repeats=chosen.repeats,
-        openspiel=not chosen.no_openspiel,
-        progress=lambda what: print(what, file=sys.stderr),
-    )
-    if chosen.json:
-        print(json.dumps(asdict(result)))
-        return
-    tables = bench_tables(result)
-    for table in tables:
-        Console(width=130).print(table)
-    if chosen.output is not None:
-        command = "python -m experiments.bench.cfr " + shlex.join(sys.argv[1:])
-        write_markdown(chosen.output, TITLE, command, ABOUT, tables, result)
-
-
-if __name__ == "__main__":
-    _main()

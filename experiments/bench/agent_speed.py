@@ -1,6 +1,6 @@
 """How fast the GuanDan agent decides: latency by preset and phase, decisions a second, where the time goes.
 
-    python -m experiments.bench.agent --rounds 4
+    gs2 bench agent --rounds 4
 
 Whole rounds of four agents are played one decision at a time, as at a table. Times are of the wall, which is
 what a deadline counts; processor time stands beside them, since other programs may be running.
@@ -8,27 +8,25 @@ what a deadline counts; processor time stands beside them, since other programs 
 
 from __future__ import annotations
 
-import json
 import resource
 import time
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
 import numpy as np
-
-from games.support.files import write_text
-from gs2.commands.common import NEW_FILE, SEED, print_json, stderr, stdout
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from gs2.guandan.agent.agent import Decision
 
-__all__ = ["AgentBench", "Latency", "bench_agent", "bench_tables", "run_bench"]
+__all__ = ["SHOWN", "AgentSpeed", "Latency", "agent_tables", "measure_agent"]
+
+SHOWN = ("fast", "standard", "deep", "paper")
+"""Presets measured where none is named."""
 
 PHASES = ("opening", "middle", "end")
 """At least 20 cards in hand; at least 10; fewer."""
@@ -50,7 +48,7 @@ class Latency:
 
 
 @dataclass(frozen=True)
-class AgentBench:
+class AgentSpeed:
     """What one preset costs.
 
     rate: decisions a second over whole rounds, forced moves included; processor_rate: of processor time.
@@ -96,14 +94,14 @@ def _latency(phase: str, seconds: list[float], deadline: float) -> Latency:
     return Latency(phase, len(seconds), median, p99, worst, sum(s > 1.1 * deadline for s in seconds))
 
 
-def run_bench(
-    presets: tuple[str, ...] = ("fast", "standard", "deep", "paper"),
+def measure_agent(
+    presets: tuple[str, ...] = SHOWN,
     *,
     rounds: int = 4,
     seed: int = 0,
     checkpoint: Path | None = None,
     progress: Callable[[str], None] = lambda what: None,
-) -> list[AgentBench]:
+) -> list[AgentSpeed]:
     """Return what each preset costs over some rounds of four agents.
 
     checkpoint: the blueprint's, by default the shipped one.
@@ -142,7 +140,7 @@ def run_bench(
         total = tally.forced + sum(row.decisions for row in latencies)
         thought = sum(tally.stages.values())
         out.append(
-            AgentBench(
+            AgentSpeed(
                 name,
                 config.deadline,
                 rounds,
@@ -160,7 +158,7 @@ def run_bench(
     return out
 
 
-def bench_tables(results: list[AgentBench]) -> list[Table]:
+def agent_tables(results: list[AgentSpeed]) -> list[Table]:
     """Return the results as tables for a terminal."""
     from rich.table import Table
 
@@ -202,36 +200,3 @@ def bench_tables(results: list[AgentBench]) -> list[Table]:
         for stage, part in row.stages.items():
             share.add_row(row.preset, stage, f"{part:.0%}")
     return [speed, wait, share]
-
-
-@click.command()
-@click.option("--preset", "presets", multiple=True, help="[default: fast, standard, deep, paper]")
-@click.option("--rounds", type=click.IntRange(min=1), default=4, show_default=True)
-@click.option("--seed", type=SEED, default=0, show_default=True)
-@click.option("-b", "--blueprint", "checkpoint", type=click.Path(path_type=Path), help="[default: shipped]")
-@click.option("-o", "--output", type=NEW_FILE, help="Write the figures as JSON too.")
-@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
-def bench_agent(
-    presets: tuple[str, ...],
-    rounds: int,
-    seed: int,
-    checkpoint: Path | None,
-    output: Path | None,
-    as_json: bool,
-) -> None:
-    """Measure how fast the GuanDan agent decides."""
-    chosen = presets or ("fast", "standard", "deep", "paper")
-    with stderr().status("…") as status:
-        results = run_bench(chosen, rounds=rounds, seed=seed, checkpoint=checkpoint, progress=status.update)
-    rows = [asdict(row) for row in results]
-    if output is not None:
-        write_text(output, json.dumps(rows, indent=1) + "\n")
-    if as_json:
-        print_json({"presets": rows})
-        return
-    for table in bench_tables(results):
-        stdout().print(table)
-
-
-if __name__ == "__main__":
-    bench_agent()

@@ -1,6 +1,6 @@
 """Whole matches of random players, every invariant checked at every decision.
 
-    python -m experiments.bench.simulate_guandan --matches 10000 --seed 1
+    gs2 experiment simulate --matches 10000 --seed 1
 
 Each match draws from its own stream: `replay_match(seed)` plays one again at a single table.
 """
@@ -8,11 +8,12 @@ Each match draws from its own stream: `replay_match(seed)` plays one again at a 
 from __future__ import annotations
 
 import hashlib
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from typing import Any
 
+import click
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,6 +24,9 @@ from games.guandan.matches.match import Match
 from games.guandan.rounds.round import GuanDan, legal
 from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import Rules
+from gs2.commands.common import SEED, print_json
+from gs2.commands.groups import run_alone
+from gs2.commands.progress import working
 
 __all__ = ["SimulationSummary", "check_play", "replay_match", "simulate_matches"]
 
@@ -57,20 +61,21 @@ class SimulationSummary:
     digest: str
 
 
-def _draw(seeds: NDArray[np.uint64], counters: NDArray[np.uint64], bounds: NDArray) -> NDArray[np.int64]:
+def _draw(seeds: NDArray[np.uint64], counters: NDArray[np.uint64], bounds: NDArray[Any]) -> NDArray[np.int64]:
     """Return the counter-th number in [0, bound) of each seed's stream (SplitMix64), [n] int64."""
     x = (seeds ^ np.uint64(0x5DEECE66D)) + counters * np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ x >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ x >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
     x ^= x >> np.uint64(31)
-    return ((x >> np.uint64(32)) * bounds.astype(np.uint64) >> np.uint64(32)).astype(np.int64)
+    drawn: NDArray[np.int64] = ((x >> np.uint64(32)) * bounds.astype(np.uint64) >> np.uint64(32)).astype(
+        np.int64
+    )
+    return drawn
 
 
-def replay_match(
-    seed: int, *, rules: Rules | str = "ruling", levels: tuple[int, int] = (0, 0), owner: int = NOBODY
-) -> Match:
+def replay_match(seed: int, *, rules: Rules | str = "ruling") -> Match:
     """Return one of the matches of `simulate_matches`, played again at a single table."""
-    match = Match(seed, rules=rules, levels=levels, owner=None if owner == NOBODY else owner)
+    match = Match(seed, rules=rules)
     counter = 0
     while not match.over:
         due = match.pending()[0]
@@ -82,7 +87,7 @@ def replay_match(
     return match
 
 
-def _require(holds: NDArray, what: str, seeds: NDArray) -> None:
+def _require(holds: NDArray[Any], what: str, seeds: NDArray[Any]) -> None:
     """Raise AssertionError with the seeds of the matches where an invariant is broken."""
     if not np.all(holds):
         raise AssertionError(f"{what}: broken in matches with seeds {seeds[~holds][:5].tolist()}")
@@ -93,7 +98,8 @@ def _sizes(packed: NDArray[np.uint64]) -> NDArray[np.int64]:
     low = np.uint64(0x3333333333333333)
     x = (packed & low) + (packed >> np.uint64(2) & low)
     x = (x & np.uint64(0x0F0F0F0F0F0F0F0F)) + (x >> np.uint64(4) & np.uint64(0x0F0F0F0F0F0F0F0F))
-    return (x * np.uint64(0x0101010101010101) >> np.uint64(56)).sum(-1).astype(np.int64)
+    sizes: NDArray[np.int64] = (x * np.uint64(0x0101010101010101) >> np.uint64(56)).sum(-1).astype(np.int64)
+    return sizes
 
 
 def check_play(matches: Matches, counts: NDArray[np.int64]) -> None:
@@ -115,7 +121,7 @@ def check_play(matches: Matches, counts: NDArray[np.int64]) -> None:
     _require(leads == (states["beat"]["type"] == 0), "a lead has nothing to beat", seeds)
 
 
-def _check_round(matches: Matches, rows: NDArray, states: NDArray, before: NDArray) -> None:
+def _check_round(matches: Matches, rows: NDArray[Any], states: NDArray[Any], before: NDArray[Any]) -> None:
     """Check finished rounds. before: [k] MATCH, as it was while they were played."""
     seeds = matches.seeds[rows]
     payoffs = _GAME.returns(states)
@@ -139,8 +145,6 @@ def simulate_matches(
     *,
     rules: Rules | str = "ruling",
     batch: int = 1024,
-    levels: tuple[int, int] = (0, 0),
-    owner: int = NOBODY,
     max_rounds: int = 5000,
     progress: Callable[[int], None] | None = None,
 ) -> SimulationSummary:
@@ -159,7 +163,7 @@ def simulate_matches(
     drawn, longest, wins = 0, 0, [0, 0]
     digest = hashlib.sha256()
     for begin in range(0, n, batch):
-        matches = Matches(seeds[begin : begin + batch], rules=rules, levels=levels, owner=owner)
+        matches = Matches(seeds[begin : begin + batch], rules=rules)
         ends = np.zeros((len(matches), 2), np.uint64)
         for name, count in _play_out(matches, ends, max_rounds).items():
             total[name] += count
@@ -225,23 +229,29 @@ def _play_out(matches: Matches, ends: NDArray[np.uint64], max_rounds: int) -> di
     return count
 
 
-def _main() -> None:
-    import argparse
-
-    parser = argparse.ArgumentParser(description="Play whole matches of random players and check everything.")
-    parser.add_argument("--matches", type=int, default=10_000, help="number of matches (default 10000)")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the run (default 1)")
-    parser.add_argument("--rules", default="ruling", help="ruling, openguandan, njupt or paper")
-    chosen = parser.parse_args()
-    summary = simulate_matches(
-        chosen.matches,
-        chosen.seed,
-        rules=chosen.rules,
-        progress=lambda done: print(f"{done} of {chosen.matches} matches", file=sys.stderr),
-    )
+@click.command("simulate")
+@click.option("--matches", type=click.IntRange(min=1), default=10_000, show_default=True, help="How many.")
+@click.option("--seed", type=SEED, default=1, show_default=True, help="Of the run.")
+@click.option(
+    "--rules",
+    type=click.Choice(["ruling", "openguandan", "njupt", "paper"]),
+    default="ruling",
+    show_default=True,
+    help="Variant of the rules.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+def simulate(matches: int, seed: int, rules: str, as_json: bool) -> None:
+    """Play whole matches of random players and check every invariant at every decision."""
+    with working("playing …") as tell:
+        summary = simulate_matches(
+            matches, seed, rules=rules, progress=lambda done: tell(f"{done} of {matches} matches")
+        )
+    if as_json:
+        print_json(asdict(summary))
+        return
     for name, value in asdict(summary).items():
-        print(f"{name:10} {value}")
+        click.echo(f"{name:10} {value}")
 
 
 if __name__ == "__main__":
-    _main()
+    run_alone(simulate)

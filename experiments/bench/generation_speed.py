@@ -1,5 +1,7 @@
 """How fast diverse generation is, beside the dynamic programme as the GS2 paper prints it.
 
+    gs2 bench generation
+
 Both are compiled and timed in turn on the same values. The printed one is O(m² k) in time and O(m k) in
 memory; ours finds a subset of the same cost in O(m log m + m k).
 """
@@ -13,18 +15,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from games.support.kernel import kernel
 from gs2.search.generation import diverse_subset, gap_cost
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["ABOUT", "SIZES", "TITLE", "GenerationBench", "Size", "bench_tables", "run_bench"]
+__all__ = ["SIZES", "GenerationRecord", "Size", "generation_tables", "measure_generation"]
 
-TITLE = "Diverse generation"
-ABOUT = "Medians of processor time; both programmes compiled, timed in turn, on the same values."
 SIZES = ((100, 10), (1000, 3), (1000, 10), (1000, 100), (4000, 10))
 
 
@@ -45,7 +45,7 @@ class Size:
 
 
 @dataclass(frozen=True)
-class GenerationBench:
+class GenerationRecord:
     """All sizes; seed: of the values, which are normal. repeats: timings behind each median."""
 
     seed: int
@@ -53,8 +53,10 @@ class GenerationBench:
     sizes: tuple[Size, ...]
 
 
-@njit(cache=True)
-def _as_printed(x, k, cost, before):
+@kernel
+def _as_printed(
+    x: NDArray[np.float64], k: int, cost: NDArray[np.float64], before: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """Return the chosen positions of rising values, by the recurrence of algorithm 2 in the supplement."""
     m = len(x)
     cost[:] = np.inf
@@ -78,7 +80,9 @@ def printed_subset(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     """Return k indices of least squared gaps as the paper's programme finds them, 2 <= k < m."""
     order = np.argsort(values, kind="stable")
     shape = (len(values), k)
-    return order[_as_printed(values[order], k, np.empty(shape), np.zeros(shape, np.int64))]
+    chosen = _as_printed(values[order], k, np.empty(shape), np.zeros(shape, np.int64))
+    subset: NDArray[np.int64] = order[chosen]
+    return subset
 
 
 def _microseconds(work: Callable[[], object], least: float = 0.002) -> float:
@@ -91,13 +95,13 @@ def _microseconds(work: Callable[[], object], least: float = 0.002) -> float:
     return (time.process_time() - began) / calls * 1e6
 
 
-def run_bench(
+def measure_generation(
     *,
     repeats: int = 9,
     seed: int = 0,
     sizes: tuple[tuple[int, int], ...] = SIZES,
     progress: Callable[[str], None] = lambda what: None,
-) -> GenerationBench:
+) -> GenerationRecord:
     """Return the times of both programmes; sizes: (m, k), 2 <= k < m."""
     rng = np.random.default_rng(seed)
     printed_subset(rng.normal(size=8), 3), diverse_subset(rng.normal(size=8), 3)  # compiles
@@ -113,10 +117,10 @@ def run_bench(
             excess = max(excess, abs(costs[0] / costs[1] - 1))
         a, b = float(np.median(ours)), float(np.median(printed))
         found.append(Size(m, k, a, b, b / a, excess))
-    return GenerationBench(seed, repeats, tuple(found))
+    return GenerationRecord(seed, repeats, tuple(found))
 
 
-def bench_tables(result: GenerationBench) -> list[Table]:
+def generation_tables(result: GenerationRecord) -> list[Table]:
     """Return the figures as tables to print."""
     from rich.table import Table
 
@@ -133,10 +137,3 @@ def bench_tables(result: GenerationBench) -> list[Table]:
             f"{size.excess:.0e}",
         )
     return [table]
-
-
-if __name__ == "__main__":
-    from rich import print as show
-
-    for made in bench_tables(run_bench()):
-        show(made)

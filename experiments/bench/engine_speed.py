@@ -1,6 +1,6 @@
 """How fast the GuanDan engine is: random rounds on one core and on all, move lists, inputs, whole matches.
 
-    python -m experiments.bench.guandan --seconds 2
+    gs2 bench guandan --seconds 2
 
 Everything is compiled before a clock starts. Rates are per second of processor time, so that what else runs
 on the machine does not count; for several processes at once the rate in wall seconds stands beside it.
@@ -8,12 +8,11 @@ on the machine does not count; for several processes at once the rate in wall se
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,13 +32,13 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 __all__ = [
-    "GuanDanBench",
+    "EngineRecord",
     "GuanDanSpeed",
     "Moves",
-    "bench_tables",
+    "engine_tables",
     "lockstep_rounds",
+    "measure_engine",
     "random_rounds",
-    "run_bench",
 ]
 
 ROUNDS = 200
@@ -85,8 +84,8 @@ class Moves:
 
 
 @dataclass(frozen=True)
-class GuanDanBench:
-    """All that `run_bench` measures.
+class EngineRecord:
+    """All that `measure_engine` measures.
 
     lockstep: decisions a second of processor time through the array functions, `legal` and `advance`.
     state_us, observation_us: microseconds of DanZero's 513 and OpenGuanDan's 722 inputs of a position.
@@ -162,7 +161,7 @@ def _processes(n: int, canonical: bool, seconds: float, seed: int) -> tuple[floa
     return float(np.sum(done / ran)), float(np.sum(done / took)), float(np.mean(ran / took))
 
 
-def _pick(moves: Any, rng: np.random.Generator) -> NDArray:
+def _pick(moves: Any, rng: np.random.Generator) -> NDArray[Any]:
     """Return one of each row's actions at random, [n] ACTION; nothing where a row is empty."""
     counts = moves.counts
     actions = np.zeros(len(counts), ACTION)
@@ -184,7 +183,7 @@ def lockstep_rounds(rng: np.random.Generator, canonical: bool) -> int:
     return done
 
 
-def _positions(rng: np.random.Generator, n: int) -> tuple[NDArray, float]:
+def _positions(rng: np.random.Generator, n: int) -> tuple[NDArray[Any], float]:
     """Return the positions of n random rounds, and decisions a round."""
     states = deal(n, rng, level=rng.integers(0, 13, n))
     seen = []
@@ -196,7 +195,7 @@ def _positions(rng: np.random.Generator, n: int) -> tuple[NDArray, float]:
     return positions, len(positions) / n
 
 
-def _sizes(where: str, kind: str, counts: NDArray) -> Moves:
+def _sizes(where: str, kind: str, counts: NDArray[Any]) -> Moves:
     return Moves(
         where,
         kind,
@@ -263,13 +262,13 @@ def _whole_matches(rng: np.random.Generator) -> int:
     return len(matches)
 
 
-def run_bench(
+def measure_engine(
     *,
     seconds: float = 2.0,
     processes: int | None = None,
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
-) -> GuanDanBench:
+) -> EngineRecord:
     """Return the engine's speeds.
 
     seconds: length of each measurement (there are about ten). processes: on all cores; one a core if None.
@@ -282,7 +281,7 @@ def run_bench(
     speeds: list[GuanDanSpeed] = []
     lockstep: dict[str, float] = {}
 
-    def play(canonical: bool, work: Callable[[np.random.Generator, bool], int]) -> NDArray:
+    def play(canonical: bool, work: Callable[[np.random.Generator, bool], int]) -> NDArray[Any]:
         return _timed(lambda: work(rng, canonical), seconds)
 
     for kind in ("full", "canonical"):
@@ -302,12 +301,12 @@ def run_bench(
     state_us, observation_us, action_ns = _inputs(rng, seconds / 2)
     tell("whole matches")
     matches = float(np.median(_timed(lambda: _whole_matches(rng), seconds)))
-    return GuanDanBench(
+    return EngineRecord(
         tuple(speeds), lockstep, moves, per_round, state_us, observation_us, action_ns, matches, cores, seed
     )
 
 
-def bench_tables(result: GuanDanBench) -> list[Table]:
+def engine_tables(result: EngineRecord) -> list[Table]:
     """Return the result as tables for a terminal."""
     from rich.table import Table
 
@@ -347,32 +346,3 @@ def bench_tables(result: GuanDanBench) -> list[Table]:
     rest.add_row("54 inputs of a move", f"{result.action_ns:.1f} ns")
     rest.add_row("whole matches, canonical moves", f"{result.matches_per_second:.1f} a second")
     return [speed, lists, rest]
-
-
-def _main() -> None:
-    import argparse
-    import sys
-
-    from rich.console import Console
-
-    parser = argparse.ArgumentParser(description="Measure the GuanDan engine.")
-    parser.add_argument("--seconds", type=float, default=2.0, help="length of each measurement (default 2)")
-    parser.add_argument("--processes", type=int, help="processes on all cores (default one a core)")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    chosen = parser.parse_args()
-    result = run_bench(
-        seconds=chosen.seconds,
-        processes=chosen.processes,
-        seed=chosen.seed,
-        progress=lambda what: print(what, file=sys.stderr),
-    )
-    if chosen.json:
-        print(json.dumps(asdict(result)))
-        return
-    for table in bench_tables(result):
-        Console().print(table)
-
-
-if __name__ == "__main__":
-    _main()

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from experiments.bench.guandan import bench_tables, lockstep_rounds, random_rounds, run_bench
-from experiments.bench.simulate_guandan import check_play, simulate_matches
+from experiments.bench.engine_speed import engine_tables, lockstep_rounds, measure_engine, random_rounds
+from experiments.simulate_guandan import check_play, simulate_matches
 from games.guandan.matches.lockstep import Matches
 
 
 @pytest.fixture(scope="module")
 def result():
-    return run_bench(seconds=0.02, processes=1, seed=3)
+    return measure_engine(seconds=0.02, processes=1, seed=3)
 
 
 def test_every_figure_is_there_and_prints(result) -> None:
@@ -30,7 +30,7 @@ def test_every_figure_is_there_and_prints(result) -> None:
     assert min(result.state_us, result.observation_us, result.action_ns, result.matches_per_second) > 0
     json.dumps(asdict(result))
     console = Console(width=120, record=True, file=None, quiet=True)
-    for table in bench_tables(result):
+    for table in engine_tables(result):
         console.print(table)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.agent import ablate as ablations
+from experiments.agent import ablate_agent as ablations
 from experiments.agent.judge import DEPTHS, judge_moves, read_judged, write_judged
 from experiments.agent.tables import Choice, RoundPair, RowFile, ablation_markdown, read_agent_rows
 from gs2.guandan.agent.rollout import Rollouts
@@ -43,7 +43,7 @@ def test_the_actual_deal_is_judged_as_it_was(judged: Path) -> None:
 
 def test_a_variant_gains_what_the_judge_says_of_its_move(judged: Path) -> None:
     positions = read_judged(judged)
-    rows = list(ablations.choose_moves("standard", QUICK, positions, CountEvaluator(), None, 1))
+    rows = list(ablations.choose_moves("standard", QUICK, positions, ablations.Networks(CountEvaluator()), 1))
     assert [row.position for row in rows] == [position.name for position in positions]
     for row, position in zip(rows, positions, strict=True):
         gains = (position.payoffs - position.payoffs[:, :1]).mean(0)
@@ -61,7 +61,7 @@ def test_replayed_rollouts_without_anchor_follow_the_first_half_of_the_judge(jud
 
 def test_duplicate_rounds_of_the_blueprint_against_itself_come_out_even() -> None:
     config = ablations.VARIANTS["standard"].replace(method="none")
-    [rows] = ablations.play_pairs("blueprint", config, CountEvaluator(), None, 1, 5)
+    [rows] = ablations.play_pairs("blueprint", config, ablations.Networks(CountEvaluator()), 1, 5)
     assert [row.deal for row in rows] == list(range(5))
     assert all(row.gain == 0 and row.changed == 0 for row in rows)
     assert {row.first for row in rows} - {0.0}

@@ -1,6 +1,6 @@
 """What tribute by the network's values gains over tribute by rule, on the same cards.
 
-    python -m experiments.training.tribute --deals 4096
+    gs2 experiment tribute --deals 4096
 
 Every deal begins after a round whose order is drawn, and is played twice: once side 0 gives tribute and
 returns by value and side 1 by rule, once the other way round. All four seats then play the network's best
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gs2.commands.common import SEED
+from gs2.commands.groups import run_alone
 
 __all__ = ["TributeGain", "ablate_tribute", "tribute_gain"]
 
@@ -46,7 +47,6 @@ def tribute_gain(checkpoint: Path | None, rule: str, deals: int, seed: int) -> T
 
     checkpoint: of the network; None for the shipped one.
     """
-    from blueprint.guandan.arena.statistics import bootstrap_interval
     from blueprint.guandan.network.inference import load_inference
     from blueprint.guandan.play.agents import InferenceAgent
     from blueprint.guandan.play.deals import card_choice
@@ -55,6 +55,7 @@ def tribute_gain(checkpoint: Path | None, rule: str, deals: int, seed: int) -> T
     from games.guandan.matches.lockstep import CardDecisions, Matches
     from games.guandan.matches.tribute_policy import danzero_cards
     from games.guandan.rounds.round import GuanDan
+    from games.support.bootstrap import bootstrap_interval
 
     rules: dict[str, Callable[[CardDecisions], NDArray[np.int64]]] = {
         "rarest": card_choice,
@@ -108,13 +109,20 @@ def ablate_tribute(checkpoint: Path | None, deals: int, seed: int, as_json: bool
     if as_json:
         print_json([asdict(row) for row in found])
         return
-    click.echo(" | ".join(field.name for field in fields(TributeGain)))
-    for g in found:
-        click.echo(
-            f"{g.rule} | {g.deals} | {g.net:+.3f} | {g.low:+.3f} | {g.high:+.3f} "
-            f"| {g.returns:.0%} | {g.tributes:.0%}"
+    from experiments.markdown import markdown_table
+
+    table = [
+        (
+            g.rule,
+            g.deals,
+            *(f"{x:+.3f}" for x in (g.net, g.low, g.high)),
+            f"{g.returns:.0%}",
+            f"{g.tributes:.0%}",
         )
+        for g in found
+    ]
+    click.echo(markdown_table([field.name for field in fields(TributeGain)], table, "lrrrrrr"))
 
 
 if __name__ == "__main__":
-    ablate_tribute()
+    run_alone(ablate_tribute)
