@@ -32,8 +32,9 @@ from blueprint.guandan.arena.duplicate import (
     play_games_duplicate,
 )
 from blueprint.guandan.arena.results_file import MatchFile
-from blueprint.guandan.arena.statistics import MatchSummary, bootstrap_interval, summarise
+from blueprint.guandan.arena.statistics import MatchSummary, summarise
 from blueprint.guandan.play.selfplay import Chooser, Scratch
+from games.support.bootstrap import bootstrap_interval
 from games.support.interruption import Interrupted, breaking, deaf_children
 
 __all__ = ["AgentSource", "Arena", "GateResult", "MatchConfig", "MatchError", "MatchResult", "gate"]

@@ -30,7 +30,7 @@ from gs2.guandan.table.hosts import Host
 from gs2.guandan.table.seat import AgentError
 from gs2.guandan.table.server.timing import Timing
 from gs2.guandan.table.wire import messages as m
-from gs2.guandan.table.wire.wire import check_token
+from gs2.guandan.table.wire.admission import check_token
 
 __all__ = ["ClientConfig", "ClientError", "ClientResult", "TableClient"]
 

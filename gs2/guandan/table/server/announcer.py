@@ -17,7 +17,6 @@ from gs2.guandan.table.server.recording import GameRecorder, RecordFolder, Sessi
 from gs2.guandan.table.session import GameCount, Listener, RoundResult, Session
 from gs2.guandan.table.wire.dialect import Dialect, Trick
 from gs2.guandan.table.wire.encode import encode_hand, encode_moves
-from gs2.guandan.table.wire.wire import text_frame
 
 __all__ = ["Announcer", "encode_card"]
 
@@ -62,13 +61,12 @@ class Announcer(Listener):
 
     def broadcast(self, payload: bytes, *, log: bool = True) -> None:
         """Send a message to every client at the table."""
-        frame = text_frame(payload)
         if log:
-            self.log.append(frame)
+            self.log.append(payload)
         for seat in self.seats:
             connection = seat.connection
             if connection is not None:
-                connection.queue(frame)
+                connection.queue(payload)
 
     def _hand(self, seat: int) -> bytes:
         return encode_hand(*self.session.hand(seat), self.session.level, dialect=self.dialect.name)
@@ -120,7 +118,7 @@ class Announcer(Listener):
             seat.hand = (-1, b"")
             if seat.user is None:
                 continue
-            seat.beginning = text_frame(self.dialect.beginning(seat.index, self._hand(seat.index), view))
+            seat.beginning = self.dialect.beginning(seat.index, self._hand(seat.index), view)
             if seat.connection is not None:
                 seat.connection.queue(seat.beginning)
 

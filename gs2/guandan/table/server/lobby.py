@@ -11,11 +11,11 @@ from gs2.guandan.table.server.place import Seat, TableError
 from gs2.guandan.table.server.room import Room
 from gs2.guandan.table.server.seating import place_agents
 from gs2.guandan.table.wire import messages as m
+from gs2.guandan.table.wire.connection import Connection
 from gs2.guandan.table.wire.decode import find_move
 from gs2.guandan.table.wire.dialect import Dialect
 from gs2.guandan.table.wire.njupt import Njupt
 from gs2.guandan.table.wire.openguandan import OpenGuanDan, reply
-from gs2.guandan.table.wire.wire import Connection, text_frame
 
 __all__ = ["Lobby", "NjuptLobby", "OpenGuanDanLobby"]
 
@@ -47,13 +47,13 @@ class Lobby(abc.ABC):
         """Welcome a client."""
 
     @abc.abstractmethod
-    def received(self, connection: Connection, text: bytes) -> None:
+    def received(self, connection: Connection, text: str) -> None:
         """Handle a message.
 
         Raises MessageError, TableError or AgentError, each to be read by the client, if it is refused.
         """
 
-    def kind(self, text: bytes) -> str:
+    def kind(self, text: str) -> str:
         """Return the type of message that a refusal answers."""
         return "ERROR"
 
@@ -74,14 +74,14 @@ class OpenGuanDanLobby(Lobby):
         if connection.path.startswith("/game/"):
             raise TableError("this server speaks openguandan, not njupt: connect without /game/")
 
-    def kind(self, text: bytes) -> str:
+    def kind(self, text: str) -> str:
         """Return the command's type, as far as it can be read."""
         try:
             return str(m.decode_command(text).__struct_config__.tag)
         except m.MessageError:
             return "ERROR"
 
-    def received(self, connection: Connection, text: bytes) -> None:
+    def received(self, connection: Connection, text: str) -> None:
         """Handle a command."""
         command = m.decode_command(text)
         if isinstance(command, _ACTS):
@@ -103,7 +103,7 @@ class OpenGuanDanLobby(Lobby):
         room.sit(connection, user, wanted)
         self._fill(room, wanted)
         told = reply("CREATE_ROOM", roomId=room.number, userNum=0, userId=user, userName=None)
-        connection.send(text_frame(told))
+        connection.send(told)
         room.start_if_full()
 
     def _join(self, connection: Connection, data: m.JoinData) -> None:
@@ -116,10 +116,10 @@ class OpenGuanDanLobby(Lobby):
         number = sum(seat.user is not None for seat in room.seats) - again
         seat = room.sit(connection, user, data.seatNum)
         told = reply("JOIN_ROOM", roomId=room.number, userNum=number, userId=user, userName=None)
-        connection.send(text_frame(told))
+        connection.send(told)
         for other in present:
             assert other.connection is not None
-            other.connection.send(text_frame(reply("JOIN", roomId=room.number)))
+            other.connection.send(reply("JOIN", roomId=room.number))
         if again:
             room.catch_up(seat)
         room.start_if_full()
@@ -165,7 +165,7 @@ class OpenGuanDanLobby(Lobby):
             if seat.taken
         ]
         told = reply("GET_ROOMPLAYER", roomId=number, state=room.state, players=players)
-        connection.send(text_frame(told))
+        connection.send(told)
         if connection.seat is not None and connection.seat[0] is room:
             asked = connection.seat[1].asked
             if asked is not None:
@@ -210,7 +210,7 @@ class NjuptLobby(Lobby):
         self.filling.sit(connection, name)
         self.filling.start_if_full()
 
-    def received(self, connection: Connection, text: bytes) -> None:
+    def received(self, connection: Connection, text: str) -> None:
         """Handle an answer."""
         index = m.decode_act_index(text)
         if connection.seat is None:

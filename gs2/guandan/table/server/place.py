@@ -11,8 +11,8 @@ from games.guandan.cards import PASS
 from games.guandan.matches.match import Pending
 from games.guandan.rules import RULING, Rules
 from gs2.guandan.table.hosts import Host
+from gs2.guandan.table.wire.connection import Connection
 from gs2.guandan.table.wire.encode import MoveList
-from gs2.guandan.table.wire.wire import Connection
 
 __all__ = ["RoomConfig", "Seat", "TableError", "default_choice"]
 
@@ -56,7 +56,7 @@ class RoomConfig:
 class Seat:
     """One seat: a client with its connection, or an agent with its host.
 
-    asked: the request it has not answered, as a frame; None when it has nothing to answer.
+    asked: the request it has not answered, in JSON; None when it has nothing to answer.
     since: when it was asked; deadline: when it is decided for it; wrong: bad answers since.
     missed: requests in a row that were decided for it.
     hand: number of cards, and the cards in JSON, when they were last written during play.

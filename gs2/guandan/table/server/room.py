@@ -16,8 +16,8 @@ from gs2.guandan.table.server.announcer import Announcer
 from gs2.guandan.table.server.place import RoomConfig, Seat, TableError, default_choice
 from gs2.guandan.table.server.recording import RecordFolder, SessionResult
 from gs2.guandan.table.session import Session
+from gs2.guandan.table.wire.connection import Connection
 from gs2.guandan.table.wire.dialect import Dialect
-from gs2.guandan.table.wire.wire import Connection, text_frame
 
 __all__ = ["Room"]
 
@@ -119,8 +119,8 @@ class Room:
         """Send a client that came back the round so far and what it is asked."""
         if seat.connection is None or self.state != "playing":
             return
-        for frame in (seat.beginning, *self.announcer.log):
-            seat.connection.queue(frame)
+        for payload in (seat.beginning, *self.announcer.log):
+            seat.connection.queue(payload)
         if seat.asked is not None:
             seat.connection.send(seat.asked)
 
@@ -275,7 +275,7 @@ class Room:
     def tell(self, seat: Seat, message: str) -> None:
         """Send a client a message about itself, in the dialect's form of an error."""
         if seat.connection is not None:
-            seat.connection.send(text_frame(self.dialect.error(message)))
+            seat.connection.send(self.dialect.error(message))
 
     def stop(self, reason: str) -> None:
         """End the games before their end; what was played stays recorded."""
@@ -319,7 +319,7 @@ class Room:
             if seat.host is not None:
                 self._ask_host(seat, seat.host)
                 continue
-            seat.asked = text_frame(self.announcer.request(seat))
+            seat.asked = self.announcer.request(seat)
             if seat.connection is not None:
                 seat.connection.send(seat.asked)
             if seat.deadline <= now:

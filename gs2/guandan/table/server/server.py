@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from websockets.asyncio.server import Server
 
 from gs2.guandan.table.hosts import Host
 from gs2.guandan.table.seat import AgentError
@@ -23,8 +24,9 @@ from gs2.guandan.table.server.room import Room
 from gs2.guandan.table.server.seating import agent_names, place_agents
 from gs2.guandan.table.server.timing import Timing
 from gs2.guandan.table.wire import messages as m
+from gs2.guandan.table.wire.admission import LOOPBACK, check_token
+from gs2.guandan.table.wire.connection import Connection, WireLimits, listen
 from gs2.guandan.table.wire.encode import warm_kernels
-from gs2.guandan.table.wire.wire import LOOPBACK, Connection, WireLimits, check_token, text_frame
 
 __all__ = ["DEFAULT_PORTS", "ServerConfig", "TableServer", "quiet_collector"]
 
@@ -137,7 +139,7 @@ class TableServer:
         self._stop = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
-        self._server: asyncio.Server | None = None
+        self._server: Server | None = None
         self._ticker: asyncio.Task[None] | None = None
 
     # --- life ---
@@ -150,15 +152,15 @@ class TableServer:
         if self.config.record is not None:
             self._folder = RecordFolder(self.config.record)
         warm_kernels(self.lobby.dialect.name)
-        loop = asyncio.get_running_loop()
         port = DEFAULT_PORTS[self.config.dialect] if self.config.port is None else self.config.port
-        self._server = await loop.create_server(
-            lambda: Connection(self, self.config.limits, token=self.config.token, later=self._flush_later),
-            self.config.host,
-            port,
-            backlog=4096,
+        self._server = await listen(
+            self,
+            (self.config.host, port),
+            self.config.limits,
+            token=self.config.token,
+            later=self._flush_later,
         )
-        self._ticker = loop.create_task(self._tick())
+        self._ticker = asyncio.get_running_loop().create_task(self._tick())
 
     @property
     def port(self) -> int:
@@ -179,7 +181,7 @@ class TableServer:
             return
         self._closing = True
         if self._server is not None:
-            self._server.close()
+            self._server.close(close_connections=False)
         for room in list(self.rooms.values()):
             if room.state != "playing":
                 room.stop("the server stops")
@@ -258,7 +260,8 @@ class TableServer:
 
     async def _tick(self) -> None:
         """Watch the clocks: of decisions twenty times a second, of silent connections now and then."""
-        ticks = 0
+        silence = self.config.limits.silence
+        looked = time.monotonic()
         while True:
             await asyncio.sleep(0.05)
             now = time.monotonic()
@@ -267,10 +270,10 @@ class TableServer:
                     room.tick(now)
                 except Exception:
                     self._broken(room)
-            ticks += 1
-            silence = self.config.limits.silence
-            if silence and ticks % max(int(silence / 3 / 0.05), 1) == 0:
+            if silence and now - looked > silence / 3:
+                looked = now
                 for connection in list(self._connections):
+                    # what any byte shows, the library's own keepalive believes of answered pings alone
                     if now - connection.last_heard > silence:
                         connection.abort()
                     elif now - connection.last_heard > silence / 3:
@@ -291,7 +294,7 @@ class TableServer:
     def _refuse(self, connection: Connection, error: Exception, kind: str = "ERROR") -> None:
         """Explain a refusal to its sender; ask again for an answer that was none."""
         connection.errors += 1
-        connection.send(text_frame(self.lobby.dialect.error(str(error), kind)))
+        connection.send(self.lobby.dialect.error(str(error), kind))
         if connection.errors > self.config.errors:
             connection.close(1008, "too many refused messages")
         elif connection.seat is not None and not isinstance(error, TableError):
@@ -321,7 +324,7 @@ class TableServer:
         """Refuse what is no text."""
         self._refuse(connection, TableError("messages are JSON in text frames; this one was binary"))
 
-    def received(self, connection: Connection, text: bytes) -> None:
+    def received(self, connection: Connection, text: str) -> None:
         """Handle a client's message."""
         began = time.perf_counter()
         place = connection.seat

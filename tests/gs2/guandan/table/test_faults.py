@@ -24,7 +24,7 @@ from gs2.guandan.table.hosts import InstantHost, ThreadHost
 from gs2.guandan.table.server.place import RoomConfig, TableError
 from gs2.guandan.table.server.seating import place_agents
 from gs2.guandan.table.server.server import ServerConfig, TableServer
-from gs2.guandan.table.wire.wire import WireLimits
+from gs2.guandan.table.wire.connection import WireLimits
 from tests.gs2.guandan.table.protocol import heard_until, njupt_client, openguandan_client, until
 
 

@@ -18,7 +18,7 @@ from gs2.commands.table import play, serve
 from gs2.guandan.table.client.client import ClientConfig, ClientError
 from gs2.guandan.table.server.place import TableError
 from gs2.guandan.table.server.server import ServerConfig, TableServer
-from gs2.guandan.table.wire.wire import WireLimits
+from gs2.guandan.table.wire.connection import WireLimits
 
 HEADERS = [
     (b"Host", b"127.0.0.1"),
