@@ -94,9 +94,9 @@ def _today() -> Layout:
     from cfr.sequence_form import sequence_form
     from cfr.solver import solve
     from cfr.tree import grow
-    from experiments.bench.simulate_guandan import simulate_matches
     from experiments.refinement.grid import Cell
     from experiments.refinement.run import run_cell
+    from experiments.simulate_guandan import simulate_matches
     from games.guandan.matches.lockstep import Matches
     from games.guandan.matches.match import Match
     from games.guandan.matches.record import event_line, header_line
