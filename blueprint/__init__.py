@@ -1,49 +1,8 @@
-"""Blueprints: Q-functions and policies that tell a search which histories, moves and leaf values to use."""
+"""Blueprints: Q-functions and policies that tell a search which histories, moves and leaf values to use.
 
-from typing import TYPE_CHECKING
+What the package exports is in `__init__.pyi`; each name is imported on first use.
+"""
 
-from games.support.lazy import lazy_exports
+import lazy_loader
 
-if TYPE_CHECKING:
-    from blueprint.checkpoint import SHIPPED, CheckpointError
-    from blueprint.config import NetworkConfig, TrainConfig
-    from blueprint.guandan.network.export import export_checkpoint
-    from blueprint.guandan.network.inference import Inference, load_inference
-    from blueprint.guandan.play.agents import load_chooser
-    from blueprint.guandan.training.train import Trainer
-    from blueprint.neural import NeuralBlueprint, check_blueprint, load_blueprint
-    from blueprint.protocol import Blueprint
-    from blueprint.tabular import SeatTable, TabularBlueprint
-
-__all__ = [
-    "SHIPPED",
-    "Blueprint",
-    "CheckpointError",
-    "Inference",
-    "NetworkConfig",
-    "NeuralBlueprint",
-    "SeatTable",
-    "TabularBlueprint",
-    "TrainConfig",
-    "Trainer",
-    "check_blueprint",
-    "export_checkpoint",
-    "load_blueprint",
-    "load_chooser",
-    "load_inference",
-]
-
-__getattr__, __dir__ = lazy_exports(
-    __name__,
-    {
-        "blueprint.guandan.play.agents": ("load_chooser",),
-        "blueprint.checkpoint": ("SHIPPED", "CheckpointError"),
-        "blueprint.config": ("NetworkConfig", "TrainConfig"),
-        "blueprint.guandan.network.export": ("export_checkpoint",),
-        "blueprint.guandan.network.inference": ("Inference", "load_inference"),
-        "blueprint.neural": ("NeuralBlueprint", "check_blueprint", "load_blueprint"),
-        "blueprint.protocol": ("Blueprint",),
-        "blueprint.tabular": ("SeatTable", "TabularBlueprint"),
-        "blueprint.guandan.training.train": ("Trainer",),
-    },
-)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,15 +1,17 @@
 """Parts of one's own: generation functions and gadgets by name, beside those that come with gs2.
 
-A registered name works wherever a configuration takes one, in this process: `SearchConfig(generator="mine")`,
-`preset("gs2-d", generator="mine")`, `refine_policy`. Leaf values are passed to a search as they are.
+A registered name works wherever a configuration takes one, in this process:
+`preset("gs2-d", generator="mine")`, `SearchConfig.of(generator="mine")`, `refine_policy`. Leaf values are
+passed to a search as they are.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from games.support.configuration import ConfigError
 from games.support.own import entry_point, is_own, own_object
-from gs2.search.config import GADGET_NAMES, GENERATOR_NAMES, ConfigError
+from gs2.search.config.stages import GADGET_NAMES, GENERATOR_NAMES
 from gs2.search.gadget.build import OWN_GADGETS, GadgetBuilder
 from gs2.search.generation import GENERATORS, Generator, check_generator
 

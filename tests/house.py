@@ -141,7 +141,11 @@ class House:
                     is_command = any(CLICK.search(ast.unparse(word)) for word in node.decorator_list)
                     if node.name in module.exported - ONE_CONTRACT and not is_command:
                         places[node.name].append(f"{module.path}:{node.lineno}")
-        return [f"{name}: {', '.join(found)}" for name, found in sorted(places.items()) if len(found) > 1]
+        return [
+            f"{name}: {', '.join(found)}"
+            for name, found in sorted(places.items())
+            if len({place.partition(":")[0] for place in found}) > 1
+        ]
 
     def shared_names(self) -> list[str]:
         """Return the names of modules that stand in two folders; wings of a package may be called alike."""
@@ -243,7 +247,16 @@ def _module(root: Path, path: Path) -> Module:
     name = ".".join(parts[:-1] if is_package else parts)
     module = Module(relative, name, ast.parse(text), text.count("\n"), is_package)
     module.imports = list(_imports(module.tree.body, "load"))
+    if is_package and path.with_suffix(".pyi").is_file():
+        module.imports += _exports(path.with_suffix(".pyi"), name)
     return module
+
+
+def _exports(stub: Path, package: str) -> Iterator[tuple[str, tuple[str, ...], str]]:
+    """Yield what a package imports on first use, from its stub; type checkers see these imports."""
+    for node in ast.parse(stub.read_text()).body:
+        if isinstance(node, ast.ImportFrom) and node.module and node.level == 1:
+            yield f"{package}.{node.module}", tuple(alias.name for alias in node.names), "type"
 
 
 def _imports(nodes: list[ast.stmt], kind: str) -> Iterator[tuple[str, tuple[str, ...], str]]:

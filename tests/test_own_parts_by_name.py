@@ -10,11 +10,12 @@ from click.testing import CliRunner, Result
 
 from games.game import GameError
 from games.registry import load_game
+from games.support.configuration import ConfigError
 from gs2.cli import main
 from gs2.guandan.table.agents import load_agent
 from gs2.guandan.table.seat import AgentError
 from gs2.parts import named_part
-from gs2.search.config import GADGET_NAMES, GENERATOR_NAMES, ConfigError
+from gs2.search.config.stages import GADGET_NAMES, GENERATOR_NAMES
 from gs2.search.gadget.build import OWN_GADGETS
 from gs2.search.generation import GENERATORS
 
@@ -190,6 +191,6 @@ def test_an_installed_package_adds_games_generators_and_agents(package: Path) ->
     with pytest.raises(GameError, match="did you mean their_poker"):
         load_game("their_pokr")
     with pytest.raises(ConfigError, match="generator must be one of"):
-        from gs2.search.presets import preset
+        from gs2.search.config.presets import preset
 
         preset("gs2-d", generator=named_part("generator", "second"))

@@ -25,7 +25,7 @@ from games.guandan.matches.tribute_policy import exchange_all
 from games.guandan.rounds.playout import random_playouts
 from games.guandan.rounds.round import advance, deal, initial_hands, legal
 from games.guandan.rounds.state import NOBODY
-from games.guandan.views.features import ACTION_WIDTH, STATE_WIDTH, action_features, state_features
+from games.guandan.views.danzero_features import ACTION_WIDTH, STATE_WIDTH, action_features, state_features
 from games.guandan.views.observation import OBSERVATION_WIDTH, observations
 from games.support.interruption import deaf_children
 

@@ -18,10 +18,11 @@ from cfr.best_response import best_response_values
 from cfr.sequence_form import sequence_form
 from games.registry import load_game
 from gs2.policy_spec import policy_from_spec
-from gs2.search.context import Profile, SearchContext
+from gs2.search.config.presets import preset
+from gs2.search.context import SearchContext
 from gs2.search.pipeline import refine_infoset
-from gs2.search.presets import preset
-from gs2.search.refine import refine_policy
+from gs2.search.refine import refine_both
+from gs2.search.strategy import Strategy
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -97,12 +98,12 @@ def _one_by_one(name: str, methods: tuple[str, ...], repeats: int, seed: int) ->
         for depth in np.unique(level):
             here = np.flatnonzero(level == depth)
             for infoset in rng.choice(here, min(len(here), repeats), replace=False).tolist():
-                profile = Profile(context.tree, policy)
-                profile.prepare(1 - int(context.tree.infoset_player[infoset]))
-                _ = profile.reach
-                refine_infoset(context, profile, infoset, config, np.random.default_rng(0))
+                opponent = 1 - int(context.tree.infoset_player[infoset])
+                strategy = Strategy(context.tree, policy).with_best_response(opponent)
+                _ = strategy.reach
+                refine_infoset(context, strategy, infoset, config, np.random.default_rng(0))
                 began = time.process_time()
-                made = refine_infoset(context, profile, infoset, config, np.random.default_rng(0))
+                made = refine_infoset(context, strategy, infoset, config, np.random.default_rng(0))
                 rows.append((made.nodes, (time.process_time() - began) * 1e3, made.seconds))
         for target in NODES:
             near = [row for row in rows if target / 2 <= row[0] <= 2 * target]
@@ -135,18 +136,12 @@ def _whole(name: str, methods: tuple[str, ...]) -> list[WholeGame]:
     found = []
     for method in methods:
         config = preset(method, iterations=ITERATIONS)
-        refined = policy.copy()
-        searches = 0
         cpu, wall = time.process_time(), time.perf_counter()
-        for player in (0, 1):
-            made = refine_policy(context, policy, player, config)
-            mine = np.repeat(context.tree.infoset_player == player, np.diff(context.tree.infoset_offset))
-            refined[mine] = made.policy[mine]
-            searches += len(made.searches)
+        both = refine_both(context, policy, config)
         seconds = time.process_time() - cpu, time.perf_counter() - wall
-        after = sum(best_response_values(form, refined)) / 2
+        after = sum(best_response_values(form, both.policy)) / 2
         infosets = tuple(np.bincount(context.tree.infoset_player).tolist())
-        found.append(WholeGame(name, method, infosets, searches, *seconds, before, after))
+        found.append(WholeGame(name, method, infosets, len(both.searches), *seconds, before, after))
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from experiments.refinement.mixture import MixtureError, split_draws
 from games.registry import RESEARCH_GAMES
-from gs2.search.presets import preset
+from gs2.search.config.presets import preset
 from gs2.search.refine import MODES
 
 __all__ = ["BLUEPRINTS", "GRIDS", "Cell", "Grid", "GridError", "grid"]
@@ -60,9 +60,9 @@ def is_random(method: str) -> bool:
         return any(is_random(one) for one in method.split(">"))
     name, _, fields = method.partition(":")
     config = preset(name)
-    if config.rest == "summary" and "whole=" not in fields:
+    if config.subgame.rest == "summary" and "whole=" not in fields:
         return False
-    return config.generator != "all"
+    return config.generation.generator != "all"
 
 
 def _mode(method: str, mode: str) -> str | None:

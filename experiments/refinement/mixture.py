@@ -69,7 +69,7 @@ def mix_policies(tree: FlatTree, policies: Sequence[NDArray[np.float64]], player
     total = weight.sum(axis=0)
     share = np.divide(weight, total, out=np.full_like(weight, 1 / len(policies)), where=total > 0)
     sizes = np.diff(tree.infoset_offset)
-    mine = np.repeat(tree.infoset_player == player, sizes)
+    mine = tree.slot_player == player
     mixed = np.array(policies[0], np.float64)
     mixed[mine] = sum(
         np.repeat(part, sizes)[mine] * policy[mine] for part, policy in zip(share, policies, strict=True)

@@ -29,10 +29,10 @@ from games.support.interruption import Interrupted, breaking, deaf_children
 from games.support.locks import hold
 from gs2.parts import named_part
 from gs2.policy_spec import policy_from_spec
-from gs2.search.config import SearchConfig
+from gs2.search.config.presets import preset
+from gs2.search.config.search import SearchConfig
 from gs2.search.context import SearchContext
-from gs2.search.presets import preset
-from gs2.search.refine import RefineStats, refine_policy
+from gs2.search.refine import RefineOptions, RefineStats, refine_both
 
 __all__ = ["Row", "method_config", "method_passes", "read_grid", "read_rows", "run_cell", "run_grid"]
 
@@ -106,14 +106,13 @@ def method_config(method: str, limit: float | None = None, iterations: int | Non
     changes: dict[str, Any] = {}
     for word in filter(None, words.split(",")):
         field, _, value = word.partition("=")
-        known = SearchConfig.__dataclass_fields__.get(field.strip())
-        words_only = known is not None and str(known.type) == "str"
+        words_only = isinstance(SearchConfig.defaults().get(field.strip()), str)
         changes[field.strip()] = value.strip() if words_only else _value(value.strip())
     for field in changes.keys() & {"generator", "gadget"}:
         changes[field] = named_part(field, changes[field])
     config = preset(name, **changes)
     limits: dict[str, Any] = {} if limit is None else {"time_limit": limit}
-    if config.solver == "cfr":
+    if config.solve.solver == "cfr":
         if limit is not None:
             limits |= {"iterations": UNTIL_SOLVED, "target": SOLVED}
         if iterations is not None:
@@ -160,22 +159,16 @@ def _refined(cell: Cell, policy: NDArray[np.float64]) -> _Refined:
     began = time.perf_counter()
     context, _ = _prepared(cell.game)
     config = method_passes(cell.method, cell.limit, cell.iterations)
-    refined = policy.copy()
-    searches: list[RefineStats] = []
-    skipped = 0
+    infosets = []
     for player in (0, 1):
-        infosets = np.flatnonzero(context.tree.infoset_player == player)
-        if cell.sample is not None and cell.sample < len(infosets):
+        mine = np.flatnonzero(context.tree.infoset_player == player)
+        if cell.sample is not None and cell.sample < len(mine):
             rng = np.random.default_rng([cell.seed, player, 7])
-            infosets = np.sort(rng.choice(infosets, cell.sample, replace=False))
-        result = refine_policy(
-            context, policy, player, config, mode=cell.mode, seed=cell.seed, infosets=infosets
-        )
-        slots = np.repeat(context.tree.infoset_player == player, np.diff(context.tree.infoset_offset))
-        refined[slots] = result.policy[slots]
-        searches += result.searches
-        skipped += result.skipped
-    return _Refined(refined, tuple(searches), skipped, time.perf_counter() - began)
+            mine = np.sort(rng.choice(mine, cell.sample, replace=False))
+        infosets.append(mine)
+    options = RefineOptions(mode=cell.mode, seed=cell.seed, infosets=np.concatenate(infosets))
+    both = refine_both(context, policy, config, options)
+    return _Refined(both.policy, both.searches, both.skipped, time.perf_counter() - began)
 
 
 KEPT_DRAWS = 64

@@ -2,7 +2,7 @@
 
     @attrs.frozen
     class SolveConfig(Configuration):
-        iterations: int = attrs.field(default=300, validator=whole(1))
+        iterations: int = attrs.field(default=300, validator=integer(1))
         target: float | None = attrs.field(default=None, validator=real(0, above=True, optional=True))
 
 Every rule raises the one `ConfigError`, which names the field, the rule, the value received. Rules that need
@@ -20,7 +20,7 @@ import attrs
 
 from games.support.near import near
 
-__all__ = ["ConfigError", "Configuration", "flag", "one_of", "real", "text", "whole"]
+__all__ = ["ConfigError", "Configuration", "flag", "integer", "one_of", "real", "text"]
 
 Rule = Callable[[Any, "attrs.Attribute[Any]", Any], None]
 
@@ -45,15 +45,15 @@ def one_of(choices: Iterable[str] | Callable[[], Iterable[str]]) -> Rule:
     return rule
 
 
-def whole(low: int, high: int | None = None, *, optional: bool = False) -> Rule:
+def integer(low: int, high: int | None = None, *, optional: bool = False) -> Rule:
     """Return the rule that a field is an integer in [low, high]; optional: or None."""
     words = f"an integer of at least {low}" if high is None else f"an integer in [{low}, {high}]"
 
     def rule(instance: Any, field: attrs.Attribute[Any], value: Any) -> None:
         if value is None and optional:
             return
-        integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-        if not integer or value < low or (high is not None and value > high):
+        known = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+        if not known or value < low or (high is not None and value > high):
             _refuse(instance, field, words, value)
 
     return rule

@@ -113,11 +113,10 @@ def solve(
     from cfr.sequence_form import sequence_form
     from gs2.parts import named_part
     from gs2.policy_spec import policy_from_spec
-    from gs2.search.context import Profile, SearchContext
-    from gs2.search.explain import explain
-    from gs2.search.pipeline import refine_infoset
-    from gs2.search.presets import preset
-    from gs2.search.result import MAX_LISTED
+    from gs2.search.config.presets import preset
+    from gs2.search.context import MAX_LISTED, SearchContext, SearchOptions
+    from gs2.search.explain import solve_infoset
+    from gs2.search.strategy import Strategy
     from gs2.tabulate import tabulate
 
     for field in ("generator", "gadget"):
@@ -127,16 +126,16 @@ def solve(
     infoset = game.parse_infoset(text or _example_infoset(game))
     with working(f"growing {game.name} and computing the blueprint {spec} …"):
         context = SearchContext(game)
-        number_of = context.infoset_number(infoset)
+        context.infoset_number(infoset)  # before anything that takes long
         form = sequence_form(context.tree)
         policy = policy_from_spec(spec, game, context.tree, form)
-        profile = Profile(context.tree, policy, tabulate(game, context.tree, policy, spec))
+        strategy = Strategy(context.tree, policy, tabulate(game, context.tree, policy, spec))
     with working(f"solving by {config.name} …"):
-        found = refine_infoset(context, profile, number_of, config, np.random.default_rng(seed))
-        result = explain(context, profile, found, config, most=None if all_rows else MAX_LISTED)
+        options = SearchOptions(listed=None if all_rows else MAX_LISTED)
+        result = solve_infoset(context, strategy, infoset, config, np.random.default_rng(seed), options)
     refined = policy.copy()
-    refined[found.slots] = found.probs
-    replaced = len(np.unique(context.slot_infoset[found.slots]))
+    refined[result.slots] = result.probs
+    replaced = len(np.unique(context.tree.slot_infoset[result.slots]))
     if output is not None:
         _write(output, game, context.tree, refined, f"{spec} refined by {config.name} at {result.infoset}")
     other = 1 - result.player
@@ -233,8 +232,8 @@ def render(result: SearchResult, best: tuple[float, float], replaced: int, limit
 
     out.print(
         f"\n[bold]Subgame[/bold]: {result.nodes:,} nodes, {result.infosets:,} infosets; "
-        f"{config.name} by {config.gadget} gadget, {config.variant}, {result.iterations} iterations, "
-        f"gap {number(result.gap, 6)}",
+        f"{config.name} by {config.gadget.kind} gadget, {config.solve.variant}, "
+        f"{result.iterations} iterations, gap {number(result.gap, 6)}",
         soft_wrap=True,
     )
     if 0 < result.anchor < 1:
@@ -258,7 +257,7 @@ def _print_rest(total: int, limit: int | None) -> None:
 
 
 def _list_methods(as_json: bool) -> None:
-    from gs2.search.presets import PRESET_NOTES, PRESETS
+    from gs2.search.config.presets import PRESET_NOTES, PRESETS
 
     if as_json:
         print_json({name: config.to_json() for name, config in PRESETS.items()})

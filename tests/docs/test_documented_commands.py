@@ -155,8 +155,8 @@ def served(agents: str, *options: str) -> Iterator[str]:
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder in which a reader who follows the pages from the top would stand."""
     folder = tmp_path_factory.mktemp("reader")
-    for name in ("docs", "runs"):
-        (folder / name).mkdir()
+    for name in ("docs/measurements", "runs"):
+        (folder / name).mkdir(parents=True)
     weights = ROOT / "blueprint" / "weights" / "guandan.safetensors"
     for name in ("13M", "69M"):
         shutil.copy(weights, folder / f"{name}.safetensors")

@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from gs2.search.config import GENERATOR_NAMES
+from gs2.search.config.stages import GENERATOR_NAMES
 from gs2.search.generation import GENERATORS
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -66,7 +66,7 @@ def test_a_mixture_realizes_every_sequence_as_often_as_its_draws(name: str) -> N
     for player in (0, 1):
         mixed = mix_policies(tree, policies, player)
         slow = mixture_by_terminals(tree, policies, player)
-        mine = np.repeat(tree.infoset_player == player, np.diff(tree.infoset_offset))
+        mine = tree.slot_player == player
         for slot in np.flatnonzero(mine).tolist():
             wanted = slow[slot]
             plain = float(np.mean([policy[slot] for policy in policies]))
@@ -81,7 +81,7 @@ def test_a_mixture_is_worth_the_mean_of_its_draws_and_no_easier_to_exploit(name:
         policies = draws_of(tree, seed)
         opponent = random_policy(tree, 99 + seed)
         for player in (0, 1):
-            mine = np.repeat(tree.infoset_player == player, np.diff(tree.infoset_offset))
+            mine = tree.slot_player == player
             mixed = mix_policies(tree, policies, player)
 
             def value(policy: np.ndarray, mine: np.ndarray = mine, other: np.ndarray = opponent) -> float:
@@ -96,7 +96,7 @@ def test_averaging_infoset_by_infoset_would_be_another_strategy() -> None:
     tree = tree_of("leduc")
     policies = [random_policy(tree, seed) for seed in (0, 1)]
     mixed = mix_policies(tree, policies, 0)
-    mine = np.repeat(tree.infoset_player == 0, np.diff(tree.infoset_offset))
+    mine = tree.slot_player == 0
     assert np.abs(mixed - np.mean(policies, axis=0))[mine].max() > 0.01
 
 

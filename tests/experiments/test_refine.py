@@ -16,7 +16,7 @@ from experiments.refinement.run import ROWS, method_config, read_rows, run_cell,
 from experiments.refinement.summary import CellSummary, summarise_cells
 from experiments.refinement.which_histories import Ranks
 from experiments.refinement.which_histories import main as which_histories
-from gs2.search.config import GENERATOR_NAMES
+from gs2.search.config.stages import GENERATOR_NAMES
 from gs2.search.generation import GENERATORS, check_generator
 
 GRID = Grid(
@@ -67,7 +67,12 @@ def test_only_sampled_infosets_are_searched() -> None:
 
 def test_methods_carry_changed_fields() -> None:
     config = method_config("gs2-d:k=7,entry_floor=0.05,order=none", iterations=9)
-    assert (config.k, config.entry_floor, config.order, config.iterations) == (7, 0.05, None, 9)
+    assert (
+        config.generation.k,
+        config.gadget.entry_floor,
+        config.histories.order,
+        config.solve.iterations,
+    ) == (7, 0.05, None, 9)
 
 
 def test_the_report_shows_every_method(tmp_path: Path) -> None:

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from games.contract import ContractError
+from games.support.configuration import ConfigError
 from gs2.parts import register_gadget, register_generator
-from gs2.search.config import GADGET_NAMES, GENERATOR_NAMES, ConfigError, SearchConfig
+from gs2.search.config.search import SearchConfig
+from gs2.search.config.stages import GADGET_NAMES, GENERATOR_NAMES
 from gs2.search.gadget.build import GADGETS, OWN_GADGETS
 from gs2.search.generation import GENERATORS
 
@@ -55,4 +57,4 @@ def test_a_part_that_breaks_its_contract_or_takes_a_name_is_refused(names):
     with pytest.raises(ConfigError, match="must differ from unsafe"):
         register_gadget("resolve", lambda forest, root_of, entry, floor: None)
     with pytest.raises(ConfigError, match="generator must be one of"):
-        SearchConfig(generator="backwards", k=2)
+        SearchConfig.of(generator="backwards", k=2)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from gs2.search.config import GENERATOR_NAMES, ConfigError
+from games.support.configuration import ConfigError
+from gs2.search.config.stages import GENERATOR_NAMES
 
 __all__ = ["GuanDanConfig"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from games.support.configuration import ConfigError
 from gs2.guandan.agent.config import GuanDanConfig
-from gs2.search.config import ConfigError
 
 __all__ = ["PRESETS", "agent_preset"]
 

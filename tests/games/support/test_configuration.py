@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from games.support.configuration import ConfigError, Configuration, flag, one_of, real, text, whole
+from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real, text
 
 WORDS = ["red", "green"]
 
@@ -20,8 +20,8 @@ class Settings(Configuration):
     label: ClassVar[str] = "settings"
 
     colour: str = attrs.field(default="red", validator=one_of(lambda: WORDS))
-    count: int = attrs.field(default=3, validator=whole(1, 9))
-    most: int | None = attrs.field(default=None, validator=whole(0, optional=True))
+    count: int = attrs.field(default=3, validator=integer(1, 9))
+    most: int | None = attrs.field(default=None, validator=integer(0, optional=True))
     share: float = attrs.field(default=0.5, validator=real(0, 1, below=True))
     seconds: float | None = attrs.field(
         default=None, validator=real(0, above=True, optional=True, unit="seconds")

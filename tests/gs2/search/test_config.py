@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,10 @@ from cfr.variants import VARIANTS
 from experiments.refinement.grid import GRIDS
 from experiments.refinement.mixture import split_draws
 from experiments.refinement.run import method_passes
-from gs2.search.config import (
+from games.support.configuration import ConfigError
+from gs2.search.config.presets import PRESETS, preset
+from gs2.search.config.search import PLACES, SearchConfig
+from gs2.search.config.stages import (
     ALTERNATIVE_NAMES,
     CERTIFICATES,
     ENTRY_PRIORS,
@@ -29,13 +32,14 @@ from gs2.search.config import (
     REST,
     SCOPES,
     SOLVERS,
-    ConfigError,
-    SearchConfig,
+    STAGES,
+    GenerationConfig,
+    SolveConfig,
 )
-from gs2.search.context import Profile
+from gs2.search.context import SearchOptions
 from gs2.search.pipeline import refine_infoset
-from gs2.search.presets import PRESETS, preset
-from gs2.search.refine import refine_policy
+from gs2.search.refine import RefineOptions, refine_policy
+from gs2.search.strategy import Strategy
 from tests.gs2.search.setting import KUHN, context, random_policy
 
 ROWS = Path(__file__).parents[3] / "experiments" / "results" / "rows"
@@ -76,9 +80,9 @@ VALUES: dict[str, tuple] = {
 
 
 def test_every_field_has_values_to_draw_from() -> None:
-    assert VALUES.keys() == SearchConfig.__dataclass_fields__.keys() - {"name"}
+    assert VALUES.keys() == SearchConfig.defaults().keys() - {"name"}
     for name, values in VALUES.items():
-        assert SearchConfig.__dataclass_fields__[name].default in values, name
+        assert SearchConfig.defaults()[name] in values, name
 
 
 @st.composite
@@ -87,7 +91,7 @@ def configurations(draw: st.DrawFn) -> SearchConfig:
     config = draw(st.sampled_from(list(PRESETS.values())))
     for name in draw(st.lists(st.sampled_from(list(VALUES)), max_size=12)):
         changes = {name: draw(st.sampled_from(VALUES[name]))}
-        if name == "generator" and changes[name] != "all" and config.k is None:
+        if name == "generator" and changes[name] != "all" and config.generation.k is None:
             changes["k"] = draw(st.sampled_from((1, 2)))
         try:
             config = config.replace(**changes)
@@ -100,54 +104,64 @@ def examples(config: pytest.Config, few: int, many: int) -> int:
     return many if config.getoption("--long") else few
 
 
-class Traced(SearchConfig):
-    """Notes which fields a search reads; checks and copies of the configuration do not count."""
+class Reads:
+    """Notes which fields a search reads; checks and copies of a configuration do not count."""
 
-    seen: set[str] = set()  # noqa: RUF012 - one set for all copies of a configuration
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.seen: set[str] = set()
+        for stage, kind in {**STAGES, "": SearchConfig}.items():
+            names = {field: name for name, (at, field) in PLACES.items() if at == stage}
+            monkeypatch.setattr(kind, "__getattribute__", self._noting(names or dict.fromkeys(VALUES)))
 
-    def __getattribute__(self, name: str) -> object:
-        if name in VALUES:
-            caller = sys._getframe(1)
-            own = caller.f_globals["__name__"] == "gs2.search.config" and caller.f_code.co_name in (
-                *("__post_init__", "_one_of", "_at_least", "_within", "replace", "unread", "<dictcomp>"),
-            )
-            if not own and caller.f_globals["__name__"] != "dataclasses":
-                Traced.seen.add(name)
-        return super().__getattribute__(name)
+    def _noting(self, names: dict) -> Callable:
+        def read(config: object, field: str) -> object:
+            if field in names and (name := names[field] or field) not in self.seen:
+                caller = sys._getframe(1).f_globals["__name__"]
+                if caller not in ("gs2.search.config.search", "games.support.configuration", "attr._make"):
+                    self.seen.add(name)
+            return object.__getattribute__(config, field)
+
+        return read
 
 
-def fields(config: SearchConfig) -> dict:
-    return {name: getattr(config, name) for name in SearchConfig.__dataclass_fields__}
-
-
-def is_read(config: SearchConfig, name: str, seed: int) -> bool:
+def is_read(reads: Reads, config: SearchConfig, name: str, seed: int) -> bool:
     """Return whether some search by a configuration, or by the same on a smaller scale, reads a field."""
     prepared = context(KUHN)
     policy = random_policy(KUHN, np.random.default_rng(seed))
-    traced = Traced(**fields(config) | {"time_limit": config.time_limit and 5.0})
+    traced = with_fields(config, time_limit=config.time_limit and 5.0)
     # Sizes beyond which something happens are met by Kuhn poker only where they are small.
     small = {"whole": 0, "k": 1, "depth": 1, "iterations": 3}
     changes = {field: value for field, value in small.items() if field != name and _set(config, field)}
-    Traced.seen.clear()
+    reads.seen.clear()
     if name == "mode":
-        refine_policy(prepared, policy, 0, traced, infosets=np.zeros(0, np.int64))
-        return name in Traced.seen
+        refine_policy(prepared, policy, 0, traced, RefineOptions(infosets=np.zeros(0, np.int64)))
+        return name in reads.seen
     for infoset in range(prepared.tree.n_infosets):
-        for made in (traced, replace(traced, **changes)):
+        for made in (traced, with_fields(traced, **changes)):
             for seconds in (None, 1e-9):
                 deadline = None if seconds is None else time.perf_counter() + seconds
-                profile = Profile(prepared.tree, policy)
-                refine_infoset(prepared, profile, infoset, made, np.random.default_rng(seed), deadline)
-                if name in Traced.seen:
+                strategy = Strategy(prepared.tree, policy)
+                rng = np.random.default_rng(seed)
+                refine_infoset(prepared, strategy, infoset, made, rng, SearchOptions(deadline))
+                if name in reads.seen:
                     return True
     return False
 
 
 def _set(config: SearchConfig, name: str) -> bool:
-    return getattr(config, name) not in (None, SearchConfig.__dataclass_fields__[name].default)
+    return config.to_json()[name] not in (None, SearchConfig.defaults()[name])
 
 
-def test_what_is_set_in_an_accepted_configuration_is_read(pytestconfig: pytest.Config) -> None:
+def with_fields(config: SearchConfig, **changes: object) -> SearchConfig:
+    """Return a configuration with some fields changed and no other."""
+    return SearchConfig.of(**config.to_json() | changes)
+
+
+def test_what_is_set_in_an_accepted_configuration_is_read(
+    pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads = Reads(monkeypatch)
+
     @settings(
         max_examples=examples(pytestconfig, 15, 300),
         deadline=None,
@@ -158,15 +172,15 @@ def test_what_is_set_in_an_accepted_configuration_is_read(pytestconfig: pytest.C
     def check(config: SearchConfig, first: str, data: st.DataObject) -> None:
         names = [first, *(name for name in VALUES if name != first)]
         for name in names[: 8 if not pytestconfig.getoption("--long") else None]:
-            others = [value for value in VALUES[name] if value != getattr(config, name)]
+            others = [value for value in VALUES[name] if value != config.to_json()[name]]
             value = data.draw(st.sampled_from(others))
             try:
-                changed = replace(config, **{name: value})
+                changed = with_fields(config, **{name: value})
             except ConfigError as error:
                 assert "got" in str(error) and (";" in str(error) or "must be" in str(error)), error
                 continue
-            if value != SearchConfig.__dataclass_fields__[name].default:
-                assert is_read(changed, name, 0), f"{name} = {value!r} is never read by {changed}"
+            if value != SearchConfig.defaults()[name]:
+                assert is_read(reads, changed, name, 0), f"{name} = {value!r} is never read by {changed}"
 
     check()
 
@@ -183,10 +197,10 @@ def test_an_accepted_configuration_runs(pytestconfig: pytest.Config) -> None:
         prepared = context(KUHN)
         rng = np.random.default_rng(seed)
         policy = random_policy(KUHN, rng, sharpness=float(rng.integers(1, 4)))
-        if config.solver == "cfr":
-            config = config.replace(iterations=min(config.iterations, 20))
+        if config.solve.solver == "cfr":
+            config = config.replace(iterations=min(config.solve.iterations, 20))
         player = int(rng.integers(2))
-        found = refine_policy(prepared, policy, player, config, seed=seed).policy
+        found = refine_policy(prepared, policy, player, config, RefineOptions(seed=seed)).policy
         offset = prepared.tree.infoset_offset
         assert np.all(found >= 0) and np.allclose(np.add.reduceat(found, offset[:-1]), 1.0)
         theirs = np.repeat(prepared.tree.infoset_player != player, np.diff(offset))
@@ -216,9 +230,21 @@ def test_an_accepted_configuration_runs(pytestconfig: pytest.Config) -> None:
     ],
 )
 def test_a_contradiction_is_refused_with_what_the_field_needs(changes: dict, says: str) -> None:
-    for make in (SearchConfig, SearchConfig().replace):
+    for make in (SearchConfig.of, SearchConfig().replace):
         with pytest.raises(ConfigError, match=f"^{says}.*; got .* leave it at"):
             make(**changes)
+
+
+def test_a_stage_is_a_configuration_of_its_own() -> None:
+    made = SearchConfig(generation=GenerationConfig("diverse", 3), solve=SolveConfig(iterations=7))
+    assert made == SearchConfig.of(generator="diverse", k=3, iterations=7)
+    assert made == preset("gs2-d", iterations=7).replace(name="custom")
+    assert made.replace(generation=GenerationConfig()) == SearchConfig.of(iterations=7)
+    assert SearchConfig.from_json(json.loads(json.dumps(made.to_json()))) == made
+    with pytest.raises(ConfigError, match=r"gadget must be a GadgetConfig; got 'resolve'; SearchConfig.of"):
+        SearchConfig(gadget="resolve")
+    with pytest.raises(ConfigError, match="k must be given"):
+        GenerationConfig("random")
 
 
 def test_a_field_that_nobody_reads_is_not_there() -> None:
@@ -229,8 +255,9 @@ def test_a_field_that_nobody_reads_is_not_there() -> None:
 
 def test_a_change_takes_the_details_of_what_it_replaces_along_but_not_the_choices() -> None:
     whole = preset("gs2+", generator="all")
-    assert (whole.k, whole.whole, whole.fallback_k, whole.certificate) == (None, 0, 0, "anchored")
-    assert preset("path", gadget="unsafe").entry_floor == 0
+    assert whole.generation == GenerationConfig()
+    assert (whole.subgame.whole, whole.safety.certificate) == (0, "anchored")
+    assert preset("path", gadget="unsafe").gadget.entry_floor == 0
     with pytest.raises(ConfigError, match="needs a subgame, solver = cfr or lp"):
         preset("gs2+", solver="mirror-descent")
     with pytest.raises(ConfigError, match="k needs a generator that chooses"):
@@ -241,7 +268,7 @@ def test_a_change_takes_the_details_of_what_it_replaces_along_but_not_the_choice
 @pytest.mark.parametrize("name", ["time_limit", "target", "anchor", "step", "warm_start", "gamma", "magnet"])
 def test_a_number_is_a_finite_number(name: str, value: object) -> None:
     with pytest.raises(ConfigError, match=f"^{name} must be .*; got "):
-        SearchConfig(**{name: value})
+        SearchConfig.of(**{name: value})
 
 
 def test_every_grid_that_was_run_is_still_accepted() -> None:

@@ -15,6 +15,7 @@ from blueprint.guandan.play.selfplay import Decisions
 from blueprint.guandan.rules.rule_agents import GreedyAgent
 from blueprint.guandan.training.train import Trainer
 from games.guandan.rounds.round import legal
+from games.support.configuration import ConfigError
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.evaluator import load_evaluator
 from gs2.guandan.agent.presets import PRESETS
@@ -28,7 +29,6 @@ from gs2.guandan.agents import (
     is_batched,
     load_batched_agent,
 )
-from gs2.search.config import ConfigError
 
 SMALL = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
 

@@ -16,7 +16,7 @@ from blueprint.guandan.network.network import make_network
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Decisions, Scratch, play_rounds
 from blueprint.guandan.training.train import Trainer
-from games.guandan.views.features import action_features, state_features
+from games.guandan.views.danzero_features import action_features, state_features
 
 TOLERANCE = 1e-5
 """Rounding of single precision through five layers."""

@@ -9,10 +9,8 @@ copies. `blueprint` has inputs of its own; `observation` has those of OpenGuanDa
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike
 
-from games.game import GameError
 from games.guandan.rounds.state import (
     BEAT,
     HAND,
@@ -24,8 +22,10 @@ from games.guandan.rounds.state import (
     PASSES,
     PLAYED,
     PLAYS,
-    views,
 )
+from games.guandan.views.encoding import encoded, room_for, write_cards, write_unseen
+from games.support.arrays import Array, Bytes, Int, Ints, Rows
+from games.support.kernel import kernel
 
 __all__ = [
     "ACTION_WIDTH",
@@ -33,9 +33,7 @@ __all__ = [
     "STATE_WIDTH",
     "WILD_FLAGS",
     "action_features",
-    "room_for",
     "state_features",
-    "write_cards",
 ]
 
 _WIDTHS = (
@@ -101,17 +99,8 @@ _PLAYED_AT, _LEFT_AT = SLICES["next_played"].start, SLICES["next_left"].start
 _LEVEL_AT, _FLAGS = SLICES["own_level"].start, SLICES["wild_flags"].start
 
 
-@njit(cache=True, inline="always")
-def write_cards(lo, hi, row, at):
-    """Write packed cards as 54 counts."""
-    for c in range(28):
-        row[at + c] = lo >> 2 * c & 3
-    for c in range(26):
-        row[at + 28 + c] = hi >> 2 * c & 3
-
-
-@njit(cache=True)
-def _write_flags(hand, level, row, at):
+@kernel
+def _write_flags(hand: Array, level: Int, row: Array, at: int) -> None:
     """Write the wild-card flags of a hand, given as 54 counts."""
     if hand[4 * level] == 0:
         return
@@ -161,8 +150,8 @@ def _write_flags(hand, level, row, at):
             row[at + 9] = 1
 
 
-@njit(cache=True)
-def _state_features(words, bytes_, seats, out):
+@kernel
+def _state_features(words: Ints, bytes_: Bytes, seats: Ints, out: Array) -> None:
     for i in range(len(words)):
         p = np.int64(seats[i])
         row = out[i]
@@ -170,12 +159,7 @@ def _state_features(words, bytes_, seats, out):
         level = np.int64(bytes_[i, LEVEL])
         write_cards(words[i, HAND + 2 * p], words[i, HAND + 2 * p + 1], row, 0)
         _write_flags(row, level, row, _FLAGS)
-        lo = -words[i, HAND + 2 * p]
-        hi = -words[i, HAND + 2 * p + 1]
-        for s in range(4):
-            lo -= words[i, PLAYED + 2 * s]
-            hi -= words[i, PLAYED + 2 * s + 1]
-        write_cards(lo + 0xAAAAAAAAAAAAAA, hi + 0xAAAAAAAAAAAAA, row, _UNSEEN)
+        write_unseen(words, i, p, row, _UNSEEN)
         if words[i, PLAYS] == 0:
             row[_LAST : _LAST + 54] = -1
         elif bytes_[i, PASSES] == 0 and bytes_[i, LEADER] < 4:
@@ -194,47 +178,25 @@ def _state_features(words, bytes_, seats, out):
         row[_LEVEL_AT + 26 + level] = 1
 
 
-@njit(cache=True)
-def _action_features(actions, out):
+@kernel
+def _action_features(actions: Ints, out: Array) -> None:
     for j in range(len(actions)):
         write_cards(actions[j, 1], actions[j, 2], out[j], 0)
 
 
-def room_for(n: int, width: int, dtype: DTypeLike, out: NDArray | None) -> NDArray:
-    """Return `out`, checked, or new room."""
-    kind = np.dtype(dtype)
-    if kind not in (np.dtype(np.int8), np.dtype(np.float32)):
-        raise GameError(f"guandan: features are int8 or float32; got {kind}")
-    if out is None:
-        return np.empty((n, width), kind)
-    if out.shape != (n, width) or out.dtype not in (np.int8, np.float32) or out.strides[1] != out.itemsize:
-        raise GameError(
-            f"guandan: out must have shape {(n, width)}, int8 or float32, rows in one piece; "
-            f"got {out.shape} {out.dtype}"
-        )
-    return out
-
-
 def state_features(
-    states: NDArray, seats: ArrayLike | None = None, *, dtype: DTypeLike = np.int8, out: NDArray | None = None
-) -> NDArray:
+    states: Rows, seats: ArrayLike | None = None, *, dtype: DTypeLike = np.int8, out: Array | None = None
+) -> Array:
     """Return DanZero's inputs of each position, [n, 513]; parts by name in SLICES.
 
     states: [n] STATE. seats: in whose eyes, one for all or [n]; whoever is to act if None.
     dtype: int8 or float32. out: [n, 513] to write to instead.
     Raises GameError if a seat is missing: the round is over and no seats are given.
     """
-    states = np.ascontiguousarray(np.atleast_1d(states))
-    seats = np.asarray(states["player"] if seats is None else seats)
-    if seats.size and not 0 <= seats.min() <= seats.max() <= 3:
-        raise GameError(f"guandan: a seat is 0..3; got {seats.min()}..{seats.max()} (a finished round?)")
-    seats = np.broadcast_to(seats.astype(np.int64), len(states))
-    room = room_for(len(states), STATE_WIDTH, dtype, out)
-    _state_features(*views(states), seats, room)
-    return room
+    return encoded(_state_features, STATE_WIDTH, states, seats, dtype, out)
 
 
-def action_features(actions: NDArray, *, dtype: DTypeLike = np.int8, out: NDArray | None = None) -> NDArray:
+def action_features(actions: Rows, *, dtype: DTypeLike = np.int8, out: Array | None = None) -> Array:
     """Return the cards of each action as counts, [m, 54]; zero for a PASS.
 
     actions: [m] ACTION. dtype: int8 or float32. out: [m, 54] to write to, such as a slice of wider rows.

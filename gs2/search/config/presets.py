@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from games.support.configuration import ConfigError
 from games.support.near import near
-from gs2.search.config import ConfigError, SearchConfig
+from gs2.search.config.search import SearchConfig
 
 __all__ = ["DEFAULT_K", "PRESETS", "PRESET_NOTES", "preset"]
 
 DEFAULT_K = 3
 """Histories kept by the GS2 presets unless told otherwise; GuanDan uses 10 of 1,000."""
 
-_CLOSURE = SearchConfig(order=None, freeze="none", scope="block")
-_GS2 = SearchConfig(order=1, generator="random", k=DEFAULT_K)
+_CLOSURE = SearchConfig.of(order=None, freeze="none", scope="block")
+_GS2 = SearchConfig.of(order=1, generator="random", k=DEFAULT_K)
 _PLUS = _GS2.replace(
     name="gs2+",
     generator="diverse",
@@ -34,14 +35,14 @@ PRESETS: dict[str, SearchConfig] = {
         _CLOSURE.replace(
             name="path", gadget="path", entry_floor=0.05, entry_prior="mixed", mode="sequential"
         ),
-        SearchConfig(name="1-klss"),
-        SearchConfig(name="2-klss", order=2),
-        SearchConfig(name="3-klss", order=3),
-        SearchConfig(name="kluss", freeze="none"),
+        SearchConfig.of(name="1-klss"),
+        SearchConfig.of(name="2-klss", order=2),
+        SearchConfig.of(name="3-klss", order=3),
+        SearchConfig.of(name="kluss", freeze="none"),
         _GS2.replace(name="gs2-r"),
         _GS2.replace(name="gs2-d", generator="diverse"),
         _GS2.replace(name="gs2-clusters", generator="clusters"),
-        SearchConfig(name="mirror-descent", solver="mirror-descent"),
+        SearchConfig.of(name="mirror-descent", solver="mirror-descent"),
         _PLUS,
         _PLUS.replace(
             name="gs2+path",
@@ -80,7 +81,7 @@ def preset(name: str, **changes: object) -> SearchConfig:
     """
     wanted = name.strip().lower()
     if wanted not in PRESETS and wanted.endswith("-klss") and wanted[:-5].isdigit() and int(wanted[:-5]) > 0:
-        found = SearchConfig(name=wanted, order=int(wanted[:-5]))
+        found = SearchConfig.of(name=wanted, order=int(wanted[:-5]))
     elif wanted in PRESETS:
         found = PRESETS[wanted]
     else:

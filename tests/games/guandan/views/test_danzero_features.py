@@ -13,7 +13,7 @@ from games.guandan.cards import CARD_NAMES, RANKS, make_actions, parse_cards, un
 from games.guandan.matches.match import Match
 from games.guandan.notation import action_list, parse_action
 from games.guandan.rounds.round import deal, from_hands, legal
-from games.guandan.views.features import (
+from games.guandan.views.danzero_features import (
     ACTION_WIDTH,
     SLICES,
     STATE_WIDTH,

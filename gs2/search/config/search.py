@@ -1,0 +1,252 @@
+"""What a search does: the configurations of all stages (`gs2.search.config.stages`) in one, checked together.
+
+Every method of the literature is a choice of fields (`gs2.search.config.presets`). A field belongs to the
+stage that reads it: histories → generation → subgame → gadget → solve → safety. `SearchConfig.of(k=3)` and
+`replace` take the fields of all stages by name, as presets, command lines and stored results do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from games.support.configuration import ConfigError, Configuration, integer, one_of, real, text
+from games.support.near import near
+from gs2.search.config.stages import (
+    MODE_NAMES,
+    STAGES,
+    GadgetConfig,
+    GenerationConfig,
+    HistoriesConfig,
+    SafetyConfig,
+    SolveConfig,
+    SubgameConfig,
+)
+
+__all__ = ["SearchConfig"]
+
+OF_A_SUBGAME = (
+    "order",
+    "generator",
+    "close",
+    "freeze",
+    "rest",
+    "gadget",
+    "entry_floor",
+    "alternative",
+    "depth",
+    "anchor",
+    "certificate",
+    "scope",
+)
+"""Fields that say which subgame is solved and what of it is kept."""
+DETAILS = frozenset(
+    {
+        *("k", "whole", "plans", "fallback_k", "entry_floor", "entry_prior", "leaf", "continuations"),
+        *("rollouts", "variant", "gamma", "iterations", "target", "warm_start", "step", "magnet"),
+    }
+)
+"""Fields that only refine what another field chooses."""
+
+
+def unread(values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the fields that a search never reads, each with what it would need.
+
+    values: the fields of all stages, by name.
+    """
+    found: dict[str, str] = {}
+    solver = values["solver"]
+    if solver == "mirror-descent":
+        found |= dict.fromkeys(OF_A_SUBGAME, "a subgame, solver = cfr or lp (it is mirror-descent)")
+    else:
+        found |= dict.fromkeys(("step", "magnet"), f"solver = mirror-descent (it is {solver})")
+    if solver != "cfr":
+        needs = f"solver = cfr (it is {solver})"
+        found |= dict.fromkeys(("variant", "gamma", "iterations", "target", "warm_start"), needs)
+    chooses = "a generator that chooses, as random or diverse do (it is all)"
+    if values["generator"] == "all":
+        found["k"] = chooses
+    if values["rest"] != "summary":
+        needs = f"rest = summary, which solves closures (it is {values['rest']})"
+        found |= dict.fromkeys(("whole", "plans", "fallback_k"), needs)
+    elif values["generator"] == "all":
+        found |= dict.fromkeys(("whole", "plans", "fallback_k"), chooses)
+    if values["gadget"] == "unsafe":
+        found["entry_floor"] = "a gadget at which the opponent may stay out (it is unsafe)"
+    if values["entry_floor"] == 0:
+        found["entry_prior"] = "an entry_floor above 0 (it is 0, and nobody is forced to enter)"
+    if values["depth"] is None:
+        found["leaf"] = "a depth (it is None, to the end of the game)"
+    for name, leaf in (("continuations", "continuations"), ("rollouts", "rollout")):
+        if values["depth"] is None or values["leaf"] != leaf:
+            found[name] = f"a depth and leaf = {leaf} (they are {values['depth']} and {values['leaf']})"
+    if values["scope"] == "both":
+        found["freeze"] = "a scope of one search (it is both, which makes one of each kind)"
+    return found
+
+
+def _places() -> dict[str, tuple[str, str]]:
+    """Return (stage, its field) of every field of a stage, by the one name that all stages share."""
+    places = {}
+    for stage, kind in STAGES.items():
+        for field in kind.defaults():
+            places["gadget" if (stage, field) == ("gadget", "kind") else field] = stage, field
+    return places
+
+
+PLACES = _places()
+OWN = ("name", "time_limit", "mode", "rounds")
+"""Fields of a search that belong to no stage."""
+
+
+@attrs.frozen(slots=False)
+class SearchConfig(Configuration):
+    """What `solve_infoset` does, stage by stage.
+
+    name: the preset it started from.
+    histories, generation, subgame, gadget, solve, safety: the stages.
+    time_limit: most seconds for the whole search, None for no limit.
+    mode: how the searches of a whole refinement see each other: independent, nested, sequential; see
+        `gs2.search.refine`.
+    rounds: searches made at one infoset, each from the strategy that the one before left.
+
+    A field that the rest of the configuration never reads must stay at its default: what is set counts.
+    """
+
+    name: str = attrs.field(default="custom", validator=text)
+    histories: HistoriesConfig = attrs.field(factory=HistoriesConfig)
+    generation: GenerationConfig = attrs.field(factory=GenerationConfig)
+    subgame: SubgameConfig = attrs.field(factory=SubgameConfig)
+    gadget: GadgetConfig = attrs.field(factory=GadgetConfig)
+    solve: SolveConfig = attrs.field(factory=SolveConfig)
+    safety: SafetyConfig = attrs.field(factory=SafetyConfig)
+    time_limit: float | None = attrs.field(
+        default=None, validator=real(0, above=True, optional=True, unit="seconds")
+    )
+    mode: str = attrs.field(default="nested", validator=one_of(MODE_NAMES))
+    rounds: int = attrs.field(default=1, validator=integer(1))
+
+    def check(self) -> None:
+        """Raise ConfigError for a stage that is none, and for a field that nothing would read."""
+        for stage, kind in STAGES.items():
+            if not isinstance(getattr(self, stage), kind):
+                raise ConfigError(
+                    f"{stage} must be a {kind.__name__}; got {getattr(self, stage)!r}; "
+                    "SearchConfig.of takes the fields of all stages by name"
+                )
+        if self.subgame.rest == "summary" and not self.generation.close:
+            raise ConfigError("close must be True with rest = summary; got False; an infoset has one role")
+        values = self.to_json()
+        for name, needs in unread(values).items():
+            if values[name] != DEFAULTS[name]:
+                raise ConfigError(
+                    f"{name} needs {needs}; got {name} = {values[name]!r}, which nothing would read; "
+                    f"leave it at {DEFAULTS[name]!r}"
+                )
+
+    @classmethod
+    def defaults(cls) -> dict[str, Any]:
+        """Return the fields of all stages and of the search itself, by name, with their defaults."""
+        return dict(DEFAULTS)
+
+    @classmethod
+    def of(cls, **values: Any) -> SearchConfig:
+        """Return the configuration with these fields of all stages, the rest at their defaults.
+
+        Raises ConfigError for a field that does not exist, a value out of range, or a contradiction.
+        """
+        unknown = sorted(values.keys() - DEFAULTS.keys())
+        if unknown:
+            hint = near(unknown[0], DEFAULTS, f"fields: {', '.join(DEFAULTS)}", cutoff=0.75)
+            raise ConfigError(f"configuration has no field {', '.join(unknown)}; {hint}")
+        parts: dict[str, dict[str, Any]] = {stage: {} for stage in STAGES}
+        for name, value in values.items():
+            if name in PLACES:
+                stage, field = PLACES[name]
+                parts[stage][field] = value
+        made: dict[str, Any] = {stage: kind(**parts[stage]) for stage, kind in STAGES.items()}
+        return cls(**made, **{name: values[name] for name in OWN if name in values})
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> SearchConfig:
+        """Return the configuration with these fields; `of`, for what was read from a file."""
+        if not isinstance(values, Mapping):
+            raise ConfigError(f"SearchConfig: fields must be an object of names and values; got {values!r}")
+        return cls.of(**values)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields of all stages by name, as a plain dictionary."""
+        own = {"name": self.name}
+        staged = {name: getattr(getattr(self, stage), field) for name, (stage, field) in PLACES.items()}
+        return own | staged | {name: getattr(self, name) for name in OWN[1:]}
+
+    def replace(self, **changes: Any) -> SearchConfig:
+        """Return the configuration with some fields changed, those of all stages by name or whole stages.
+
+        A detail that was not named, and that nothing reads any more after the change, goes back to its
+        default: the `k` of a preset with the generator all, say. A choice such as a certificate does not.
+        Raises ConfigError for a field that does not exist, a value out of range, or a contradiction.
+        """
+        named: dict[str, Any] = {}
+        for name, value in changes.items():
+            if name in STAGES and isinstance(value, STAGES[name]):
+                named |= {other: getattr(value, field) for other, (at, field) in PLACES.items() if at == name}
+            else:
+                named[name] = value
+        values = self.to_json() | named
+        if values.keys() <= DEFAULTS.keys():
+            while True:
+                stale = (DETAILS & unread(values).keys()) - named.keys()
+                if all(values[name] == DEFAULTS[name] for name in stale):
+                    break
+                values |= {name: DEFAULTS[name] for name in stale}
+        return SearchConfig.of(**values)
+
+    def _with(self, **changes: Any) -> SearchConfig:
+        """Return the configuration with some fields changed and no other."""
+        return SearchConfig.of(**self.to_json() | changes)
+
+    def steps(self) -> tuple[SearchConfig, ...]:
+        """Return the searches that one call makes at an infoset, each from what the one before left."""
+        if self.safety.scope == "both":
+            once: tuple[SearchConfig, ...] = (
+                self._with(scope="block", freeze="none", rounds=1),
+                self._with(scope="subtree", freeze="outside", rounds=1),
+            )
+        else:
+            once = (self if self.rounds == 1 else self._with(rounds=1),)
+        return once * self.rounds
+
+    def fallback(self) -> SearchConfig:
+        """Return the configuration where the closure cannot be solved in the time; needs a `fallback_k`."""
+        warm = {"warm_start": max(self.solve.warm_start, 1.0)} if self.solve.solver == "cfr" else {}
+        return self.replace(
+            order=1,
+            k=self.generation.fallback_k,
+            rest="drop",
+            freeze="outside",
+            scope="subtree",
+            **warm,
+        )
+
+    def for_unreached(self) -> SearchConfig:
+        """Return the configuration for an infoset that the player's own strategy never leads to.
+
+        Values of the whole game say nothing there, so no path and no certificate is built on them; and what
+        is solved with the weights of such an infoset replaces nothing at others, which may be reached.
+        """
+        gadget = "maxmargin" if self.gadget.kind == "path" else self.gadget.kind
+        scope = "subtree" if self.safety.scope == "block" else self.safety.scope
+        return self._with(gadget=gadget, certificate="none", scope=scope)
+
+
+def _defaults() -> dict[str, Any]:
+    """Return the fields of all stages and of the search itself, in the order of `SearchConfig.to_json`."""
+    own = {field.name: field.default for field in attrs.fields(SearchConfig)}
+    staged = {name: STAGES[stage].defaults()[field] for name, (stage, field) in PLACES.items()}
+    return {"name": own["name"]} | staged | {name: own[name] for name in OWN[1:]}
+
+
+DEFAULTS = _defaults()

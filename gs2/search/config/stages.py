@@ -1,0 +1,181 @@
+"""The configurations of a search's stages, in the order of the pipeline; `SearchConfig` joins them."""
+
+from __future__ import annotations
+
+import attrs
+
+from cfr.variants import VARIANTS, UnknownVariant
+from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real
+
+__all__ = [
+    "GADGET_NAMES",
+    "GENERATOR_NAMES",
+    "STAGES",
+    "GadgetConfig",
+    "GenerationConfig",
+    "HistoriesConfig",
+    "SafetyConfig",
+    "SolveConfig",
+    "SubgameConfig",
+]
+
+GADGET_NAMES = ["unsafe", "resolve", "maxmargin", "reach-maxmargin", "path"]
+GENERATOR_NAMES = ["all", "random", "diverse", "clusters"]
+"""Parts of one's own add their names (`gs2.parts`)."""
+ALTERNATIVE_NAMES = ("best-response", "profile", "value")
+LEAF_NAMES = ("exact", "value", "rollout", "continuations", "play-on")
+MODE_NAMES = ("independent", "nested", "sequential")
+REST = ("drop", "summary")
+ENTRY_PRIORS = ("uniform", "reach", "mixed")
+SOLVERS = ("cfr", "lp", "mirror-descent")
+FREEZE = ("outside", "none")
+SCOPES = ("infoset", "subtree", "block", "both")
+CERTIFICATES = ("none", "margin", "anchored", "shared", "path")
+
+
+def _known_gadget(instance: object, field: object, value: object) -> None:
+    if value not in GADGET_NAMES:
+        raise ConfigError(f"gadget must be one of {', '.join(GADGET_NAMES)}; got {value!r}")
+
+
+def _known_variant(instance: object, field: object, value: object) -> None:
+    if not isinstance(value, str) or value.lower() not in VARIANTS:
+        raise UnknownVariant(f"variant must be one of {', '.join(VARIANTS)}; got {value!r}")
+
+
+@attrs.frozen(slots=False)
+class HistoriesConfig(Configuration):
+    """Which histories a search considers, and what they are worth to the opponent.
+
+    order: histories considered are the order-k knowledge set of the infoset; 1 is the infoset itself, None
+        the common-knowledge closure.
+    alternative: alternative values by best-response (exact), profile or value (`Blueprint.value`).
+    """
+
+    order: int | None = attrs.field(default=1, validator=integer(1, optional=True))
+    alternative: str = attrs.field(default="best-response", validator=one_of(ALTERNATIVE_NAMES))
+
+
+@attrs.frozen(slots=False)
+class GenerationConfig(Configuration):
+    """Which of the histories considered enter the subgame.
+
+    generator: all, random, diverse, clusters, or one's own (`gs2.parts`).
+    k: how many, at least 1; None with the generator `all`.
+    close: complete every opponent infoset that a chosen history belongs to (GS2, algorithm 1).
+    fallback_k: most histories kept by the search made instead where a closure cannot be solved in the time:
+        the rest left out, our play outside the infoset frozen, CFR started from the old strategy, mixed in as
+        far as the same certificate allows; 0 leaves the strategy there as it was.
+    """
+
+    generator: str = attrs.field(default="all", validator=one_of(lambda: GENERATOR_NAMES))
+    k: int | None = attrs.field(default=None, validator=integer(1, optional=True))
+    close: bool = attrs.field(default=True, validator=flag)
+    fallback_k: int = attrs.field(default=0, validator=integer(0))
+
+    def check(self) -> None:
+        """Raise ConfigError for a generator that chooses and is not told how many."""
+        if self.k is None and self.generator != "all":
+            raise ConfigError(f"k must be given with the generator {self.generator}; got none; pass -k")
+
+
+@attrs.frozen(slots=False)
+class SubgameConfig(Configuration):
+    """What grows below the histories generated, and what the others are.
+
+    freeze: "outside": the searching player's decisions below histories outside the knowledge set considered
+        follow the current strategy (1-KLSS; GS2); "none": they are solved too (KLUSS).
+    rest: histories not generated are left out ("drop"), or all those of the common-knowledge closure stay
+        in summary ("summary"): the opponent chooses there among plans, best responses to what was tried.
+    whole: nodes up to which a closure is generated whole, so that nothing stays in summary; 0 for never.
+    plans: most plans of a summary; the subgame is solved again whenever one is added.
+    depth: decisions below a history before `leaf` values it; None to the end of the game.
+    leaf: what is worth what at the depth limit: exact (expected under the strategy, small games), value
+        (`Blueprint.value`), rollout, continuations (the opponent chooses among several), play-on (the
+        searching player goes on by its old strategy, the opponent decides to the end of the game).
+    continuations: how many the opponent chooses among, with leaf = continuations.
+    rollouts: games played from each leaf, with leaf = rollout.
+    """
+
+    freeze: str = attrs.field(default="outside", validator=one_of(FREEZE))
+    rest: str = attrs.field(default="drop", validator=one_of(REST))
+    whole: int = attrs.field(default=0, validator=integer(0))
+    plans: int = attrs.field(default=16, validator=integer(1))
+    depth: int | None = attrs.field(default=None, validator=integer(1, optional=True))
+    leaf: str = attrs.field(default="exact", validator=one_of(LEAF_NAMES))
+    continuations: int = attrs.field(default=4, validator=integer(1))
+    rollouts: int = attrs.field(default=10, validator=integer(1))
+
+
+@attrs.frozen(slots=False)
+class GadgetConfig(Configuration):
+    """How the opponent comes to the histories of the subgame.
+
+    kind: unsafe, resolve, maxmargin, reach-maxmargin, path, or one's own (`gs2.parts`); called `gadget` among
+        the fields of all stages.
+    entry_floor: probability in [0, 1) with which the opponent is forced to enter the gadget.
+    entry_prior: how forced entries are dealt: "uniform" over opponent infosets; "reach": as chance and the
+        searching player lead there; "mixed": half uniform, half as both players lead there (Obscuro).
+    """
+
+    kind: str = attrs.field(default="maxmargin", validator=_known_gadget)
+    entry_floor: float = attrs.field(default=0.0, validator=real(0, 1, below=True))
+    entry_prior: str = attrs.field(default="uniform", validator=one_of(ENTRY_PRIORS))
+
+
+@attrs.frozen(slots=False)
+class SolveConfig(Configuration):
+    """How the subgame with its gadget is solved.
+
+    solver: cfr, lp (exact, by linear programming), or mirror-descent (one step, without a subgame).
+    variant: a row of `cfr.variants.VARIANTS`. gamma: its averaging exponent, None for the row's own.
+        Default: PCFR+ with exponent 5, 300 iterations, our measurement on small gadgets.
+    iterations: most CFR iterations.
+    target: stop at this exploitability within the gadget, in payoffs; None for no such limit.
+    warm_start: iterations' worth of regrets with which CFR starts out at the strategy being refined (see
+        `cfr.warm_start`); 0 starts from uniform play.
+    step: step size of mirror-descent, in inverse payoffs times the game's payoff range.
+    magnet: pull of mirror-descent towards uniform play, in payoffs over the payoff range.
+    """
+
+    solver: str = attrs.field(default="cfr", validator=one_of(SOLVERS))
+    variant: str = attrs.field(default="pcfr+", validator=_known_variant)
+    gamma: float | None = attrs.field(default=5.0, validator=real(0, optional=True))
+    iterations: int = attrs.field(default=300, validator=integer(1))
+    target: float | None = attrs.field(
+        default=None, validator=real(0, above=True, optional=True, unit="payoffs")
+    )
+    warm_start: float = attrs.field(default=0.0, validator=real(0, unit="iterations"))
+    step: float = attrs.field(default=10.0, validator=real(0, above=True))
+    magnet: float = attrs.field(default=0.0, validator=real(0))
+
+
+@attrs.frozen(slots=False)
+class SafetyConfig(Configuration):
+    """What of a solution is kept.
+
+    anchor: weight λ in (0, 1] of the refined strategy against the one refined; 1 replaces it.
+    certificate: "none"; "margin": keep the refined strategy only if no opponent infoset that touches the
+        infoset gains by it, else the old one; "anchored": the best λ for which none gains; "shared": that
+        divided among the player's infosets that could clash, for searches that do not see each other;
+        "path": the best λ for which the opponent's value of the whole game does not rise (the values off
+        its path are taken from the strategy refined so far, not from the infoset).
+    scope: what a search replaces: "infoset": the strategy there; "subtree": and at the player's infosets
+        below; "block": at every infoset solved; "both": two searches, a block with nothing frozen and then
+        the subtree with everything else frozen.
+    """
+
+    anchor: float = attrs.field(default=1.0, validator=real(0, 1, above=True))
+    certificate: str = attrs.field(default="none", validator=one_of(CERTIFICATES))
+    scope: str = attrs.field(default="infoset", validator=one_of(SCOPES))
+
+
+STAGES: dict[str, type[Configuration]] = {
+    "histories": HistoriesConfig,
+    "generation": GenerationConfig,
+    "subgame": SubgameConfig,
+    "gadget": GadgetConfig,
+    "solve": SolveConfig,
+    "safety": SafetyConfig,
+}
+"""The stages in order, by the name of their field in a `SearchConfig`."""
