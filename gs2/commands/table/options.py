@@ -30,7 +30,7 @@ Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
 
 
-class Filled(click.ParamType):
+class Filled(click.ParamType):  # type: ignore[type-arg]  # generic in new versions of click only
     """A text that is not empty: what a script's unset variable leaves must not pass for "not given"."""
 
     name = "text"
@@ -42,7 +42,7 @@ class Filled(click.ParamType):
         return str(value)
 
 
-class Names(click.ParamType):
+class Names(click.ParamType):  # type: ignore[type-arg]
     """Names separated by commas; converts to a tuple of them."""
 
     name = "names"
@@ -80,7 +80,7 @@ NAMES = Names()
 RECORDS = Folder()
 
 
-def grouped(kind: type, name: str, *options: Decorator) -> Decorator:
+def grouped(kind: type[Any], name: str, *options: Decorator) -> Decorator:
     """Return a decorator that adds options to a command and passes their values as one argument.
 
     kind: a dataclass whose fields are called as the options are; the command gets one of it, called `name`.
@@ -88,13 +88,14 @@ def grouped(kind: type, name: str, *options: Decorator) -> Decorator:
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
-        def called(*arguments: Any, **values: Any) -> Any:
+        def with_group(*arguments: Any, **values: Any) -> Any:
             group = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
             return command(*arguments, **values, **{name: group})
 
+        found: Command = with_group
         for option in reversed(options):
-            called = option(called)
-        return called
+            found = option(found)
+        return found
 
     return decorate
 

@@ -2,9 +2,9 @@
 
 Read in this order: `seat` (what an agent sees), `session` (games at a table), `runner` (agents in this
 process); then the wire: `messages`, `dialect` with `openguandan` and `njupt`, `encode` and `decode`; the
-server: `admission`, `connection`, `place`, `room`, `lobby`, `server`; the client: `visit`, `outcome`, `tracker`,
-`client`. Games in this process
-need nothing beyond gs2 itself; the wire needs `pip install 'gs2[table]'`.
+server: `admission`, `connection`, `place`, `room`, `lobby`, `server`; the client: `visit`, `outcome`,
+`tracker`, `client`. Games in this process need nothing beyond gs2 itself; the wire needs
+`pip install 'gs2[table]'`.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -48,7 +48,8 @@ def rank_words(view: RoundView, seat: int) -> tuple[bytes, bytes, bytes]:
     return _RANK_JSON[own], _RANK_JSON[other], _RANK_JSON[view.level]
 
 
-class Choices(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Choices:
     """What a request offers: the list in JSON, and how long it is."""
 
     json: bytes
