@@ -130,7 +130,7 @@ class BatchedSeat(ChooserSeat):
         return self.choices(observations)
 
 
-def _places(canonical: NDArray, listed: NDArray) -> NDArray[np.int64]:
+def _places(canonical: NDArray[np.void], listed: NDArray[np.void]) -> NDArray[np.int64]:
     """Return where the canonical moves are in a table's list, [k]; everywhere if none of them is there."""
     words = packed_words(listed).reshape(-1, 3)
     at = {(int(a) & 0xFFFFFF, int(b), int(c)): j for j, (a, b, c) in enumerate(words)}
@@ -140,7 +140,7 @@ def _places(canonical: NDArray, listed: NDArray) -> NDArray[np.int64]:
     return places if len(places) else np.arange(len(listed), dtype=np.int64)
 
 
-def _card_indices(moves: NDArray) -> NDArray[np.int64]:
+def _card_indices(moves: NDArray[np.void]) -> NDArray[np.int64]:
     """Return the card index of each single card, [m]."""
     return np.array([_CARDS[int(move["lo"]), int(move["hi"])] for move in moves])
 
