@@ -13,7 +13,10 @@ from .solver import Progress as Progress
 from .solver import Solution as Solution
 from .solver import Solver as Solver
 from .solver import solve as solve
+from .tree import EnumeratedTree as EnumeratedTree
 from .tree import FlatTree as FlatTree
+from .tree import TreeBudget as TreeBudget
+from .tree import TreeRules as TreeRules
 from .tree import grow as grow
 from .variants import VARIANTS as VARIANTS
 from .variants import Variant as Variant

@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from cfr.engine.play import FormArrays
 from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form
 from cfr.tree import FlatTree
 from cfr.values import best_response_value, check_policy, counterfactual_values, root_values
+from games.support.kernel import kernel
 
 __all__ = [
     "BestResponse",
@@ -50,13 +50,13 @@ def _form(game_form: FlatTree | SequenceForm) -> SequenceForm | None:
 
 
 def _evaluate(
-    game_form: FlatTree | SequenceForm, policy: NDArray
+    game_form: FlatTree | SequenceForm, policy: NDArray[np.float64]
 ) -> tuple[float, tuple[float, ...], tuple[float, ...]]:
     """Return (value to team 0, values of the deciding seats, their best-response values)."""
     form = _form(game_form)
     if form is not None:
         play = FormArrays(form)
-        value, *best = play.evaluate(*play.from_slots(check_policy(form, policy)))
+        value, *best = play.evaluate(play.from_slots(check_policy(form, policy)))
         return value, (value, -value), (best[0], best[1])
     assert isinstance(game_form, FlatTree)
     values = root_values(game_form, check_policy(game_form, policy))
@@ -124,8 +124,13 @@ def exploitability(game_form: FlatTree | SequenceForm, policy: NDArray[np.float6
     return nash_conv(game_form, policy) / 2
 
 
-@njit(cache=True)
-def _respond(start, parent, value, policy):
+@kernel
+def _respond(
+    start: NDArray[np.int32],
+    parent: NDArray[np.int32],
+    value: NDArray[np.float64],
+    policy: NDArray[np.float64],
+) -> None:
     """Turn the utility of each sequence into best-response values, bottom up; fill `policy`, pure."""
     for i in range(len(parent) - 1, -1, -1):
         best = start[i]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,7 +96,7 @@ def solve_lp(
     return LpSolution(policy, 0.0 - float(result.fun), sum(best_response_values(form, policy)) / 2)
 
 
-def _flow(plex: Treeplex):
+def _flow(plex: Treeplex) -> Any:
     """Return the constraints of a plan, [1 + I, S]: 1 in all, and each infoset passes its parent's on."""
     from scipy.sparse import csr_array
 

@@ -8,17 +8,24 @@ Source: Lanctot, Waugh, Zinkevich and Bowling 2009.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from cfr.best_response import exploitability
 from cfr.tree import FlatTree
 from games.game import CHANCE, TERMINAL
+from games.support.kernel import kernel
 
 __all__ = ["SAMPLING", "MonteCarloError", "MonteCarloSolver"]
 
 SAMPLING = ("external", "outcome")
+
+Nodes = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int8], NDArray[np.int32], NDArray[np.float64]]
+"""Fields of a tree: (first_child, n_children, player, infoset, chance_prob)."""
+Tables = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
+"""(infoset_offset, regret, strategy_sum)."""
 
 
 class MonteCarloError(ValueError):
@@ -105,7 +112,7 @@ class MonteCarloSolver:
             np.divide(mass, total, out=out, where=total > 0)
         return out
 
-    def state_dict(self) -> dict:
+    def state_dict(self) -> dict[str, Any]:
         """Return everything a later `load_state_dict` needs to continue exactly; arrays are copies."""
         return {
             "format": 1,
@@ -117,7 +124,7 @@ class MonteCarloSolver:
             "random": self._random.copy(),
         }
 
-    def load_state_dict(self, state: dict) -> None:
+    def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from what `state_dict` returned.
 
         Raises MonteCarloError if it belongs to another tree or other options.
@@ -142,8 +149,8 @@ class MonteCarloSolver:
         self.iteration = int(state["iteration"])
 
 
-@njit(cache=True)
-def _uniform(random):
+@kernel
+def _uniform(random: NDArray[np.uint64]) -> float:
     """Return the next number in [0, 1). Source: splitmix64, Steele, Lea and Flood 2014."""
     random[0] += np.uint64(0x9E3779B97F4A7C15)
     z = random[0]
@@ -152,8 +159,10 @@ def _uniform(random):
     return float((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * 2.0**-53
 
 
-@njit(cache=True)
-def _pick_node(first, n, weight, total, random):
+@kernel
+def _pick_node(
+    first: int, n: int, weight: NDArray[np.float64], total: float, random: NDArray[np.uint64]
+) -> int:
     """Return one of the nodes `first` … `first + n - 1`, in proportion to `weight`, which sums to `total`."""
     left = _uniform(random) * total
     last = first
@@ -166,8 +175,8 @@ def _pick_node(first, n, weight, total, random):
     return last
 
 
-@njit(cache=True)
-def _match(infoset, tables, policy):
+@kernel
+def _match(infoset: int, tables: Tables, policy: NDArray[np.float64]) -> tuple[int, int]:
     """Write the infoset's current policy to `policy`; return its first slot and number of actions."""
     offset, regret, _ = tables
     first = offset[infoset]
@@ -180,8 +189,8 @@ def _match(infoset, tables, policy):
     return first, n
 
 
-@njit(cache=True)
-def _pick_action(policy, n, random):
+@kernel
+def _pick_action(policy: NDArray[np.float64], n: int, random: NDArray[np.uint64]) -> int:
     left = _uniform(random)
     last = 0
     for k in range(n):
@@ -193,8 +202,19 @@ def _pick_action(policy, n, random):
     return last
 
 
-@njit(cache=True)
-def _external(root, seat, averaged, nodes, tables, returns, random, frames, policy, values):
+@kernel
+def _external(
+    root: int,
+    seat: int,
+    averaged: int,
+    nodes: Nodes,
+    tables: Tables,
+    returns: NDArray[np.float64],
+    random: NDArray[np.uint64],
+    frames: NDArray[np.int64],
+    policy: NDArray[np.float64],
+    values: NDArray[np.float64],
+) -> None:
     """Traverse from `root` for `seat`; the seat `averaged` adds to its average policy.
 
     frames, policy, values: scratch for each own decision on the way: (node, first slot, actions, actions
@@ -241,8 +261,18 @@ def _external(root, seat, averaged, nodes, tables, returns, random, frames, poli
             break
 
 
-@njit(cache=True)
-def _run_external(n, seats, n_roots, nodes, tables, returns, random, most, depth):
+@kernel
+def _run_external(
+    n: int,
+    seats: NDArray[np.int64],
+    n_roots: int,
+    nodes: Nodes,
+    tables: Tables,
+    returns: NDArray[np.float64],
+    random: NDArray[np.uint64],
+    most: int,
+    depth: int,
+) -> None:
     chance_prob = nodes[4]
     total = chance_prob[:n_roots].sum()
     frames = np.empty((depth, 4), np.int64)
@@ -254,8 +284,19 @@ def _run_external(n, seats, n_roots, nodes, tables, returns, random, most, depth
             _external(root, seat, averaged, nodes, tables, returns[seat], random, frames, policy, values)
 
 
-@njit(cache=True)
-def _run_outcome(n, seats, n_roots, nodes, tables, returns, random, most, depth, exploration):
+@kernel
+def _run_outcome(
+    n: int,
+    seats: NDArray[np.int64],
+    n_roots: int,
+    nodes: Nodes,
+    tables: Tables,
+    returns: NDArray[np.float64],
+    random: NDArray[np.uint64],
+    most: int,
+    depth: int,
+    exploration: float,
+) -> None:
     first_child, n_children, player, infoset, chance_prob = nodes
     _, regret, strategy_sum = tables
     total = chance_prob[:n_roots].sum()

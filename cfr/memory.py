@@ -9,6 +9,7 @@ import contextlib
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -121,7 +122,7 @@ def memory_limit() -> float:
     return in_bytes(said) if said else SHARE * free_memory()
 
 
-def bytes_per_history(game: Game, states: NDArray | None = None, *, keep_states: bool = True) -> float:
+def bytes_per_history(game: Game, states: NDArray[Any] | None = None, *, keep_states: bool = True) -> float:
     """Return the bytes per history at the peak of growing a game's tree.
 
     states: histories it is grown from, at least one; by default the root, which not every game has.

@@ -118,7 +118,7 @@ class Policy:
         return _digest(self.infoset_player, self.infoset_offset, self.infoset_key)
 
     @cached_property
-    def _index(self) -> tuple[NDArray, NDArray[np.int64]]:
+    def _index(self) -> tuple[NDArray[np.void], NDArray[np.int64]]:
         rows = _rows(self.infoset_key, self.infoset_player)
         order = np.argsort(rows, kind="stable")
         return rows[order], order
@@ -286,7 +286,7 @@ def load_state(path: str | Path) -> dict[str, Any] | None:
     return {**meta["state"], **saved}
 
 
-def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray]]:
+def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     try:
         with open_regular(path) as opened:
             loaded = np.load(opened, allow_pickle=False)
@@ -312,14 +312,14 @@ def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray]]:
     return meta, arrays
 
 
-def _digest(players: NDArray, offsets: NDArray, keys: NDArray) -> str:
+def _digest(players: NDArray[np.int8], offsets: NDArray[np.int64], keys: NDArray[np.uint64]) -> str:
     digest = hashlib.sha256(repr(keys.shape).encode())
     for array, dtype in ((players, "<i1"), (offsets, "<i8"), (keys, "<u8")):
         digest.update(np.ascontiguousarray(array, dtype).tobytes())
     return digest.hexdigest()
 
 
-def _rows(keys: NDArray[np.uint64], players: NDArray[np.int8]) -> NDArray:
+def _rows(keys: NDArray[np.uint64], players: NDArray[np.int8]) -> NDArray[np.void]:
     """Return each (player, key) as one sortable scalar of raw bytes, [n]."""
     table = np.empty((len(keys), keys.shape[1] + 1), ">u8")
     table[:, 0] = players

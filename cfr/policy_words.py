@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from cfr.policy import Policy, PolicyError, tabular_policy
-from cfr.tree import FlatTree, grow
+from cfr.tree import EnumeratedTree, FlatTree, grow, require_states
 from games.game import Game
 from games.infosets import normal_text, unknown_infoset
 from games.openspiel.names import openspiel_game
@@ -43,8 +43,7 @@ def policy_words(game: Game, tree: FlatTree) -> PolicyWords:
 
     Raises ValueError if the tree does not hold its states.
     """
-    if tree.states is None:
-        raise ValueError("policy: the tree must hold its states to name them; grow it with keep_states=True")
+    tree = require_states(tree, "policy")
     infosets, actions = [], []
     first, slots = tree.infoset_first_node(), tree.slot_actions()
     for number, node in enumerate(first.tolist()):
@@ -79,7 +78,7 @@ def load_policy_json(path: str | Path, game: Game, tree: FlatTree | None = None)
     Raises PolicyError if it is no such file or another game's; FileNotFoundError if there is none.
     """
     table = _table(path, game)
-    if tree is None or tree.states is None:
+    if not isinstance(tree, EnumeratedTree):
         tree = grow(game)
     words = policy_words(game, tree)
     probs = np.zeros(tree.n_slots)

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from cfr.engine.layout import Layout, make_layout
 from cfr.tree import FlatTree, InvalidTree
 from games.game import Game
+from games.support.kernel import kernel
 
 __all__ = [
     "ImperfectRecall",
@@ -220,20 +220,20 @@ def _recall_message(tree: FlatTree, node: int, game: Game | None) -> str:
     )
 
 
-@njit(cache=True)
+@kernel
 def _last_sequences(
-    parent,
-    first_child,
-    player,
-    infoset,
-    chance_prob,
-    infoset_offset,
-    slot_sequence,
-    side_of_seat,
-    last,
-    weight,
-    parent_sequence,
-):
+    parent: NDArray[np.int32],
+    first_child: NDArray[np.int32],
+    player: NDArray[np.int8],
+    infoset: NDArray[np.int32],
+    chance_prob: NDArray[np.float64],
+    infoset_offset: NDArray[np.int64],
+    slot_sequence: NDArray[np.int32],
+    side_of_seat: NDArray[np.int8],
+    last: NDArray[np.int32],
+    weight: NDArray[np.float64],
+    parent_sequence: NDArray[np.int32],
+) -> int:
     """Fill `last`, `weight`, `parent_sequence`; return a node whose infoset is of imperfect recall, or -1."""
     for node in range(len(parent)):
         up = parent[node]
@@ -255,8 +255,15 @@ def _last_sequences(
     return -1
 
 
-@njit(cache=True)
-def _compress(last, weight, terminal, gain, n_rows, n_columns):
+@kernel
+def _compress(
+    last: NDArray[np.int32],
+    weight: NDArray[np.float64],
+    terminal: NDArray[np.int32],
+    gain: NDArray[np.float64],
+    n_rows: int,
+    n_columns: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
     """Return (row_start, column, payoff) of the leaves, sorted by row and column, equal pairs summed."""
     n = len(terminal)
     value = np.empty(n)
@@ -310,8 +317,10 @@ def _compress(last, weight, terminal, gain, n_rows, n_columns):
     return row_start, column[:kept].copy(), payoff[:kept].copy()
 
 
-@njit(cache=True)
-def transpose(row_start, column, payoff, n_columns):
+@kernel
+def transpose(
+    row_start: NDArray[np.int64], column: NDArray[np.int32], payoff: NDArray[np.float64], n_columns: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
     """Return a compressed-row matrix in compressed columns: (column_start, row, payoff)."""
     column_start = np.zeros(n_columns + 1, np.int64)
     for c in column:

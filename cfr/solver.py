@@ -6,13 +6,15 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from math import inf
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cfr.engine import kernels
+from cfr.engine.arrays import State
 from cfr.engine.bundles import ROWS, WIDE
-from cfr.engine.play import FormArrays
+from cfr.engine.play import FormArrays, Pair
 from cfr.engine.resume import check_iteration, check_state, iterations_at_once, same_variant
 from cfr.engine.simd import WIDTH
 from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form
@@ -89,10 +91,8 @@ class Solver:
         self._discounts = kernels.discount_table(0, *self._variant[:2])
         self._play = FormArrays(form)
         sides = form.layout.sides
-        self._regret, self._prediction, self._policy, self._sum = (
-            tuple(np.zeros(side.n_positions) for side in sides) for _ in range(4)
-        )
-        self._stamp = tuple(np.zeros(len(side.bundle), np.int32) for side in sides)
+        self._regret, self._prediction, self._policy, self._sum = (self._play.zeros() for _ in range(4))
+        self._stamp = np.zeros(len(sides[0].bundle), np.int32), np.zeros(len(sides[1].bundle), np.int32)
         self._work = self._play.work()
         uniform = [np.repeat(1.0 / np.diff(plex.start), np.diff(plex.start)) for plex in form.sides]
         for side, policy, probs in zip(sides, self._policy, uniform, strict=True):
@@ -103,7 +103,7 @@ class Solver:
         if n < 0:
             raise SolverError(f"iterations must be at least 0; got {n}")
         last = self.iteration + n
-        states = tuple(zip(self._regret, self._prediction, self._policy, self._sum, self._stamp, strict=True))
+        states = self._state(0), self._state(1)
         at_once = iterations_at_once(len(self.form.payoff) + self.form.n_slots)
         while self.iteration < last:
             some = min(at_once, last - self.iteration)
@@ -120,6 +120,20 @@ class Solver:
                 self._work,
             )
             self.iteration += some
+
+    def _state(self, side: int) -> State:
+        """Return what the kernels update for a side."""
+        return (
+            self._regret[side],
+            self._prediction[side],
+            self._policy[side],
+            self._sum[side],
+            self._stamp[side],
+        )
+
+    def _marked(self) -> Pair:
+        """Return the marks of each side's bundles."""
+        return self._work[0][3], self._work[1][3]
 
     def start_from(self, policy: NDArray[np.float64], regrets: NDArray[np.float64]) -> None:
         """Begin at a policy with the regrets that hold on to it (see `warm_start`), both [n_slots] float64.
@@ -139,7 +153,7 @@ class Solver:
         """Return the average policy, [n_slots] float64; where it never plays, the current policy."""
         return self._play.to_slots(self._averages())
 
-    def _averages(self) -> tuple[NDArray, NDArray]:
+    def _averages(self) -> Pair:
         a, b = (np.zeros_like(policy) for policy in self._policy)
         kernels.average(self._play.sides[0], self._sum[0], self._policy[0], a)
         kernels.average(self._play.sides[1], self._sum[1], self._policy[1], b)
@@ -160,18 +174,18 @@ class Solver:
             factor = np.ones((side.n_positions, 2))
             factor[WIDTH : WIDTH + rows.sum()] = np.repeat(factors, rows, axis=0)
             out.append(regret * np.where(regret > 0, factor[:, 0], factor[:, 1]))
-        return self._play.to_slots(tuple(out))
+        return self._play.to_slots((out[0], out[1]))
 
     def evaluate(self) -> tuple[float, tuple[float, float]]:
         """Return (value to side 0 of the average policy, both sides' best-response values against it)."""
-        value, best_0, best_1 = self._play.evaluate(*self._averages())
+        value, best_0, best_1 = self._play.evaluate(self._averages())
         return value, (best_0, best_1)
 
     def exploitability(self) -> float:
         """Return NashConv / 2 of the average policy, in payoffs."""
         return sum(self.evaluate()[1]) / 2
 
-    def state_dict(self) -> dict:
+    def state_dict(self) -> dict[str, Any]:
         """Return everything a later `load_state_dict` needs to continue exactly; arrays are copies."""
         return {
             "format": 1,
@@ -182,10 +196,10 @@ class Solver:
             "policy": self._play.to_slots(self._policy),
             "strategy_sum": self._play.to_slots(self._sum),
             "stamp": self._play.to_infosets(self._stamp),
-            "marked": self._play.to_infosets(tuple(work[3] for work in self._work)),
+            "marked": self._play.to_infosets(self._marked()),
         }
 
-    def load_state_dict(self, state: dict) -> None:
+    def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from what `state_dict` returned, on the same tree and with the same variant.
 
         Raises SolverError if it belongs to another tree or variant.
@@ -197,13 +211,13 @@ class Solver:
                 f"resume: the variant must stay {self.variant.name} with the same parameters; "
                 f"the saved run used {state.get('variant')}; solve afresh or use that variant"
             )
-        by_slot = {
+        by_slot: dict[str, Pair] = {
             "regret": self._regret,
             "prediction": self._prediction,
             "policy": self._policy,
             "strategy_sum": self._sum,
         }
-        by_infoset = {"stamp": self._stamp, "marked": tuple(work[3] for work in self._work)}
+        by_infoset: dict[str, Pair] = {"stamp": self._stamp, "marked": self._marked()}
         for names, n in ((by_slot, self.form.n_slots), (by_infoset, self.form.n_infosets)):
             for name in names:
                 shape = np.shape(state.get(name, ()))
@@ -230,7 +244,7 @@ def solve(
     deadline: float | None = None,
     callback: Callable[[Progress], bool | None] | None = None,
     check_every: int | None = None,
-    resume: dict | None = None,
+    resume: dict[str, Any] | None = None,
     start: NDArray[np.float64] | None = None,
     start_weight: float = START_WEIGHT,
 ) -> Solution:

@@ -8,9 +8,9 @@ still vanishes.
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from cfr.engine.kernels import discount_table
@@ -18,8 +18,16 @@ from cfr.engine.resume import check_iteration, check_state, iterations_at_once, 
 from cfr.tree import FlatTree
 from cfr.values import best_response_value, infoset_parent_slot, root_values
 from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, Variant, variant
+from games.support.kernel import kernel
 
 __all__ = ["TreeSolver"]
+
+Nodes = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int8], NDArray[np.int32], NDArray[np.float64]]
+"""Fields of a tree: (parent, first_child, player, infoset, chance_prob)."""
+Rule = tuple[float, bool, bool, bool, float]
+"""(gamma, clip, predictive, alternating, noise) of a run."""
+State = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+"""(regret, prediction, policy, strategy_sum), on slots."""
 
 
 class TreeSolver:
@@ -95,7 +103,9 @@ class TreeSolver:
         if len(offset) == 1:
             return self._policy.copy()
         mass = np.repeat(np.add.reduceat(self._sum, offset[:-1]), np.diff(offset))
-        return np.divide(self._sum, mass, out=self._policy.copy(), where=mass > 0)
+        out = self._policy.copy()
+        np.divide(self._sum, mass, out=out, where=mass > 0)
+        return out
 
     def evaluate(self) -> tuple[float, tuple[float, ...]]:
         """Return (value to team 0 of the average policy, what each deciding seat gets by best-responding)."""
@@ -108,7 +118,7 @@ class TreeSolver:
         values = root_values(self.tree, self.average_policy())[list(self.seats)]
         return float(sum(self.evaluate()[1]) - values.sum()) / 2
 
-    def state_dict(self) -> dict:
+    def state_dict(self) -> dict[str, Any]:
         """Return everything a later `load_state_dict` needs to continue exactly; arrays are copies."""
         return {
             "format": 1,
@@ -120,7 +130,7 @@ class TreeSolver:
             "strategy_sum": self._sum.copy(),
         }
 
-    def load_state_dict(self, state: dict) -> None:
+    def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from what `state_dict` returned.
 
         Raises ValueError if it belongs to another tree or variant.
@@ -144,20 +154,20 @@ class TreeSolver:
         self.iteration = iteration
 
 
-@njit(cache=True)
+@kernel
 def _iterate(
-    t0,
-    n,
-    rule,
-    discounts,
-    seats,
-    nodes,
-    infoset_player,
-    infoset_offset,
-    parent_slot,
-    returns,
-    state,
-):
+    t0: int,
+    n: int,
+    rule: Rule,
+    discounts: NDArray[np.float64],
+    seats: NDArray[np.int64],
+    nodes: Nodes,
+    infoset_player: NDArray[np.int8],
+    infoset_offset: NDArray[np.int64],
+    parent_slot: NDArray[np.int64],
+    returns: NDArray[np.float64],
+    state: State,
+) -> None:
     """Run iterations t0 + 1 … t0 + n."""
     gamma, _, _, alternating, _ = rule
     _, _, policy, strategy_sum = state
@@ -181,8 +191,17 @@ def _iterate(
                 _learn(t, rule, discounts, seat, infoset_player, infoset_offset, gain, state)
 
 
-@njit(cache=True)
-def _instantaneous(seat, nodes, infoset_offset, policy, returns, reach, value, gain):
+@kernel
+def _instantaneous(
+    seat: int,
+    nodes: Nodes,
+    infoset_offset: NDArray[np.int64],
+    policy: NDArray[np.float64],
+    returns: NDArray[np.float64],
+    reach: NDArray[np.float64],
+    value: NDArray[np.float64],
+    gain: NDArray[np.float64],
+) -> None:
     """Fill `gain`, at the seat's slots, with its instantaneous counterfactual regrets."""
     parent, first_child, player, infoset, chance_prob = nodes
     n = len(parent)
@@ -212,8 +231,17 @@ def _instantaneous(seat, nodes, infoset_offset, policy, returns, reach, value, g
             gain[slot] += reach[up] * (value[node] - value[up])
 
 
-@njit(cache=True)
-def _learn(t, rule, discounts, seat, infoset_player, infoset_offset, gain, state):
+@kernel
+def _learn(
+    t: int,
+    rule: Rule,
+    discounts: NDArray[np.float64],
+    seat: int,
+    infoset_player: NDArray[np.int8],
+    infoset_offset: NDArray[np.int64],
+    gain: NDArray[np.float64],
+    state: State,
+) -> None:
     """Add the seat's instantaneous regrets and match its policy to them."""
     _, clip, predictive, _, noise = rule
     regret, prediction, policy, _ = state
@@ -236,8 +264,15 @@ def _learn(t, rule, discounts, seat, infoset_player, infoset_offset, gain, state
             policy[s] = policy[s] / mass if mass > 0 else 1.0 / (last - first)
 
 
-@njit(cache=True)
-def _accumulate(weight, infoset_offset, parent_slot, policy, plan, strategy_sum):
+@kernel
+def _accumulate(
+    weight: float,
+    infoset_offset: NDArray[np.int64],
+    parent_slot: NDArray[np.int64],
+    policy: NDArray[np.float64],
+    plan: NDArray[np.float64],
+    strategy_sum: NDArray[np.float64],
+) -> None:
     """Add `weight` times everyone's plan to `strategy_sum`."""
     for i in range(len(parent_slot)):
         reach = plan[parent_slot[i]] if parent_slot[i] >= 0 else 1.0

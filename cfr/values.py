@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from cfr.tree import FlatTree
+from games.support.kernel import kernel
 
 __all__ = [
     "CounterfactualValues",
@@ -42,11 +42,13 @@ class Reach:
     @property
     def total(self) -> NDArray[np.float64]:
         """Return the product of all factors, [N] float64."""
-        return self.chance * self.players.prod(axis=1)
+        total: NDArray[np.float64] = self.chance * self.players.prod(axis=1)
+        return total
 
     def without(self, player: int) -> NDArray[np.float64]:
         """Return the counterfactual reach of each node for `player`: all factors but its own, [N] float64."""
-        return self.chance * np.delete(self.players, player, axis=1).prod(axis=1)
+        others: NDArray[np.float64] = np.delete(self.players, player, axis=1).prod(axis=1)
+        return self.chance * others
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +80,9 @@ class _HasSlots(Protocol):
     def n_slots(self) -> int: ...
 
 
-def check_policy(tree: _HasSlots, policy: NDArray) -> NDArray[np.float64]:
+def check_policy(tree: _HasSlots, given: ArrayLike) -> NDArray[np.float64]:
     """Return the policy as float64. Raises ValueError unless it has one number per slot of the tree."""
-    policy = np.ascontiguousarray(policy, np.float64)
+    policy = np.ascontiguousarray(given, np.float64)
     if policy.shape != (tree.n_slots,):
         raise ValueError(
             f"policy must have one probability per slot, {tree.n_slots}; got shape {policy.shape}; "
@@ -181,7 +183,7 @@ def counterfactual_values(
     foreign = tree.infoset_player != player
     infoset[foreign] = np.nan
     infoset_reach[foreign] = np.nan
-    slot[np.repeat(foreign, np.diff(tree.infoset_offset))] = np.nan
+    slot[tree.slot_player != player] = np.nan
     return CounterfactualValues(player, infoset, slot, infoset_reach)
 
 
@@ -211,8 +213,18 @@ def cfbr_values(
     return values.normalised if normalised else values.infoset
 
 
-@njit(cache=True)
-def _reach(parent, first_child, player, infoset, chance_prob, infoset_offset, policy, players, chance):
+@kernel
+def _reach(
+    parent: NDArray[np.int32],
+    first_child: NDArray[np.int32],
+    player: NDArray[np.int8],
+    infoset: NDArray[np.int32],
+    chance_prob: NDArray[np.float64],
+    infoset_offset: NDArray[np.int64],
+    policy: NDArray[np.float64],
+    players: NDArray[np.float64],
+    chance: NDArray[np.float64],
+) -> None:
     for node in range(len(parent)):
         up = parent[node]
         chance[node] = chance_prob[node]
@@ -227,8 +239,17 @@ def _reach(parent, first_child, player, infoset, chance_prob, infoset_offset, po
             players[node, player[up]] *= policy[slot]
 
 
-@njit(cache=True)
-def _back_up(parent, first_child, player, infoset, chance_prob, infoset_offset, policy, value):
+@kernel
+def _back_up(
+    parent: NDArray[np.int32],
+    first_child: NDArray[np.int32],
+    player: NDArray[np.int8],
+    infoset: NDArray[np.int32],
+    chance_prob: NDArray[np.float64],
+    infoset_offset: NDArray[np.int64],
+    policy: NDArray[np.float64],
+    value: NDArray[np.float64],
+) -> None:
     for node in range(len(parent) - 1, -1, -1):
         up = parent[node]
         if up < 0:
@@ -240,8 +261,16 @@ def _back_up(parent, first_child, player, infoset, chance_prob, infoset_offset, 
             value[up, p] += prob * value[node, p]
 
 
-@njit(cache=True)
-def _own_slot(parent, first_child, player, infoset, infoset_offset, me, own):
+@kernel
+def _own_slot(
+    parent: NDArray[np.int32],
+    first_child: NDArray[np.int32],
+    player: NDArray[np.int8],
+    infoset: NDArray[np.int32],
+    infoset_offset: NDArray[np.int64],
+    me: int,
+    own: NDArray[np.int64],
+) -> None:
     for node in range(len(parent)):
         up = parent[node]
         if up < 0:
@@ -252,8 +281,17 @@ def _own_slot(parent, first_child, player, infoset, infoset_offset, me, own):
             own[node] = own[up]
 
 
-@njit(cache=True)
-def _fold(infoset_offset, infoset_player, parent, policy, me, best_response, slot, value):
+@kernel
+def _fold(
+    infoset_offset: NDArray[np.int64],
+    infoset_player: NDArray[np.int8],
+    parent: NDArray[np.int64],
+    policy: NDArray[np.float64],
+    me: int,
+    best_response: bool,
+    slot: NDArray[np.float64],
+    value: NDArray[np.float64],
+) -> None:
     for i in range(len(infoset_player) - 1, -1, -1):
         if infoset_player[i] != me:
             continue

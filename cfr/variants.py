@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import inf
+from typing import Any
 
 __all__ = [
     "DEFAULT_VARIANT",
@@ -87,7 +88,7 @@ DEFAULT_VARIANT = "dcfr+"
 with DCFR on Leduc and Liar's Dice, 1.3 to 2.5 times fewer on Goofspiel."""
 
 
-def variant(name: str | Variant, **changes) -> Variant:
+def variant(name: str | Variant, **changes: Any) -> Variant:
     """Return the row called `name` (or the given row) with some fields replaced.
 
     Raises UnknownVariant for a name that is not in the table or a parameter out of range.

@@ -9,11 +9,11 @@ for regret minimization in games", who derive the size from the strategy's explo
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from cfr.tree import FlatTree
 from cfr.values import reach
+from games.support.kernel import kernel
 
 __all__ = ["start_regrets"]
 
@@ -33,8 +33,14 @@ def start_regrets(
     return np.repeat(weight * scale * often, np.diff(tree.infoset_offset)) * policy
 
 
-@njit(cache=True)
-def _often(player, infoset, players, chance, often):
+@kernel
+def _often(
+    player: NDArray[np.int8],
+    infoset: NDArray[np.int32],
+    players: NDArray[np.float64],
+    chance: NDArray[np.float64],
+    often: NDArray[np.float64],
+) -> None:
     """Add the reach of each decision, but for the decider's own factor, to its infoset."""
     for node in range(len(player)):
         me = player[node]

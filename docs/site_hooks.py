@@ -1,14 +1,17 @@
-"""Builds the site: the README as its first page, links into the repository, and the reference.
+"""Builds the site: the README as its first page, links into the repository, notebooks, and the reference.
 
 Pages link to each other and to files of the repository by relative paths, so that they read well without the
 site. The documents, pictures and programs that they link to outside docs/ become part of the site, under
-`repository/`; links to other files and to folders become plain text. The reference lists what each package
+`repository/`; links to other files and to folders become plain text. A notebook becomes a page of text, code,
+and what the code printed and drew when it was saved; nothing is run. The reference lists what each package
 exports, so that it cannot fall behind.
 """
 
 from __future__ import annotations
 
 import ast
+import base64
+import json
 import posixpath
 import re
 from pathlib import Path
@@ -16,7 +19,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 LINK = re.compile(r"(?<!`)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!\w+:|#)([^)#\s]+)(#[^)]*)?\)")
-SHOWN = {".md", ".png", ".svg", ".py"}
+SHOWN = {".md", ".png", ".svg", ".py", ".ipynb"}
 PACKAGES = {"games": "games", "cfr": "cfr", "gs2": "gs2", "blueprint": "blueprint"}
 SEARCH = (
     *(
@@ -76,6 +79,7 @@ def _site(path: str) -> str:
     """Return where a file of the repository stands in the site."""
     if path == "README.md":
         return "index.md"
+    path = path.removesuffix(".ipynb") + ".md" if path.endswith(".ipynb") else path
     return path.removeprefix("docs/") if path.startswith("docs/") else f"repository/{path}"
 
 
@@ -83,7 +87,30 @@ def _repository(uri: str) -> str:
     """Return the file of the repository that a page of the site shows."""
     if uri == "index.md":
         return "README.md"
-    return uri.removeprefix("repository/") if uri.startswith("repository/") else f"docs/{uri}"
+    path = uri.removeprefix("repository/") if uri.startswith("repository/") else f"docs/{uri}"
+    notebook = path.removesuffix(".md") + ".ipynb"
+    return notebook if (ROOT / notebook).is_file() else path
+
+
+def _text(path: str) -> str:
+    """Return a document of the repository as Markdown."""
+    return _notebook(path)[0] if path.endswith(".ipynb") else (ROOT / path).read_text(encoding="utf-8")
+
+
+def _notebook(path: str) -> tuple[str, dict[str, bytes]]:
+    """Return a notebook as Markdown, and its pictures by the names under which the text shows them."""
+    parts, pictures = [], {}
+    for cell in json.loads((ROOT / path).read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        parts.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
+        for output in cell.get("outputs", []):
+            if output["output_type"] == "stream":
+                parts.append(f"```text\n{''.join(output['text']).rstrip()}\n```")
+            elif "image/png" in output.get("data", {}):
+                name = f"{Path(path).stem}-{len(pictures)}.png"
+                pictures[name] = base64.b64decode("".join(output["data"]["image/png"]))
+                parts.append(f"![What the code above draws]({name})")
+    return "\n\n".join(parts) + "\n", pictures
 
 
 def _target(page: str, link: str) -> str:
@@ -101,15 +128,22 @@ def on_files(files: Any, config: Any) -> Any:
     seen = set(waiting)
     while waiting:
         page = waiting.pop()
-        if not page.endswith(".md") or not (ROOT / page).is_file():
+        if not page.endswith((".md", ".ipynb")) or not (ROOT / page).is_file():
             continue
-        for found in LINK.finditer((ROOT / page).read_text(encoding="utf-8")):
+        for found in LINK.finditer(_text(page)):
             target = _target(page, found[2])
             if target in seen or Path(target).suffix not in SHOWN or not (ROOT / target).is_file():
                 continue
             seen.add(target)
             waiting.append(target)
-            if not target.startswith("docs/"):
+            if target.endswith(".ipynb"):
+                text, pictures = _notebook(target)
+                files.append(File.generated(config, _site(target), content=text))
+                for name, picture in pictures.items():
+                    files.append(
+                        File.generated(config, f"{posixpath.dirname(_site(target))}/{name}", content=picture)
+                    )
+            elif not target.startswith("docs/"):
                 files.append(File.generated(config, _site(target), abs_src_path=str(ROOT / target)))
     return files
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 
-import numpy as np
 import pyspiel
 
 import cfr
@@ -24,11 +23,7 @@ def main(name: str = "openspiel:leduc_poker", iterations: int = 100) -> tuple[fl
     game = games.load_game(name)
     context = gs2.SearchContext(game)
     blueprint = cfr.solve(context.tree, variant="cfr", iterations=iterations).policy
-    refined = blueprint.copy()
-    slot_player = np.repeat(context.tree.infoset_player, np.diff(context.tree.infoset_offset))
-    for player in (0, 1):
-        found = gs2.refine_policy(context, blueprint, player, gs2.preset("gs2+")).policy
-        refined[slot_player == player] = found[slot_player == player]
+    refined = gs2.refine_both(context, blueprint, gs2.preset("gs2+")).policy
     nash_conv = []
     for word, probs in (("blueprint", blueprint), ("refined", refined)):
         policy = cfr.tabular_policy(game.name, context.tree, probs).to_openspiel()

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from games.game import Game, GameError, Infoset
 from games.infosets import find_infoset, infoset_at, normal_text, unknown_infoset
+from games.support.arrays import Array
 
 __all__ = ["TwoPlayerGame"]
 
@@ -22,7 +23,7 @@ class TwoPlayerGame(Game):
     teams: tuple[int, ...] = (0, 1)
     key_width: int = 1
 
-    def action_type(self, actions: NDArray) -> NDArray[np.int64]:
+    def action_type(self, actions: Array) -> NDArray[np.int64]:
         """Return the actions themselves as types: branch limits count each on its own."""
         return actions.astype(np.int64)
 
@@ -41,15 +42,15 @@ class TwoPlayerGame(Game):
                 return infoset
         raise unknown_infoset(self, text)
 
-    def history_in(self, text: str) -> NDArray | None:
+    def history_in(self, text: str) -> Array | None:
         """Return one history (a batch of one) of the infoset that the normalised text names, if it does.
 
         Whatever comes back is written out and compared with the text again, so a reader may be lenient.
         NotImplemented, the default, says that this game has no reader.
         """
-        return NotImplemented
+        return NotImplemented  # type: ignore[no-any-return]  # it has the type Any
 
-    def played(self, states: NDArray, words: list[str]) -> NDArray | None:
+    def played(self, states: Array, words: list[str]) -> Array | None:
         """Return the history after the actions whose texts are `words`, or None if one is not legal."""
         for word in words:
             actions = self.actions(states).values
@@ -60,7 +61,7 @@ class TwoPlayerGame(Game):
             states = self.step(states, np.zeros(1, np.int64), actions[chosen : chosen + 1])
         return states
 
-    def forced(self, states: NDArray, *outcomes: int) -> NDArray:
+    def forced(self, states: Array, *outcomes: int) -> Array:
         """Return the history after these actions or chance outcomes, each checked to be legal."""
         for outcome in outcomes:
             actions = self.actions(states).values

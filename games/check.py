@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from games.game import CHANCE, TERMINAL, Game, GameError
 from games.infosets import infoset_at
 from games.ragged import Ragged
+from games.support.arrays import Array
 
 __all__ = ["CheckReport", "check_game"]
 
@@ -40,6 +41,19 @@ class CheckReport:
     histories: int
     terminals: int
     infosets: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Level:
+    """Histories of one depth, [n], and what the game says of them.
+
+    acting: [n] int8, who acts. actions: their legal actions. keys: every player's key of each, as bytes.
+    """
+
+    states: Array
+    acting: NDArray[np.int8]
+    actions: Ragged
+    keys: list[list[bytes]]
 
 
 @dataclass
@@ -67,7 +81,7 @@ def check_game(
     game: Game,
     rng: np.random.Generator,
     *,
-    roots: NDArray | None = None,
+    roots: Array | None = None,
     max_width: int = 2000,
     max_depth: int = 10_000,
 ) -> CheckReport:
@@ -94,8 +108,9 @@ def check_game(
         _check_returns(game, states[acting == TERMINAL], seen)
         actions = _check_actions(game, states, acting)
         keys = _check_keys(game, states)
-        _check_recall(game, acting, actions, keys, sequences, seen)
-        _check_words(game, states, acting, actions, keys, seen, rng)
+        level = _Level(states, acting, actions, keys)
+        _check_recall(game, level, sequences, seen)
+        _check_words(game, level, seen, rng)
         if not len(actions.values):
             break
         kept = np.arange(len(actions.values))
@@ -146,7 +161,7 @@ def _check_description(game: Game) -> None:
     _require(game, low <= high, "payoff_range", "must be (smallest, largest)", game.payoff_range)
 
 
-def _check_player(game: Game, states: NDArray) -> NDArray[np.int8]:
+def _check_player(game: Game, states: Array) -> NDArray[np.int8]:
     acting = game.player(states)
     _require(game, acting.shape == (len(states),), "player", f"must be [{len(states)}]", acting.shape)
     _require(game, acting.dtype == np.int8, "player", "must be int8", acting.dtype)
@@ -155,7 +170,7 @@ def _check_player(game: Game, states: NDArray) -> NDArray[np.int8]:
     return acting
 
 
-def _check_returns(game: Game, ends: NDArray, seen: _Seen) -> None:
+def _check_returns(game: Game, ends: Array, seen: _Seen) -> None:
     if not len(ends):
         return
     returns = game.returns(ends)
@@ -194,7 +209,7 @@ def _check_payoff_range(game: Game, seen: _Seen, complete: bool) -> None:
     _require(game, not complete or bool(exact), "payoff_range", rule, game.payoff_range)
 
 
-def _check_actions(game: Game, states: NDArray, acting: NDArray) -> Ragged:
+def _check_actions(game: Game, states: Array, acting: Array) -> Ragged:
     actions = game.actions(states)
     _require(game, isinstance(actions, Ragged), "actions", "must return Ragged rows", type(actions))
     _require(game, len(actions) == len(states), "actions", f"must have {len(states)} rows", len(actions))
@@ -228,7 +243,7 @@ def _check_actions(game: Game, states: NDArray, acting: NDArray) -> Ragged:
     return actions
 
 
-def _check_keys(game: Game, states: NDArray) -> list[list[bytes]]:
+def _check_keys(game: Game, states: Array) -> list[list[bytes]]:
     """Return every player's key of every state, as bytes."""
     keys = []
     for player in range(game.num_players):
@@ -240,11 +255,10 @@ def _check_keys(game: Game, states: NDArray) -> list[list[bytes]]:
     return keys
 
 
-def _check_recall(
-    game: Game, acting: NDArray, actions: Ragged, keys: list[list[bytes]], sequences: NDArray, seen: _Seen
-) -> None:
+def _check_recall(game: Game, level: _Level, sequences: Array, seen: _Seen) -> None:
     """Check that an infoset decides what may be done, and what its player did before (perfect recall)."""
     remembers = "must be different where it did or saw something else before (perfect recall)"
+    acting, keys = level.acting, level.keys
     for player, row in itertools.product(range(game.num_players), range(len(acting))):
         key, sequence = keys[player][row], sequences[row, player]
         words = f"{np.frombuffer(key, np.uint64)} twice"
@@ -256,7 +270,7 @@ def _check_recall(
                 game, seen.idle[player].setdefault(key, sequence) == sequence, "infoset_key", remembers, words
             )
             continue
-        legal = _as_bytes(actions[row]).tobytes()
+        legal = _as_bytes(level.actions[row]).tobytes()
         before = seen.past[player].setdefault(key, (sequence, legal))
         _require(
             game,
@@ -269,8 +283,8 @@ def _check_recall(
 
 
 def _sequences_after(
-    acting: NDArray, rows: NDArray, taken: NDArray, keys: list[list[bytes]], sequences: NDArray
-) -> NDArray:
+    acting: Array, rows: Array, taken: Array, keys: list[list[bytes]], sequences: Array
+) -> Array:
     """Return each player's last infoset and action after each action, [m, players] of bytes."""
     after = sequences[rows]
     words = _as_bytes(taken)
@@ -281,8 +295,8 @@ def _sequences_after(
 
 
 def _check_step(
-    game: Game, states: NDArray, actions: Ragged, rows: NDArray, taken: NDArray, rng: np.random.Generator
-) -> NDArray:
+    game: Game, states: Array, actions: Ragged, rows: Array, taken: Array, rng: np.random.Generator
+) -> Array:
     """Return the states after `taken` at `rows`."""
     before = states.copy()
     children = game.step(states, rows, taken)
@@ -305,20 +319,14 @@ def _check_step(
     return children
 
 
-def _check_words(
-    game: Game,
-    states: NDArray,
-    acting: NDArray,
-    actions: Ragged,
-    keys: list[list[bytes]],
-    seen: _Seen,
-    rng: np.random.Generator,
-) -> None:
+def _check_words(game: Game, level: _Level, seen: _Seen, rng: np.random.Generator) -> None:
+    """Check that words are unique where they must be, and that infosets are read back."""
+    states, keys = level.states, level.keys
     for row in rng.permutation(len(states))[:TEXTS_PER_LEVEL]:
         state = states[row]
         said = game.state_text(state)
         _require(game, isinstance(said, str) and bool(said), "state_text", "must be words", repr(said))
-        words = [game.action_text(state, action) for action in actions[int(row)]]
+        words = [game.action_text(state, action) for action in level.actions[int(row)]]
         _require(game, len(set(words)) == len(words), "action_text", "must be unique in a state", words)
         for player in range(game.num_players):
             text, key = game.infoset_text(state, player), keys[player][row]
@@ -330,7 +338,7 @@ def _check_words(
             before = seen.names[player].setdefault(key, text)
             rule = f"of player {player} must be the same all over an infoset"
             _require(game, before == text, "infoset_text", rule, f"{before!r} and {text!r}")
-            if acting[row] == player:
+            if level.acting[row] == player:
                 wanted = infoset_at(game, states[row : row + 1], player)
                 try:
                     read: object = game.parse_infoset(text)
@@ -339,7 +347,7 @@ def _check_words(
                 _require(game, read == wanted, "parse_infoset", f"must read {wanted} back", read)
 
 
-def _as_bytes(values: NDArray) -> NDArray[np.uint8]:
+def _as_bytes(values: Array) -> NDArray[np.uint8]:
     """Return rows of anything as rows of bytes, [n, bytes a row], padding left out."""
     if values.dtype.names:
         return np.concatenate([_as_bytes(values[name]) for name in values.dtype.names], axis=1)
@@ -351,7 +359,7 @@ def _as_bytes(values: NDArray) -> NDArray[np.uint8]:
     )
 
 
-def _same(ours: NDArray, others: NDArray) -> bool:
+def _same(ours: Array, others: Array) -> bool:
     """Return whether two arrays of any dtype hold the same values, bit for bit; padding does not count."""
     if ours.shape != others.shape or ours.dtype != others.dtype:
         return False

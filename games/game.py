@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from games.contract import ContractError
 from games.ragged import Ragged
+from games.support.arrays import Array
 
 __all__ = ["CHANCE", "TERMINAL", "Game", "GameError", "Infoset"]
 
@@ -60,34 +61,34 @@ class Game(Protocol):
     payoff_range: tuple[float, float]
     key_width: int
 
-    def root(self) -> NDArray:
+    def root(self) -> Array:
         """Return the initial state, a batch of one."""
         ...
 
-    def player(self, states: NDArray) -> NDArray[np.int8]:
+    def player(self, states: Array) -> NDArray[np.int8]:
         """Return who acts at each state, [n] int8: a seat, CHANCE or TERMINAL."""
         ...
 
-    def actions(self, states: NDArray) -> Ragged:
+    def actions(self, states: Array) -> Ragged:
         """Return the legal actions of each state, in a fixed order that depends on the infoset alone.
 
         Rows of terminal states are empty. At chance states these are the outcomes.
         """
         ...
 
-    def chance_probs(self, states: NDArray, actions: Ragged) -> NDArray[np.float64]:
+    def chance_probs(self, states: Array, actions: Ragged) -> NDArray[np.float64]:
         """Return the probability of each action in `actions`, [m] float64, where chance acts; 1 elsewhere."""
         ...
 
-    def step(self, states: NDArray, rows: NDArray[np.int64], actions: NDArray) -> NDArray:
+    def step(self, states: Array, rows: NDArray[np.int64], actions: Array) -> Array:
         """Return the states after `actions[j]` is taken at `states[rows[j]]`, [m]; `states` is unchanged."""
         ...
 
-    def returns(self, states: NDArray) -> NDArray[np.float64]:
+    def returns(self, states: Array) -> NDArray[np.float64]:
         """Return the payoffs of terminal states, [n, num_players] float64."""
         ...
 
-    def infoset_key(self, states: NDArray, player: int) -> NDArray[np.uint64]:
+    def infoset_key(self, states: Array, player: int) -> NDArray[np.uint64]:
         """Return what `player` knows at each state, [n, key_width] uint64, whoever is to act.
 
         Equal keys if and only if `player` cannot tell the histories apart (its own actions and the
@@ -95,19 +96,19 @@ class Game(Protocol):
         """
         ...
 
-    def action_type(self, actions: NDArray) -> NDArray[np.int64]:
+    def action_type(self, actions: Array) -> NDArray[np.int64]:
         """Return the class that branch limits count by, [m] int64; small games give each action its own."""
         ...
 
-    def action_text(self, state: NDArray, action: NDArray) -> str:
+    def action_text(self, state: Array, action: Array) -> str:
         """Return one action in words; `state` is a single row. Unique among the actions of that state."""
         ...
 
-    def state_text(self, state: NDArray) -> str:
+    def state_text(self, state: Array) -> str:
         """Return one history in words, hidden information included."""
         ...
 
-    def infoset_text(self, state: NDArray, player: int) -> str:
+    def infoset_text(self, state: Array, player: int) -> str:
         """Return what `player` knows at this history in one line of words; unique per infoset and player."""
         ...
 

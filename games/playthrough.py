@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from games.game import CHANCE, TERMINAL, Game, GameError
 from games.ragged import Ragged
 from games.registry import load_game
+from games.support.arrays import Array
 
 __all__ = ["command_of", "playthrough", "transcript"]
 
@@ -66,13 +67,13 @@ def command_of(text: str) -> tuple[str, int]:
     return words[0], int(words[2])
 
 
-def _seen(game: Game, state: NDArray) -> list[str]:
+def _seen(game: Game, state: Array) -> list[str]:
     """Return the history and what each player knows of it."""
     known = [f"  {game.infoset_text(state, seat)}" for seat in range(game.num_players)]
     return [f"State: {game.state_text(state)}", *known]
 
 
-def _choices(game: Game, state: NDArray, player: int, actions: Ragged, probs: NDArray[np.float64]) -> str:
+def _choices(game: Game, state: Array, player: int, actions: Ragged, probs: NDArray[np.float64]) -> str:
     """Return who may do what."""
     shown = actions.values[:ACTIONS_SHOWN]
     words = [game.action_text(state, action) for action in shown]

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from games.support.arrays import Array
+
 __all__ = ["Ragged"]
 
 
@@ -20,7 +22,7 @@ class Ragged:
     """
 
     offsets: NDArray[np.int64]
-    values: NDArray
+    values: Array
 
     def __post_init__(self) -> None:
         offsets = self.offsets
@@ -33,7 +35,7 @@ class Ragged:
             )
 
     @classmethod
-    def from_counts(cls, counts: NDArray, values: NDArray) -> Ragged:
+    def from_counts(cls, counts: Array, values: Array) -> Ragged:
         """Return the ragged rows whose i-th row holds `counts[i]` of `values`."""
         offsets = np.zeros(len(counts) + 1, np.int64)
         np.cumsum(counts, out=offsets[1:])
@@ -43,7 +45,7 @@ class Ragged:
         """Return the number of rows."""
         return len(self.offsets) - 1
 
-    def __getitem__(self, row: int) -> NDArray:
+    def __getitem__(self, row: int) -> Array:
         """Return the values of one row (a view)."""
         if not -len(self) <= row < len(self):
             raise IndexError(f"Ragged: row must be in [0, {len(self)}); got {row}")
@@ -60,7 +62,7 @@ class Ragged:
         """[m] int64, the row that each value belongs to."""
         return np.repeat(np.arange(len(self), dtype=np.int64), self.counts)
 
-    def take(self, rows: NDArray) -> Ragged:
+    def take(self, rows: Array) -> Ragged:
         """Return the given rows, [k] integers in [0, n), in that order; a row may come more than once."""
         counts = self.counts.take(rows)
         offsets = np.zeros(len(counts) + 1, np.int64)

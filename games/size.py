@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from games.game import CHANCE, TERMINAL, Game
 from games.ragged import Ragged
+from games.support.arrays import Array
 
 __all__ = ["Count", "GameSize", "estimate_size"]
 
@@ -99,7 +100,7 @@ class _Level:
     level before. weight: [runs] float64, histories that each row of a run stands for.
     """
 
-    states: NDArray
+    states: Array
     run: NDArray[np.int64]
     up: NDArray[np.int64]
     weight: NDArray[np.float64]
@@ -109,7 +110,7 @@ class _Level:
 
 def estimate_size(
     game: Game,
-    states: NDArray | None = None,
+    states: Array | None = None,
     *,
     seed: int = 0,
     width: int = WIDTH,
@@ -155,7 +156,7 @@ def estimate_size(
 
 
 def _sampled(
-    game: Game, states: NDArray, rng: np.random.Generator, width: int, enough: float
+    game: Game, states: Array, rng: np.random.Generator, width: int, enough: float
 ) -> tuple[list[_Level], bool]:
     """Return the levels of a sampled tree, and whether they go to its end."""
     total = np.zeros(RUNS)
@@ -234,7 +235,7 @@ def _exactly(number: int) -> Count:
     return Count(float(number), float(number), float(number), True)
 
 
-def _words(keys: NDArray[np.uint64]) -> NDArray:
+def _words(keys: NDArray[np.uint64]) -> Array:
     """Return each key as one value that can be sorted and compared."""
     keys = np.ascontiguousarray(keys)
     return keys[:, 0] if keys.shape[1] == 1 else keys.view(np.dtype((np.void, keys[0].nbytes)))[:, 0]

@@ -4,11 +4,15 @@ from .search.config.presets import PRESETS as PRESETS
 from .search.config.presets import preset as preset
 from .search.config.search import SearchConfig as SearchConfig
 from .search.context import SearchContext as SearchContext
+from .search.context import SearchOptions as SearchOptions
 from .search.explain import solve_infoset as solve_infoset
 from .search.gadget.check import check_gadget as check_gadget
 from .search.generation import check_generator as check_generator
 from .search.histories.knowledge import knowledge_report as knowledge_report
+from .search.refine import RefineOptions as RefineOptions
+from .search.refine import refine_both as refine_both
 from .search.refine import refine_policy as refine_policy
 from .search.result import SearchResult as SearchResult
+from .search.strategy import Strategy as Strategy
 from .search.subgame.leaf import check_leaf_value as check_leaf_value
 from .tabulate import tabulate as tabulate

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from cfr.tree import FlatTree
+from games.support.kernel import kernel
 
 __all__ = ["monte_carlo_q", "soft_policy"]
 
@@ -72,27 +72,29 @@ def soft_policy(tree: FlatTree, q: NDArray[np.float64], temperature: float) -> N
         raise ValueError(f"soft_policy: temperature must be positive, in payoffs; got {temperature}")
     starts, sizes = tree.infoset_offset[:-1], np.diff(tree.infoset_offset)
     weights = np.exp((q - np.repeat(np.maximum.reduceat(q, starts), sizes)) / temperature)
-    return weights / np.repeat(np.add.reduceat(weights, starts), sizes)
+    policy: NDArray[np.float64] = weights / np.repeat(np.add.reduceat(weights, starts), sizes)
+    return policy
 
 
-@njit(cache=True)
+@kernel
 def _self_play(
-    first_child,
-    n_children,
-    player,
-    infoset,
-    chance_prob,
-    offset,
-    terminal_row,
-    returns,
-    episodes,
-    epsilon,
-    least_step,
-    rng,
-    depth,
-    visits,
-    q,
-):
+    first_child: NDArray[np.int32],
+    n_children: NDArray[np.int32],
+    player: NDArray[np.int8],
+    infoset: NDArray[np.int32],
+    chance_prob: NDArray[np.float64],
+    offset: NDArray[np.int64],
+    terminal_row: NDArray[np.int32],
+    returns: NDArray[np.float64],
+    episodes: int,
+    epsilon: float,
+    least_step: float,
+    rng: np.random.Generator,
+    depth: int,
+    visits: NDArray[np.int64],
+    q: NDArray[np.float64],
+) -> None:
+    """Play games and move the values in place, all games from node 0."""
     slots = np.empty(depth, np.int64)
     seats = np.empty(depth, np.int64)
     for _ in range(episodes):

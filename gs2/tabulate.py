@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
 from blueprint.tabular import SeatTable, TabularBlueprint
-from cfr.tree import FlatTree
+from cfr.tree import FlatTree, require_states
 from cfr.values import node_values, reach
 from games.game import Game
 from games.ragged import Ragged
@@ -25,8 +25,7 @@ def tabulate(
     chance and the others, or by that of chance alone where it is zero.
     Raises ValueError for a tree without states or a policy of another size.
     """
-    if tree.states is None:
-        raise ValueError("tabulate: the tree must hold its states; grow it with keep_states=True")
+    tree = require_states(tree, "tabulate")
     values = node_values(tree, policy)
     known = reach(tree, policy)
     child_slot = tree.child_slot()
@@ -58,7 +57,13 @@ def tabulate(
     return TabularBlueprint(name, tuple(seats))
 
 
-def _means(group: NDArray, values: NDArray, weights: NDArray, spare: NDArray, n: int) -> NDArray[np.float64]:
+def _means(
+    group: NDArray[np.int64],
+    values: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    spare: NDArray[np.float64],
+    n: int,
+) -> NDArray[np.float64]:
     """Return the weighted mean of `values` in each group, by `spare` weights where the first are all zero."""
     mass = np.bincount(group, weights, minlength=n)
     total = np.bincount(group, weights * values, minlength=n)
@@ -73,8 +78,7 @@ def policy_of(blueprint: Blueprint, game: Game, tree: FlatTree) -> NDArray[np.fl
 
     Raises ValueError if the tree holds no states.
     """
-    if tree.states is None:
-        raise ValueError("policy_of: the tree must hold its states; grow it with keep_states=True")
+    tree = require_states(tree, "policy_of")
     out = np.empty(tree.n_slots)
     first = tree.infoset_first_node()
     counts = np.diff(tree.infoset_offset)

@@ -18,7 +18,8 @@ import games, gs2, blueprint
 from cfr.sequence_form import sequence_form
 from cfr.policy import uniform_policy
 from games import ContractError
-from gs2.search.context import Profile, SearchContext
+from gs2.search.context import SearchContext
+from gs2.search.strategy import Strategy
 from gs2.search.gadget.build import Entry, build_gadget
 from gs2.search.histories.enumerated import consider_histories
 from gs2.search.subgame.cut import TreeCutter
@@ -27,8 +28,8 @@ from gs2.tabulate import tabulate
 game = games.load_game("kuhn_poker")
 context = SearchContext(game)
 policy = uniform_policy(context.tree)
-profile = Profile(context.tree, policy)
-found = consider_histories(context, profile, 0, gs2.SearchConfig.of(order=None))
+strategy = Strategy(context.tree, policy)
+found = consider_histories(context, strategy, 0, gs2.SearchConfig.of(order=None))
 forest = context.cutter.cut(found.nodes, found.reach)
 entry = Entry(
     (found.opponent,), found.group[None], found.alternative[found.group][None], found.reach,

@@ -22,7 +22,7 @@ def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
 
 
-@pytest.mark.parametrize("name", ["games", "cfr", "blueprint", "experiments"])
+@pytest.mark.parametrize("name", ["games", "cfr", "blueprint"])
 @pytest.mark.parametrize("way", WAYS)
 def test_a_folder_that_hides_a_package_is_named_in_one_line(name: str, way: str, tmp_path: Path) -> None:
     if not Path(WAYS[way][0]).exists():

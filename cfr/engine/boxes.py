@@ -9,14 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from cfr.engine.arrays import BoxArrays
 from cfr.engine.bundles import SideLayout
 from cfr.engine.simd import WIDTH
+from games.support.kernel import kernel
 
-__all__ = ["BOX_FIELDS", "Boxes", "make_boxes"]
+__all__ = ["BOX_FIELDS", "Boxes", "Entries", "make_boxes"]
 
+Entries = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
+"""The payoff matrix in compressed rows or columns: (start, column or row, payoff to side 0)."""
 BOX_FIELDS = 6
 """Columns of `Boxes.box`."""
 
@@ -36,23 +39,21 @@ class Boxes:
     pool: NDArray[np.float64]
 
     @property
-    def arrays(self) -> tuple:
+    def arrays(self) -> BoxArrays:
         """Return what the kernels take: (start, box, pool)."""
         return self.start, self.box, self.pool
 
 
-def make_boxes(
-    rows: tuple[NDArray, NDArray, NDArray], sides: tuple[SideLayout, SideLayout]
-) -> tuple[tuple[Boxes, Boxes], int, int]:
+def make_boxes(rows: Entries, sides: tuple[SideLayout, SideLayout]) -> tuple[tuple[Boxes, Boxes], int, int]:
     """Return the payoffs to each side as boxes, the cells of all boxes, and how many distinct boxes.
 
     rows: (row_start, column, payoff to side 0) of the payoff matrix.
     """
     row_start, column, payoff = rows
-    units = tuple(_unit_of_sequences(side.position, side.unit_position) for side in sides)
-    n_units = tuple(len(side.unit_bundle) for side in sides)
-    row, order = _sorted_by_units(row_start, column, *units, *n_units)
-    box, end = _bounds(row, column, order, sides[0].position, sides[1].position, *units)
+    unit_0, unit_1 = (_unit_of_sequences(side.position, side.unit_position) for side in sides)
+    n_units = len(sides[0].unit_bundle), len(sides[1].unit_bundle)
+    row, order = _sorted_by_units(row_start, column, unit_0, unit_1, *n_units)
+    box, end = _bounds(row, column, order, sides[0].position, sides[1].position, unit_0, unit_1)
     cells, pool_0, pool_1, n_distinct = _pool(
         row, column, payoff, order, sides[0].position, sides[1].position, box, end
     )
@@ -75,8 +76,8 @@ def make_boxes(
     return (out[0], out[1]), int((box[:, 4] * box[:, 5]).sum()), n_distinct
 
 
-@njit(cache=True)
-def _unit_of_sequences(position, unit_position):
+@kernel
+def _unit_of_sequences(position: NDArray[np.int32], unit_position: NDArray[np.int32]) -> NDArray[np.int32]:
     unit_of = np.empty(unit_position[-1], np.int32)
     for u in range(len(unit_position) - 1):
         for p in range(unit_position[u], unit_position[u + 1]):
@@ -87,8 +88,15 @@ def _unit_of_sequences(position, unit_position):
     return out
 
 
-@njit(cache=True)
-def _sorted_by_units(row_start, column, row_unit, column_unit, n_row_units, n_column_units):
+@kernel
+def _sorted_by_units(
+    row_start: NDArray[np.int64],
+    column: NDArray[np.int32],
+    row_unit: NDArray[np.int32],
+    column_unit: NDArray[np.int32],
+    n_row_units: int,
+    n_column_units: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return (row, entry) of all entries, sorted by row unit, then column unit."""
     n = len(column)
     row = np.empty(n, np.int32)
@@ -117,8 +125,16 @@ def _sorted_by_units(row_start, column, row_unit, column_unit, n_row_units, n_co
     return row, order
 
 
-@njit(cache=True)
-def _bounds(row, column, order, position_0, position_1, row_unit, column_unit):
+@kernel
+def _bounds(
+    row: NDArray[np.int32],
+    column: NDArray[np.int32],
+    order: NDArray[np.int32],
+    position_0: NDArray[np.int32],
+    position_1: NDArray[np.int32],
+    row_unit: NDArray[np.int32],
+    column_unit: NDArray[np.int32],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return (box, end): [n, 6] int64 units, first positions and sizes of both sides; the end in `order`."""
     n = len(order)
     box = np.empty((n, 6), np.int64)
@@ -140,8 +156,8 @@ def _bounds(row, column, order, position_0, position_1, row_unit, column_unit):
     return box[: b + 1].copy(), end[: b + 1].copy()
 
 
-@njit(cache=True)
-def _grown(array, used, more):
+@kernel
+def _grown(array: NDArray[np.float64], used: int, more: int) -> NDArray[np.float64]:
     if used + more <= len(array):
         return array
     larger = np.zeros(max(2 * len(array), used + more))
@@ -150,8 +166,17 @@ def _grown(array, used, more):
     return larger
 
 
-@njit(cache=True)
-def _pool(row, column, payoff, order, position_0, position_1, box, end):
+@kernel
+def _pool(
+    row: NDArray[np.int32],
+    column: NDArray[np.int32],
+    payoff: NDArray[np.float64],
+    order: NDArray[np.int32],
+    position_0: NDArray[np.int32],
+    position_1: NDArray[np.int32],
+    box: NDArray[np.int64],
+    end: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], int]:
     """Return (offsets of each box in both pools, the pools, how many distinct boxes they hold)."""
     n = len(box)
     offset = np.empty((n, 2), np.int64)

@@ -13,10 +13,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from cfr.engine.arrays import Side
 from cfr.engine.simd import WIDTH
+from games.support.kernel import kernel
 
 __all__ = [
     "ACTIONS",
@@ -65,14 +66,14 @@ class SideLayout:
     unit_size: int
 
     @property
-    def arrays(self) -> tuple:
+    def arrays(self) -> Side:
         """Return what the kernels take: (bundle, above, child, parent, unit_size)."""
         return self.bundle, self.above, self.child, self.parent, self.unit_size
 
 
 def lay_out_side(
-    plex: tuple[NDArray, NDArray],
-    entries: tuple[NDArray, NDArray],
+    plex: tuple[NDArray[np.int32], NDArray[np.int32]],
+    entries: tuple[NDArray[np.int64], NDArray[np.int32]],
     n_columns: int,
     *,
     merge: bool,
@@ -86,8 +87,22 @@ def lay_out_side(
     return SideLayout(*_lay_out(*plex, *entries, n_columns, merge, unit_size))
 
 
-@njit(cache=True)
-def _group(start, parent, entry_start, entry_column, n_columns, merge):
+@kernel
+def _group(
+    start: NDArray[np.int32],
+    parent: NDArray[np.int32],
+    entry_start: NDArray[np.int64],
+    entry_column: NDArray[np.int32],
+    n_columns: int,
+    merge: bool,
+) -> tuple[
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+]:
     """Return (bundle, lane of each infoset; parent, members of each bundle; bundles behind each door)."""
     n = len(parent)
     n_sequences = start[n]
@@ -210,8 +225,26 @@ def _group(start, parent, entry_start, entry_column, n_columns, merge):
     return bundle_of, lane_of, above, members, member_start, child
 
 
-@njit(cache=True)
-def _lay_out(start, parent, entry_start, entry_column, n_columns, merge, unit_size):
+@kernel
+def _lay_out(
+    start: NDArray[np.int32],
+    parent: NDArray[np.int32],
+    entry_start: NDArray[np.int64],
+    entry_column: NDArray[np.int32],
+    n_columns: int,
+    merge: bool,
+    unit_size: int,
+) -> tuple[
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    int,
+    NDArray[np.int32],
+    NDArray[np.int32],
+    int,
+]:
     """Return the fields of a SideLayout."""
     n = len(parent)
     bundle_of, lane_of, above, members, member_start, child = _group(

@@ -1,48 +1,30 @@
-"""The kernels of CFR and best response on a `Layout`. They trust their callers.
-
-All arrays of a side are by position. A sweep down turns one side's policy into its plan (the probability of
-each sequence), never entering what is not reached, and then pays the *other* side: adds the payoffs
-against that plan to the other's values and marks the bundles that received any. A sweep up of the other
-side then visits the marked bundles alone, and leaves their values zero for the next time.
-
-Private kernels take borrowed arrays (see `simd`); side, boxes, work and state are the tuples that the
-`_borrow` functions return.
-"""
+"""What solvers call: CFR, average policies and best responses on a `Layout`. Kernels trust their callers."""
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from numpy.typing import NDArray
 
-from cfr.engine.boxes import BOX_FIELDS
-from cfr.engine.bundles import ACTIONS, BASE, DOOR0, FIELDS, LANE0, MEMBERS, ROWS, UNIT0, WIDE
-from cfr.engine.simd import (
-    WIDTH,
-    above,
-    any_nonzero,
-    borrow,
-    extract,
-    fma,
-    gather,
-    keep_first,
-    load,
-    maximum,
-    positive,
-    select_positive,
-    splat,
-    store,
-    total,
-    vmax,
+from cfr.engine.arrays import (
+    BoxArrays,
+    Side,
+    State,
+    Work,
+    borrow_boxes,
+    borrow_side,
+    borrow_state,
+    borrow_work,
 )
+from cfr.engine.bundles import BASE, FIELDS, MEMBERS, ROWS, WIDE
+from cfr.engine.simd import WIDTH, borrow, load, select_positive, splat, store, total
+from cfr.engine.sweeps import sweep_best, sweep_down, sweep_up
+from games.support.kernel import kernel
 
-PAID = 1
-"""Mark of a bundle whose values are not all zero."""
-EXPECTANT = 2
-"""Mark of a bundle whose policy follows a prediction that may not come true."""
+__all__ = ["average", "discount_table", "evaluate", "iterate", "pay"]
 
 
-@njit(cache=True)
-def discount_table(n, alpha, beta):
+@kernel
+def discount_table(n: int, alpha: float, beta: float) -> NDArray[np.float64]:
     """Return [n + 1, 4]: d(t, alpha), d(t, beta) and their summed logarithms, for t = 0 … n.
 
     d(t, e) = t^e / (t^e + 1); 1 for e = inf, 0 for e = -inf. d(0, e) = 1, for what CFR starts from was not
@@ -61,285 +43,12 @@ def discount_table(n, alpha, beta):
     return table
 
 
-@njit(cache=True)
-def _borrow_side(side):
-    bundle, above, child, parent, unit_size = side
-    return borrow(bundle), len(bundle), borrow(above), borrow(child), borrow(parent), unit_size
-
-
-@njit(cache=True)
-def _borrow_boxes(boxes):
-    start, box, pool = boxes
-    return borrow(start), borrow(box), borrow(pool)
-
-
-@njit(cache=True)
-def _borrow_work(work):
-    plan, reach, value, marked, queue, units, doors = work
-    marks = borrow(marked), borrow(marked.view(np.uint64))
-    return borrow(plan), borrow(reach), borrow(value), *marks, borrow(queue), borrow(units), borrow(doors)
-
-
-@njit(cache=True)
-def _borrow_state(state):
-    regret, prediction, policy, strategy_sum, stamp = state
-    return borrow(regret), borrow(prediction), borrow(policy), borrow(strategy_sum), borrow(stamp)
-
-
-@njit(cache=True)
-def _realize(side, policy, work, weight, strategy_sum):
-    """Fill the plan of a policy where it is reached; add `weight` times it to `strategy_sum`.
-
-    Returns how many units are reached; `units` lists them.
-    """
-    bundle, _, _, child, parent, unit_size = side
-    plan, reach, _, _, _, queue, units, doors = work
-    plan[0] = 1.0
-    units[0] = 0
-    n_units = 1
-    tail = 0
-    for b in range(child[0], child[1]):
-        queue[tail] = b
-        tail += 1
-    weights = splat(weight)
-    head = 0
-    # What is reached changes all the time: the lists are filled without branches on it.
-    while head < tail:
-        row = queue[head] * FIELDS
-        head += 1
-        base, rows, wide = bundle[row + BASE], bundle[row + ROWS], bundle[row + WIDE]
-        lane0, unit, door = bundle[row + LANE0], bundle[row + UNIT0], bundle[row + DOOR0]
-        j = 0
-        while j < wide:
-            store(reach, j, gather(plan, parent, lane0 + j))
-            j += WIDTH
-        n_doors = 0
-        at = base
-        for _ in range(rows):
-            row_live = False
-            j = 0
-            while j < wide:
-                live = False
-                stop = min(wide, j + unit_size)
-                while j < stop:
-                    here = load(reach, j) * load(policy, at + j)
-                    live |= any_nonzero(here)
-                    store(plan, at + j, here)
-                    if weight > 0:
-                        store(strategy_sum, at + j, fma(weights, here, load(strategy_sum, at + j)))
-                    j += WIDTH
-                units[n_units] = unit
-                n_units += live
-                unit += 1
-                row_live |= live
-            doors[n_doors] = door
-            n_doors += row_live
-            door += 1
-            at += wide
-        if bundle[row + MEMBERS] == 1:
-            n_doors = 0
-            door = bundle[row + DOOR0]
-            for at in range(base, base + bundle[row + ACTIONS]):
-                doors[n_doors] = door
-                n_doors += plan[at] != 0.0
-                door += 1
-        for k in range(n_doors):
-            for b in range(child[doors[k]], child[doors[k] + 1]):
-                queue[tail] = b
-                tail += 1
-    return n_units
-
-
-@njit(cache=True)
-def _pay(units, n_units, boxes, plan, value, marked):
-    """Add the payoffs of the listed units against `plan` to the other side's `value`."""
-    start, box, pool = boxes
-    for k in range(n_units):
-        unit = units[k]
-        for index in range(start[unit], start[unit + 1]):
-            b = index * BOX_FIELDS
-            own, chunks, other, n, cell = box[b], box[b + 1], box[b + 2], box[b + 3], box[b + 4]
-            marked[box[b + 5]] |= PAID
-            if chunks == 2:
-                sum_0, sum_1 = load(value, own), load(value, own + WIDTH)
-                for j in range(other, other + n):
-                    prob = splat(plan[j])
-                    sum_0 = fma(prob, load(pool, cell), sum_0)
-                    sum_1 = fma(prob, load(pool, cell + WIDTH), sum_1)
-                    cell += 2 * WIDTH
-                store(value, own, sum_0)
-                store(value, own + WIDTH, sum_1)
-            else:
-                for chunk in range(chunks):
-                    at = cell + chunk * WIDTH
-                    sum_0 = load(value, own + chunk * WIDTH)
-                    for j in range(other, other + n):
-                        sum_0 = fma(splat(plan[j]), load(pool, at), sum_0)
-                        at += chunks * WIDTH
-                    store(value, own + chunk * WIDTH, sum_0)
-
-
-@njit(cache=True)
-def _sweep_down(side, boxes, policy, work, other_work, weight, strategy_sum):
-    """Realize a policy and pay the other side. boxes: of the payoffs to the other side."""
-    plan, units = work[0], work[6]
-    n_units = _realize(side, policy, work, weight, strategy_sum)
-    _pay(units, n_units, boxes, plan, other_work[2], other_work[3])
-
-
-@njit(cache=True)
-def _list_marked(side, work):
-    """List the marked bundles and all above them in `queue`, children first; return how many there are."""
-    last, above = side[1] - 1, side[2]
-    _, _, _, marked, eights, queue, _, _ = work
-    n = 0
-    for eight in range(last >> 3, -1, -1):
-        if eights[eight] == 0:
-            continue
-        for b in range(min(8 * eight + 7, last), 8 * eight - 1, -1):
-            mark = marked[b]
-            queue[n] = b
-            n += mark != 0
-            marked[above[b]] |= mark & PAID
-    if marked[0]:
-        n -= 1
-        marked[0] = 0
-    return n
-
-
-@njit(cache=True)
-def _learn(regret, prediction, policy, at, gain, rule):
-    """Add instantaneous regrets `gain` at `at`; return what the next policy is in proportion to."""
-    positive_now, negative_now, positive_next, negative_next, clip, predictive, noise = rule
-    old = load(regret, at)
-    new = fma(old, select_positive(old, splat(positive_now), splat(negative_now)), gain)
-    if clip:
-        new = positive(new)
-    store(regret, at, new)
-    if predictive:
-        store(prediction, at, gain)
-        new = fma(new, select_positive(new, splat(positive_next), splat(negative_next)), gain)
-    new = above(new, splat(noise))
-    store(policy, at, new)
-    return new
-
-
-@njit(cache=True)
-def _sweep_up(t, variant, discounts, side, work, state):
-    """Update regrets and policy of the marked bundles, bottom up, for iteration `t`.
-
-    All arrays are borrowed. Bundles are stamped with the iteration in which they were last updated, and
-    discounts since then made up for.
-    """
-    bundle, _, _, _, parent, _ = side
-    _, _, value, marked, _, queue, _, _ = work
-    regret, prediction, policy, _, stamp = state
-    clip, predictive, noise = variant[3] > 0, variant[4] > 0, variant[6]
-    zero = splat(0.0)
-    now = 4 * (t - 1)
-    for k in range(_list_marked(side, work)):
-        b = queue[k]
-        row = b * FIELDS
-        # Skipping is exact: without counterfactual reach the instantaneous regrets are zero.
-        positive_now, negative_now = discounts[now], discounts[now + 1]
-        if stamp[b] != t - 1 and positive_now + negative_now < 2.0:
-            since = 4 * max(stamp[b] - 1, 0)
-            positive_now = np.exp(discounts[now + 2] - discounts[since + 2])
-            negative_now = np.exp(discounts[now + 3] - discounts[since + 3])
-        stamp[b] = t
-        rule = (positive_now, negative_now, discounts[now + 4], discounts[now + 5], clip, predictive, noise)
-        base, rows, wide = bundle[row + BASE], bundle[row + ROWS], bundle[row + WIDE]
-        lane0, actions = bundle[row + LANE0], bundle[row + ACTIONS]
-        marked[b] = EXPECTANT if predictive and marked[b] & PAID else 0
-        uniform = splat(1.0 / actions)
-        if bundle[row + MEMBERS] > 1:
-            j = 0
-            while j < wide:
-                expected = zero
-                at = base + j
-                for _ in range(rows):
-                    expected = fma(load(policy, at), load(value, at), expected)
-                    at += wide
-                mass = zero
-                at = base + j
-                for _ in range(rows):
-                    gain = load(value, at) - expected
-                    store(value, at, zero)
-                    mass = mass + _learn(regret, prediction, policy, at, gain, rule)
-                    at += wide
-                scale = splat(1.0) / mass
-                at = base + j
-                for _ in range(rows):
-                    store(policy, at, select_positive(mass, load(policy, at) * scale, uniform))
-                    at += wide
-                for k in range(WIDTH):
-                    value[parent[lane0 + j + k]] += extract(expected, k)
-                j += WIDTH
-        else:
-            sums = zero
-            j = 0
-            while j < wide:
-                sums = fma(load(policy, base + j), load(value, base + j), sums)
-                j += WIDTH
-            expected = splat(total(sums))
-            value[parent[lane0]] += extract(expected, 0)
-            mass = zero
-            j = 0
-            while j < wide:
-                gain = keep_first(load(value, base + j) - expected, actions - j, zero)
-                store(value, base + j, zero)
-                mass = mass + _learn(regret, prediction, policy, base + j, gain, rule)
-                j += WIDTH
-            mass = splat(total(mass))
-            scale = splat(1.0) / mass
-            j = 0
-            while j < wide:
-                equal = keep_first(uniform, actions - j, zero)
-                store(policy, base + j, select_positive(mass, load(policy, base + j) * scale, equal))
-                j += WIDTH
-    value[0] = 0.0
-
-
-@njit(cache=True)
-def _sweep_best(side, work):
-    """Return the best-response value of the payoffs in `value`, bottom up over the marked bundles."""
-    bundle, _, _, _, parent, _ = side
-    _, _, value, marked, _, queue, _, _ = work
-    zero = splat(0.0)
-    lowest = splat(-np.inf)
-    for k in range(_list_marked(side, work)):
-        row = queue[k] * FIELDS
-        marked[queue[k]] = 0
-        base, rows, wide, lane0 = (
-            bundle[row + BASE],
-            bundle[row + ROWS],
-            bundle[row + WIDE],
-            bundle[row + LANE0],
-        )
-        if bundle[row + MEMBERS] > 1:
-            for j in range(0, wide, WIDTH):
-                best = lowest
-                for at in range(base + j, base + j + rows * wide, wide):
-                    best = maximum(best, load(value, at))
-                    store(value, at, zero)
-                for k in range(WIDTH):
-                    value[parent[lane0 + j + k]] += extract(best, k)
-        else:
-            best = lowest
-            for at in range(base, base + wide, WIDTH):
-                inside = base + bundle[row + ACTIONS] - at
-                best = maximum(best, keep_first(load(value, at), inside, lowest))
-                store(value, at, zero)
-            value[parent[lane0]] += vmax(best)
-    out = value[0]
-    value[0] = 0.0
-    return out
-
-
-@njit(cache=True)
-def average(side, strategy_sum, policy, out):
+@kernel
+def average(
+    side: Side, strategy_sum: NDArray[np.float64], policy: NDArray[np.float64], out: NDArray[np.float64]
+) -> None:
     """Fill `out` with the average policy, and with `policy` where it was never reached."""
-    bundle, n, _, _, _, _ = _borrow_side(side)
+    bundle, n, _, _, _, _ = borrow_side(side)
     sums, fallback, mean = borrow(strategy_sum), borrow(policy), borrow(out)
     for b in range(1, n):
         row = b * FIELDS
@@ -362,39 +71,53 @@ def average(side, strategy_sum, policy, out):
                 store(mean, at, select_positive(mass, load(sums, at) * scale, load(fallback, at)))
 
 
-@njit(cache=True)
-def iterate(t0, n, variant, discount, sides, boxes, states, works):
+@kernel
+def iterate(
+    t0: int,
+    n: int,
+    variant: tuple[float, ...],
+    discount: NDArray[np.float64],
+    sides: tuple[Side, Side],
+    boxes: tuple[BoxArrays, BoxArrays],
+    states: tuple[State, State],
+    works: tuple[Work, Work],
+) -> None:
     """Run iterations t0 + 1 … t0 + n.
 
     sides, boxes: `arrays` of the layout; boxes[s] pay side s. states: (regret, prediction, policy,
     strategy_sum, stamp) of each side; works: (plan, reach, value, marked).
     """
-    side0, side1 = _borrow_side(sides[0]), _borrow_side(sides[1])
-    boxes0, boxes1 = _borrow_boxes(boxes[0]), _borrow_boxes(boxes[1])
-    state0, state1 = _borrow_state(states[0]), _borrow_state(states[1])
-    work0, work1 = _borrow_work(works[0]), _borrow_work(works[1])
+    side0, side1 = borrow_side(sides[0]), borrow_side(sides[1])
+    boxes0, boxes1 = borrow_boxes(boxes[0]), borrow_boxes(boxes[1])
+    state0, state1 = borrow_state(states[0]), borrow_state(states[1])
+    work0, work1 = borrow_work(works[0]), borrow_work(works[1])
     discounts = borrow(discount)
     alternating = variant[5] > 0
     for t in range(t0 + 1, t0 + n + 1):
         weight = float(t) ** variant[2]
-        _sweep_down(side1, boxes0, state1[2], work1, work0, weight, state1[3])
+        sweep_down(side1, boxes0, state1[2], work1, work0, weight, state1[3])
         if not alternating:
-            _sweep_down(side0, boxes1, state0[2], work0, work1, weight, state0[3])
-        _sweep_up(t, variant, discounts, side0, work0, state0)
+            sweep_down(side0, boxes1, state0[2], work0, work1, weight, state0[3])
+        sweep_up(t, variant, discounts, side0, work0, state0)
         if alternating:
-            _sweep_down(side0, boxes1, state0[2], work0, work1, weight, state0[3])
-        _sweep_up(t, variant, discounts, side1, work1, state1)
+            sweep_down(side0, boxes1, state0[2], work0, work1, weight, state0[3])
+        sweep_up(t, variant, discounts, side1, work1, state1)
 
 
-@njit(cache=True)
-def pay(side, boxes, policy, work, other_work):
+@kernel
+def pay(side: Side, boxes: BoxArrays, policy: NDArray[np.float64], work: Work, other_work: Work) -> None:
     """Fill the other side's values with the payoffs against `policy`, and `work`'s plan."""
-    mine, theirs = _borrow_work(work), _borrow_work(other_work)
-    _sweep_down(_borrow_side(side), _borrow_boxes(boxes), borrow(policy), mine, theirs, 0.0, mine[0])
+    mine, theirs = borrow_work(work), borrow_work(other_work)
+    sweep_down(borrow_side(side), borrow_boxes(boxes), borrow(policy), mine, theirs, 0.0, mine[0])
 
 
-@njit(cache=True)
-def evaluate(sides, boxes, policies, works):
+@kernel
+def evaluate(
+    sides: tuple[Side, Side],
+    boxes: tuple[BoxArrays, BoxArrays],
+    policies: tuple[NDArray[np.float64], NDArray[np.float64]],
+    works: tuple[Work, Work],
+) -> tuple[float, float, float]:
     """Return (value to side 0 of two policies, best-response value of side 0, of side 1).
 
     The plans in `works` must be zero.
@@ -405,6 +128,6 @@ def evaluate(sides, boxes, policies, works):
     expected = 0.0
     for p in range(len(plan)):
         expected += plan[p] * value[p]
-    best_0 = _sweep_best(_borrow_side(sides[0]), _borrow_work(works[0]))
-    best_1 = _sweep_best(_borrow_side(sides[1]), _borrow_work(works[1]))
+    best_0 = sweep_best(borrow_side(sides[0]), borrow_work(works[0]))
+    best_1 = sweep_best(borrow_side(sides[1]), borrow_work(works[1]))
     return expected, best_0, best_1

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 from numpy.typing import NDArray
 
-from cfr.engine.boxes import Boxes, make_boxes
+from cfr.engine.boxes import Boxes, Entries, make_boxes
 from cfr.engine.bundles import SideLayout, lay_out_side
 from cfr.engine.simd import WIDTH
 
@@ -34,9 +35,9 @@ class Layout:
 
 
 def make_layout(
-    plexes: tuple[tuple[NDArray, NDArray], ...],
-    rows: tuple[NDArray, NDArray, NDArray],
-    columns: tuple[NDArray, NDArray, NDArray],
+    plexes: tuple[tuple[NDArray[np.int32], NDArray[np.int32]], ...],
+    rows: Entries,
+    columns: Entries,
 ) -> Layout:
     """Return the layout of a sequence form.
 

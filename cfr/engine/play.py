@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from cfr.engine import kernels
+from cfr.engine.arrays import Work
 from cfr.engine.bundles import ACTIONS, BASE, WIDE
 from cfr.sequence_form import SequenceForm
 
-__all__ = ["FormArrays"]
+__all__ = ["FormArrays", "Pair"]
 
-Pair = tuple[NDArray, ...]
+Pair = tuple[NDArray[Any], NDArray[Any]]
 """One array for each side."""
 
 
@@ -25,12 +28,12 @@ class FormArrays:
     def __init__(self, form: SequenceForm) -> None:
         layout = form.layout
         self.form = form
-        self.sides = tuple(side.arrays for side in layout.sides)
-        self.boxes = tuple(boxes.arrays for boxes in layout.boxes)
+        self.sides = layout.sides[0].arrays, layout.sides[1].arrays
+        self.boxes = layout.boxes[0].arrays, layout.boxes[1].arrays
         self._positions = tuple(side.position[1:] for side in layout.sides)
         self._slots = tuple(plex.slot[1:] for plex in form.sides)
 
-    def work(self) -> tuple[tuple, tuple]:
+    def work(self) -> tuple[Work, Work]:
         """Return fresh scratch for each side: (plan, reach, value, marked, queue, units, doors)."""
         a, b = (
             (
@@ -46,6 +49,11 @@ class FormArrays:
         )
         return a, b
 
+    def zeros(self) -> Pair:
+        """Return zeros by position, float64."""
+        a, b = (np.zeros(side.n_positions) for side in self.form.layout.sides)
+        return a, b
+
     def to_slots(self, arrays: Pair) -> NDArray[np.float64]:
         """Return both sides' numbers on slots, [n_slots] float64; 0 where neither side decides."""
         out = np.zeros(self.form.n_slots)
@@ -53,12 +61,12 @@ class FormArrays:
             out[slots] = array[positions]
         return out
 
-    def from_slots(self, values: NDArray, arrays: Pair | None = None) -> Pair:
+    def from_slots(self, values: ArrayLike, arrays: Pair | None = None) -> Pair:
         """Return numbers on slots as a pair of arrays by position, in `arrays` if given."""
-        values = np.asarray(values, np.float64)
-        a, b = arrays or (np.zeros(side.n_positions) for side in self.form.layout.sides)
-        a[self._positions[0]] = values[self._slots[0]]
-        b[self._positions[1]] = values[self._slots[1]]
+        numbers = np.asarray(values, np.float64)
+        a, b = arrays or self.zeros()
+        a[self._positions[0]] = numbers[self._slots[0]]
+        b[self._positions[1]] = numbers[self._slots[1]]
         return a, b
 
     def _bundles(self) -> Pair:
@@ -68,23 +76,23 @@ class FormArrays:
         )
         return a, b
 
-    def to_infosets(self, arrays: Pair) -> NDArray:
+    def to_infosets(self, arrays: Pair) -> NDArray[Any]:
         """Return numbers by bundle as numbers by infoset of the tree, [I]."""
         out = np.zeros(self.form.n_infosets, arrays[0].dtype)
         for plex, at, array in zip(self.form.sides, self._bundles(), arrays, strict=True):
             out[plex.infoset] = array[at]
         return out
 
-    def from_infosets(self, values: NDArray, arrays: Pair) -> None:
+    def from_infosets(self, values: ArrayLike, arrays: Pair) -> None:
         """Fill arrays by bundle from numbers by infoset of the tree."""
         for plex, at, array in zip(self.form.sides, self._bundles(), arrays, strict=True):
             array[at] = np.asarray(values)[plex.infoset]
 
-    def evaluate(self, policy_0: NDArray, policy_1: NDArray) -> tuple[float, float, float]:
+    def evaluate(self, policies: Pair) -> tuple[float, float, float]:
         """Return (value to side 0, best-response value of side 0, of side 1) of policies by position."""
-        return kernels.evaluate(self.sides, self.boxes, (policy_0, policy_1), self.work())
+        return kernels.evaluate(self.sides, self.boxes, policies, self.work())
 
-    def payoffs(self, policy: NDArray, side: int) -> NDArray[np.float64]:
+    def payoffs(self, policy: ArrayLike, side: int) -> NDArray[np.float64]:
         """Return the utility of each position of `side` when the other follows `policy` (on slots)."""
         other = 1 - side
         work = self.work()

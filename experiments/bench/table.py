@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import multiprocessing
 import os
-import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection as Pipe
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
-import msgspec
-
+from experiments.bench.table_clients import idle_clients, play_tables
 from games.support.interruption import deaf_children
 
 if TYPE_CHECKING:
@@ -41,6 +38,8 @@ class Load:
     the last result. plays_per_second: while every table plays, from the last client's first request to the
     first table's result. server_cpu_us: of processor time of the server for one play.
     handling_*: milliseconds of work for one message, from its arrival to all answers written.
+    trip_*: milliseconds that a table's clients wait from an answer to the next request at the table.
+    server_rss_mb: memory of the server when the last game is over.
     """
 
     dialect: str
@@ -57,238 +56,73 @@ class Load:
     handling_p99_ms: float
     handling_max_ms: float
     server_rss_mb: float
+    trip_p50_ms: float
+    trip_p99_ms: float
 
 
 @dataclass(frozen=True)
 class TableBench:
-    """Loads measured one after the other."""
+    """Loads measured one after the other. connection_kb: memory of a connection that says nothing."""
 
     loads: tuple[Load, ...]
+    connection_kb: float
 
 
-# --- clients ---
+@dataclass(frozen=True)
+class _Task:
+    """What a server process is to serve; its fields are those of `measure_latency`."""
+
+    dialect: str
+    games: int
+    seed: int
+    record: str | None
 
 
-class Request(msgspec.Struct):
-    """What a random client reads of a request."""
-
-    stage: str
-    actionList: list[msgspec.Raw]
-    tributePos: int = -1
-    tribute: str = ""
-
-
-READ = msgspec.json.Decoder(Request).decode
-COMMANDS = {"play": b"PLAY", "tribute": b"TRIBUTE", "back": b"PAYTRIBUTE"}
-
-
-class Meter:
-    """The span in which every table plays: [time, plays so far] at its begin and end."""
-
-    def __init__(self) -> None:
-        self.clients: list[RandomClient] = []
-        self.wanted = 0
-        self.acting = 0
-        self.span: list[tuple[float, int]] = []
-
-    def first_request(self) -> None:
-        """Note that one more client plays."""
-        self.acting += 1
-        if self.acting == self.wanted:
-            self.mark()
-
-    def mark(self) -> None:
-        """Note where we are, at the begin and at the end."""
-        if len(self.span) < 2:
-            self.span.append((time.perf_counter(), sum(client.plays for client in self.clients)))
-
-    def rate(self) -> float:
-        """Return plays a second in the span; nan if some table ended before all had begun."""
-        if self.acting < self.wanted or len(self.span) < 2:
-            return float("nan")
-        (begin, before), (end, after) = self.span
-        return (after - before) / (end - begin)
-
-
-class RandomClient(asyncio.Protocol):
-    """A client in the least time that Python can do it in: frames cut by hand, JSON split, not read."""
-
-    def __init__(self, dialect: str, rng: random.Random, seat: int, path: str, meter: Meter) -> None:
-        self.dialect, self.rng, self.seat, self.path, self.meter = dialect, rng, seat, path, meter
-        self.heard = self.moves = 0
-        self.buffer = b""
-        self.room = 0
-        self.plays = 0
-        self.upgraded = False
-        loop = asyncio.get_running_loop()
-        self.welcome: asyncio.Future[int] = loop.create_future()
-        self.done: asyncio.Future[bool] = loop.create_future()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast(asyncio.Transport, transport)
-        self.transport.write(
-            f"GET {self.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n".encode()
-        )
-
-    def connection_lost(self, error: Exception | None) -> None:
-        for future in (self.welcome, self.done):
-            if not future.done():
-                future.set_exception(ConnectionError("the server closed the connection"))
-                future.exception()
-
-    def send(self, text: bytes) -> None:
-        length = len(text)
-        # a mask of zero is a mask
-        head = b"\x81" + bytes([128 | length]) if length < 126 else b"\x81\xfe" + length.to_bytes(2, "big")
-        self.transport.write(head + b"\0\0\0\0" + text)
-
-    def data_received(self, data: bytes) -> None:
-        if self.buffer:
-            data = self.buffer + data
-        at, end = 0, len(data)
-        if not self.upgraded:
-            at = data.find(b"\r\n\r\n") + 4
-            if at == 3:
-                self.buffer = data
-                return
-            self.upgraded = True
-            if self.dialect == "njupt":
-                self.welcome.set_result(0)
-        while end - at >= 2:
-            length, start = data[at + 1], at + 2
-            if length == 126:
-                length, start = int.from_bytes(data[at + 2 : at + 4], "big"), at + 4
-            elif length == 127:
-                length, start = int.from_bytes(data[at + 2 : at + 10], "big"), at + 10
-            if start + length > end:
-                break
-            if data[at] == 0x81:
-                self.message(data, start, start + length)
-            at = start + length
-        self.buffer = data[at:]
-
-    def message(self, data: bytes, start: int, end: int) -> None:
-        if data.startswith(b'{"type":"notify","stage":"play"', start):
-            self.heard += 1
-        elif data.startswith(b'{"type":"act"', start):
-            self.plays += 1
-            if self.plays == 1:
-                self.meter.first_request()
-            self.act(READ(data[start:end]))
-        elif data.startswith(b'{"type":"notify","stage":"gameResult"', start):
-            self.meter.mark()
-            if not self.done.done():
-                self.done.set_result(True)
-        elif data.startswith(b'{"type":"notify"', start) or data.startswith(b'{"type":"JOIN"', start):
-            return
-        else:
-            message = json.loads(data[start:end])
-            if message["type"] == "error" or message["code"] != 200:
-                raise AssertionError(message)
-            self.room = message["data"]["roomId"]
-            self.welcome.set_result(self.room)
-
-    def act(self, request: Request) -> None:
-        index = int(self.rng.random() * len(request.actionList))
-        self.moves += request.stage == "play"
-        if self.dialect == "njupt":
-            self.send(b'{"actIndex":%d}' % index)
-            return
-        told = b""
-        if request.stage == "back":
-            told = b'"tributePos":%d,"tribute":"%b",' % (request.tributePos, request.tribute.encode())
-        self.send(
-            b'{"type":"%b","data":{"roomId":%d,"player":%d,%b"act":%b}}'
-            % (COMMANDS[request.stage], self.room, self.seat, told, request.actionList[index])
-        )
-
-
-async def _clients(dialect: str, port: int, tables: int, games: int, seed: int) -> dict[str, Any]:
-    loop = asyncio.get_running_loop()
-    rng = random.Random(seed)
-    meter = Meter()
-    meter.wanted = 4 * tables
-
-    async def connect(table: int, seat: int) -> RandomClient:
-        path = f"/game/t{table}s{seat}" if dialect == "njupt" else "/"
-        _, client = await loop.create_connection(
-            lambda: RandomClient(dialect, random.Random(rng.random()), seat, path, meter), "127.0.0.1", port
-        )
-        meter.clients.append(client)
-        return client
-
-    async def table(number: int) -> list[RandomClient]:
-        clients = [await connect(number, seat) for seat in range(4)]
-        if dialect == "openguandan":
-            room = None
-            for seat, client in enumerate(clients):
-                kind, extra = (
-                    ("CREATE_ROOM", {"round": games}) if room is None else ("JOIN_ROOM", {"roomId": room})
-                )
-                data = {"userId": f"t{number}s{seat}", "seatNum": seat, **extra}
-                client.send(json.dumps({"type": kind, "data": data}).encode())
-                room = await client.welcome
-        return clients
-
-    began = time.perf_counter()
-    if dialect == "njupt":
-        seated = [await table(number) for number in range(tables)]
-    else:
-        seated = list(await asyncio.gather(*[table(number) for number in range(tables)]))
-    clients = [client for four in seated for client in four]
-    done = await asyncio.gather(*[client.done for client in clients], return_exceptions=True)
-    seconds = time.perf_counter() - began
-    fours = [slice(4 * k, 4 * k + 4) for k in range(tables)]
-    lost = 0
-    for four in fours:
-        moves = sum(client.moves for client in clients[four])
-        lost += sum(abs(moves - client.heard) for client in clients[four])
-    return {
-        "seconds": round(seconds, 3),
-        "plays": sum(client.plays for client in clients),
-        "plays_per_second": round(meter.rate(), 1),
-        "finished": sum(all(end is True for end in done[four]) for four in fours),
-        "lost": lost,
-    }
-
-
-# --- server ---
-
-
-def _serve(pipe: Pipe, dialect: str, games: int, seed: int, record: str | None) -> None:
-    import resource
+def _serve(pipe: Pipe, task: _Task) -> None:
+    """Serve until told to "stop"; tell the port first, and the memory in megabytes when asked for it."""
     from pathlib import Path
 
     from gs2.guandan.table.server.server import ServerConfig, TableServer, quiet_collector
 
     async def serve() -> None:
         config = ServerConfig(
-            dialect=dialect, port=0, games=games, seed=seed, record=None if record is None else Path(record)
+            dialect=task.dialect,
+            port=0,
+            games=task.games,
+            seed=task.seed,
+            record=None if task.record is None else Path(task.record),
         )
         async with TableServer(config) as server:
             quiet_collector()
             pipe.send(server.port)
             before = time.process_time()
+            heard = asyncio.Event()
             loop = asyncio.get_running_loop()
-            stop = asyncio.Event()
-            loop.add_reader(pipe.fileno(), stop.set)
-            await stop.wait()
-            loop.remove_reader(pipe.fileno())
-            pipe.recv()
-            rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-            pipe.send(
-                {
-                    **server.handling.summary(),
-                    "server_cpu": time.process_time() - before,
-                    "server_rss_mb": rss,
-                }
-            )
+            while True:
+                loop.add_reader(pipe.fileno(), heard.set)
+                await heard.wait()
+                loop.remove_reader(pipe.fileno())
+                heard.clear()
+                if pipe.recv() == "stop":
+                    break
+                pipe.send(_memory())
+            pipe.send({**server.handling.summary(), "server_cpu": time.process_time() - before})
 
     os.environ.setdefault("NUMBA_NUM_THREADS", "1")
     # Whoever measures has ended, or was interrupted together with this process: nobody is left to tell.
     with contextlib.suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
         asyncio.run(serve())
+
+
+def _memory() -> float:
+    """Return the memory of this process in megabytes: now, or where the system does not tell, at its most."""
+    import resource
+    from pathlib import Path
+
+    now = Path("/proc/self/statm")
+    if now.exists():
+        return int(now.read_text().split()[1]) * resource.getpagesize() / 2**20
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def measure_latency(
@@ -298,23 +132,12 @@ def measure_latency(
 
     games: at each table. record: folder for records, to measure with recording.
     """
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(theirs, dialect, games, seed, record))
-    with deaf_children():
-        process.start()
-    try:
-        port = ours.recv()
-        clients = asyncio.run(_clients(dialect, port, tables, games, seed))
-        ours.send("stop")
-        server = ours.recv()
-    except BaseException:
-        process.kill()
-        raise
-    finally:
-        process.join(10)
-        if process.is_alive():
-            process.kill()
+    with _serving(_Task(dialect, games, seed, record)) as (pipe, port):
+        clients = asyncio.run(play_tables(dialect, port, tables, games, seed))
+        pipe.send("memory")
+        memory = pipe.recv()
+        pipe.send("stop")
+        server = pipe.recv()
     return Load(
         dialect=dialect,
         tables=tables,
@@ -325,8 +148,49 @@ def measure_latency(
         handling_p50_ms=server["p50_ms"],
         handling_p99_ms=server["p99_ms"],
         handling_max_ms=server["max_ms"],
-        server_rss_mb=round(server["server_rss_mb"], 1),
+        server_rss_mb=round(memory, 1),
     )
+
+
+def measure_connection(connections: int = 1000) -> float:
+    """Return the memory that a server takes for a connection that says nothing, in kilobytes."""
+
+    async def opened(port: int) -> float:
+        await idle_clients(port, 100)
+        before = ask()
+        await idle_clients(port, connections)
+        return 1024 * (ask() - before) / connections
+
+    with _serving(_Task("openguandan", 1, 0, None)) as (pipe, port):
+
+        def ask() -> float:
+            pipe.send("memory")
+            megabytes: float = pipe.recv()
+            return megabytes
+
+        kilobytes = asyncio.run(opened(port))
+        pipe.send("stop")
+        pipe.recv()
+    return round(kilobytes, 1)
+
+
+@contextlib.contextmanager
+def _serving(task: _Task) -> Iterator[tuple[Pipe, int]]:
+    """Yield the pipe of a server process, and the port where it listens."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve, args=(theirs, task))
+    with deaf_children():
+        process.start()
+    try:
+        yield ours, ours.recv()
+    except BaseException:
+        process.kill()
+        raise
+    finally:
+        process.join(10)
+        if process.is_alive():
+            process.kill()
 
 
 def run_bench(
@@ -355,7 +219,8 @@ def run_bench(
             if any(load.finished < count or load.lost for load in tries):
                 raise ValueError(f"{dialect}, {count} tables: games unfinished or messages lost: {tries}")
             loads.append(max(tries, key=lambda load: load.plays_per_second))
-    return TableBench(tuple(loads))
+    progress("memory of a connection")
+    return TableBench(tuple(loads), measure_connection())
 
 
 def bench_tables(result: TableBench) -> list[Table]:
@@ -365,7 +230,7 @@ def bench_tables(result: TableBench) -> list[Table]:
     table = Table(title="one server process, four random clients a table", box=None, title_justify="left")
     for heading in (
         "dialect", "tables", "finished", "lost", "plays", "plays/s", "× official", "server µs a play",
-        "handling ms: mean", "p99", "max", "MB",
+        "handling ms: mean", "p99", "max", "round trip ms: p50", "p99", "MB",
     ):  # fmt: skip
         table.add_column(heading, justify="left" if heading == "dialect" else "right")
     for load in result.loads:
@@ -382,13 +247,9 @@ def bench_tables(result: TableBench) -> list[Table]:
             f"{load.handling_mean_ms:.3f}",
             f"{load.handling_p99_ms:.2f}",
             f"{load.handling_max_ms:.1f}",
+            f"{load.trip_p50_ms:.3f}",
+            f"{load.trip_p99_ms:.2f}",
             f"{load.server_rss_mb:.0f}",
         )
+    table.caption = f"a connection that says nothing takes {result.connection_kb:.0f} kB of the server"
     return [table]
-
-
-if __name__ == "__main__":
-    from rich.console import Console
-
-    for shown in bench_tables(run_bench()):
-        Console(width=140).print(shown)

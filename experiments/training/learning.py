@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gs2.commands.common import SEED, FiniteRange
+from gs2.commands.groups import run_alone
 
 if TYPE_CHECKING:
     from blueprint.guandan.play.selfplay import PlayRecord
@@ -35,6 +36,7 @@ __all__ = ["LearningRow", "PlayedRounds", "ablate_learning", "learning_rows", "p
 
 AT_ONCE = 2048
 """Rounds that are played together, and decisions that are judged together."""
+JUDGED = ("error", "moved", "value", "critic")
 MARKS = (0.25, 0.5, 1.0)
 """Shares of the pass after which a network is judged."""
 
@@ -166,7 +168,7 @@ def learning_rows(
                 )
 
 
-def _judged(trainer: Trainer, samples: Samples) -> tuple[NDArray, NDArray, NDArray]:
+def _judged(trainer: Trainer, samples: Samples) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return the advantages [n] of what was played, and the cross-entropies [n] of value and critic."""
     import torch
     from torch.nn import functional as F
@@ -238,15 +240,21 @@ def ablate_learning(
     if as_json:
         print_json([asdict(row) for row in found])
         return
-    click.echo(
-        "| setting | learned from | seconds | error, 1e-4 | moved, 1e-4 | value, 1e-4 | critic, 1e-4 |"
-    )
-    click.echo("| --- " + "| ---: " * 6 + "|")
-    for row in found:
-        error = f"{1e4 * row.error[0]:+.1f} ± {1.96e4 * row.error[1]:.1f}"
-        rest = " | ".join(f"{1e4 * x:+.1f}" for x in (row.moved, row.value, row.critic))
-        click.echo(f"| {row.setting} | {row.decisions / 1e6:.2f} M | {row.seconds:.0f} | {error} | {rest} |")
+    from experiments.markdown import markdown_table
+
+    heads = ("setting", "learned from", "seconds", *(f"{x}, 1e-4" for x in JUDGED))
+    table = [
+        (
+            row.setting,
+            f"{row.decisions / 1e6:.2f} M",
+            f"{row.seconds:.0f}",
+            f"{1e4 * row.error[0]:+.1f} ± {1.96e4 * row.error[1]:.1f}",
+            *(f"{1e4 * x:+.1f}" for x in (row.moved, row.value, row.critic)),
+        )
+        for row in found
+    ]
+    click.echo(markdown_table(heads, table, "lrrrrrr"))
 
 
 if __name__ == "__main__":
-    ablate_learning()
+    run_alone(ablate_learning)

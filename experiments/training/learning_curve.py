@@ -1,6 +1,6 @@
 """Strength against decisions trained: checkpoints of a run against fixed agents, as a table and a plot.
 
-    python -m experiments.training.learning_curve run/kept-*.safetensors --against strong -o curve
+    python -m experiments.training.learning_curve run/kept-*.safetensors --against strong -o runs/curve
 
 Results are kept in OUTPUT.json; a checkpoint and an opponent that are there already are not played again.
 """
@@ -15,9 +15,11 @@ from pathlib import Path
 import click
 import numpy as np
 
+from experiments.markdown import markdown_table
 from games.support.files import FileProblem, check_folder, check_output, read_bytes, unique, write_text
 from games.support.locks import hold
 from gs2.commands.common import SEED, stderr
+from gs2.commands.groups import run_alone
 
 __all__ = ["Point", "curve_table", "learning_curve", "plot_curve"]
 
@@ -87,17 +89,15 @@ def _key(point: Point) -> tuple[str, str, int, int]:
 def curve_table(points: list[Point]) -> str:
     """Return a Markdown table: a row per checkpoint, rounds won and net levels a round per opponent."""
     opponents = sorted({point.opponent for point in points})
-    lines = [
-        "| decisions trained | " + " | ".join(f"against {name}" for name in opponents) + " |",
-        "| ---: |" + " ---: |" * len(opponents),
-    ]
+    table = []
     for decisions in sorted({point.decisions for point in points}):
         cells = []
         for name in opponents:
             found = [p for p in points if p.decisions == decisions and p.opponent == name]
             cells.append(_cell(found[-1]) if found else "")
-        lines.append(f"| {decisions / 1e6:.1f} M | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        table.append((f"{decisions / 1e6:.1f} M", *cells))
+    heads = ("decisions trained", *(f"against {name}" for name in opponents))
+    return markdown_table(heads, table, "r" * len(heads))
 
 
 def _cell(point: Point) -> str:
@@ -156,4 +156,4 @@ def learning_curve(
 
 
 if __name__ == "__main__":
-    learning_curve()
+    run_alone(learning_curve)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from games.game import GameError
+from games.support.arrays import Rows
 
 __all__ = [
     "ACTION",
@@ -144,7 +145,7 @@ def unpack(packed: ArrayLike) -> NDArray[np.uint8]:
     return (np.concatenate([lo, hi], -1) & np.uint64(3)).astype(np.uint8)
 
 
-def make_actions(types: ArrayLike, ranks: ArrayLike, counts: ArrayLike) -> NDArray:
+def make_actions(types: ArrayLike, ranks: ArrayLike, counts: ArrayLike) -> Rows:
     """Return actions [m] of dtype ACTION from their types [m], rank codes [m] and counts [m, 54]."""
     counts = np.asarray(counts)
     packed = pack(counts)

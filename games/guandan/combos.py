@@ -9,7 +9,6 @@ Ordinary types are classes that only meet themselves; the bombs' classes lie abo
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from games.game import GameError
@@ -23,6 +22,8 @@ from games.guandan.cards import (
     TWO_TRIPS,
     level_order,
 )
+from games.support.arrays import Int, Ints, Rows
+from games.support.kernel import kernel
 
 __all__ = ["BOMB_CLASS", "COMBO_CLASS", "beats", "combo_strength", "strength"]
 
@@ -42,22 +43,24 @@ COMBO_CLASS[STRAIGHT_FLUSH] = BOMB_CLASS + 2
 COMBO_CLASS[FOUR_KINGS] = BOMB_CLASS + 8
 
 
-@njit(cache=True)
-def combo_strength(kind, rank, size, level):
+@kernel
+def combo_strength(kind: int, rank: int, size: int, level: Int) -> int:
+    """Return the strength of one action; 0 for PASS."""
     if kind in (STRAIGHT, STRAIGHT_FLUSH, THREE_PAIR, TWO_TRIPS):
         place = (rank + 1) % NUM_RANKS
     else:
         place = ORDER[level, rank]
-    return COMBO_CLASS[kind, size] << 8 | place if kind else 0
+    strong: int = COMBO_CLASS[kind, size] << 8 | place if kind else 0
+    return strong
 
 
-@njit(cache=True)
-def _strengths(kinds, ranks, sizes, levels, out):
+@kernel
+def _strengths(kinds: Ints, ranks: Ints, sizes: Ints, levels: Ints, out: NDArray[np.uint16]) -> None:
     for i in range(len(kinds)):
         out[i] = combo_strength(kinds[i], ranks[i], sizes[i], levels[i])
 
 
-def strength(actions: NDArray, levels: ArrayLike) -> NDArray[np.uint16]:
+def strength(actions: Rows, levels: ArrayLike) -> NDArray[np.uint16]:
     """Return how strong each action is, [m] uint16; 0 for PASS.
 
     actions: [m] ACTION. levels: rank code 0..12 of the round, one for all or [m].
@@ -78,7 +81,7 @@ def strength(actions: NDArray, levels: ArrayLike) -> NDArray[np.uint16]:
     return out
 
 
-def beats(a: NDArray, b: NDArray, levels: ArrayLike) -> NDArray[np.bool_]:
+def beats(a: Rows, b: Rows, levels: ArrayLike) -> NDArray[np.bool_]:
     """Return whether each action of `a` may be played on that of `b`, [m] bool.
 
     a, b: [m] ACTION (either may be a single one). A PASS beats nothing; anything else beats a PASS, which
@@ -86,4 +89,5 @@ def beats(a: NDArray, b: NDArray, levels: ArrayLike) -> NDArray[np.bool_]:
     """
     a, b = np.broadcast_arrays(np.atleast_1d(a), np.atleast_1d(b))
     x, y = strength(a, levels), strength(b, levels)
-    return (x > y) & ((x >> 8 == y >> 8) | (x >> 8 >= BOMB_CLASS) | (y == 0))
+    may: NDArray[np.bool_] = (x > y) & ((x >> 8 == y >> 8) | (x >> 8 >= BOMB_CLASS) | (y == 0))
+    return may

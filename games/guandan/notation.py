@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from games.game import GameError
 from games.guandan.cards import (
@@ -32,6 +31,7 @@ from games.guandan.cards import (
     wild_card,
 )
 from games.guandan.moves.listing import legal_moves
+from games.support.arrays import Bytes, Row, Rows
 
 __all__ = ["action_list", "action_text", "parse_action"]
 
@@ -39,7 +39,7 @@ _SUIT_PLACE = (1, 0, 2, 3)
 _SLOTS = {STRAIGHT: (5, 1), STRAIGHT_FLUSH: (5, 1), THREE_PAIR: (3, 2), TWO_TRIPS: (2, 3)}
 
 
-def _groups(action: NDArray, counts: NDArray, level: int) -> list[tuple[int, int]]:
+def _groups(action: Row, counts: Bytes, level: int) -> list[tuple[int, int]]:
     """Return (rank code, size) of each group of equal rank, in printing order."""
     kind, rank, size = int(action["type"]), int(action["rank"]), int(action["size"])
     if kind in _SLOTS:
@@ -57,7 +57,7 @@ def _groups(action: NDArray, counts: NDArray, level: int) -> list[tuple[int, int
     return [(rank, size)]
 
 
-def action_list(action: NDArray, level: int, *, dialect: str = "openguandan") -> list[Any]:
+def action_list(action: Row, level: int, *, dialect: str = "openguandan") -> list[Any]:
     """Return an action as `[type, rank, cards]`, cards in the places they fill.
 
     Trips come before the pair, sequences run upwards (A first when low), natural cards stand in the order
@@ -91,12 +91,12 @@ def action_list(action: NDArray, level: int, *, dialect: str = "openguandan") ->
     return [TYPE_NAMES[action["type"]], RANKS[action["rank"]], names]
 
 
-def action_text(action: NDArray, level: int) -> str:
+def action_text(action: Row, level: int) -> str:
     """Return `action_list` as compact JSON text; a PASS as `["PASS","PASS","PASS"]`."""
     return json.dumps(action_list(action, level), separators=(",", ":"))
 
 
-def parse_action(move: str | Sequence[Any], level: int | str) -> NDArray:
+def parse_action(move: str | Sequence[Any], level: int | str) -> Rows:
     """Return the action, [1] ACTION, that `move` names at this level.
 
     move: `[type, rank, cards]`, its JSON text, or plain words: `Pair 6 S6 D6`, `PASS`. The order of the cards

@@ -221,4 +221,5 @@ def _components(
     from scipy.sparse.csgraph import connected_components
 
     edges = coo_array((np.ones(len(one)), (one, two)), shape=(n, n))
-    return connected_components(edges, directed=strong, connection="strong")[1].astype(np.int64)
+    _, label = connected_components(edges, directed=strong, connection="strong")
+    return np.asarray(label, np.int64)

@@ -18,6 +18,7 @@ from games.base import TwoPlayerGame
 from games.game import CHANCE, TERMINAL, GameError
 from games.parameters import Int, OneOf, canonical_name
 from games.ragged import Ragged
+from games.support.arrays import Array
 
 __all__ = ["Goofspiel"]
 
@@ -108,16 +109,17 @@ class Goofspiel(TwoPlayerGame):
         in_hand = np.arange(1 << cards)[:, None] >> np.arange(cards) & 1
         self._held = Ragged.from_counts(in_hand.sum(axis=1), np.nonzero(in_hand)[1])
 
-    def root(self) -> NDArray:
+    def root(self) -> Array:
         states = np.zeros(1, self._dtype)
         for field in ("hand0", "hand1", "deck"):
             states[field] = (1 << self.cards) - 1
         return states
 
-    def player(self, states: NDArray) -> NDArray[np.int8]:
-        return self._player[states["stage"]]
+    def player(self, states: Array) -> NDArray[np.int8]:
+        acting: NDArray[np.int8] = self._player[states["stage"]]
+        return acting
 
-    def actions(self, states: NDArray) -> Ragged:
+    def actions(self, states: Array) -> Ragged:
         stage = states["stage"]
         if len(states) and np.all(stage == stage[0]):
             return self._legal(states, int(self._phase[stage[0]]))
@@ -128,12 +130,12 @@ class Goofspiel(TwoPlayerGame):
         )
         return self._held.take(masks)
 
-    def chance_probs(self, states: NDArray, actions: Ragged) -> NDArray[np.float64]:
+    def chance_probs(self, states: Array, actions: Ragged) -> NDArray[np.float64]:
         counts = actions.counts
         chance = self._player[states["stage"]] == CHANCE
         return np.repeat(np.where(chance, 1.0 / np.maximum(counts, 1), 1.0), counts)
 
-    def step(self, states: NDArray, rows: NDArray[np.int64], actions: NDArray) -> NDArray:
+    def step(self, states: Array, rows: NDArray[np.int64], actions: Array) -> Array:
         after = states.take(rows)
         stage = after["stage"].copy()  # playing changes it
         if len(after) and np.all(stage == stage[0]):
@@ -146,7 +148,7 @@ class Goofspiel(TwoPlayerGame):
             after[at] = played
         return after
 
-    def returns(self, states: NDArray) -> NDArray[np.float64]:
+    def returns(self, states: Array) -> NDArray[np.float64]:
         points = states["points0"], states["points1"]
         payoffs = np.empty((len(states), 2))
         for player, own in enumerate(points):
@@ -160,7 +162,7 @@ class Goofspiel(TwoPlayerGame):
             payoffs /= 2
         return payoffs
 
-    def infoset_key(self, states: NDArray, player: int) -> NDArray[np.uint64]:
+    def infoset_key(self, states: Array, player: int) -> NDArray[np.uint64]:
         own = states[f"bids{player}"].astype(np.uint64)
         prize_bits, win_bits, stage_bits = self._key_bits
         if self.key_width == 3:
@@ -175,10 +177,10 @@ class Goofspiel(TwoPlayerGame):
         own |= states["stage"]
         return own[:, None]
 
-    def action_text(self, state: NDArray, action: NDArray) -> str:
+    def action_text(self, state: Array, action: Array) -> str:
         return f"{'prize' if self._player[state['stage']] == CHANCE else 'bid'} {int(action) + 1}"
 
-    def state_text(self, state: NDArray) -> str:
+    def state_text(self, state: Array) -> str:
         turns = []
         for turn in range(self.turns):
             prize, bid0, bid1 = (self._card(state, field, turn) for field in ("prizes", "bids0", "bids1"))
@@ -189,7 +191,7 @@ class Goofspiel(TwoPlayerGame):
             f" | {words}" for words in turns
         )
 
-    def infoset_text(self, state: NDArray, player: int) -> str:
+    def infoset_text(self, state: Array, player: int) -> str:
         parts = [f"P{player}"]
         for turn in range(self.turns):
             prize, bid = self._card(state, "prizes", turn), self._card(state, f"bids{player}", turn)
@@ -204,7 +206,7 @@ class Goofspiel(TwoPlayerGame):
             parts.append("P0 bids")
         return " | ".join(parts)
 
-    def history_in(self, text: str) -> NDArray | None:
+    def history_in(self, text: str) -> Array | None:
         first, *turns = text.split(" | ")
         if first not in ("p0", "p1") or not 1 <= len(turns) <= self._chosen_turns:
             return None
@@ -247,12 +249,12 @@ class Goofspiel(TwoPlayerGame):
         most = 1.0 if self.returns_type == "win_loss" else (prizes - 2 * spared) / 2
         return -most, most
 
-    def _legal(self, states: NDArray, phase: int) -> Ragged:
+    def _legal(self, states: Array, phase: int) -> Ragged:
         if phase == TERMINAL:
             return Ragged(np.zeros(len(states) + 1, np.int64), np.zeros(0, np.int64))
         return self._held.take(states[("deck", "hand0", "hand1")[phase]])
 
-    def _play(self, states: NDArray, actions: NDArray, stage: int) -> None:
+    def _play(self, states: Array, actions: Array, stage: int) -> None:
         """Play one action at each of the states, all at this stage, in place."""
         phase, turn = int(self._phase[stage]), stage // len(self._phases)
         line, hand = (("prizes", "deck"), ("bids0", "hand0"), ("bids1", "hand1"))[phase]
@@ -263,7 +265,7 @@ class Goofspiel(TwoPlayerGame):
             if turn + 1 == self._chosen_turns < self.turns:
                 self._play_last(states, turn + 1)
 
-    def _play_last(self, states: NDArray, turn: int) -> None:
+    def _play_last(self, states: Array, turn: int) -> None:
         """Play the turn in which nobody has a choice: one card is left in each hand."""
         for line, hand in (("prizes", "deck"), ("bids0", "hand0"), ("bids1", "hand1")):
             if line == "prizes" and self.points_order != "random":
@@ -272,13 +274,13 @@ class Goofspiel(TwoPlayerGame):
             self._put(states, line, hand, turn, card)
         self._resolve(states, turn)
 
-    def _put(self, states: NDArray, line: str, hand: str, turn: int, cards: NDArray) -> None:
+    def _put(self, states: Array, line: str, hand: str, turn: int, cards: Array) -> None:
         """Move cards from what is left to what was played in this turn."""
         kind = self._dtype[line]
         states[line] |= cards.astype(kind) << kind.type(turn * self._card_bits)
         states[hand] ^= np.left_shift(np.uint16(1), (cards - 1).astype(np.uint16))
 
-    def _resolve(self, states: NDArray, turn: int) -> None:
+    def _resolve(self, states: Array, turn: int) -> None:
         """Award the prize of this turn."""
         mask, shift = (1 << self._card_bits) - 1, turn * self._card_bits
         kind = self._dtype["bids0"].type
@@ -297,7 +299,7 @@ class Goofspiel(TwoPlayerGame):
     def _fixed_prize(self, turn: int) -> int:
         return turn + 1 if self.points_order == "ascending" else self.cards - turn
 
-    def _card(self, state: NDArray, field: str, turn: int) -> int:
+    def _card(self, state: Array, field: str, turn: int) -> int:
         """Return the card of this turn in one state, 0 if it is not on the table yet."""
         if field == "prizes" and self.points_order != "random":
             begun = turn * 2 <= int(state["stage"]) and turn < self._chosen_turns

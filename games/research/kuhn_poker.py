@@ -16,6 +16,7 @@ from games.game import CHANCE, TERMINAL
 from games.parameters import Int, canonical_name
 from games.ragged import Ragged
 from games.research.poker import rank_names
+from games.support.arrays import Array
 
 __all__ = ["BET", "PASS", "KuhnPoker"]
 
@@ -55,13 +56,14 @@ class KuhnPoker(TwoPlayerGame):
         self.name = canonical_name("kuhn_poker", self.parameters, {"cards": self.cards})
         self._ranks = rank_names(self.cards)
 
-    def root(self) -> NDArray:
+    def root(self) -> Array:
         return np.zeros(1, STATE)
 
-    def player(self, states: NDArray) -> NDArray[np.int8]:
-        return PLAYER[states["stage"]]
+    def player(self, states: Array) -> NDArray[np.int8]:
+        acting: NDArray[np.int8] = PLAYER[states["stage"]]
+        return acting
 
-    def actions(self, states: NDArray) -> Ragged:
+    def actions(self, states: Array) -> Ragged:
         stage = states["stage"]
         acting = PLAYER[stage]
         legal = np.zeros((len(states), max(2, self.cards)), bool)
@@ -72,11 +74,11 @@ class KuhnPoker(TwoPlayerGame):
         legal[second, states["card0"][second] - 1] = False
         return Ragged.from_counts(legal.sum(axis=1), np.nonzero(legal)[1])
 
-    def chance_probs(self, states: NDArray, actions: Ragged) -> NDArray[np.float64]:
+    def chance_probs(self, states: Array, actions: Ragged) -> NDArray[np.float64]:
         chance = (PLAYER[states["stage"]] == CHANCE)[actions.rows]
         return np.where(chance, 1.0 / np.maximum(actions.counts, 1)[actions.rows], 1.0)
 
-    def step(self, states: NDArray, rows: NDArray[np.int64], actions: NDArray) -> NDArray:
+    def step(self, states: Array, rows: NDArray[np.int64], actions: Array) -> Array:
         after = states[rows]
         stage = after["stage"].copy()
         for deal, card in ((DEAL_0, "card0"), (DEAL_1, "card1")):
@@ -87,7 +89,7 @@ class KuhnPoker(TwoPlayerGame):
         after["stage"][betting] = NEXT_STAGE[stage[betting] - BETTING, actions[betting]]
         return after
 
-    def returns(self, states: NDArray) -> NDArray[np.float64]:
+    def returns(self, states: Array) -> NDArray[np.float64]:
         stage = states["stage"]
         wins = np.where(states["card0"] > states["card1"], 1.0, -1.0)
         wins[stage == FOLDED[0]] = 1.0
@@ -95,22 +97,22 @@ class KuhnPoker(TwoPlayerGame):
         chips = wins * STAKE[stage]
         return np.stack([chips, -chips], axis=1)
 
-    def infoset_key(self, states: NDArray, player: int) -> NDArray[np.uint64]:
-        key = states["stage"].astype(np.uint64) << np.uint64(4) | states[f"card{player}"]
+    def infoset_key(self, states: Array, player: int) -> NDArray[np.uint64]:
+        key: NDArray[np.uint64] = states["stage"].astype(np.uint64) << np.uint64(4) | states[f"card{player}"]
         return key[:, None]
 
-    def action_text(self, state: NDArray, action: NDArray) -> str:
+    def action_text(self, state: Array, action: Array) -> str:
         if state["stage"] < BETTING:
             return f"deal {self._ranks[int(action)]}"
         return "bet" if action == BET else "pass"
 
-    def state_text(self, state: NDArray) -> str:
+    def state_text(self, state: Array) -> str:
         return f"P0 {self._card(state, 0)}, P1 {self._card(state, 1)}{self._line(state)}"
 
-    def infoset_text(self, state: NDArray, player: int) -> str:
+    def infoset_text(self, state: Array, player: int) -> str:
         return f"P{player} {self._card(state, player)}{self._line(state)}"
 
-    def history_in(self, text: str) -> NDArray | None:
+    def history_in(self, text: str) -> Array | None:
         read = re.fullmatch(r"p([01]) holds (\w)(?: \| (.*))?", text)
         if not read or read[2].upper() not in self._ranks:
             return None
@@ -119,11 +121,11 @@ class KuhnPoker(TwoPlayerGame):
         cards = (card, other) if read[1] == "0" else (other, card)
         return self.played(self.forced(self.root(), *cards), (read[3] or "").split())
 
-    def _card(self, state: NDArray, player: int) -> str:
+    def _card(self, state: Array, player: int) -> str:
         card = int(state[f"card{player}"])
         return f"holds {self._ranks[card - 1]}" if card else "holds no card"
 
-    def _line(self, state: NDArray) -> str:
+    def _line(self, state: Array) -> str:
         stage = int(state["stage"])
         if stage < BETTING:
             return f" | dealing to P{stage}"

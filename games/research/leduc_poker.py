@@ -18,6 +18,7 @@ from games.game import CHANCE, TERMINAL, GameError
 from games.parameters import Bool, Int, Ints, canonical_name
 from games.ragged import Ragged
 from games.research.poker import rank_names
+from games.support.arrays import Array
 
 __all__ = ["CALL", "FOLD", "RAISE", "LeducPoker"]
 
@@ -160,13 +161,14 @@ class LeducPoker(TwoPlayerGame):
         most = float(self._chips[self._player == TERMINAL].max())
         self.payoff_range = (-most, most)
 
-    def root(self) -> NDArray:
+    def root(self) -> Array:
         return np.zeros(1, STATE)
 
-    def player(self, states: NDArray) -> NDArray[np.int8]:
-        return self._player[states["node"]]
+    def player(self, states: Array) -> NDArray[np.int8]:
+        acting: NDArray[np.int8] = self._player[states["node"]]
+        return acting
 
-    def actions(self, states: NDArray) -> Ragged:
+    def actions(self, states: Array) -> Ragged:
         node = states["node"]
         if not np.any(self._player[node] == CHANCE):
             return self._legal.take(node)
@@ -178,7 +180,7 @@ class LeducPoker(TwoPlayerGame):
         values[~dealing] = self._legal.take(node).values
         return Ragged.from_counts(counts, values)
 
-    def chance_probs(self, states: NDArray, actions: Ragged) -> NDArray[np.float64]:
+    def chance_probs(self, states: Array, actions: Ragged) -> NDArray[np.float64]:
         chance = self._player[states["node"]] == CHANCE
         if not chance.any():
             return np.ones(len(actions.values))
@@ -187,7 +189,7 @@ class LeducPoker(TwoPlayerGame):
         cards = np.where(chance[rows], actions.values, 0)
         return np.where(chance[rows], left[rows, cards] / np.maximum(left.sum(axis=1), 1)[rows], 1.0)
 
-    def step(self, states: NDArray, rows: NDArray[np.int64], actions: NDArray) -> NDArray:
+    def step(self, states: Array, rows: NDArray[np.int64], actions: Array) -> Array:
         after = states[rows]
         node = after["node"]
         chance = self._player[node] == CHANCE
@@ -203,7 +205,7 @@ class LeducPoker(TwoPlayerGame):
         after["node"] = self._child[node, np.where(chance, FOLD, actions)]
         return after
 
-    def returns(self, states: NDArray) -> NDArray[np.float64]:
+    def returns(self, states: Array) -> NDArray[np.float64]:
         node = states["node"]
         strength = []
         for card in ("card0", "card1"):
@@ -216,7 +218,7 @@ class LeducPoker(TwoPlayerGame):
         chips = np.where(sign > 0, self._chips[node, 1], self._chips[node, 0]) * sign
         return np.stack([chips, -chips], axis=1)
 
-    def infoset_key(self, states: NDArray, player: int) -> NDArray[np.uint64]:
+    def infoset_key(self, states: Array, player: int) -> NDArray[np.uint64]:
         key = states["node"].astype(np.uint64)
         key <<= np.uint64(8)
         key |= states[f"card{player}"]
@@ -224,7 +226,7 @@ class LeducPoker(TwoPlayerGame):
         key |= states["board"]
         return key[:, None]
 
-    def action_text(self, state: NDArray, action: NDArray) -> str:
+    def action_text(self, state: Array, action: Array) -> str:
         node = int(state["node"])
         if self._player[node] == CHANCE:
             return f"deal {self._card_names[int(action)]}"
@@ -232,13 +234,13 @@ class LeducPoker(TwoPlayerGame):
             return "check"
         return ("fold", "call", "raise")[int(action)]
 
-    def state_text(self, state: NDArray) -> str:
+    def state_text(self, state: Array) -> str:
         return f"P0 {self._card(state, 0)}, P1 {self._card(state, 1)}{self._public(state)}"
 
-    def infoset_text(self, state: NDArray, player: int) -> str:
+    def infoset_text(self, state: Array, player: int) -> str:
         return f"P{player} {self._card(state, player)}{self._public(state)}"
 
-    def history_in(self, text: str) -> NDArray | None:
+    def history_in(self, text: str) -> Array | None:
         read = re.fullmatch(
             r"p([01]) holds (\w+)(?: \| (?!board)([\w ]+))?(?: \| board (\w+)(?: \| ([\w ]+))?)?", text
         )
@@ -262,7 +264,7 @@ class LeducPoker(TwoPlayerGame):
             return None
         return self.played(self.forced(before, board), (read[5] or "").split())
 
-    def _copies_left(self, states: NDArray) -> NDArray[np.int64]:
+    def _copies_left(self, states: Array) -> NDArray[np.int64]:
         """Return how many of each card are still in the deck, [n, cards]; zero where chance does not act."""
         left = np.full((len(states), len(self._card_names)), self._copies)
         left[self._player[states["node"]] != CHANCE] = 0
@@ -271,11 +273,11 @@ class LeducPoker(TwoPlayerGame):
             left[dealt, states[card][dealt].astype(np.int64) - 1] -= 1
         return left
 
-    def _card(self, state: NDArray, player: int) -> str:
+    def _card(self, state: Array, player: int) -> str:
         card = int(state[f"card{player}"])
         return f"holds {self._card_names[card - 1]}" if card else "holds no card"
 
-    def _public(self, state: NDArray) -> str:
+    def _public(self, state: Array) -> str:
         node = int(state["node"])
         if node <= DEAL_1:
             return f" | dealing to P{node}"

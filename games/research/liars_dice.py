@@ -17,6 +17,7 @@ from games.base import TwoPlayerGame
 from games.game import CHANCE, TERMINAL, GameError, Infoset
 from games.parameters import Bool, Int, OneOf, canonical_name
 from games.ragged import Ragged
+from games.support.arrays import Array
 
 __all__ = ["LiarsDice"]
 
@@ -93,15 +94,16 @@ class LiarsDice(TwoPlayerGame):
                 for face in range(1, sides + 1):
                     self._matches[packed, face] = sum(d == face or (wild and d == sides) for d in faces)
 
-    def root(self) -> NDArray:
+    def root(self) -> Array:
         states = np.zeros(1, self._dtype)
         states["turn"] = ROLLING
         return states
 
-    def player(self, states: NDArray) -> NDArray[np.int8]:
-        return PLAYER[states["turn"]]
+    def player(self, states: Array) -> NDArray[np.int8]:
+        acting: NDArray[np.int8] = PLAYER[states["turn"]]
+        return acting
 
-    def actions(self, states: NDArray) -> Ragged:
+    def actions(self, states: Array) -> Ragged:
         turn, first = states["turn"], states["next"].astype(np.int64)
         counts = self.num_bids - first + (first > 0)
         counts[(turn == CALLED_BY_0) | (turn == CALLED_BY_1)] = 0
@@ -111,10 +113,10 @@ class LiarsDice(TwoPlayerGame):
         first -= offsets[:-1]
         return Ragged(offsets, np.arange(offsets[-1]) + np.repeat(first, counts))
 
-    def chance_probs(self, states: NDArray, actions: Ragged) -> NDArray[np.float64]:
+    def chance_probs(self, states: Array, actions: Ragged) -> NDArray[np.float64]:
         return np.repeat(np.where(states["turn"] == ROLLING, 1.0 / self.sides, 1.0), actions.counts)
 
-    def step(self, states: NDArray, rows: NDArray[np.int64], actions: NDArray) -> NDArray:
+    def step(self, states: Array, rows: NDArray[np.int64], actions: Array) -> Array:
         after = states.take(rows)
         turn = after["turn"]
         rolling = np.flatnonzero(turn == ROLLING)
@@ -129,7 +131,7 @@ class LiarsDice(TwoPlayerGame):
             after[rolling] = rolled
         return after
 
-    def returns(self, states: NDArray) -> NDArray[np.float64]:
+    def returns(self, states: Array) -> NDArray[np.float64]:
         bid = states["next"].astype(np.int64) - 1
         face = self._face.take(bid)
         count = self._matches[states["dice0"], face] + self._matches[states["dice1"], face]
@@ -137,7 +139,7 @@ class LiarsDice(TwoPlayerGame):
         won = np.where(true == (states["turn"] == CALLED_BY_1), 1.0, -1.0)
         return np.stack([won, -won], axis=1)
 
-    def infoset_key(self, states: NDArray, player: int) -> NDArray[np.uint64]:
+    def infoset_key(self, states: Array, player: int) -> NDArray[np.uint64]:
         own = self._sorted.take(states[f"dice{player}"])
         own <<= np.uint64(self._clock_bits)
         own |= self._rolled.take(states["dice0"]) + self._rolled.take(states["dice1"])
@@ -148,15 +150,15 @@ class LiarsDice(TwoPlayerGame):
         bids |= own
         return bids[:, None]
 
-    def action_text(self, state: NDArray, action: NDArray) -> str:
+    def action_text(self, state: Array, action: Array) -> str:
         if state["turn"] == ROLLING:
             return f"roll {int(action) + 1}"
         return self._word(int(action))
 
-    def state_text(self, state: NDArray) -> str:
+    def state_text(self, state: Array) -> str:
         return f"P0 {self._held(state, 0)}, P1 {self._held(state, 1)}{self._line(state)}"
 
-    def infoset_text(self, state: NDArray, player: int) -> str:
+    def infoset_text(self, state: Array, player: int) -> str:
         return f"P{player} {self._held(state, player)}{self._line(state)}"
 
     def parse_infoset(self, text: str) -> Infoset:
@@ -166,7 +168,7 @@ class LiarsDice(TwoPlayerGame):
             text = f"{read[1]}{' '.join(sorted(read[2].split(), key=int))} {read[3]}"
         return super().parse_infoset(text)
 
-    def history_in(self, text: str) -> NDArray | None:
+    def history_in(self, text: str) -> Array | None:
         read = re.fullmatch(r"p([01]) holds (\d+(?: \d+)*)(?: \| (.*))?", text)
         own = [int(face) - 1 for face in read[2].split()] if read else []
         if not read or len(own) != self.dice or not all(0 <= face < self.sides for face in own):
@@ -175,7 +177,7 @@ class LiarsDice(TwoPlayerGame):
         states = self.forced(self.root(), *(own + other if read[1] == "0" else other + own))
         return self.played(states, (read[3] or "").split())
 
-    def _roll(self, after: NDArray, actions: NDArray) -> NDArray:
+    def _roll(self, after: Array, actions: Array) -> Array:
         """Return the states, which the caller owns, after these faces (less one) are rolled."""
         first = self._rolled[after["dice0"]] < self.dice
         for field, mine in (("dice0", first), ("dice1", ~first)):
@@ -192,14 +194,14 @@ class LiarsDice(TwoPlayerGame):
             return "liar"
         return f"{self._quantity[action]}x{self._face[action]}"
 
-    def _held(self, state: NDArray, player: int) -> str:
+    def _held(self, state: Array, player: int) -> str:
         packed = int(self._sorted[state[f"dice{player}"]])
         mask = (1 << self._die_bits) - 1
         faces = [packed >> (i * self._die_bits) & mask for i in range(self.dice)]
         held = " ".join(str(face) for face in faces if face)
         return f"holds {held}" if held else "holds no dice"
 
-    def _line(self, state: NDArray) -> str:
+    def _line(self, state: Array) -> str:
         if state["turn"] == ROLLING:
             left = [self.dice - int(self._rolled[state[field]]) for field in ("dice0", "dice1")]
             return f" | rolling {left[0]} for P0, {left[1]} for P1"

@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 __all__ = ["INTERRUPTED", "Interrupted", "Interruption", "Noticed", "breaking", "deaf_children", "heard"]
 
@@ -85,7 +85,7 @@ class Interruption:
         self.exit_code = INTERRUPTED
         self._count = 0
         self._raising = 0
-        self._before: list = []
+        self._before: list[Any] = []
 
     def __enter__(self) -> Interruption:
         """Return the interruption, from now on in charge of signals."""

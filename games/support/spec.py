@@ -49,8 +49,8 @@ def read_settings(settings: Iterable[str], known: Mapping[str, Kinds], *, label:
     """Return the value of each field that settings such as `batch=512` name, in the field's own type.
 
     known: the types of each field (see `field_types`). A whole number may be written as 1e6, a flag as true
-    or false in any case, and None as none. label: what errors call
-    the settings, where that is not clear.
+    or false in any case, and None as none. label: what errors call the
+    settings, where that is not clear.
     Raises ConfigError for a setting without "=", a field that does not exist, and a value of another type.
     What range a value must be in, the configuration says. Of a field set twice the last value counts.
     """

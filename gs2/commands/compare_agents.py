@@ -126,9 +126,9 @@ def match(
 
     An agent is random, greedy, mincomb, aggressive, conservative, balanced, strong, blueprint, the path of a
     checkpoint, gs2, gs2-fast, gs2-deep, gs2-paper, gs2-PRESET:FIELD=VALUE,…@CHECKPOINT, or one of your own,
-    FILE.py:NAME. Intervals are bootstrapped over deals. Whole games run from level 2 to A; they magnify the edge of a round and need far
-    more of them. A searching agent's deadline runs by the clock: keep other work off the machine, or lift it
-    (gs2-fast:deadline=60).
+    FILE.py:NAME. Intervals are bootstrapped over deals. Whole games run from level 2 to A; they magnify the
+    edge of a round and need far more of them. A searching agent's deadline runs by the clock: keep other work
+    off the machine, or lift it (gs2-fast:deadline=60).
     """
     from blueprint.guandan.arena.arena import Arena, Schedule
     from gs2.guandan.agents import NamedAgents

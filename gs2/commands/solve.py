@@ -114,10 +114,9 @@ def solve(
     from gs2.parts import named_part
     from gs2.policy_spec import policy_from_spec
     from gs2.search.config.presets import preset
-    from gs2.search.context import Profile, SearchContext
-    from gs2.search.explain import explain
-    from gs2.search.pipeline import refine_infoset
-    from gs2.search.result import MAX_LISTED
+    from gs2.search.context import MAX_LISTED, SearchContext, SearchOptions
+    from gs2.search.explain import solve_infoset
+    from gs2.search.strategy import Strategy
     from gs2.tabulate import tabulate
 
     for field in ("generator", "gadget"):
@@ -127,16 +126,16 @@ def solve(
     infoset = game.parse_infoset(text or _example_infoset(game))
     with working(f"growing {game.name} and computing the blueprint {spec} …"):
         context = SearchContext(game)
-        number_of = context.infoset_number(infoset)
+        context.infoset_number(infoset)  # before anything that takes long
         form = sequence_form(context.tree)
         policy = policy_from_spec(spec, game, context.tree, form)
-        profile = Profile(context.tree, policy, tabulate(game, context.tree, policy, spec))
+        strategy = Strategy(context.tree, policy, tabulate(game, context.tree, policy, spec))
     with working(f"solving by {config.name} …"):
-        found = refine_infoset(context, profile, number_of, config, np.random.default_rng(seed))
-        result = explain(context, profile, found, config, most=None if all_rows else MAX_LISTED)
+        options = SearchOptions(listed=None if all_rows else MAX_LISTED)
+        result = solve_infoset(context, strategy, infoset, config, np.random.default_rng(seed), options)
     refined = policy.copy()
-    refined[found.slots] = found.probs
-    replaced = len(np.unique(context.slot_infoset[found.slots]))
+    refined[result.slots] = result.probs
+    replaced = len(np.unique(context.tree.slot_infoset[result.slots]))
     if output is not None:
         _write(output, game, context.tree, refined, f"{spec} refined by {config.name} at {result.infoset}")
     other = 1 - result.player

@@ -5,76 +5,63 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from numpy.typing import NDArray
 
-from blueprint.protocol import Blueprint
 from games.game import Game, Infoset
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import Profile, SearchContext
+from gs2.search.context import MAX_LISTED, NO_OPTIONS, AnyStrategy, SearchContext, SearchOptions
 from gs2.search.pipeline import action_values, refine_infoset
-from gs2.search.refinement import Refinement
-from gs2.search.result import MAX_LISTED, ActionRow, HistoryRow, InfosetRow, SearchResult
-from gs2.search.subgame.leaf import LeafEvaluator
-from gs2.tabulate import policy_of
+from gs2.search.result import ActionRow, HistoryRow, InfosetRow, Refinement, SearchResult
+from gs2.search.strategy import Strategy
 
 __all__ = ["explain", "solve_infoset"]
 
 
 def solve_infoset(
-    game: Game,
-    blueprint: Blueprint | NDArray[np.float64],
+    game: Game | SearchContext,
+    blueprint: AnyStrategy,
     infoset: Infoset | int,
     config: SearchConfig,
     rng: np.random.Generator,
-    deadline: float | None = None,
-    *,
-    context: SearchContext | None = None,
-    leaf: LeafEvaluator | None = None,
+    options: SearchOptions = NO_OPTIONS,
 ) -> SearchResult:
     """Return the refined strategy at one infoset and how it was found.
 
-    blueprint: any `Blueprint`, or probabilities on the slots of the context's tree.
-    infoset: by name, or by its number in the context's tree.
-    deadline: an instant of `time.perf_counter()` at which to stop with what there is.
-    context: the game prepared before; without one its tree is grown here.
-    leaf: values histories at the depth limit in place of the configured evaluator.
+    game: one small enough to enumerate, whose tree is grown here, or its `SearchContext`.
+    blueprint: a strategy in any shape, such as a `Blueprint`, or probabilities on the slots of the tree.
+    infoset: by name, or by its number in the tree.
     Raises ValueError if the game cannot be enumerated or the infoset is not one of its decisions.
     """
     began = time.perf_counter()
-    context = SearchContext(game) if context is None else context
+    context = game if isinstance(game, SearchContext) else SearchContext(game)
     number = context.infoset_number(infoset)
-    if isinstance(blueprint, np.ndarray):
-        profile = Profile(context.tree, blueprint)
-    else:
-        profile = Profile(context.tree, policy_of(blueprint, game, context.tree), blueprint)
+    strategy = context.strategy(blueprint)
     prepared = time.perf_counter() - began
-    refinement = refine_infoset(context, profile, number, config, rng, deadline, leaf=leaf)
-    return explain(context, profile, refinement, config, prepared)
+    refinement = refine_infoset(context, strategy, number, config, rng, options)
+    return explain(context, strategy, refinement, config, prepared, most=options.listed)
 
 
 def explain(
     context: SearchContext,
-    profile: Profile,
+    strategy: Strategy,
     refinement: Refinement,
     config: SearchConfig,
     prepared: float = 0.0,
     *,
     most: int | None = MAX_LISTED,
 ) -> SearchResult:
-    """Return a refinement in the game's words; `profile` must still be the one it was searched with.
+    """Return a refinement in the game's words; `strategy` must still be the one it was searched with.
 
     most: histories listed one by one, None for all.
     """
     tree, game = context.tree, context.game
-    assert tree.states is not None
     infoset = refinement.infoset
     considered = refinement.considered
-    slots = context.slots_of(infoset)
+    slots = context.tree.slots(infoset)
     graph = context.graph(considered.player)
     first = graph.nodes[graph.of_infoset(infoset)[0]]
     state = tree.states[first]
-    q = action_values(context, profile, infoset)
-    before = profile.policy[slots]
+    q = action_values(context, strategy, infoset)
+    before = strategy.probs[slots]
     after = refinement.at(tree, infoset)
     actions = tuple(
         ActionRow(game.action_text(state, tree.action[tree.first_child[first] + k]), *map(float, numbers))

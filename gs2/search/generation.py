@@ -12,10 +12,10 @@ from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from games.contract import require
+from games.support.kernel import kernel
 
 __all__ = [
     "GENERATORS",
@@ -185,8 +185,15 @@ def diverse_subset(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     return order[picked]
 
 
-@njit(cache=True)
-def _spread(x, k, best, cost, hull, picked):
+@kernel
+def _spread(
+    x: NDArray[np.float64],
+    k: int,
+    best: NDArray[np.int32],
+    cost: NDArray[np.float64],
+    hull: NDArray[np.int32],
+    picked: NDArray[np.int64],
+) -> None:
     """Write into `picked` the k positions of least squared gaps between x[0] = 0 and x[-1], x rising.
 
     best[j, i]: the position before i when i is the j-th chosen one; cost: two rows, used in turn.

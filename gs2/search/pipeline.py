@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import Profile, SearchContext
+from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
 from gs2.search.gadget.build import LIVE, Entry
 from gs2.search.gadget.path import opponent_path
 from gs2.search.histories.enumerated import Considered, choose_histories, consider_histories
-from gs2.search.refinement import Kept, Log, Refinement
-from gs2.search.safety import certify
+from gs2.search.result import Kept, Log, Refinement
+from gs2.search.safety import Proposal, certify, with_certified
 from gs2.search.solve.mirror_descent import mirror_descent_step
-from gs2.search.solve.subgame import solve_subgame
-from gs2.search.subgame.leaf import LeafEvaluator
+from gs2.search.solve.subgame import Problem, solve_subgame
+from gs2.search.strategy import Strategy
 
 __all__ = ["action_values", "refine_infoset"]
 
@@ -39,64 +39,56 @@ NOTHING = Kept(np.zeros(0, np.int64), np.zeros(0, bool), np.zeros(0, bool), np.z
 
 def refine_infoset(
     context: SearchContext,
-    profile: Profile,
+    strategy: Strategy,
     infoset: int,
     config: SearchConfig,
     rng: np.random.Generator,
-    deadline: float | None = None,
-    *,
-    leaf: LeafEvaluator | None = None,
+    options: SearchOptions = NO_OPTIONS,
 ) -> Refinement:
-    """Return a refined strategy for the player of an infoset, given the strategies in `profile`.
-
-    deadline: an instant of `time.perf_counter()`; what cannot be done by then is left undone.
-    leaf: values histories at the depth limit in place of the configured evaluator.
-    """
+    """Return a refined strategy for the player of an infoset, given the strategy of both players."""
     if config.time_limit is not None:
         limit = time.perf_counter() + config.time_limit
-        deadline = limit if deadline is None else min(deadline, limit)
+        sooner = limit if options.deadline is None else min(options.deadline, limit)
+        options = replace(options, deadline=sooner)
     steps = config.steps()
     if len(steps) == 1:
-        return _one_step(context, profile, infoset, steps[0], rng, deadline, leaf)
-    # Each step starts from what the one before left, on a copy: nothing of the caller's is changed.
-    profile = profile.copy()
-    player = int(context.tree.infoset_player[infoset])
+        return _one_step(context, strategy, infoset, steps[0], rng, options)
     changed: set[int] = set()
     done: list[Refinement] = []
     late = False
     for step in steps:
-        if done and deadline is not None and time.perf_counter() >= deadline:
+        if done and options.deadline is not None and time.perf_counter() >= options.deadline:
             late = True
             break
-        found = _one_step(context, profile, infoset, step, rng, deadline, leaf)
+        found = _one_step(context, strategy, infoset, step, rng, options)
         changed.update(found.slots.tolist())
-        profile.take_over(context, player, found.slots, found.probs, found.certified)
+        # Each step starts from what the one before left.
+        strategy = with_certified(context, strategy, found.slots, found.probs, found.certified)
         done.append(found)
     slots = np.array(sorted(changed), np.int64)
     late = late or any(found.late for found in done)
-    return replace(done[-1], slots=slots, probs=profile.policy[slots], steps=tuple(done), late=late)
+    return replace(done[-1], slots=slots, probs=strategy.probs[slots], steps=tuple(done), late=late)
 
 
 def _one_step(
     context: SearchContext,
-    profile: Profile,
+    strategy: Strategy,
     infoset: int,
     config: SearchConfig,
     rng: np.random.Generator,
-    deadline: float | None,
-    leaf: LeafEvaluator | None,
+    options: SearchOptions,
 ) -> Refinement:
     log = Log()
-    hurried = config.subgame.rest == "summary" and _too_large(context, profile, infoset, deadline, log)
-    seen = profile
+    deadline = options.deadline
+    hurried = config.subgame.rest == "summary" and _too_large(context, strategy, infoset, deadline, log)
+    seen = strategy
     if hurried and config.generation.fallback_k:
         # Small searches of one level do not see each other's results, and are let through one after another:
         # if each had to improve on what the others made of the opponent's values, few would.
         config = config.fallback()
-        if profile.start is not None:
-            seen = profile.start
-            seen.prepare(1 - int(seen.tree.infoset_player[infoset]))
-    considered = consider_histories(context, seen, infoset, config, leaf)
+        if options.start is not None:
+            seen = options.start.with_best_response(1 - int(context.tree.infoset_player[infoset]))
+    considered = consider_histories(context, seen, infoset, config, options.leaf)
     if considered.unreached:
         log.notes.append(
             "the player's own strategy never leads here: histories are weighed by chance alone, and nothing "
@@ -109,12 +101,12 @@ def _one_step(
         )
     log.lap("knowledge")
     if config.solve.solver == "mirror-descent":
-        return _mirror_descent(context, profile, infoset, config, considered, log)
+        return _mirror_descent(context, strategy, config, considered, log)
     size = context.nodes_below(considered.nodes)
     if config.subgame.rest == "summary":
         if hurried:
             log.notes.append("the strategy is left as it was")
-            return _untouched(context, profile, infoset, considered, NOTHING, log)
+            return _untouched(context, strategy, considered, NOTHING, log)
         if size <= config.subgame.whole:
             config = config.replace(generator="all")
     end = deadline
@@ -125,7 +117,7 @@ def _one_step(
         fitting = _fitting(context, considered, config, infoset, deadline - time.perf_counter())
         if fitting is None:
             log.notes.append("nor can those below any one of its histories: the strategy is left as it was")
-            return _untouched(context, profile, infoset, considered, NOTHING, log)
+            return _untouched(context, strategy, considered, NOTHING, log)
         # Ties fall the same way whenever the search is made, whatever the seed: it may have to be replayed.
         config, rng = fitting, np.random.default_rng(infoset)
         log.notes.append(f"the infoset is searched with at most {config.generation.k} histories instead")
@@ -133,36 +125,28 @@ def _one_step(
     log.lap("generation")
     if not np.any(considered.own_infoset[kept.rows[~kept.frozen]] == infoset):
         log.notes.append("no history of the infoset itself was generated: its strategy is left as it was")
-        return _untouched(context, profile, infoset, considered, kept, log)
+        return _untouched(context, strategy, considered, kept, log)
     if deadline is not None and time.perf_counter() >= deadline:
         log.late = True
         log.notes.append(
             "the time was up before a subgame could be built, solved and certified: the strategy is left as "
             "it was"
         )
-        return _untouched(context, profile, infoset, considered, kept, log)
+        return _untouched(context, strategy, considered, kept, log)
 
     kept, entry = _entry(context, seen, considered, kept, config, log)
-    solution = solve_subgame(context, seen, considered, kept, entry, config, deadline, leaf, log)
+    problem = Problem(considered, kept, entry)
+    solution = solve_subgame(context, seen, problem, config, replace(options, deadline=deadline), log)
     if solution is None:
         log.late = True
         log.notes.append("the time was up before the LP was solved: the strategy is left as it was")
-        return _untouched(context, profile, infoset, considered, kept, log)
+        return _untouched(context, strategy, considered, kept, log)
     subgame, gadget, policy, solved = solution.subgame, solution.gadget, solution.policy, solution.solved
 
-    mine = np.repeat(subgame.tree.infoset_player == considered.player, np.diff(subgame.tree.infoset_offset))
-    certified = certify(
-        context,
-        profile,
-        infoset,
-        considered,
-        subgame.slot_origin[mine],
-        policy[mine],
-        solved,
-        config,
-        end,
-        None if seen is profile else seen.policy,
-    )
+    mine = subgame.tree.slot_player == considered.player
+    proposal = Proposal(subgame.slot_origin[mine], policy[mine], solved)
+    against = replace(options, deadline=end, start=options.start if hurried else None)
+    certified = certify(context, strategy, considered, proposal, config, against)
     log.late = log.late or (end is not None and time.perf_counter() >= end)
     if certified.weight == 0:
         log.notes.append("no mixture with the old strategy was certified: the strategy is left as it was")
@@ -189,7 +173,7 @@ def _one_step(
 
 
 def _too_large(
-    context: SearchContext, profile: Profile, infoset: int, deadline: float | None, log: Log
+    context: SearchContext, strategy: Strategy, infoset: int, deadline: float | None, log: Log
 ) -> bool:
     """Return whether an infoset's closure cannot be solved and certified in the time, and note it."""
     if deadline is None:
@@ -197,8 +181,8 @@ def _too_large(
     player = int(context.tree.infoset_player[infoset])
     at = context.closure(infoset)
     cover = context.covers(player).make(infoset, at, at, whole=True)
-    known = profile.reach
-    live = np.bincount(cover.group, known.chance[cover.nodes] * known.players[cover.nodes, player]) > LIVE
+    known = strategy.reach_at(cover.nodes)
+    live = np.bincount(cover.group, known.chance * known.players[:, player]) > LIVE
     size = context.nodes_below(cover.nodes[live[cover.group]])
     if size * SECONDS_PER_NODE <= deadline - time.perf_counter():
         return False
@@ -247,7 +231,7 @@ def _keep(considered: Considered, config: SearchConfig, rng: np.random.Generator
 
 def _entry(
     context: SearchContext,
-    profile: Profile,
+    strategy: Strategy,
     considered: Considered,
     kept: Kept,
     config: SearchConfig,
@@ -261,7 +245,7 @@ def _entry(
     if config.gadget.kind == "path":
         values = considered.alternative[np.unique(considered.group[rows])]
         path = opponent_path(
-            context, profile, opponent, considered.nodes[rows], group, considered.reach[rows], values
+            context, strategy, opponent, considered.nodes[rows], group, considered.reach[rows], values
         )
         order = path.entry_order()
         path = path.reordered(order)
@@ -276,7 +260,7 @@ def _entry(
         theirs = np.ones(len(rows))
     gift = None
     if config.gadget.kind == "reach-maxmargin":
-        gift = profile.gifts(opponent)[considered.nodes[rows]][None]
+        gift = strategy.gifts(opponent)[considered.nodes[rows]][None]
     prior = _entry_prior(config.gadget.entry_prior, group, reach, theirs)
     return kept, Entry((opponent,), group[None], alternative[None], reach, theirs, gift, prior, path)
 
@@ -296,19 +280,18 @@ def _entry_prior(
 
 def _untouched(
     context: SearchContext,
-    profile: Profile,
-    infoset: int,
+    strategy: Strategy,
     considered: Considered,
     kept: Kept,
     log: Log,
     probs: NDArray[np.float64] | None = None,
 ) -> Refinement:
     """Return a refinement without a subgame: the old strategy, or `probs` at the infoset."""
-    slots = context.slots_of(infoset)
+    slots = context.tree.slots(considered.infoset)
     return Refinement(
-        infoset=infoset,
+        infoset=considered.infoset,
         slots=slots,
-        probs=profile.policy[slots] if probs is None else probs,
+        probs=strategy.probs[slots] if probs is None else probs,
         considered=considered,
         kept=kept,
         solved=np.full(len(considered.alternative), np.nan),
@@ -325,8 +308,8 @@ def _untouched(
     )
 
 
-def action_values(context: SearchContext, profile: Profile, infoset: int) -> NDArray[np.float64]:
-    """Return the value to the infoset's player of each action when everyone goes on by `profile`, [a].
+def action_values(context: SearchContext, strategy: Strategy, infoset: int) -> NDArray[np.float64]:
+    """Return the value to the infoset's player of each action when everyone goes on by the strategy, [a].
 
     Histories count by the reach of chance and the opponent; all alike where that is zero.
     """
@@ -334,26 +317,28 @@ def action_values(context: SearchContext, profile: Profile, infoset: int) -> NDA
     player = int(tree.infoset_player[infoset])
     graph = context.graph(player)
     nodes = graph.nodes[graph.of_infoset(infoset)]
-    weight = profile.reach.chance[nodes] * profile.reach.players[nodes, 1 - player]
+    known = strategy.reach_at(nodes)
+    weight = known.chance * known.players[:, 1 - player]
     weight = weight / weight.sum() if weight.sum() > LIVE else np.full(len(nodes), 1 / len(nodes))
     children = tree.first_child[nodes][:, None] + np.arange(tree.n_children[nodes[0]])
-    return weight @ profile.values[children, player]
+    found: NDArray[np.float64] = weight @ strategy.values[children, player]
+    return found
 
 
 def _mirror_descent(
     context: SearchContext,
-    profile: Profile,
-    infoset: int,
+    strategy: Strategy,
     config: SearchConfig,
     considered: Considered,
     log: Log,
 ) -> Refinement:
+    infoset = considered.infoset
     low, high = context.game.payoff_range
     probs = mirror_descent_step(
-        profile.policy[context.slots_of(infoset)],
-        action_values(context, profile, infoset),
+        strategy.probs[context.tree.slots(infoset)],
+        action_values(context, strategy, infoset),
         step=config.solve.step / (high - low),
         magnet=config.solve.magnet * (high - low),
     )
     log.lap("solve")
-    return _untouched(context, profile, infoset, considered, NOTHING, log, probs)
+    return _untouched(context, strategy, considered, NOTHING, log, probs)

@@ -26,17 +26,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
+from games.game import Game
 from games.support.configuration import ConfigError
 from gs2.search.config.search import SearchConfig
 from gs2.search.config.stages import GADGET_NAMES, GENERATOR_NAMES
-from gs2.search.context import Profile, SearchContext
+from gs2.search.context import NO_OPTIONS, AnyStrategy, SearchContext, SearchOptions
 from gs2.search.gadget.build import OWN_GADGETS
 from gs2.search.generation import GENERATORS
 from gs2.search.pipeline import refine_infoset
-from gs2.search.refinement import Refinement
+from gs2.search.result import Refinement
+from gs2.search.safety import with_certified
+from gs2.search.strategy import Strategy
 from gs2.tabulate import tabulate
 
-__all__ = ["MODES", "RefineResult", "RefineStats", "refine_policy"]
+__all__ = [
+    "MODES",
+    "BothRefined",
+    "RefineOptions",
+    "RefineResult",
+    "RefineStats",
+    "refine_both",
+    "refine_policy",
+]
 
 MODES = ("independent", "nested", "sequential")
 
@@ -89,50 +100,122 @@ class _Job:
     blueprint: Blueprint | None
 
 
-def refine_policy(
-    context: SearchContext,
-    policy: NDArray[np.float64],
-    player: int,
-    config: SearchConfig | Sequence[SearchConfig],
-    *,
-    mode: str | None = None,
-    seed: int = 0,
-    infosets: NDArray[np.int64] | None = None,
-    skip_unreached: bool = True,
-    workers: int = 1,
-    progress: Callable[[int, int], None] | None = None,
-    blueprint: Blueprint | None = None,
-) -> RefineResult:
-    """Return `policy` with the player's strategy refined by a search at each of its infosets.
+@dataclass(frozen=True, eq=False)
+class RefineOptions:
+    """How a whole strategy is refined; the searches themselves are the configuration's.
 
-    policy: [slots] float64 on the context's tree.
-    config: of the searches; several make a pass over all infosets each, from what the one before left, such
-        as one of `gs2+` and then one of `gs2+path` (docs/measurements/subgame_solving.md).
     mode: independent, nested or sequential; the configuration's own by default.
     seed: every infoset draws from its own generator, made of the seed and the infoset's number, so results
         do not depend on the order or on `workers`.
-    infosets: numbers of those to search; by default all of the player's.
+    infosets: numbers of those to search, in this order within a level; by default all. Those of the other
+        player are left out.
     skip_unreached: leave out infosets that the player's own strategy, as refined so far, never reaches.
     workers: processes that share a level (or everything, when independent); sequential needs 1. They are
-        fresh ones, so that a script must call this under `if __name__ == "__main__":`.
-    progress: called with (infosets done, infosets in all).
-    blueprint: what values histories where the configuration asks `Blueprint.value`; by default `policy`
-        with its own expected values.
+        fresh ones, so that a script must refine under `if __name__ == "__main__":`.
+    progress: called with (infosets done, infosets in all), player by player.
+    """
+
+    mode: str | None = None
+    seed: int = 0
+    infosets: NDArray[np.int64] | None = None
+    skip_unreached: bool = True
+    workers: int = 1
+    progress: Callable[[int, int], None] | None = None
+
+
+NO_CHOICE = RefineOptions()
+"""Every infoset, in the configuration's mode, here."""
+
+
+@dataclass(frozen=True, eq=False)
+class BothRefined:
+    """Both players' refined strategies, spliced into one.
+
+    strategy: the result. results: of each player, in the order of their seats.
+    """
+
+    strategy: Strategy
+    results: tuple[RefineResult, ...]
+
+    @property
+    def policy(self) -> NDArray[np.float64]:
+        """Return the spliced policy on the slots of the tree, [slots] float64."""
+        return self.strategy.probs.copy()
+
+    @property
+    def searches(self) -> tuple[RefineStats, ...]:
+        """Return one entry for each search, of both players."""
+        return tuple(search for result in self.results for search in result.searches)
+
+    @property
+    def skipped(self) -> int:
+        """Return the number of infosets that were left alone."""
+        return sum(result.skipped for result in self.results)
+
+    @property
+    def seconds(self) -> float:
+        """Return the wall-clock time of both refinements."""
+        return sum(result.seconds for result in self.results)
+
+
+def refine_both(
+    game: Game | SearchContext,
+    blueprint: AnyStrategy,
+    config: SearchConfig | Sequence[SearchConfig],
+    options: RefineOptions = NO_CHOICE,
+) -> BothRefined:
+    """Return both players' strategies refined, each against the other's blueprint, and spliced into one.
+
+    game: one small enough to enumerate, whose tree is grown here, or its `SearchContext`.
+    blueprint, config, options: as in `refine_policy`.
+    Raises what `SearchContext` and `refine_policy` raise.
+    """
+    context = game if isinstance(game, SearchContext) else SearchContext(game)
+    strategy = context.strategy(blueprint)
+    results = tuple(refine_policy(context, strategy, player, config, options) for player in (0, 1))
+    spliced = strategy.probs.copy()
+    for player, result in enumerate(results):
+        mine = context.tree.slot_player == player
+        spliced[mine] = result.policy[mine]
+    return BothRefined(Strategy(context.tree, spliced), results)
+
+
+def refine_policy(
+    context: SearchContext,
+    policy: AnyStrategy,
+    player: int,
+    config: SearchConfig | Sequence[SearchConfig],
+    options: RefineOptions = NO_CHOICE,
+) -> RefineResult:
+    """Return `policy` with the player's strategy refined by a search at each of its infosets.
+
+    policy: the strategy of both players, in any shape, such as [slots] float64 on the context's tree. A
+        blueprint, or a `Strategy` with one, values histories where the configuration asks
+        `Blueprint.value`; another is asked for its own expected values.
+    config: of the searches; several make a pass over all infosets each, from what the one before left, such
+        as one of `gs2+` and then one of `gs2+path` (docs/measurements/subgame_solving.md).
     Raises ConfigError for a mode that does not exist or cannot be shared, a game or part of one's own that
     cannot be sent to another process, and processes that die.
     """
-    if not isinstance(config, SearchConfig):
-        if not config:
-            raise ConfigError("config must hold at least one configuration, one for each pass; got none")
-        passes: list[RefineResult] = []
-        for one in config:
-            now = passes[-1].policy if passes else policy
-            options: dict[str, Any] = {"mode": mode, "seed": seed, "infosets": infosets, "workers": workers}
-            options |= {"skip_unreached": skip_unreached, "progress": progress, "blueprint": blueprint}
-            passes.append(refine_policy(context, now, player, one, **options))
-        searches = tuple(search for made in passes for search in made.searches)
-        skipped, seconds = sum(made.skipped for made in passes), sum(made.seconds for made in passes)
-        return RefineResult(passes[-1].policy, searches, skipped, seconds)
+    strategy = context.strategy(policy)
+    if isinstance(config, SearchConfig):
+        return _one_pass(context, strategy, player, config, options)
+    if not config:
+        raise ConfigError("config must hold at least one configuration, one for each pass; got none")
+    passes: list[RefineResult] = []
+    for one in config:
+        passes.append(_one_pass(context, strategy, player, one, options))
+        strategy = Strategy(context.tree, passes[-1].policy, strategy.blueprint)
+    searches = tuple(search for made in passes for search in made.searches)
+    skipped, seconds = sum(made.skipped for made in passes), sum(made.seconds for made in passes)
+    return RefineResult(passes[-1].policy, searches, skipped, seconds)
+
+
+def _one_pass(
+    context: SearchContext, strategy: Strategy, player: int, config: SearchConfig, options: RefineOptions
+) -> RefineResult:
+    """Return what one pass over the player's infosets makes of a strategy."""
+    mode, workers, progress = options.mode, options.workers, options.progress
     mode = config.mode if mode is None else mode
     if mode not in MODES:
         raise ConfigError(f"mode must be one of {', '.join(MODES)}; got {mode!r}")
@@ -140,13 +223,14 @@ def refine_policy(
         raise ConfigError(f"workers must be at least 1, and 1 in sequential mode; got {workers}")
     began = time.perf_counter()
     tree = context.tree
-    every = np.flatnonzero(tree.infoset_player == player) if infosets is None else np.asarray(infosets)
+    every = np.arange(tree.n_infosets) if options.infosets is None else np.asarray(options.infosets, np.int64)
+    every = every[tree.infoset_player[every] == player]
     level = context.infoset_level[every]
     if mode == "independent":
         batches = [every]
     else:
         batches = [every[level == depth] for depth in np.unique(level)]
-    now = np.array(policy, np.float64)
+    now, blueprint = strategy.probs.copy(), strategy.blueprint
     asked = config.histories.alternative == "value" or (
         config.subgame.depth is not None and config.subgame.leaf in ("value", "rollout")
     )
@@ -157,7 +241,7 @@ def refine_policy(
     with _runner(context, player, config, workers) as run:
         for batch in batches:
             jobs = [
-                _Job(now, part, player, config, seed, mode, skip_unreached, blueprint)
+                _Job(now, part, player, config, options.seed, mode, options.skip_unreached, blueprint)
                 for part in _parts(context, batch, player, config, workers)
             ]
             after = now.copy()
@@ -189,25 +273,27 @@ def _parts(
     yield from (part for part in np.array_split(batch, 4 * workers) if len(part))
 
 
-def _search_all(
-    context: SearchContext, job: _Job
-) -> tuple[NDArray[np.int64], NDArray[np.float64], list[RefineStats]]:
+_Found = tuple[NDArray[np.int64], NDArray[np.float64], list[RefineStats]]
+
+
+def _search_all(context: SearchContext, job: _Job) -> _Found:
     """Return (slots, their refined probabilities, statistics) of the searches of a job."""
     tree = context.tree
     opponent = 1 - job.player
-    profile = Profile(tree, job.policy, job.blueprint)
     config = job.config
+    strategy = Strategy(tree, job.policy, job.blueprint)
+    given = NO_OPTIONS
     if job.mode == "sequential" and context.covers(job.player).turns_are_noticed:
         # Searches of one depth then share their opponent infosets, and what one gains another may spend.
-        profile.start = Profile(tree, job.policy, job.blueprint)
+        given = SearchOptions(start=strategy)
     if (
         config.histories.alternative == "best-response"
         and config.subgame.depth is None
         and job.mode != "sequential"
     ):
-        profile.prepare(opponent)
+        strategy = strategy.with_best_response(opponent)
     graph = context.graph(job.player)
-    mine = profile.reach.players[:, job.player]
+    mine = strategy.reach.players[:, job.player]
     slots: list[NDArray[np.int64]] = []
     probs: list[NDArray[np.float64]] = []
     stats: list[RefineStats] = []
@@ -218,7 +304,7 @@ def _search_all(
         if job.skip_unreached and not mine[graph.nodes[graph.of_infoset(number)[0]]] > 0:
             continue
         rng = np.random.default_rng([job.seed, job.player, number])
-        found = refine_infoset(context, profile, number, config, rng)
+        found = refine_infoset(context, strategy, number, config, rng, given)
         if _settled(config, found):
             own = np.unique(found.considered.own_infoset[found.kept.rows])
             solved[own[own >= 0]] = True
@@ -226,8 +312,9 @@ def _search_all(
         probs.append(found.probs)
         stats.append(_stats(found))
         if job.mode == "sequential":
-            for done in found.steps or (found,):
-                profile.take_over(context, job.player, done.slots, done.probs, done.certified)
+            # The steps of one search take the opponent's values afresh; single ones bring them up to date.
+            certified = None if found.steps else found.certified
+            strategy = with_certified(context, strategy, found.slots, found.probs, certified)
     if not slots:
         return np.zeros(0, np.int64), np.zeros(0), stats
     return np.concatenate(slots), np.concatenate(probs), stats
@@ -271,7 +358,7 @@ class _runner:
                 initargs=(sent, player),
             )
 
-    def __enter__(self) -> Callable[[list[_Job]], Iterator]:
+    def __enter__(self) -> Callable[[list[_Job]], Iterator[_Found]]:
         return self.run
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
@@ -282,7 +369,7 @@ class _runner:
                 process.terminate()
         self.pool.shutdown(cancel_futures=True)
 
-    def run(self, jobs: list[_Job]) -> Iterator:
+    def run(self, jobs: list[_Job]) -> Iterator[_Found]:
         if self.pool is None:
             yield from (_search_all(self.context, job) for job in jobs)
             return
@@ -337,5 +424,5 @@ def _receive(sent: bytes, player: int) -> None:
     _received[0].graph(player)
 
 
-def _search_received(job: _Job) -> tuple[NDArray[np.int64], NDArray[np.float64], list[RefineStats]]:
+def _search_received(job: _Job) -> _Found:
     return _search_all(_received[0], job)

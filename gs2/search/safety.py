@@ -15,7 +15,7 @@ best of them is found by bisection and golden sections.
 
 Many searches. One after another, each certified with what the one before left, searches add up as they are.
 Those of one level of the game may hold the opponent down to its values before the first of them rather than
-to what they have made of these since (`Profile.start`): once all are done nothing at the level rose, and what
+to what (`SearchOptions.start`): once all are done nothing at the level rose, and what
 one gained another may spend where it buys more. Searches that do not see each other may clash where they
 share an opponent infoset; if at most n of them do, a weight of 1 / n each is safe again, because the joint
 change is the mean of changes that are ("shared").
@@ -25,19 +25,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from games.support.kernel import kernel
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import Profile, SearchContext
+from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
 from gs2.search.gadget.path import OpponentPath, opponent_path
 from gs2.search.histories.enumerated import Considered, weigh_histories
+from gs2.search.strategy import OpponentValues, Strategy
 from gs2.search.subgame.double_oracle import OpponentResponse
 
-__all__ = ["Certified", "PlanMixer", "certify", "cover", "splice_slots"]
+__all__ = ["Certified", "PlanMixer", "Proposal", "certify", "cover", "splice_slots", "with_certified"]
 
 ROUNDING = 1e-12
 """Gain of the opponent, as a share of the payoff range, that counts as none."""
@@ -78,11 +79,12 @@ def splice_slots(
         return np.ones(len(slots), bool)
     start, end = tree.infoset_offset[infoset : infoset + 2]
     if scope == "infoset":
-        return (slots >= start) & (slots < end)
+        inside: NDArray[np.bool_] = (slots >= start) & (slots < end)
+        return inside
     parents = context.parent_slot(player)
     below = set(range(start, end))
     # Infosets are numbered ancestors first, so a parent is settled before its children are looked at.
-    for number in np.unique(context.slot_infoset[slots]).tolist():
+    for number in np.unique(context.tree.slot_infoset[slots]).tolist():
         if int(parents[number]) in below:
             below.update(range(*tree.infoset_offset[number : number + 2].tolist()))
     return np.fromiter((slot in below for slot in slots.tolist()), bool, len(slots))
@@ -97,7 +99,7 @@ class PlanMixer:
     def __init__(self, context: SearchContext, player: int, slots: NDArray[np.int64]) -> None:
         self._order = np.argsort(slots, kind="stable")
         ranked = slots[self._order]
-        numbers = context.slot_infoset[ranked]
+        numbers = context.tree.slot_infoset[ranked]
         starts = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
         above = context.parent_slot(player)[numbers[starts]]
         at = np.minimum(np.searchsorted(ranked, above), len(ranked) - 1)
@@ -111,8 +113,16 @@ class PlanMixer:
         return mixed
 
 
-@njit(cache=True)
-def _mix(starts, parents, order, old, new, weight, mixed):
+@kernel
+def _mix(
+    starts: NDArray[np.int64],
+    parents: NDArray[np.int64],
+    order: NDArray[np.int64],
+    old: NDArray[np.float64],
+    new: NDArray[np.float64],
+    weight: float,
+    mixed: NDArray[np.float64],
+) -> None:
     plan_old = np.empty(len(old))
     plan_new = np.empty(len(old))
     for i in range(len(parents)):
@@ -128,7 +138,7 @@ def _mix(starts, parents, order, old, new, weight, mixed):
 
 
 def cover(
-    context: SearchContext, profile: Profile, considered: Considered, slots: NDArray[np.int64]
+    context: SearchContext, strategy: Strategy, considered: Considered, slots: NDArray[np.int64]
 ) -> Considered:
     """Return all histories of every opponent infoset that can notice a change at some slots.
 
@@ -136,47 +146,65 @@ def cover(
     """
     graph = context.graph(considered.player)
     covers = context.covers(considered.player)
-    changed = np.unique(context.slot_infoset[slots])
+    changed = np.unique(context.tree.slot_infoset[slots])
     if covers.turns_are_noticed:
         # What lies deeper lies below one of these.
         changed = np.intersect1d(changed, considered.own_infoset)
     top = np.sort(graph.members[considered.player].take(graph.infoset_group[changed]).values)
     every = graph.neighbours(top, (considered.opponent,))
     found = covers.make(considered.infoset, top, every)
-    return weigh_histories(context, profile, found, considered.infoset, considered.player)
+    return weigh_histories(context, strategy, found, considered.infoset, considered.player)
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """What the solution of a subgame proposes to the searching player.
+
+    slots, probs: [s] int64 and float64, everything that was solved. solved: [g] float64, what the opponent
+        infosets considered are worth against it as the subgame sees it.
+    """
+
+    slots: NDArray[np.int64]
+    probs: NDArray[np.float64]
+    solved: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class _Change:
+    """The old and the proposed policy [s] at some slots [s], and what mixes them."""
+
+    slots: NDArray[np.int64]
+    old: NDArray[np.float64]
+    new: NDArray[np.float64]
+    mixer: PlanMixer
+
+    def mix(self, weight: float) -> NDArray[np.float64]:
+        return self.mixer.mix(self.old, self.new, weight)
 
 
 def certify(
     context: SearchContext,
-    profile: Profile,
-    infoset: int,
+    strategy: Strategy,
     considered: Considered,
-    slots: NDArray[np.int64],
-    probs: NDArray[np.float64],
-    solved: NDArray[np.float64],
+    proposal: Proposal,
     config: SearchConfig,
-    deadline: float | None = None,
-    start: NDArray[np.float64] | None = None,
+    options: SearchOptions = NO_OPTIONS,
 ) -> Certified:
     """Return the refined strategy after anchoring and certification.
 
-    slots, probs: [s], everything that the subgame solved for the searching player. solved: [g] float64, what
-    the opponent infosets considered are worth against it as the subgame sees it.
-    deadline: an instant of `time.perf_counter()` after which no further mixture is tried.
-    start: [slots] of the full tree, the strategy that the opponent is held down to, in place of the present
-        one: that of before the first search of the level.
+    options: after its deadline no further mixture is tried; the opponent is held down to its `start`, if
+        there is one, in place of the present strategy.
     """
-    player = considered.player
-    inside = splice_slots(context, player, infoset, slots, config.safety.scope)
-    slots, new = slots[inside], probs[inside]
-    old = profile.policy[slots]
-    mixer = PlanMixer(context, player, slots)
+    player, infoset, solved = considered.player, considered.infoset, proposal.solved
+    inside = splice_slots(context, player, infoset, proposal.slots, config.safety.scope)
+    slots, new = proposal.slots[inside], proposal.probs[inside]
+    change = _Change(slots, strategy.probs[slots], new, PlanMixer(context, player, slots))
     if config.safety.certificate == "none":
-        mixed = new if config.safety.anchor == 1 else mixer.mix(old, new, config.safety.anchor)
+        mixed = new if config.safety.anchor == 1 else change.mix(config.safety.anchor)
         return Certified(config.safety.anchor, slots, mixed, considered, considered.alternative, solved)
     if config.safety.scope == "block" and config.subgame.rest != "summary":
-        considered = cover(context, profile, considered, slots)
-    attempt, most = _attempts(context, profile, considered, slots, mixer, old, new, config, start)
+        considered = cover(context, strategy, considered, slots)
+    attempt, most = _attempts(context, strategy, considered, change, config, options.start)
     before = attempt(0.0)
     slack = ROUNDING * (context.game.payoff_range[1] - context.game.payoff_range[0])
     most = np.maximum(most, before.values) + slack
@@ -190,7 +218,7 @@ def certify(
     if config.safety.certificate == "margin":
         best = top if sound(top) else before
     else:
-        best = _best_attempt(attempt, sound, before, top, deadline)
+        best = _best_attempt(attempt, sound, before, top, options.deadline)
     if config.safety.certificate == "shared" and best.weight > 0:
         best = attempt(best.weight / _most_sharers(considered))
     return Certified(best.weight, slots, best.mixed, considered, before.values, best.values)
@@ -217,29 +245,26 @@ class _Attempt:
 
 def _attempts(
     context: SearchContext,
-    profile: Profile,
+    strategy: Strategy,
     considered: Considered,
-    slots: NDArray[np.int64],
-    mixer: PlanMixer,
-    old: NDArray[np.float64],
-    new: NDArray[np.float64],
+    change: _Change,
     config: SearchConfig,
-    start: NDArray[np.float64] | None,
+    start: Strategy | None,
 ) -> tuple[Callable[[float], _Attempt], NDArray[np.float64]]:
     """Return a function that tries a weight on all that the opponent can notice, and its values at `start`.
 
     The latter are [g] float64, -inf without a start.
     """
-    response = OpponentResponse(context, profile, considered, np.arange(len(considered.nodes)))
+    response = OpponentResponse(context, strategy, considered, np.arange(len(considered.nodes)))
     most = np.full(len(considered.alternative), -np.inf)
     if start is not None:
-        most = response.respond_to(start)
-    present, places = response.places(slots)
+        most = response.respond_to(start.probs)
+    present, places = response.places(change.slots)
     mass = np.bincount(considered.group, considered.reach)
     path: OpponentPath | None = None
 
     def attempt(weight: float) -> _Attempt:
-        mixed = mixer.mix(old, new, weight) if weight else old
+        mixed = change.mix(weight) if weight else change.old
         rooted, _ = response.respond(places, mixed[present])
         root = path.root_value(rooted) if path is not None else 0.0
         return _Attempt(weight, mixed, rooted, root + TIE_BREAK * float(mass @ rooted), root)
@@ -248,7 +273,7 @@ def _attempts(
         now = attempt(0.0).values
         path = opponent_path(
             context,
-            profile,
+            strategy,
             considered.opponent,
             considered.nodes,
             considered.group,
@@ -305,3 +330,73 @@ def _best_attempt(
             a, left = left.weight, right
             right = attempt(a + ratio * (b - a))
     return best
+
+
+def with_certified(
+    context: SearchContext,
+    strategy: Strategy,
+    slots: NDArray[np.int64],
+    probs: NDArray[np.float64],
+    certified: Certified | None,
+) -> Strategy:
+    """Return the strategy after what a search found was taken over.
+
+    slots, probs: [s], what the search changes. certified: what it knows of the effect.
+    Where the opponent notices every turn, what its infosets are worth is brought up to date, if it is known,
+    by what the certificate found; so later searches of the same level need not derive it anew.
+    """
+    changed = strategy.with_changes(slots, probs)
+    if certified is None:
+        return changed
+    considered = certified.considered
+    opponent = considered.opponent
+    best = strategy.known_opponent_values(opponent)
+    if best is None or not context.covers(considered.player).turns_are_noticed:
+        return changed
+    known = np.isfinite(certified.after)
+    mass = np.bincount(considered.group, considered.reach)
+    first = np.searchsorted(considered.group, np.arange(len(mass)))
+    last = context.own_slot(opponent)[considered.nodes[first]]
+    gain = mass * (certified.after - certified.before)
+    above = _risen(context, opponent, best, last[known], gain[known])
+    return changed.with_opponent_values(opponent, above, slots)
+
+
+def _risen(
+    context: SearchContext,
+    seat: int,
+    best: OpponentValues,
+    slots: NDArray[np.int64],
+    gains: NDArray[np.float64],
+) -> OpponentValues:
+    """Return the values of a seat after what follows some of its slots became worth more.
+
+    slots: [n] int64, -1 for the start of the game. gains: [n] float64, weighted by the others' reach. Values
+    above are brought up to date, values below are not.
+    """
+    tree = context.tree
+    infoset_value, slot_value, root = best.infoset.copy(), best.slot.copy(), best.root
+    parents = context.parent_slot(seat)
+    waiting: dict[int, float] = {}
+    for slot, gain in zip(slots.tolist(), gains.tolist(), strict=True):
+        waiting[slot] = waiting.get(slot, 0.0) + gain
+    # Infosets are numbered ancestors first, so the highest slot has nothing waiting below it.
+    while waiting:
+        slot = max(waiting)
+        gain = waiting.pop(slot)
+        if gain == 0.0:
+            continue
+        if slot < 0:
+            root += gain
+            continue
+        slot_value[slot] += gain
+        infoset = int(tree.slot_infoset[slot])
+        # Other slots of the same infoset may wait too; take them together.
+        start, end = tree.infoset_offset[infoset : infoset + 2]
+        for other in range(start, end):
+            slot_value[other] += waiting.pop(other, 0.0)
+        now = float(slot_value[start:end].max())
+        above = int(parents[infoset])
+        waiting[above] = waiting.get(above, 0.0) + now - infoset_value[infoset]
+        infoset_value[infoset] = now
+    return replace(best, infoset=infoset_value, slot=slot_value, root=root)

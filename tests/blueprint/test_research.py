@@ -116,7 +116,6 @@ def test_states_and_slots_get_the_same_answers(kuhn: tuple[ResearchBlueprint, Pa
     tree = grow(game)
     assert isinstance(blueprint, Blueprint)
     policy, q = on_tree(blueprint, tree)
-    assert tree.states is not None
     for player in (0, 1):
         nodes = np.flatnonzero(tree.player == player)
         states = tree.states[nodes]

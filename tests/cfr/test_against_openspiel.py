@@ -197,7 +197,7 @@ def test_the_first_players_average_is_openspiels_an_iteration_later_the_seconds_
         policies.append(their_probs(tree, names, theirs.current_policy()))
     weights = [1] * 15 if name == "cfr" else list(range(1, 16))
     before, after = average_of(tree, policies[:-1], weights), average_of(tree, policies[1:], weights)
-    first = np.repeat(tree.infoset_player == 0, np.diff(tree.infoset_offset))
+    first = tree.slot_player == 0
     ours_average = solver.average_policy()
     their_average = their_probs(tree, names, theirs.average_policy())
     for mine, wanted, got in (

@@ -33,7 +33,7 @@ def test_sampled_regrets_are_unbiased(sampling: str, teams: tuple[int, ...]) -> 
         samples[k] = solver.state_dict()["regret"]
     if sampling == "external":
         samples *= total
-    mine = np.repeat(tree.infoset_player == seat, np.diff(tree.infoset_offset))
+    mine = tree.slot_player == seat
     # Infosets that were hardly met say nothing: their spread is unknown too.
     often = mine & ((samples != 0).sum(axis=0) >= 100)
     assert often.sum() >= 6

@@ -14,7 +14,8 @@ from cfr import memory
 from cfr.memory import TooLarge, bytes_per_history, free_memory, in_bytes, memory_limit, words_of_bytes
 from cfr.sequence_form import sequence_form
 from cfr.solver import Solver
-from cfr.tree import LOOK_AFTER, grow
+from cfr.tree import TreeBudget, TreeRules, grow
+from cfr.tree.budget import LOOK_AFTER
 from games import load_game
 from gs2.cli import main
 from gs2.search.context import SearchContext
@@ -67,7 +68,7 @@ def test_a_tree_that_does_not_fit_is_refused_before_it_is_grown(monkeypatch: pyt
     with pytest.raises(
         TooLarge, match=r"must fit into 4 GB .* about \d.*e\+10 .* TB; .* would fit;"
     ) as caught:
-        grow(game, memory=2**32)
+        grow(game, budget=TreeBudget(memory=2**32))
     assert "liars_dice(dice=2,sides=3)" in str(caught.value)
     assert isinstance(caught.value, ValueError) and isinstance(caught.value, MemoryError)
     assert stepped < 5_000_000  # of 43 thousand million
@@ -77,42 +78,43 @@ def test_a_small_tree_is_grown_without_a_look_at_memory(monkeypatch: pytest.Monk
     def never() -> float:
         raise AssertionError("small trees are grown thousands of times a second")
 
-    monkeypatch.setattr("cfr.tree.memory_limit", never)
-    monkeypatch.setattr("cfr.tree.estimate_size", never)
+    monkeypatch.setattr("cfr.tree.budget.memory_limit", never)
+    monkeypatch.setattr("cfr.tree.budget.estimate_size", never)
     assert grow(load_game("leduc_poker")).n_nodes < LOOK_AFTER
 
 
 def test_a_tree_that_outgrows_its_estimate_is_stopped_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    import cfr.tree
+    from cfr.tree import budget
 
     game = load_game("liars_dice(sides=7)")
-    small = cfr.tree.estimate_size(load_game("kuhn_poker"))
-    monkeypatch.setattr(cfr.tree, "estimate_size", lambda *_, **__: small)
+    small = budget.estimate_size(load_game("kuhn_poker"))
+    monkeypatch.setattr(budget, "estimate_size", lambda *_, **__: small)
     with pytest.raises(TooLarge, match=r"must fit into 95.4 MB of memory; it has at least [\d,]+ histories"):
-        grow(game, memory=1e8)
+        grow(game, budget=TreeBudget(memory=1e8))
 
 
 def test_trees_with_limits_are_watched_level_by_level() -> None:
     game = load_game("leduc_poker(ranks=8)")
     leaf = lambda game, states: np.zeros((len(states), 2))  # noqa: E731
-    whole = grow(game, depth_limit=4, leaf=leaf)
+    rules = TreeRules(depth_limit=4, leaf=leaf)
+    whole = grow(game, rules=rules)
     with pytest.raises(TooLarge, match="at least"):
-        grow(game, depth_limit=4, leaf=leaf, memory=100.0 * whole.n_nodes)
+        grow(game, rules=rules, budget=TreeBudget(memory=100.0 * whole.n_nodes))
 
 
 def test_a_game_without_a_root_is_watched_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """GuanDan's deals cannot be enumerated; its subgames are grown from sampled histories."""
     from games.guandan.rounds.round import GuanDan, deal
 
-    monkeypatch.setattr("cfr.tree.LOOK_AFTER", 50)
+    monkeypatch.setattr("cfr.tree.budget.LOOK_AFTER", 50)
     with pytest.raises(TooLarge, match="it has"):
-        grow(GuanDan(), deal(3, np.random.default_rng(0)), memory=1e6)
+        grow(GuanDan(), deal(3, np.random.default_rng(0)), budget=TreeBudget(memory=1e6))
 
 
 def test_a_large_tree_is_announced(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setattr("cfr.tree.ANNOUNCED", 2**20)
+    monkeypatch.setattr("cfr.tree.budget.ANNOUNCED", 2**20)
     with caplog.at_level(logging.WARNING, "gs2"):
-        grow(load_game("liars_dice(sides=6)"), memory=2**30)
+        grow(load_game("liars_dice(sides=6)"), budget=TreeBudget(memory=2**30))
     assert [record.getMessage().split(" (")[0] for record in caplog.records] != []
     assert "may be taken" in caplog.text and "histories" in caplog.text
 

@@ -79,7 +79,6 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
 def test_probabilities_are_found_by_infoset_key() -> None:
     game = load_game("leduc_poker")
     tree = grow(game)
-    assert tree.states is not None
     probs = random_policy(tree, 1)
     policy = tabular_policy(game.name, tree, probs)
     rng = np.random.default_rng(0)
@@ -103,7 +102,6 @@ def test_a_policy_follows_its_game_into_subgames() -> None:
     game = load_game("leduc_poker")
     tree = grow(game)
     policy = tabular_policy(game.name, tree, random_policy(tree, 2))
-    assert tree.states is not None
     roots = np.flatnonzero(tree.player == 0)[100:103]
     below = grow(game, tree.states[roots], np.ones(3))
     probs = policy.on(below)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cfr.tree import InvalidTree, grow
+from cfr.tree import EnumeratedTree, InvalidTree, TreeBudget, TreeRules, grow, require_states
 from games import load_game
 from games.game import CHANCE, TERMINAL, Game
 from games.ragged import Ragged
@@ -90,6 +90,20 @@ def test_slots_number_the_actions_of_infosets(name: str) -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["leduc", "goofspiel"])
+def test_every_slot_knows_its_infoset_and_player(name: str) -> None:
+    tree = tree_of(name)
+    for infoset in range(tree.n_infosets):
+        slots = tree.slots(infoset)
+        assert slots.tolist() == list(range(*tree.infoset_offset[infoset : infoset + 2].tolist()))
+        assert (tree.slot_infoset[slots] == infoset).all()
+        assert (tree.slot_player[slots] == tree.infoset_player[infoset]).all()
+    assert len(tree.slot_infoset) == len(tree.slot_player) == tree.n_slots
+    for array in (tree.slot_infoset, tree.slot_player):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
 def midway(game: Game, states: np.ndarray) -> np.ndarray:
     out = np.zeros((len(states), 2))
     out[:, 0], out[:, 1] = 0.25, -0.25
@@ -98,7 +112,7 @@ def midway(game: Game, states: np.ndarray) -> np.ndarray:
 
 def test_a_depth_limit_counts_decisions_and_leaves_the_rest_to_the_leaf_rule() -> None:
     game = load_game("leduc_poker")
-    tree = grow(game, depth_limit=2, leaf=midway)
+    tree = grow(game, rules=TreeRules(depth_limit=2, leaf=midway))
     assert tree.n_truncated > 0
     decisions = np.zeros(tree.n_nodes, int)
     for node in range(tree.n_nodes):
@@ -106,7 +120,6 @@ def test_a_depth_limit_counts_decisions_and_leaves_the_rest_to_the_leaf_rule() -
         if up >= 0:
             decisions[node] = decisions[up] + (tree.player[up] >= 0)
     assert decisions.max() == 2
-    assert tree.states is not None
     really_over = game.player(tree.states[tree.terminal]) == TERMINAL
     assert (~really_over).sum() == tree.n_truncated
     assert (tree.returns[~really_over] == (0.25, -0.25)).all()
@@ -114,15 +127,14 @@ def test_a_depth_limit_counts_decisions_and_leaves_the_rest_to_the_leaf_rule() -
         tree.returns[really_over], game.returns(tree.states[tree.terminal[really_over]])
     )
     whole = grow(game)
-    deep = grow(game, depth_limit=100, leaf=midway)
+    deep = grow(game, rules=TreeRules(depth_limit=100, leaf=midway))
     assert deep.n_truncated == 0
     assert deep.n_nodes == whole.n_nodes
 
 
 def test_chance_after_the_last_decision_is_still_grown() -> None:
     game = load_game("leduc_poker")
-    tree = grow(game, depth_limit=2, leaf=midway)
-    assert tree.states is not None
+    tree = grow(game, rules=TreeRules(depth_limit=2, leaf=midway))
     over = tree.terminal[game.player(tree.states[tree.terminal]) == CHANCE]
     assert len(over) == 0
 
@@ -143,7 +155,7 @@ def by_row(game: Game, states: np.ndarray, player: int, actions: Ragged) -> np.n
 
 @pytest.mark.parametrize("rule", [all_but_the_last, by_row])
 def test_branch_limits_hold_for_whole_infosets(rule: Callable) -> None:
-    tree = grow(load_game("liars_dice(sides=3)"), branch_limit=rule)
+    tree = grow(load_game("liars_dice(sides=3)"), rules=TreeRules(branch_limit=rule))
     assert tree.n_nodes < tree_of("dice").n_nodes
     decision = tree.player >= 0
     sizes = np.diff(tree.infoset_offset)[tree.infoset[decision]]
@@ -166,7 +178,7 @@ def test_frozen_nodes_follow_the_policy_as_chance(rule: Callable) -> None:
     from cfr.values import root_values
 
     game = load_game("leduc_poker")
-    tree = grow(game, frozen=lambda game, states, players: players == 1, policy=rule)
+    tree = grow(game, rules=TreeRules(frozen=lambda game, states, players: players == 1, policy=rule))
     assert set(tree.infoset_player) == {0}
     assert (tree.player != 1).all()
     below = np.flatnonzero(tree.parent >= 0)
@@ -177,7 +189,7 @@ def test_frozen_nodes_follow_the_policy_as_chance(rule: Callable) -> None:
     whole = grow(game)
     both = uniform_policy(whole)
     if rule is first_only:
-        theirs = np.repeat(whole.infoset_player == 1, np.diff(whole.infoset_offset))
+        theirs = whole.slot_player == 1
         both[theirs] = 0.0
         both[whole.infoset_offset[:-1][whole.infoset_player == 1]] = 1.0
     np.testing.assert_allclose(root_values(tree, uniform_policy(tree)), root_values(whole, both), atol=1e-12)
@@ -186,22 +198,36 @@ def test_frozen_nodes_follow_the_policy_as_chance(rule: Callable) -> None:
 def test_states_may_be_dropped() -> None:
     assert grow(load_game("kuhn_poker"), keep_states=False).states is None
     kept = grow(load_game("kuhn_poker")).states
-    assert kept is not None
     assert len(kept) == tree_of("kuhn").n_nodes
+
+
+def test_an_enumerated_tree_always_has_its_states() -> None:
+    tree = grow(load_game("kuhn_poker"))
+    assert isinstance(tree, EnumeratedTree) and require_states(tree, "test") is tree
+    bare = grow(load_game("kuhn_poker"), keep_states=False)
+    assert not isinstance(bare, EnumeratedTree)
+    with pytest.raises(
+        ValueError, match="test: the tree must hold its states; grow it with keep_states=True"
+    ):
+        require_states(bare, "test")
+    with pytest.raises(InvalidTree, match="must hold its states"):
+        replace(tree, states=None)
+    with pytest.raises(InvalidTree, match="states must have one entry per node, 58; got 57"):
+        replace(tree, states=tree.states[1:]).validate()
 
 
 def test_options_that_need_each_other_are_asked_for() -> None:
     game = load_game("kuhn_poker")
     with pytest.raises(ValueError, match="depth_limit needs a leaf evaluator; pass leaf="):
-        grow(game, depth_limit=2)
+        TreeRules(depth_limit=2)
     with pytest.raises(ValueError, match="frozen nodes need a policy to follow; pass policy="):
-        grow(game, frozen=lambda game, states, players: players == 0)
+        TreeRules(frozen=lambda game, states, players: players == 0)
     with pytest.raises(ValueError, match="at least one root; got none"):
         grow(game, game.root()[:0])
     with pytest.raises(ValueError, match="one entry per root, 1; got 2"):
         grow(game, game.root(), np.ones(2))
     with pytest.raises(MemoryError, match=r"more than 50 nodes .* set a depth or branch limit"):
-        grow(game, max_nodes=50)
+        grow(game, budget=TreeBudget(max_nodes=50))
 
 
 class Broken:

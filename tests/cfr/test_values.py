@@ -91,7 +91,7 @@ def test_best_responses_on_the_form_and_on_the_tree_agree(seed: int) -> None:
         assert answer.value == pytest.approx(value, abs=EXACT)
         assert best_response_value(tree, policy, player) == pytest.approx(value, abs=EXACT)
         assert root_values(tree, answer.policy)[player] == pytest.approx(value, abs=EXACT)
-        mine = np.repeat(tree.infoset_player == player, np.diff(tree.infoset_offset))
+        mine = tree.slot_player == player
         np.testing.assert_array_equal(answer.policy[~mine], policy[~mine])
         assert set(np.unique(answer.policy[mine])) <= {0.0, 1.0}
 
@@ -102,7 +102,7 @@ def test_no_sampled_policy_beats_the_best_response(seed: int) -> None:
     policy = random_policy(tree, seed)
     for player in (0, 1):
         best = best_response(tree, policy, player).value
-        mine = np.repeat(tree.infoset_player == player, np.diff(tree.infoset_offset))
+        mine = tree.slot_player == player
         for other in range(200):
             rival = np.where(mine, random_policy(tree, 1000 + other, zeros=0.5), policy)
             assert root_values(tree, rival)[player] <= best + EXACT

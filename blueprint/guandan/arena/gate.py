@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.guandan.arena.arena import Arena, ArenaConfig, ArenaError, Schedule
-from blueprint.guandan.arena.statistics import bootstrap_interval
+from games.support.bootstrap import bootstrap_interval
 from games.support.interruption import Interrupted, breaking
 
 __all__ = ["Challenge", "GateResult", "gate"]

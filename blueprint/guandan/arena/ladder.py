@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from blueprint.guandan.arena.arena import Arena, ArenaError, ArenaResult, Schedule
 from blueprint.guandan.arena.statistics import Estimate, rounds_won
+from games.support.bootstrap import bootstrap_intervals
 from games.support.files import check_folder
 from games.support.interruption import Interrupted, breaking
 from games.support.locks import hold
@@ -125,9 +126,11 @@ def rate(
         net[j, i] = -net[i, j]
         won[i, j] = rounds.mean() / 2
         won[j, i] = 1 - won[i, j]
-    weights = rng.multinomial(n, np.full(n, 1 / n), resamples)
-    drawn = np.array([_strengths(k, pairs, sample, n) for sample in weights @ taken.T])
-    low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
+
+    def strengths(samples: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.array([_strengths(k, pairs, taken[:, deals].sum(1), n) for deals in samples]).T
+
+    low, high = bootstrap_intervals(np.arange(n), strengths, rng, resamples=resamples)
     best = _strengths(k, pairs, taken.sum(1), n)
     ratings = tuple(
         Estimate(float(x), float(a), float(b), n) for x, a, b in zip(best, low, high, strict=True)

@@ -8,18 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from games.support.bootstrap import bootstrap_interval
+
 __all__ = [
-    "RESAMPLES",
     "ArenaSummary",
     "Estimate",
-    "bootstrap_interval",
     "estimate",
     "rounds_won",
     "summarise",
 ]
 
-RESAMPLES = 10_000
-"""Bootstrap resamples: the ends of a 95 % interval then repeat to about 2 % of its width."""
 OUTCOMES = {"+3": 3, "+2": 2, "+1": 1, "0": 0, "-1": -1, "-2": -2, "-3": -3}
 
 
@@ -31,27 +29,6 @@ class Estimate:
     low: float
     high: float
     n: int
-
-
-def bootstrap_interval(
-    values: NDArray, rng: np.random.Generator, *, confidence: float = 0.95, resamples: int = RESAMPLES
-) -> tuple[float, float]:
-    """Return the percentile-bootstrap interval of the mean of independent observations.
-
-    values: [n], n >= 1. A resample is drawn as the counts of the distinct values, which is the same as
-    drawing observations one by one and costs the number of distinct values.
-    Raises ValueError for no observations or a confidence outside (0, 1).
-    Source: Efron & Tibshirani 1993, section 13.3.
-    """
-    if len(values) == 0:
-        raise ValueError("bootstrap_interval: there must be at least one observation; got none")
-    if not 0 < confidence < 1:
-        raise ValueError(f"bootstrap_interval: confidence must lie in (0, 1); got {confidence}")
-    distinct, counts = np.unique(np.asarray(values, np.float64), return_counts=True)
-    n = len(values)
-    means = rng.multinomial(n, counts / n, resamples) @ distinct / n
-    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return float(low), float(high)
 
 
 def estimate(values: NDArray, rng: np.random.Generator, *, confidence: float = 0.95) -> Estimate:

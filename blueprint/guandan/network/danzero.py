@@ -3,9 +3,10 @@
 It is trained by the same self-play, on the same deals and by the same optimiser as our own network, towards
 the plain Monte-Carlo return in levels, and saved in the same format under a name of its own for its inputs.
 Sources: Lu et al. 2023 (DanZero), Zhao et al. 2023 (DanZero+, section IV); its inputs, soft spots included,
-are in `games.guandan.views.features`. Where we differ: rounds are trained one by one, so returns are not
-shifted by the whole game's result; Adam replaces RMSProp; the first layer's part of the position is computed
-once per decision and shared by its actions, which changes its cost (by about a fifth) and not its function.
+are in `games.guandan.views.danzero_features`. Where we differ: rounds are trained one by one, so returns are
+not shifted by the whole game's result; Adam replaces RMSProp; the first layer's part of the position is
+computed once per decision and shared by its actions, which changes its cost (by about a fifth) and not its
+function.
 """
 
 from __future__ import annotations
@@ -19,7 +20,13 @@ from torch import Tensor, nn
 
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.train_config import NetworkConfig
-from games.guandan.views.features import ACTION_WIDTH, SLICES, STATE_WIDTH, action_features, state_features
+from games.guandan.views.danzero_features import (
+    ACTION_WIDTH,
+    SLICES,
+    STATE_WIDTH,
+    action_features,
+    state_features,
+)
 
 __all__ = ["DANZERO_HASH", "DanZeroNetwork"]
 

@@ -4,8 +4,8 @@ The state tower runs once per decision, the head once per action. Inputs are byt
 so the first layers are sums of weight rows over the set bytes; the rest are matrix products. Where the
 processor multiplies bfloat16 tiles natively (AMX), batches go through it in pieces that stay in the cache.
 A decision on its own is bound by reading weights: its kernels read them in half precision, as they are
-shipped, and add in single precision. No training code is imported. `experiments/bench/blueprint.py` measures
-all of this beside the floating-point floor.
+shipped, and add in single precision. No training code is imported. `gs2 bench blueprint` measures all of
+this beside the floating-point floor.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from numpy.typing import NDArray
+from games.support.arrays import Bytes, Row
 
 __all__ = [
     "AntiTribute",
@@ -34,7 +34,7 @@ class Dealt:
     level: int
     levels: tuple[int, int]
     owner: int | None
-    hands: NDArray
+    hands: Bytes
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Played:
     """A seat plays an action (ACTION, a single row), a PASS included."""
 
     seat: int
-    action: NDArray
+    action: Row
 
 
 @dataclass(frozen=True)

@@ -26,11 +26,24 @@ from games.guandan.matches.tribute import (
     settle_tribute,
     tribute_options,
 )
-from games.guandan.rounds.round import advance, from_hands
+from games.guandan.rounds.round import Shown, advance, from_hands
 from games.guandan.rounds.state import NOBODY, STATE, deal_hands
 from games.guandan.rules import Rules, as_rules
+from games.support.arrays import Bytes, Rows
 
-__all__ = ["BACK", "MATCH", "OVER", "PHASES", "PLAY", "TRIBUTE", "CardDecisions", "Matches", "RoundsOver"]
+__all__ = [
+    "AS_DRAWN",
+    "BACK",
+    "MATCH",
+    "OVER",
+    "PHASES",
+    "PLAY",
+    "TRIBUTE",
+    "CardDecisions",
+    "Matches",
+    "Opening",
+    "RoundsOver",
+]
 
 TRIBUTE, BACK, PLAY, OVER = range(4)
 PHASES = ("tribute", "back", "play", "over")
@@ -68,6 +81,22 @@ leader: seat that leads the round. winner: team, NOBODY while the match lasts or
 
 
 @dataclass(frozen=True, eq=False)
+class Opening:
+    """What of the first rounds does not come from the seed.
+
+    deals: counts of the hands of the first k rounds, [k, 4, 54] of a match or [n, k, 4, 54] of n matches.
+    first: seat that leads round 1 if no round was before it; None to follow the rules.
+    """
+
+    deals: ArrayLike | None = None
+    first: int | None = None
+
+
+AS_DRAWN = Opening()
+"""The opening of which everything comes from the seed."""
+
+
+@dataclass(frozen=True, eq=False)
 class CardDecisions:
     """Tribute and return cards to be chosen, k of them; all of them may be chosen at once.
 
@@ -97,7 +126,7 @@ class RoundsOver:
     """
 
     rows: NDArray[np.int64]
-    states: NDArray
+    states: Rows
     over: NDArray[np.bool_]
     winner: NDArray[np.uint8]
 
@@ -126,8 +155,7 @@ class Matches:
     owner: team at whose level the first round is played, one or [n]; NOBODY if the teams' levels are equal.
     order: [n, 4], how the round before the first one ended, for which tribute is owed, and which gives the
         owner; None if there was none.
-    deals: [n, k, 4, 54] counts of the hands of the first k rounds; later ones come from the seeds.
-    first: seat that leads round 1 if there was none before; None to follow the rules.
+    opening: what the seeds do not decide; its deals are [n, k, 4, 54].
 
     table: [n] MATCH. states: [n] STATE, the rounds being played; `player` is TERMINAL where none is.
     Raises GameError at levels, seats or hands that cannot be.
@@ -141,8 +169,7 @@ class Matches:
         levels: ArrayLike = (0, 0),
         owner: ArrayLike = NOBODY,
         order: ArrayLike | None = None,
-        deals: NDArray | None = None,
-        first: int | None = None,
+        opening: Opening = AS_DRAWN,
     ) -> None:
         self.rules = as_rules(rules)
         self.seeds = np.atleast_1d(np.asarray(seeds)).astype(np.uint64)
@@ -161,10 +188,10 @@ class Matches:
             raise GameError(
                 f"guandan: levels {levels!r} need an owner, team 0 or 1, whose level is played; got {owner!r}"
             )
-        if first is not None and first not in range(4):
-            raise GameError(f"guandan: first is a seat 0..3; got {first!r}")
-        self._deals = None if deals is None else self._checked(deals)
-        self._first = first
+        if opening.first is not None and opening.first not in range(4):
+            raise GameError(f"guandan: first is a seat 0..3; got {opening.first!r}")
+        self._deals = None if opening.deals is None else self._checked(opening.deals)
+        self._first = opening.first
         self.table = np.zeros(n, MATCH)
         self.states = np.zeros(n, STATE)
         self.states["player"] = TERMINAL
@@ -173,7 +200,7 @@ class Matches:
         self.table["order"] = NOBODY if order is None else order
         self._new_rounds(np.arange(n))
 
-    def _checked(self, deals: NDArray) -> NDArray[np.uint64]:
+    def _checked(self, deals: ArrayLike) -> NDArray[np.uint64]:
         """Return fixed deals, packed, [n, k, 4, 2]."""
         counts = np.asarray(deals)
         if counts.ndim != 4 or len(counts) != len(self.seeds) or counts.shape[2:] != (4, NUM_CARDS):
@@ -195,9 +222,10 @@ class Matches:
     @property
     def over(self) -> NDArray[np.bool_]:
         """[n] bool: the match is over."""
-        return self.table["phase"] == OVER
+        over: NDArray[np.bool_] = self.table["phase"] == OVER
+        return over
 
-    def play(self, actions: NDArray) -> RoundsOver:
+    def play(self, actions: Rows) -> RoundsOver:
         """Play one action in each match and return the rounds that this ended.
 
         actions: [n] ACTION, each legal where the phase is PLAY (not checked) and ignored elsewhere.
@@ -275,7 +303,9 @@ class Matches:
         self.table[rows] = table
         self._start(rows[plays], hands[plays], known[plays], None)
 
-    def _start(self, rows: NDArray[np.int64], hands: NDArray, known: NDArray, cap: NDArray | None) -> None:
+    def _start(
+        self, rows: NDArray[np.int64], hands: NDArray[np.uint64], known: NDArray[np.uint64], cap: Bytes | None
+    ) -> None:
         """Begin play in these matches."""
         if len(rows) == 0:
             return
@@ -286,8 +316,7 @@ class Matches:
             first=table["leader"],
             levels=table["levels"],
             owner=table["owner"],
-            known=unpack(known),
-            cap=cap,
+            shown=Shown(unpack(known), cap),
         )
 
     def level(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
@@ -387,7 +416,7 @@ class Matches:
         self._start(rows, table["hand"], pack(known), cap)
 
 
-def _move_cards(table: NDArray, giver: str, taker: str, card: str, slot: int) -> None:
+def _move_cards(table: Rows, giver: str, taker: str, card: str, slot: int) -> None:
     """Move one card a match from hand to hand."""
     at = np.flatnonzero(table["payer"][:, slot] != NOBODY)
     cards = CARD_PACKED[table[card][at, slot]]

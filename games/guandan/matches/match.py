@@ -33,7 +33,16 @@ from games.guandan.matches.events import (
     Transfer,
     Tribute,
 )
-from games.guandan.matches.lockstep import OVER, PHASES, PLAY, TRIBUTE, CardDecisions, Matches
+from games.guandan.matches.lockstep import (
+    AS_DRAWN,
+    OVER,
+    PHASES,
+    PLAY,
+    TRIBUTE,
+    CardDecisions,
+    Matches,
+    Opening,
+)
 from games.guandan.matches.tribute import CARD_RANK, big_jokers
 from games.guandan.moves.listing import RESERVE
 from games.guandan.notation import action_text, parse_action
@@ -41,6 +50,7 @@ from games.guandan.rounds.playout import legal_states
 from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import NOBODY, PLAYER, play_all, views
 from games.guandan.rules import Rules
+from games.support.arrays import Array, Bytes, Row, Rows
 
 __all__ = ["Match", "Pending", "card_actions", "parse_move"]
 
@@ -54,18 +64,19 @@ class Pending(NamedTuple):
 
     seat: int
     stage: str
-    actions: NDArray
+    actions: Rows
 
 
-def card_actions(cards: ArrayLike) -> NDArray:
+def card_actions(cards: ArrayLike) -> Rows:
     """Return single cards as actions, [m] ACTION: tribute and return cards take this form.
 
     cards: [m] card indices, or [54] bool.
     """
-    return _CARD_ACTIONS[np.asarray(cards)]
+    actions: Rows = _CARD_ACTIONS[np.asarray(cards)]
+    return actions
 
 
-def parse_move(stage: str, move: str | Sequence[Any], level: int) -> NDArray:
+def parse_move(stage: str, move: str | Sequence[Any], level: int) -> Rows:
     """Return the action that a move in the field's notation names, [1] ACTION.
 
     stage: "play", "tribute" or "back". move: `["Pair","6",["S6","D6"]]`, `["back","back",["D5"]]`, such JSON
@@ -95,8 +106,8 @@ class Match:
     rules: `Rules`, a preset's name, or a dictionary of switches.
     levels: of each team at the start, names or rank codes. owner: team whose level the first round is played
         at; needed if the levels differ.
-    deals: hands of the first rounds, [k, 4, 54] counts; later ones follow from the seed.
-    first: seat that leads round 1; None to follow the rules.
+    opening: hands of the first rounds, [k, 4, 54] counts, and the seat that leads round 1, where the seed and
+        the rules are not to decide.
     log: keep all events in `events` (else only the count).
 
     state: [1] STATE, the round in play. Before play, `hands` has the cards.
@@ -111,26 +122,25 @@ class Match:
         rules: Rules | str | dict[str, object] = "ruling",
         levels: tuple[int | str, int | str] = (0, 0),
         owner: int | None = None,
-        deals: NDArray | None = None,
-        first: int | None = None,
+        opening: Opening = AS_DRAWN,
         log: bool = True,
     ) -> None:
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 1 << 64:
             raise GameError(f"guandan: a seed is an integer in [0, 2^64); got {seed!r}")
         self.seed = int(seed)
+        deals = None if opening.deals is None else np.asarray(opening.deals)
         self.start = {
             "levels": [RANKS[as_level(level)] for level in levels],
             "owner": owner,
             "given": 0 if deals is None else len(deals),
-            "first": first,
+            "first": opening.first,
         }
         self._matches = Matches(
             np.array([seed], np.uint64),
             rules=rules,
             levels=(as_level(levels[0]), as_level(levels[1])),
             owner=NOBODY if owner is None else owner,
-            deals=None if deals is None else np.asarray(deals)[None],
-            first=first,
+            opening=Opening(None if deals is None else deals[None], opening.first),
         )
         self._views = views(self._matches.states)
         self._log = log
@@ -184,7 +194,7 @@ class Match:
         return None if owner == NOBODY else owner
 
     @property
-    def state(self) -> NDArray:
+    def state(self) -> Rows:
         """The round in play, [1] STATE; read it only."""
         return self._matches.states
 
@@ -194,8 +204,9 @@ class Match:
         return unpack(self.state["hand"][0] if self._phase >= PLAY else self._row["hand"])
 
     @property
-    def _row(self) -> NDArray:
-        return self._matches.table[0]
+    def _row(self) -> Row:
+        row: Row = self._matches.table[0]
+        return row
 
     def copy(self) -> Match:
         """Return an independent copy; events so far are shared."""
@@ -224,7 +235,7 @@ class Match:
             for seat, options in zip(due.seats, due.options, strict=True)
         ]
 
-    def _legal(self) -> NDArray:
+    def _legal(self) -> Rows:
         """Return the legal moves, [m] ACTION: `round.legal` for one state, without the cost of a batch."""
         buffer = getattr(_LOCAL, "buffer", None)
         if buffer is None:
@@ -234,7 +245,7 @@ class Match:
         # the constructor spares the checks that make `view` slow on a structured dtype
         return np.ndarray(used, ACTION, buffer[:used].copy())
 
-    def apply(self, seat: int, choice: int | NDArray | np.void | str | Sequence[Any]) -> list[Event]:
+    def apply(self, seat: int, choice: int | Rows | Row | str | Sequence[Any]) -> list[Event]:
         """Let `seat` act, and return what happened: the move, and all that follows until someone must act.
 
         choice: index into the seat's pending actions, one of these actions, or a move in the field's notation
@@ -323,7 +334,7 @@ class Match:
             events.append(Leads(int(row["leader"])))
         return events
 
-    def _ended(self, states: NDArray) -> list[Event]:
+    def _ended(self, states: Rows) -> list[Event]:
         """Return the events of a round's end and of the next one's beginning."""
         row, state = self._row, states[0]
         counts = unpack(state["hand"])
@@ -351,10 +362,10 @@ class Match:
         return f"<Match seed={self.seed} round={self.round} levels={levels} phase={self.phase}>"
 
 
-def _pair(values: NDArray) -> tuple[int, int]:
+def _pair(values: Array) -> tuple[int, int]:
     return int(values[0]), int(values[1])
 
 
-def _cards(counts: NDArray) -> tuple[int, ...]:
+def _cards(counts: Bytes) -> tuple[int, ...]:
     """Return the card indices of counts [54], each as often as it is held."""
     return tuple(np.repeat(np.arange(NUM_CARDS), counts).tolist())

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from games.guandan.cards import NUM_RANKS
 from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import RULING, Rules
+from games.support.arrays import Array
 
 __all__ = ["Score", "score_round"]
 
@@ -33,11 +34,11 @@ class Score:
 
 
 def score_round(
-    order: NDArray,
-    owner: NDArray,
-    levels: NDArray,
-    fails: NDArray,
-    drops: NDArray,
+    order: Array,
+    owner: Array,
+    levels: Array,
+    fails: Array,
+    drops: Array,
     *,
     rules: Rules = RULING,
 ) -> Score:

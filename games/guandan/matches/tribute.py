@@ -15,6 +15,7 @@ from games.guandan.cards import HR, NUM_CARDS, pack, unpack
 from games.guandan.combos import ORDER
 from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import RULING, Rules
+from games.support.arrays import Bytes
 
 __all__ = [
     "CARD_PACKED",
@@ -40,10 +41,11 @@ _HIGHEST_RETURN = 8
 
 def card_place(cards: ArrayLike, levels: ArrayLike) -> NDArray[np.int8]:
     """Return the place of each card in the level-aware order, 0 the lowest to 14 the big joker, int8."""
-    return _PLACE[np.asarray(levels), np.asarray(cards)]
+    place: NDArray[np.int8] = _PLACE[np.asarray(levels), np.asarray(cards)]
+    return place
 
 
-def payers(order: NDArray) -> NDArray[np.uint8]:
+def payers(order: Bytes) -> NDArray[np.uint8]:
     """Return the seats that owe tribute after rounds that ended in this order, [n, 2] uint8 by slot.
 
     order: [n, 4] seats as they finished. Slot 1 is NOBODY unless one team finished first and second.
@@ -57,7 +59,7 @@ def big_jokers(hands: NDArray[np.uint64]) -> NDArray[np.uint8]:
     return (hands[..., 1] >> np.uint64(2 * (HR - 28)) & np.uint64(3)).astype(np.uint8)
 
 
-def anti_tribute(hands: NDArray[np.uint64], seats: NDArray) -> NDArray[np.bool_]:
+def anti_tribute(hands: NDArray[np.uint64], seats: Bytes) -> NDArray[np.bool_]:
     """Return whether the payers hold both big jokers and so pay nothing, [n] bool.
 
     hands: [n, 4, 2] packed. seats: [n, 2], as `payers` gives them.
@@ -65,7 +67,8 @@ def anti_tribute(hands: NDArray[np.uint64], seats: NDArray) -> NDArray[np.bool_]
     jokers = big_jokers(hands)
     rows = np.arange(len(hands))
     second = np.where(seats[:, 1] == NOBODY, 0, jokers[rows, seats[:, 1] % 4])
-    return jokers[rows, seats[:, 0]] + second == 2
+    both: NDArray[np.bool_] = jokers[rows, seats[:, 0]] + second == 2
+    return both
 
 
 def tribute_options(
@@ -88,11 +91,12 @@ def tribute_options(
         first = best.argmax(1)
         best[:] = False
         best[rows, first] = True
-    return best & held
+    may: NDArray[np.bool_] = best & held
+    return may
 
 
 def return_options(
-    hands: NDArray[np.uint64], levels: ArrayLike, received: NDArray, *, rules: Rules = RULING
+    hands: NDArray[np.uint64], levels: ArrayLike, received: Bytes, *, rules: Rules = RULING
 ) -> NDArray[np.bool_]:
     """Return the cards that each receiver may return, [k, 54] bool: 2..T but for the level's rank.
 
@@ -114,7 +118,7 @@ def return_options(
 
 
 def settle_tribute(
-    order: NDArray, levels: ArrayLike, cards: NDArray, first: ArrayLike = 0, *, rules: Rules = RULING
+    order: Bytes, levels: ArrayLike, cards: Bytes, first: ArrayLike = 0, *, rules: Rules = RULING
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """Return who receives each slot's tribute, [n, 2] uint8, and who leads the round, [n] uint8.
 

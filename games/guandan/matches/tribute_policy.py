@@ -20,7 +20,10 @@ _NEVER = 1 << 20
 
 def random_cards(decisions: CardDecisions, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return a card for each decision, [k] int64, uniformly among its options."""
-    return np.where(decisions.options, rng.random(decisions.options.shape), -1.0).argmax(1)
+    cards: NDArray[np.int64] = np.where(decisions.options, rng.random(decisions.options.shape), -1.0).argmax(
+        1
+    )
+    return cards
 
 
 def danzero_cards(decisions: CardDecisions) -> NDArray[np.int64]:
@@ -56,7 +59,8 @@ def danzero_cards(decisions: CardDecisions) -> NDArray[np.int64]:
         decisions.back[:, None], 64 * group + np.arange(52), 64 * flush.reshape(k, 52) + np.arange(52)
     )
     cost[:, 52:] += np.arange(2)
-    return np.where(decisions.options, cost, _NEVER).argmin(1)
+    cards: NDArray[np.int64] = np.where(decisions.options, cost, _NEVER).argmin(1)
+    return cards
 
 
 def _in_window(held: NDArray[np.bool_], wild: NDArray[np.int64]) -> NDArray[np.bool_]:

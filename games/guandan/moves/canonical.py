@@ -18,20 +18,12 @@ pair. Of those we keep the one that
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from games.guandan.cards import (
-    BOMB,
-    FOUR_KINGS,
-    PASS,
-    SINGLE,
     STRAIGHT,
     STRAIGHT_FLUSH,
-    THREE_PAIR,
     THREE_WITH_TWO,
-    TRIPS,
 )
-from games.guandan.combos import BOMB_CLASS, COMBO_CLASS, ORDER, combo_strength
 from games.guandan.moves.full import SLOTS
 from games.guandan.moves.packed import (
     AT_LEVEL,
@@ -50,9 +42,11 @@ from games.guandan.moves.packed import (
     WINDOWS,
     pack_head,
 )
+from games.support.arrays import Ints
+from games.support.kernel import kernel
 
 
-def _spare_first() -> np.ndarray:
+def _spare_first() -> Ints:
     table = np.zeros((256, 9), np.int64)
     for byte in range(256):
         copies = [byte >> 2 * s & 3 for s in range(4)]
@@ -70,8 +64,17 @@ WINDOW_VALUE = np.array([0, 0, 0, 1, 6, 36], np.int64)
 """Worth of a straight flush that holds 0..5 of its natural cards."""
 
 
-@njit(cache=True)
-def _suit_values(hand):
+@kernel
+def forget_values(hand: Ints) -> None:
+    """Make a hand ready for the other functions here: nothing is known of what its cards are worth."""
+    if hand[WINDOWS]:
+        hand[VALUED] = 0
+        for r in range(13):
+            hand[TAKE + 9 * r] = -1
+
+
+@kernel
+def _suit_values(hand: Ints) -> None:
     """Write what each card is worth to straight flushes at VALUE + 16 * suit + place, once a hand."""
     if hand[VALUED]:
         return
@@ -92,8 +95,8 @@ def _suit_values(hand):
         hand[base] = hand[base + 13]
 
 
-@njit(cache=True)
-def _order_rank(r, hand):
+@kernel
+def _order_rank(r: int, hand: Ints) -> None:
     """Write the k least needed natural cards of rank r, as a byte, at TAKE + 9 * r + k for every k."""
     _suit_values(hand)
     base = TAKE + 9 * r
@@ -116,18 +119,21 @@ def _order_rank(r, hand):
         hand[base + n] = byte - rest
 
 
-@njit(cache=True)
-def _cheapest(r, k, hand):
+@kernel
+def _cheapest(r: int, k: int, hand: Ints) -> int:
     """Return the k least needed natural cards of rank r, as a byte."""
     if hand[WINDOWS] == 0 or r > 12:
-        return SPARE_FIRST[hand[r], k]
+        spared: int = SPARE_FIRST[hand[r], k]
+        return spared
     if hand[TAKE + 9 * r] < 0:
         _order_rank(r, hand)
-    return hand[TAKE + 9 * r + k]
+    least: int = hand[TAKE + 9 * r + k]
+    return least
 
 
-@njit(cache=True)
-def _groups(kind, size, hand, floor, out, m):
+@kernel
+def canonical_groups(kind: int, size: int, hand: Ints, floor: int, out: Ints, m: int) -> int:
+    """Singles, pairs, trips and bombs of one size above place `floor` of the level-aware order."""
     level = hand[AT_LEVEL]
     for place in range(floor + 1, 15 if size <= 2 else 13):
         r = RANK_AT[level, place]
@@ -142,8 +148,9 @@ def _groups(kind, size, hand, floor, out, m):
     return m
 
 
-@njit(cache=True)
-def _full_houses(hand, floor, out, m):
+@kernel
+def canonical_full_houses(hand: Ints, floor: int, out: Ints, m: int) -> int:
+    """Full houses whose trips lie above place `floor` of the level-aware order."""
     level = hand[AT_LEVEL]
     for place in range(floor + 1, 13):
         r = RANK_AT[level, place]
@@ -164,10 +171,10 @@ def _full_houses(hand, floor, out, m):
     return m
 
 
-@njit(cache=True)
-def _sequences(kind, slots, group, hand, first, out, m):
-    """Tubes and plates."""
-    level = hand[AT_LEVEL]
+@kernel
+def canonical_sequences(kind: int, group: int, hand: Ints, first: int, out: Ints, m: int) -> int:
+    """Tubes and plates whose lowest place is `first` or above; `group`: cards of each rank."""
+    level, slots = hand[AT_LEVEL], SLOTS[group]
     for start in range(first, 15 - slots):
         lack = lo = hi = 0
         for j in range(slots):
@@ -186,14 +193,14 @@ def _sequences(kind, slots, group, hand, first, out, m):
     return m
 
 
-@njit(cache=True)
-def _cost(byte, suit, worth):
-    """What playing one card of a suit of a rank costs: nothing if a second copy stays."""
+@kernel
+def _cost(byte: int, suit: int, worth: int) -> int:
+    """Return what playing one card of a suit of a rank costs: nothing if a second copy stays."""
     return 0 if byte >> 2 * suit & 2 else worth
 
 
-@njit(cache=True)
-def _other_suit(start, suits, hand):
+@kernel
+def _other_suit(start: int, suits: int, hand: Ints) -> tuple[int, int]:
     """Return what to add to (lo, hi) of a straight all of whose cards are `suits`; (0, 0) if nothing will do.
 
     Another suit where it costs least, else a wild card for the most needed card.
@@ -225,8 +232,9 @@ def _other_suit(start, suits, hand):
     return best_lo, best_hi
 
 
-@njit(cache=True)
-def _straights(hand, first, out, m):
+@kernel
+def canonical_straights(hand: Ints, first: int, out: Ints, m: int) -> int:
+    """Straights whose lowest place is `first` or above."""
     level = hand[AT_LEVEL]
     for start in range(first, 10):
         if hand[RUNS] >> start & 1 == 0:
@@ -254,8 +262,9 @@ def _straights(hand, first, out, m):
     return m
 
 
-@njit(cache=True)
-def _straight_flushes(hand, first, out, m):
+@kernel
+def canonical_straight_flushes(hand: Ints, first: int, out: Ints, m: int) -> int:
+    """Straight flushes whose lowest place is `first` or above."""
     windows, lanes, level = hand[WINDOWS], hand[SUIT_LANES], hand[AT_LEVEL]
     if windows == 0:
         return m
@@ -290,63 +299,3 @@ def _straight_flushes(hand, first, out, m):
         out[m, 2] = hi
         m += 1
     return m
-
-
-@njit(cache=True)
-def _bombs(hand, above, out, m):
-    """Bombs of every kind whose strength is greater than `above`."""
-    wild = hand[WILD]
-    top, place = above >> 8, above & 255
-    flush = COMBO_CLASS[STRAIGHT_FLUSH, 5]
-    most = 0
-    for r in range(13):
-        most = max(most, hand[HELD + r])
-    for size in range(4, max(5, most + wild) + 1):
-        rating = COMBO_CLASS[BOMB, size]
-        if top <= rating and size <= most + wild:
-            m = _groups(BOMB, size, hand, place if top == rating else -1, out, m)
-        if size == 5 and top <= flush:
-            m = _straight_flushes(hand, place + 1 if top == flush else 0, out, m)
-    if hand[13] == 2 and hand[14] == 2 and top < COMBO_CLASS[FOUR_KINGS, 4]:
-        out[m, 0] = pack_head(FOUR_KINGS, 13, 4)
-        out[m, 1] = 0
-        out[m, 2] = 2 * (RANK_HI[13] + RANK_HI[14])
-        m += 1
-    return m
-
-
-@njit(cache=True)
-def canonical_moves(hand, beat, out, m):
-    """Write the canonical moves of a hand to `out` from row m; return the row after the last.
-
-    As `full_moves`; the rest of `hand` is scratch.
-    """
-    level = hand[AT_LEVEL]
-    kind, rank, size = beat & 255, beat >> 8 & 255, beat >> 16 & 255
-    lead = kind == PASS
-    above = combo_strength(kind, rank, size, level)
-    place = -1 if lead else ORDER[level, rank]
-    first = 0 if lead else (rank + 1) % 13 + 1
-    if hand[WINDOWS]:
-        hand[VALUED] = 0
-        for r in range(13):
-            hand[TAKE + 9 * r] = -1
-    if not lead:
-        out[m, 0] = pack_head(PASS, 0, 0)
-        out[m, 1] = 0
-        out[m, 2] = 0
-        m += 1
-    # one call of each kind of listing: compiling takes long enough
-    for k in range(SINGLE, STRAIGHT_FLUSH):
-        if not lead and kind != k:
-            continue
-        if k <= TRIPS:
-            m = _groups(k, k, hand, place, out, m)
-        elif k == THREE_WITH_TWO:
-            m = _full_houses(hand, place, out, m)
-        elif k == STRAIGHT:
-            m = _straights(hand, first, out, m)
-        else:
-            group = 2 if k == THREE_PAIR else 3
-            m = _sequences(k, SLOTS[group], group, hand, first, out, m)
-    return _bombs(hand, above if above >> 8 >= BOMB_CLASS else 0, out, m)

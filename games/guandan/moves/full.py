@@ -7,20 +7,10 @@ by a wild card. The multiset tells which slots the wild cards fill, hence no mov
 
 from __future__ import annotations
 
-from numba import njit
-
 from games.guandan.cards import (
-    BOMB,
-    FOUR_KINGS,
-    PASS,
-    SINGLE,
     STRAIGHT_FLUSH,
-    THREE_PAIR,
     THREE_WITH_TWO,
-    TRIPS,
-    TWO_TRIPS,
 )
-from games.guandan.combos import BOMB_CLASS, COMBO_CLASS, ORDER, combo_strength
 from games.guandan.moves.packed import (
     AT_LEVEL,
     BITS5,
@@ -38,6 +28,8 @@ from games.guandan.moves.packed import (
     WINDOWS,
     pack_head,
 )
+from games.support.arrays import Ints
+from games.support.kernel import kernel
 
 SLOTS = (0, 5, 3, 2)
 """Groups in a sequence of groups of 1, 2 and 3 cards."""
@@ -45,8 +37,8 @@ HALF = 4096
 """Rows of each half of the scratch array; one start of a tube makes at most 15 ** 3 partial moves."""
 
 
-@njit(cache=True)
-def _groups(kind, size, hand, floor, out, m):
+@kernel
+def every_group(kind: int, size: int, hand: Ints, floor: int, out: Ints, m: int) -> int:
     """Singles, pairs, trips and bombs of one size above place `floor` of the level-aware order."""
     wild, level = hand[WILD], hand[AT_LEVEL]
     wild_lo, wild_hi = RANK_LO[level], RANK_HI[level]
@@ -65,8 +57,9 @@ def _groups(kind, size, hand, floor, out, m):
     return m
 
 
-@njit(cache=True)
-def _full_houses(hand, floor, out, m, pairs):
+@kernel
+def every_full_house(hand: Ints, floor: int, out: Ints, m: int, pairs: Ints) -> int:
+    """Full houses whose trips lie above place `floor` of the level-aware order; pairs: scratch."""
     wild, level = hand[WILD], hand[AT_LEVEL]
     wild_lo, wild_hi = RANK_LO[level], RANK_HI[level]
     # pairs of any rank by number of wild cards: rows (rank, lo, hi); two wild cards are a pair of the level
@@ -107,13 +100,14 @@ def _full_houses(hand, floor, out, m, pairs):
     return m
 
 
-@njit(cache=True)
-def _sequences(kind, slots, group, hand, first, out, m, work):
+@kernel
+def every_sequence(kind: int, group: int, hand: Ints, first: int, out: Ints, m: int, work: Ints) -> int:
     """Straights, tubes and plates whose lowest place is `first` or above, built up slot by slot.
 
+    group: cards of each rank.
     A partial move is (lo, hi) in `work`; bits 52..59 of its hi collect the suits, bits 60, 61 the wild cards.
     """
-    wild, level = hand[WILD], hand[AT_LEVEL]
+    wild, level, slots = hand[WILD], hand[AT_LEVEL], SLOTS[group]
     wild_lo = RANK_LO[level]
     wild_hi = RANK_HI[level] + (1 << 60)
     for start in range(first, 15 - slots):
@@ -159,8 +153,9 @@ def _sequences(kind, slots, group, hand, first, out, m, work):
     return m
 
 
-@njit(cache=True)
-def _straight_flushes(hand, first, out, m):
+@kernel
+def every_straight_flush(hand: Ints, first: int, out: Ints, m: int) -> int:
+    """Straight flushes whose lowest place is `first` or above."""
     wild, lanes, windows = hand[WILD], hand[SUIT_LANES], hand[WINDOWS]
     wild_lo, wild_hi = RANK_LO[hand[AT_LEVEL]], RANK_HI[hand[AT_LEVEL]]
     if windows == 0:
@@ -186,59 +181,3 @@ def _straight_flushes(hand, first, out, m):
                 out[m, 2] = hi
                 m += 1
     return m
-
-
-@njit(cache=True)
-def _bombs(hand, above, out, m):
-    """Bombs of every kind whose strength is greater than `above`."""
-    wild = hand[WILD]
-    top, place = above >> 8, above & 255
-    most = 0
-    for r in range(13):
-        most = max(most, hand[HELD + r])
-    flush = COMBO_CLASS[STRAIGHT_FLUSH, 5]
-    for size in range(4, max(5, most + wild) + 1):
-        rating = COMBO_CLASS[BOMB, size]
-        if top <= rating and size <= most + wild:
-            m = _groups(BOMB, size, hand, place if top == rating else -1, out, m)
-        if size == 5 and top <= flush:
-            m = _straight_flushes(hand, place + 1 if top == flush else 0, out, m)
-    if hand[13] == 2 and hand[14] == 2 and top < COMBO_CLASS[FOUR_KINGS, 4]:
-        out[m, 0] = pack_head(FOUR_KINGS, 13, 4)
-        out[m, 1] = 0
-        out[m, 2] = 2 * (RANK_HI[13] + RANK_HI[14])
-        m += 1
-    return m
-
-
-@njit(cache=True)
-def full_moves(hand, beat, out, m, pairs, work):
-    """Write the legal moves of a hand to `out` from row m; return the row after the last.
-
-    hand: as `_open` leaves it. beat: first word of the action to beat, 0 when leading.
-    out: [.., 3] int64, ACTION as words.
-    pairs [256, 3], work [2 * HALF, 2]: int64 scratch.
-    """
-    level = hand[AT_LEVEL]
-    kind, rank, size = beat & 255, beat >> 8 & 255, beat >> 16 & 255
-    lead = kind == PASS
-    above = combo_strength(kind, rank, size, level)
-    place = -1 if lead else ORDER[level, rank]
-    first = 0 if lead else (rank + 1) % 13 + 1
-    if not lead:
-        out[m, 0] = pack_head(PASS, 0, 0)
-        out[m, 1] = 0
-        out[m, 2] = 0
-        m += 1
-    # one call of each kind of listing: compiling takes long enough
-    for k in range(SINGLE, STRAIGHT_FLUSH):
-        if not lead and kind != k:
-            continue
-        if k <= TRIPS:
-            m = _groups(k, k, hand, place, out, m)
-        elif k == THREE_WITH_TWO:
-            m = _full_houses(hand, place, out, m, pairs)
-        else:
-            group = 2 if k == THREE_PAIR else 3 if k == TWO_TRIPS else 1
-            m = _sequences(k, SLOTS[group], group, hand, first, out, m, work)
-    return _bombs(hand, above if above >> 8 >= BOMB_CLASS else 0, out, m)

@@ -7,9 +7,10 @@ A rank is one byte of two bits a suit; each joker counts as a rank (13, 14) of a
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from games.guandan.cards import NUM_RANKS, level_order
+from games.support.arrays import Int, Ints
+from games.support.kernel import kernel
 
 RANK_LO = np.array([1 << 8 * r if r < 7 else 0 for r in range(15)], np.int64)
 """[15] int64: a rank's byte times this is its place in `lo`."""
@@ -19,7 +20,7 @@ CARDS = (1 << 52) - 1
 """Mask of the bits of `hi` that hold cards."""
 
 
-def _tables() -> tuple[np.ndarray, ...]:
+def _tables() -> tuple[Ints, Ints, Ints, Ints]:
     count = np.zeros(256, np.int64)
     lanes = np.zeros(256, np.int64)
     start = np.zeros((256, 10), np.int64)
@@ -57,14 +58,14 @@ BITS5 = np.array([bin(i).count("1") for i in range(32)], np.int64)
 """[32] int64: number of set bits."""
 
 
-@njit(cache=True, inline="always")
-def pack_head(kind, rank, size):
-    """First word of an ACTION."""
+@kernel(inline="always")
+def pack_head(kind: int, rank: int, size: int) -> int:
+    """Return the first word of an ACTION."""
     return kind | rank << 8 | size << 16
 
 
-@njit(cache=True)
-def _flush_windows(lanes, wild):
+@kernel
+def _flush_windows(lanes: int, wild: int) -> int:
     """Return the places of each lane where five in a row are held, or enough of them with the wild cards."""
     a, b, c, d, e = lanes, lanes >> 1, lanes >> 2, lanes >> 3, lanes >> 4
     # bitwise adders: held = ones + 2 twos + 4 fours at every place at once
@@ -91,8 +92,8 @@ OPEN_HAND = TAKE + 13 * 9
 """Length of a hand taken apart."""
 
 
-@njit(cache=True)
-def open_hand(lo, hi, level, hand):
+@kernel
+def open_hand(lo: int, hi: int, level: Int, hand: Ints) -> None:
     """Take a hand apart for the kernels that list its moves: fill `hand` [OPEN_HAND].
 
     r: byte of the natural cards of rank r; HELD + r: their number. WILD: number of wild cards.

@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from games.game import GameError
 from games.guandan.combos import ORDER
 from games.guandan.rounds.state import CAP, HAND, KNOWN, LEFT, LEVEL, PLAYED, random_below, views
+from games.support.arrays import Bytes, Ints, Rows
+from games.support.kernel import kernel
 
 __all__ = ["determinise"]
 
 
-@njit(cache=True)
-def _copies(words, i, base, card):
+@kernel
+def _copies(words: Ints, i: int, base: int, card: int) -> int:
+    """Return how many copies of a card the packed multiset at column `base` holds."""
     if card < 28:
-        return words[i, base] >> 2 * card & 3
-    return words[i, base + 1] >> 2 * (card - 28) & 3
+        held: int = words[i, base] >> 2 * card & 3
+    else:
+        held = words[i, base + 1] >> 2 * (card - 28) & 3
+    return held
 
 
-@njit(cache=True)
-def _give(words, i, seat, card, copies):
+@kernel
+def _give(words: Ints, i: int, seat: int, card: int, copies: int) -> None:
+    """Add copies of a card to the hand of a seat."""
     if card < 28:
         words[i, HAND + 2 * seat] += copies << 2 * card
     else:
         words[i, HAND + 2 * seat + 1] += copies << 2 * (card - 28)
 
 
-@njit(cache=True, nogil=True)
-def _determinise(words, bytes_, seats, seeds):
+@kernel(nogil=True)
+def _determinise(words: Ints, bytes_: Bytes, seats: Ints, seeds: NDArray[np.uint64]) -> int:
     """Redeal the hands that each row's seat cannot see, in place; return a row with no such deal, or -1."""
     free = np.empty(5, np.int64)
     unseen = np.empty(54, np.int64)
@@ -96,7 +101,7 @@ def _determinise(words, bytes_, seats, seeds):
     return -1
 
 
-def determinise(states: NDArray, seats: ArrayLike, rng: np.random.Generator) -> NDArray:
+def determinise(states: Rows, seats: ArrayLike, rng: np.random.Generator) -> Rows:
     """Return states with the hands that a seat cannot see sampled anew, [n] STATE.
 
     states: [n] STATE; their hidden hands are ignored (see `parse_position`). seats: the seat that looks, one

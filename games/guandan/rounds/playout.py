@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from games.guandan.moves.listing import RESERVE, list_moves, moves_scratch
 from games.guandan.rounds.state import BEAT, HAND, LEVEL, PLAYER, play_move, random_below, views
+from games.support.arrays import Bytes, Ints, Rows
+from games.support.kernel import kernel
 
 __all__ = ["legal_states", "random_playouts"]
 
 
-@njit(cache=True, nogil=True)
-def legal_states(words, bytes_, canonical, begin, out, counts):
+@kernel(nogil=True)
+def legal_states(
+    words: Ints, bytes_: Bytes, canonical: bool, begin: int, out: Ints, counts: Ints
+) -> tuple[int, int]:
     """List the moves from state `begin` on until `out` is too full; return (next state, rows used)."""
     scratch = moves_scratch()
     m = 0
@@ -31,8 +34,10 @@ def legal_states(words, bytes_, canonical, begin, out, counts):
     return len(words), m
 
 
-@njit(cache=True, nogil=True)
-def _random_playouts(words, bytes_, seeds, canonical, out, decisions):
+@kernel(nogil=True)
+def _random_playouts(
+    words: Ints, bytes_: Bytes, seeds: NDArray[np.uint64], canonical: bool, out: Ints, decisions: Ints
+) -> None:
     """Play every state to the end of its round in place, each with its own random stream."""
     scratch = moves_scratch()
     for i in range(len(words)):
@@ -48,8 +53,8 @@ def _random_playouts(words, bytes_, seeds, canonical, out, decisions):
 
 
 def random_playouts(
-    states: NDArray, rng: np.random.Generator, *, canonical: bool = False
-) -> tuple[NDArray, NDArray[np.int64]]:
+    states: Rows, rng: np.random.Generator, *, canonical: bool = False
+) -> tuple[Rows, NDArray[np.int64]]:
     """Return the states after uniformly random play to the end of the round, and decisions taken, [n] int64.
 
     states: [n] STATE, unchanged. Each round draws from its own stream, seeded from `rng`.

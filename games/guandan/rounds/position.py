@@ -11,7 +11,6 @@ import json
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from games.game import TERMINAL, GameError
 from games.guandan.cards import (
@@ -37,6 +36,7 @@ from games.guandan.rounds.state import (
     play_all,
     views,
 )
+from games.support.arrays import Row, Rows
 
 __all__ = ["parse_position", "position_text"]
 
@@ -69,7 +69,7 @@ _PROGRESS = (
 )
 
 
-def _move(action: NDArray, level: int) -> Any:
+def _move(action: Row, level: int) -> Any:
     if action["type"] == NO_ACTION:
         return None
     return "PASS" if action["type"] == PASS else action_list(action, level)
@@ -79,7 +79,7 @@ def _seat(value: Any) -> int | None:
     return None if value == NOBODY else int(value)
 
 
-def position_text(state: NDArray, seat: int | None = None) -> str:
+def position_text(state: Row, seat: int | None = None) -> str:
     """Return what `seat` knows at one state, or all there is if None, as a line of JSON.
 
     `key` is the hash of the public record, so that two ways to one position stay two infosets.
@@ -138,7 +138,7 @@ def _four(fields: dict[str, Any], name: str, default: list[Any]) -> list[Any]:
     return value
 
 
-def _action(move: Any, level: int, none: int) -> NDArray:
+def _action(move: Any, level: int, none: int) -> Rows:
     if move is None:
         action = np.zeros(1, ACTION)
         action["type"] = none
@@ -146,7 +146,7 @@ def _action(move: Any, level: int, none: int) -> NDArray:
     return parse_action(move, level)
 
 
-def parse_position(text: str) -> tuple[NDArray, int | None]:
+def parse_position(text: str) -> tuple[Rows, int | None]:
     """Return the state that `text` describes, [1] STATE, and whose view it is (None: all hands).
 
     Hidden hands are empty in the state, whatever `left` says: sample them with `determinise`.
@@ -165,7 +165,7 @@ def parse_position(text: str) -> tuple[NDArray, int | None]:
         raise _wrong(f"a field holds something of another kind ({error}); got {text[:60]!r}") from error
 
 
-def _state_of(fields: Any, text: str) -> tuple[NDArray, int | None]:
+def _state_of(fields: Any, text: str) -> tuple[Rows, int | None]:
     """Return what `parse_position` does of a position's fields."""
     if not isinstance(fields, dict) or fields.get("game", "guandan") != "guandan":
         raise _wrong(f"an object with hand and level is wanted; got {text[:60]!r}")
@@ -214,7 +214,7 @@ def _state_of(fields: Any, text: str) -> tuple[NDArray, int | None]:
     return state, seat
 
 
-def _replay(state: NDArray, seat: int | None, record: Any, level: int) -> None:
+def _replay(state: Rows, seat: int | None, record: Any, level: int) -> None:
     """Play the moves of `record` from the hands held at the start."""
     if not isinstance(record, list):
         raise _wrong(f"record must be a list of moves; got {record!r}")
@@ -230,7 +230,7 @@ def _replay(state: NDArray, seat: int | None, record: Any, level: int) -> None:
         play_all(words, bytes_, action_words(action))
 
 
-def _read_progress(state: NDArray, fields: dict[str, Any], level: int, seat: int | None) -> None:
+def _read_progress(state: Rows, fields: dict[str, Any], level: int, seat: int | None) -> None:
     """Fill in trick, order and counters from the fields of a position."""
     row = state[0]
     order = fields.get("order", [s for s in range(4) if row["left"][s] == 0])

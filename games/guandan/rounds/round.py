@@ -6,8 +6,9 @@ them. Seats 0 and 2 play against 1 and 3, in turn order 0, 1, 2, 3.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from games.game import TERMINAL, GameError, Infoset
@@ -40,12 +41,14 @@ from games.guandan.rounds.state import (
 )
 from games.parameters import OneOf, Parameter
 from games.ragged import Ragged
+from games.support.arrays import Array, Ints, Row, Rows
+from games.support.kernel import kernel
 
-__all__ = ["GuanDan", "advance", "deal", "from_hands", "initial_hands", "legal"]
+__all__ = ["GuanDan", "Shown", "advance", "deal", "from_hands", "initial_hands", "legal"]
 
 
-@njit(cache=True, nogil=True)
-def _keys(words, player, out):
+@kernel(nogil=True)
+def _keys(words: Ints, player: int, out: NDArray[np.uint64]) -> None:
     """Fold the player's initial hand into each public hash."""
     for i in range(len(words)):
         for lane in range(2):
@@ -57,6 +60,28 @@ def _keys(words, player, out):
             out[i, lane] = mix_hash(h, np.uint64(player + 4 * lane))
 
 
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What everybody knows of the hands that rounds start from, as tribute shows it.
+
+    known: [n, 4, 54] counts of the cards of each hand that everybody knows of (tribute and return cards).
+    cap: [n, 4], highest place in the level-aware order of a seat's other cards (see STATE).
+    """
+
+    known: ArrayLike | None = None
+    cap: ArrayLike | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Setting:
+    """Level, lead, levels and owner of rounds, as `deal` takes them."""
+
+    level: ArrayLike
+    first: ArrayLike
+    levels: ArrayLike | None
+    owner: ArrayLike
+
+
 def deal(
     n: int,
     rng: np.random.Generator,
@@ -65,7 +90,7 @@ def deal(
     first: ArrayLike | None = None,
     levels: ArrayLike | None = None,
     owner: ArrayLike = NOBODY,
-) -> NDArray:
+) -> Rows:
     """Return n freshly dealt rounds, [n] STATE.
 
     level: rank code of the round's level, one for all or [n].
@@ -82,7 +107,9 @@ def deal(
     if first is None:
         first = rng.integers(0, 4, n)
     hands = words.view(np.uint64).reshape(n, 4, 2)
-    return _start(hands, np.full((n, 4), HAND_SIZE), level, first, levels, owner, None, None)
+    states = _started(hands, np.full((n, 4), HAND_SIZE), _Setting(level, first, levels, owner))
+    begin_rounds(*views(states))
+    return states
 
 
 def from_hands(
@@ -92,15 +119,13 @@ def from_hands(
     first: ArrayLike = 0,
     levels: ArrayLike | None = None,
     owner: ArrayLike = NOBODY,
-    known: ArrayLike | None = None,
-    cap: ArrayLike | None = None,
-) -> NDArray:
+    shown: Shown | None = None,
+) -> Rows:
     """Return rounds that start from given hands, [n] STATE.
 
     hands: [n, 4, 54] counts (or [4, 54] for one round). A hand may be smaller than 27 cards: the cards that
         nobody holds are out of play. No hand may be empty.
-    known: [n, 4, 54] counts of the cards of each hand that everybody knows of (tribute and return cards).
-    cap: [n, 4], highest place in the level-aware order of a seat's other cards (see STATE).
+    shown: what everybody knows of the hands; None for nothing.
     The other arguments are those of `deal`.
     Raises GameError if a hand has no card or more than 27, a card is held more than twice, or a known card is
     not held.
@@ -117,22 +142,29 @@ def from_hands(
     sizes = counts.sum(2, dtype=np.int64)
     if sizes.size and not 1 <= sizes.min() <= sizes.max() <= HAND_SIZE:
         raise GameError(f"guandan: a hand has 1..{HAND_SIZE} cards; got {sizes.min()}..{sizes.max()}")
-    if known is not None:
-        shown = np.broadcast_to(np.asarray(known), counts.shape)
-        if np.any(shown > counts):
-            raise GameError("guandan: a card known to be in a hand must be in it; one is not")
-        known = pack(shown)
-    return _start(packed, sizes, level, first, levels, owner, known, cap)
+    states = _started(packed, sizes, _Setting(level, first, levels, owner))
+    if shown is not None:
+        if shown.known is not None:
+            known = np.broadcast_to(np.asarray(shown.known), counts.shape)
+            if np.any(known > counts):
+                raise GameError("guandan: a card known to be in a hand must be in it; one is not")
+            states["known"] = pack(known)
+        if shown.cap is not None:
+            states["cap"] = shown.cap
+    begin_rounds(*views(states))
+    return states
 
 
-def _start(hands, left, level, first, levels, owner, known, cap) -> NDArray:
+def _started(hands: NDArray[np.uint64], left: Array, setting: _Setting) -> Rows:
+    """Return rounds with these packed hands [n, 4, 2], `left` cards of each seat [n, 4], nothing shown."""
     n = len(hands)
     states = np.zeros(n, STATE)
-    level = np.asarray(level)
+    level = np.asarray(setting.level)
     if level.dtype.kind in "US":
         level = np.array([as_level(str(name)) for name in level.ravel()]).reshape(level.shape)
-    levels = np.stack([np.broadcast_to(level, n)] * 2, -1) if levels is None else np.asarray(levels)
-    first, owner = np.asarray(first), np.asarray(owner)
+    both = np.stack([np.broadcast_to(level, n)] * 2, -1)
+    levels = both if setting.levels is None else np.asarray(setting.levels)
+    first, owner = np.asarray(setting.first), np.asarray(setting.owner)
     for name, value, top in (
         ("level", level, NUM_RANKS - 1),
         ("levels", levels, NUM_RANKS - 1),
@@ -149,21 +181,18 @@ def _start(hands, left, level, first, levels, owner, known, cap) -> NDArray:
     states["leader"] = NOBODY
     states["order"] = NOBODY
     states["trick"]["type"] = states["last"]["type"] = NO_ACTION
-    states["cap"] = 14 if cap is None else cap
-    if known is not None:
-        states["known"] = known
-    begin_rounds(*views(states))
+    states["cap"] = 14
     return states
 
 
-def legal(states: NDArray, *, canonical: bool = False) -> Ragged:
+def legal(states: Rows, *, canonical: bool = False) -> Ragged:
     """Return the legal moves at each state, Ragged of ACTION; none where the round is over."""
     states = np.ascontiguousarray(np.atleast_1d(states))
     words, bytes_ = views(states)
     return fill_ragged(legal_states, len(states), words, bytes_, canonical)
 
 
-def advance(states: NDArray, actions: NDArray) -> None:
+def advance(states: Rows, actions: Rows) -> None:
     """Play one action at each state, in place; finished rounds stay as they are.
 
     states: [n] STATE, contiguous. actions: [n] ACTION, each legal where it is played: this is not checked.
@@ -176,9 +205,10 @@ def advance(states: NDArray, actions: NDArray) -> None:
     play_all(*views(states), action_words(actions))
 
 
-def initial_hands(states: NDArray) -> NDArray[np.uint64]:
+def initial_hands(states: Rows) -> NDArray[np.uint64]:
     """Return the packed hands that the round began with, [n, 4, 2] uint64."""
-    return states["hand"] + states["played"]
+    hands: NDArray[np.uint64] = states["hand"] + states["played"]
+    return hands
 
 
 class GuanDan:
@@ -202,14 +232,14 @@ class GuanDan:
     payoff_range = (-3.0, 3.0)
     key_width = 2
 
-    def __init__(self, moves: str = "full", start: NDArray | None = None) -> None:
+    def __init__(self, moves: str = "full", start: Rows | None = None) -> None:
         if moves not in ("full", "canonical"):
             raise GameError(f'guandan: moves must be "full" or "canonical"; got {moves!r}')
         self.name = f"guandan(moves={moves})"
         self.canonical = moves == "canonical"
         self.start = None if start is None else np.array(start, STATE, copy=True, ndmin=1)
 
-    def root(self) -> NDArray:
+    def root(self) -> Rows:
         """Return the configured start, a batch of one.
 
         Raises GameError if there is none: a deal has too many outcomes for a chance node.
@@ -221,19 +251,19 @@ class GuanDan:
             )
         return self.start.copy()
 
-    def player(self, states: NDArray) -> NDArray[np.int8]:
+    def player(self, states: Rows) -> NDArray[np.int8]:
         """Return the seat to act at each state, or TERMINAL, [n] int8."""
         return states["player"].copy()
 
-    def actions(self, states: NDArray) -> Ragged:
+    def actions(self, states: Rows) -> Ragged:
         """Return the legal moves at each state, Ragged of ACTION, in an order the infoset fixes."""
         return legal(states, canonical=self.canonical)
 
-    def chance_probs(self, states: NDArray, actions: Ragged) -> NDArray[np.float64]:
+    def chance_probs(self, states: Rows, actions: Ragged) -> NDArray[np.float64]:
         """Return ones, [m] float64: nothing is left to chance once the cards are dealt."""
         return np.ones(len(actions.values))
 
-    def step(self, states: NDArray, rows: NDArray[np.int64], actions: NDArray) -> NDArray:
+    def step(self, states: Rows, rows: NDArray[np.int64], actions: Rows) -> Rows:
         """Return the states after `actions[j]` is taken at `states[rows[j]]`, [m] STATE.
 
         Raises GameError at a finished round or where the player lacks the cards. That the combination is
@@ -253,7 +283,7 @@ class GuanDan:
         play_all(words, bytes_, moves)
         return after
 
-    def check_action(self, state: NDArray, action: NDArray) -> None:
+    def check_action(self, state: Rows | Row, action: Rows | Row) -> None:
         """Raise GameError unless the action is legal, by (type, rank, cards), at one state."""
         row = np.atleast_1d(state)
         if row["player"][0] == TERMINAL:
@@ -267,7 +297,7 @@ class GuanDan:
                 f"{len(moves)} moves are, {len(same)} of its type (rank codes {ranks})"
             )
 
-    def returns(self, states: NDArray) -> NDArray[np.float64]:
+    def returns(self, states: Rows) -> NDArray[np.float64]:
         """Return the payoffs of finished rounds, [n, 4] float64; zero where play goes on.
 
         3, 2 or 1 for the team of the seat that finished first, as its partner came second, third or last; at
@@ -283,7 +313,7 @@ class GuanDan:
         sign = np.where((np.arange(4) & 1)[None] == winner[:, None], 1.0, -1.0)
         return sign * gain[:, None]
 
-    def infoset_key(self, states: NDArray, player: int) -> NDArray[np.uint64]:
+    def infoset_key(self, states: Rows, player: int) -> NDArray[np.uint64]:
         """Return a 128-bit hash of the player's initial hand and the whole public record, [n, 2] uint64.
 
         The record is the start (levels, first lead, tribute cards, sizes) and every action in order.
@@ -295,19 +325,19 @@ class GuanDan:
         _keys(views(states)[0], player, key)
         return key
 
-    def action_type(self, actions: NDArray) -> NDArray[np.int64]:
+    def action_type(self, actions: Rows) -> NDArray[np.int64]:
         """Return the type code of each action, [m] int64 (PASS 0 .. FOUR_KINGS 10)."""
         return actions["type"].astype(np.int64)
 
-    def action_text(self, state: NDArray, action: NDArray) -> str:
+    def action_text(self, state: Rows | Row, action: Rows | Row) -> str:
         """Return one action as type, rank and cards: `["Pair","6",["S6","D6"]]`."""
         return action_text(_row(action), int(_row(state)["level"]))
 
-    def state_text(self, state: NDArray) -> str:
+    def state_text(self, state: Rows | Row) -> str:
         """Return one state with all hands, as a line of JSON (see `position`)."""
         return position_text(_row(state))
 
-    def infoset_text(self, state: NDArray, player: int) -> str:
+    def infoset_text(self, state: Rows | Row, player: int) -> str:
         """Return what `player` knows at one state, as a line of JSON (see `position`)."""
         return position_text(_row(state), player)
 
@@ -324,6 +354,7 @@ class GuanDan:
         return Infoset(seat, (int(key[0]), int(key[1])), self.infoset_text(state[0], seat))
 
 
-def _row(state: NDArray) -> NDArray:
-    """Return a single state, given as a row or a batch of one."""
-    return state if state.shape == () else state[0]
+def _row(records: Rows | Row) -> Row:
+    """Return a single record, given as a row or a batch of one."""
+    row: Row = records if isinstance(records, np.void) else records.ravel()[0]
+    return row

@@ -7,10 +7,11 @@ uint8, with the column constants below. Nothing here checks legality; `round` do
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from games.guandan.cards import ACTION, NO_ACTION, PASS
+from games.support.arrays import Bytes, Int, Ints, Rows
+from games.support.kernel import kernel
 
 __all__ = [
     "NOBODY",
@@ -89,37 +90,37 @@ OVER = 254
 """TERMINAL (-2) as a byte."""
 
 
-def views(states: NDArray) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+def views(states: Rows) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
     """Return contiguous states [n] as (words [n, W] int64, bytes [n, 8 W] uint8), sharing memory."""
     return states.view(np.int64).reshape(len(states), WORDS), states.view(np.uint8).reshape(
         len(states), 8 * WORDS
     )
 
 
-def action_words(actions: NDArray) -> NDArray[np.int64]:
+def action_words(actions: Rows) -> NDArray[np.int64]:
     """Return actions [m] as words [m, 3] int64, for the kernels."""
     return np.ascontiguousarray(actions, ACTION).view(np.int64).reshape(-1, 3)
 
 
-@njit(cache=True)
-def mix_hash(h, x):
-    """One step of a 64-bit hash: fold in x, then the finaliser of SplitMix64 (Steele et al. 2014)."""
+@kernel
+def mix_hash(h: np.uint64, x: np.uint64) -> np.uint64:
+    """Return a 64-bit hash after one step: x folded in, then SplitMix64's finaliser (Steele et al. 2014)."""
     h = (h ^ x) + np.uint64(0x9E3779B97F4A7C15)
     h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return h ^ (h >> np.uint64(31))
 
 
-@njit(cache=True)
-def random_below(state, bound):
+@kernel
+def random_below(state: np.uint64, bound: int) -> tuple[np.uint64, np.int64]:
     """Return the next SplitMix64 state and an integer in [0, bound); the bias is below bound / 2 ** 32."""
     state += np.uint64(0x9E3779B97F4A7C15)
     x = mix_hash(state, np.uint64(0))
     return state, np.int64((x >> np.uint64(32)) * np.uint64(bound) >> np.uint64(32))
 
 
-@njit(cache=True)
-def _fold(words, i, x):
+@kernel
+def _fold(words: Ints, i: int, x: Int) -> None:
     """Fold one word into the public hash: two lanes that see it differently."""
     words[i, HASH] = np.int64(mix_hash(np.uint64(words[i, HASH]), np.uint64(x)))
     words[i, HASH + 1] = np.int64(
@@ -127,8 +128,8 @@ def _fold(words, i, x):
     )
 
 
-@njit(cache=True, nogil=True)
-def deal_hands(seeds, words):
+@kernel(nogil=True)
+def deal_hands(seeds: NDArray[np.uint64], words: Ints) -> None:
     """Shuffle the 108 cards with each seed and deal 27 to each seat."""
     deck = np.empty(108, np.int64)
     for i in range(len(seeds)):
@@ -146,8 +147,8 @@ def deal_hands(seeds, words):
                 words[i, HAND + 2 * seat + 1] += 1 << 2 * (card - 28)
 
 
-@njit(cache=True)
-def begin_rounds(words, bytes_):
+@kernel
+def begin_rounds(words: Ints, bytes_: Bytes) -> None:
     """Start the public record: levels, first lead, what tribute showed, cards held."""
     for i in range(len(words)):
         words[i, HASH] = 1
@@ -164,8 +165,8 @@ def begin_rounds(words, bytes_):
             _fold(words, i, words[i, KNOWN + k])
 
 
-@njit(cache=True)
-def _clear_trick(words, bytes_, i):
+@kernel
+def _clear_trick(words: Ints, bytes_: Bytes, i: int) -> None:
     for s in range(4):
         words[i, TRICK + 3 * s] = NO_ACTION
         words[i, TRICK + 3 * s + 1] = 0
@@ -176,8 +177,8 @@ def _clear_trick(words, bytes_, i):
     bytes_[i, PASSES] = 0
 
 
-@njit(cache=True)
-def play_move(words, bytes_, i, head, lo, hi):
+@kernel
+def play_move(words: Ints, bytes_: Bytes, i: int, head: int, lo: int, hi: int) -> None:
     """Let the player of state i take the action with these words."""
     p = np.int64(bytes_[i, PLAYER])
     _fold(words, i, head << 2 | p)
@@ -229,8 +230,9 @@ def play_move(words, bytes_, i, head, lo, hi):
     bytes_[i, PLAYER] = q
 
 
-@njit(cache=True, nogil=True)
-def play_all(words, bytes_, actions):
+@kernel(nogil=True)
+def play_all(words: Ints, bytes_: Bytes, actions: Ints) -> None:
+    """Let the player of each state take the action in its row; finished rounds stay as they are."""
     for i in range(len(words)):
         if bytes_[i, PLAYER] < 4:
             play_move(words, bytes_, i, actions[i, 0] & 0xFFFFFF, actions[i, 1], actions[i, 2])
@@ -240,9 +242,9 @@ _LOW_PAIRS = 0x3333_3333_3333_3333
 _GUARD = 0x4444_4444_4444_4444
 
 
-@njit(cache=True)
-def _covers(held, used):
-    """Whether every two-bit field of `used` is at most that of `held` (one word of packed cards)."""
+@kernel
+def _covers(held: int, used: int) -> bool:
+    """Return whether every two-bit field of `used` is at most that of `held` (one word of packed cards)."""
     for shift in (0, 2):
         # every other field, each with a guard bit above it that a borrow would clear
         rest = (held >> shift & _LOW_PAIRS | _GUARD) - (used >> shift & _LOW_PAIRS)
@@ -251,9 +253,9 @@ def _covers(held, used):
     return True
 
 
-@njit(cache=True)
-def _card_count(word):
-    """Number of cards in one word of packed cards."""
+@kernel
+def _card_count(word: int) -> int:
+    """Return the number of cards in one word of packed cards."""
     x = (word & _LOW_PAIRS) + (word >> 2 & _LOW_PAIRS)
     n = 0
     while x:
@@ -262,8 +264,8 @@ def _card_count(word):
     return n
 
 
-@njit(cache=True, nogil=True)
-def first_unplayable(words, bytes_, actions):
+@kernel(nogil=True)
+def first_unplayable(words: Ints, bytes_: Bytes, actions: Ints) -> int:
     """Return the first row that is finished, or whose action is none or not in hand, or -1."""
     for i in range(len(words)):
         p = np.int64(bytes_[i, PLAYER])

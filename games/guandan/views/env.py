@@ -17,7 +17,7 @@ one.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,15 +28,17 @@ from pettingzoo import AECEnv
 from games.game import TERMINAL, GameError
 from games.guandan.cards import HAND_SIZE, NUM_RANKS, RANKS, TYPE_NAMES, as_level, hand_text, pack
 from games.guandan.matches.events import MatchOver, RoundOver
+from games.guandan.matches.lockstep import Opening
 from games.guandan.matches.match import Match, Pending
 from games.guandan.notation import action_text
 from games.guandan.rounds.round import legal
 from games.guandan.rounds.state import NOBODY, STATE
 from games.guandan.rules import Rules, as_rules
-from games.guandan.views.features import ACTION_WIDTH, STATE_WIDTH, action_features, state_features
+from games.guandan.views.danzero_features import ACTION_WIDTH, STATE_WIDTH, action_features, state_features
 from games.guandan.views.observation import OBSERVATION_WIDTH, observations
+from games.support.arrays import Rows
 
-__all__ = ["MOVE_SLICES", "MOVE_WIDTH", "GuanDanEnv", "move_features"]
+__all__ = ["MOVE_SLICES", "MOVE_WIDTH", "Episode", "GuanDanEnv", "move_features"]
 
 _OBSERVATIONS = {"danzero": (STATE_WIDTH, state_features), "openguandan": (OBSERVATION_WIDTH, observations)}
 _STAGES = ("tribute", "back", "play")
@@ -57,7 +59,7 @@ order of `cards.TYPE_NAMES`, ranks 2..A, then the jokers. size: cards played, 0 
 MOVE_WIDTH = _SIZE + 1
 
 
-def move_features(actions: NDArray) -> NDArray[np.int8]:
+def move_features(actions: Rows) -> NDArray[np.int8]:
     """Return what describes each move, [m, MOVE_WIDTH] int8; parts by name in MOVE_SLICES.
 
     actions: [m] ACTION.
@@ -71,14 +73,34 @@ def move_features(actions: NDArray) -> NDArray[np.int8]:
     return out
 
 
-class GuanDanEnv(AECEnv):
+@dataclass(frozen=True)
+class Episode:
+    """What an environment plays from one reset to the next.
+
+    kind: "round", one round from a fresh deal, or "match", from level 2 to a win beyond A.
+    level: of a round, a name or rank code; None to draw one for each episode.
+    rules: `Rules`, a preset's name, or a dictionary of switches.
+    Raises GameError at a kind, level or rules that do not exist.
+    """
+
+    kind: str = "round"
+    level: int | str | None = None
+    rules: Rules | str | dict[str, object] = "ruling"
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("round", "match"):
+            raise GameError(f"guandan: episode is one of 'round', 'match'; got {self.kind!r}")
+        if self.level is not None:
+            as_level(self.level)
+        as_rules(self.rules)
+
+
+class GuanDanEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
     """GuanDan for four agents "seat_0" .. "seat_3"; seats 0 and 2 play against 1 and 3.
 
-    episode: "round", one round from a fresh deal, or "match", from level 2 to a win beyond A.
+    episode: "round", "match", or an `Episode` that says its level or rules too.
     moves: "full" lists every move, "canonical" one of each effect.
     observation: "danzero" (513 numbers, see `features`) or "openguandan" (722, see `observation`).
-    level: of a round, a name or rank code; None to draw one for each episode.
-    rules: of a match.
     max_moves: size of the action space; None for one that is enough.
     render_mode: None or "ansi", text from `render`.
 
@@ -99,26 +121,25 @@ class GuanDanEnv(AECEnv):
     def __init__(
         self,
         *,
-        episode: str = "round",
+        episode: Episode | str = "round",
         moves: str = "full",
         observation: str = "danzero",
-        level: int | str | None = None,
-        rules: Rules | str = "ruling",
         max_moves: int | None = None,
         render_mode: str | None = None,
     ) -> None:
         super().__init__()
         for name, value, choices in (
-            ("episode", episode, ("round", "match")),
             ("moves", moves, ("full", "canonical")),
             ("observation", observation, tuple(_OBSERVATIONS)),
             ("render_mode", render_mode, (None, "ansi")),
         ):
             if value not in choices:
                 raise GameError(f"guandan: {name} is one of {', '.join(map(repr, choices))}; got {value!r}")
-        self.episode, self.canonical, self.render_mode = episode, moves == "canonical", render_mode
-        self.rules = as_rules(rules) if episode == "match" else replace(as_rules(rules), max_rounds=1)
-        self._level = None if level is None else as_level(level)
+        wanted = episode if isinstance(episode, Episode) else Episode(episode)
+        self.episode, self.canonical, self.render_mode = wanted.kind, moves == "canonical", render_mode
+        rules = as_rules(wanted.rules)
+        self.rules = rules if wanted.kind == "match" else replace(rules, max_rounds=1)
+        self._level = None if wanted.level is None else as_level(wanted.level)
         self.max_moves = max_moves or (CANONICAL_MOVES if self.canonical else FULL_MOVES)
         width, self._encode = _OBSERVATIONS[observation]
         self.possible_agents = [f"seat_{seat}" for seat in range(4)]
@@ -137,19 +158,19 @@ class GuanDanEnv(AECEnv):
         self.action_spaces = {agent: spaces.Discrete(self.max_moves) for agent in self.possible_agents}
         self._rng = np.random.default_rng()
 
-    def observation_space(self, agent: str) -> spaces.Space:
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
         """Return the space of an agent's observations."""
         return self.observation_spaces[agent]
 
-    def action_space(self, agent: str) -> spaces.Space:
+    def action_space(self, agent: str) -> spaces.Space[Any]:
         """Return the space of an agent's actions; the mask says which are legal."""
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begin an episode.
 
-        seed: of this and all later episodes. options: `levels`, `owner`, `deals`, `first` as of `Match`;
-            others are ignored, as PettingZoo's test wants it.
+        seed: of this and all later episodes. options: `levels` and `owner` as of `Match`, `deals` and `first`
+            as of `Opening`; others are ignored, as PettingZoo's test wants it.
         """
         if seed is not None:
             self._rng = np.random.default_rng(seed)
@@ -158,7 +179,9 @@ class GuanDanEnv(AECEnv):
             drawn = int(self._rng.integers(NUM_RANKS))
             level = drawn if self._level is None else self._level
             chosen["levels"] = (level, level)
-        self.match = Match(int(self._rng.integers(0, 2**63)), rules=self.rules, log=False, **chosen)
+        opening = Opening(chosen.pop("deals", None), chosen.pop("first", None))
+        of_match = int(self._rng.integers(0, 2**63))
+        self.match = Match(of_match, rules=self.rules, opening=opening, log=False, **chosen)
         self.agents = list(self.possible_agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
@@ -181,7 +204,7 @@ class GuanDanEnv(AECEnv):
         self._due = due
         self.agent_selection = f"seat_{due.seat}"
 
-    def moves(self) -> NDArray:
+    def moves(self) -> Rows:
         """Return the legal moves of the agent to act, [m] ACTION; an action is an index into them."""
         return self._due.actions
 
@@ -201,7 +224,7 @@ class GuanDanEnv(AECEnv):
             "stage": stage,
         }
 
-    def _position(self) -> NDArray:
+    def _position(self) -> Rows:
         """Return the round as a state; before play, one with the hands as they are and nothing played."""
         match = self.match
         if match.phase in ("play", "over"):

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike
 
 from games.game import GameError
 from games.guandan.cards import CARD_NAMES, NUM_CARDS, RANKS, STRAIGHT, STRAIGHT_FLUSH, THREE_PAIR, TWO_TRIPS
@@ -29,9 +28,10 @@ from games.guandan.rounds.state import (
     PASSES,
     PLAYED,
     PLAYS,
-    views,
 )
-from games.guandan.views.features import room_for, write_cards
+from games.guandan.views.encoding import encoded, write_cards, write_unseen
+from games.support.arrays import Array, Bytes, Int, Ints, Row, Rows
+from games.support.kernel import kernel
 
 __all__ = ["OBSERVATION_SLICES", "OBSERVATION_WIDTH", "last_actor", "observation_message", "observations"]
 
@@ -73,8 +73,8 @@ _ACTIONS_AT, _REST_AT = OBSERVATION_SLICES["left_action"].start, OBSERVATION_SLI
 _LEVELS_AT, _WILD_AT = OBSERVATION_SLICES["own_level"].start, OBSERVATION_SLICES["wild"].start
 
 
-@njit(cache=True)
-def _write_action(head, lo, hi, level, row, at):
+@kernel
+def _write_action(head: int, lo: int, hi: int, level: Int, row: Array, at: int) -> None:
     """Write an action's 79 numbers over zeros; -1 if there is none."""
     kind, rank = head & 255, head >> 8 & 255
     if kind == 255:
@@ -90,20 +90,15 @@ def _write_action(head, lo, hi, level, row, at):
         row[at + 64 + ORDER[level, rank]] = 1
 
 
-@njit(cache=True)
-def _observations(words, bytes_, seats, out):
+@kernel
+def _observations(words: Ints, bytes_: Bytes, seats: Ints, out: Array) -> None:
     for i in range(len(words)):
         p = np.int64(seats[i])
         row = out[i]
         row[:] = 0
         level = np.int64(bytes_[i, LEVEL])
         write_cards(words[i, HAND + 2 * p], words[i, HAND + 2 * p + 1], row, 0)
-        lo = -words[i, HAND + 2 * p]
-        hi = -words[i, HAND + 2 * p + 1]
-        for s in range(4):
-            lo -= words[i, PLAYED + 2 * s]
-            hi -= words[i, PLAYED + 2 * s + 1]
-        write_cards(lo + 0xAAAAAAAAAAAAAA, hi + 0xAAAAAAAAAAAAA, row, 54)
+        write_unseen(words, i, p, row, 54)
         if words[i, PLAYS] == 0:
             row[_LAST_AT : _LAST_AT + 79] = -1
         elif bytes_[i, PASSES] == 0 and bytes_[i, LEADER] < 4:
@@ -123,25 +118,18 @@ def _observations(words, bytes_, seats, out):
 
 
 def observations(
-    states: NDArray, seats: ArrayLike | None = None, *, dtype: DTypeLike = np.int8, out: NDArray | None = None
-) -> NDArray:
+    states: Rows, seats: ArrayLike | None = None, *, dtype: DTypeLike = np.int8, out: Array | None = None
+) -> Array:
     """Return OpenGuanDan's observation of each position, [n, 722]; terms by name in OBSERVATION_SLICES.
 
     states: [n] STATE. seats: in whose eyes, one for all or [n]; whoever is to act if None.
     dtype: int8 or float32. out: [n, 722] to write to instead.
     Raises GameError if a seat is missing: the round is over and no seats are given.
     """
-    states = np.ascontiguousarray(np.atleast_1d(states))
-    seats = np.asarray(states["player"] if seats is None else seats)
-    if seats.size and not 0 <= seats.min() <= seats.max() <= 3:
-        raise GameError(f"guandan: a seat is 0..3; got {seats.min()}..{seats.max()} (a finished round?)")
-    seats = np.broadcast_to(seats.astype(np.int64), len(states))
-    room = room_for(len(states), OBSERVATION_WIDTH, dtype, out)
-    _observations(*views(states), seats, room)
-    return room
+    return encoded(_observations, OBSERVATION_WIDTH, states, seats, dtype, out)
 
 
-def last_actor(state: NDArray) -> int | None:
+def last_actor(state: Row) -> int | None:
     """Return the seat that acted last in the trick of one state (a row of STATE); None when leading."""
     if state["leader"] == NOBODY:
         return None
@@ -191,7 +179,7 @@ def observation_message(match: Match, seat: int) -> dict[str, Any]:
     return message | {"actionList": words, "indexRange": len(words) - 1}
 
 
-def _names(counts: NDArray) -> list[str]:
+def _names(counts: Bytes) -> list[str]:
     """Return the cards of a hand as the official server lists them: by natural rank, then S, H, C, D."""
     suit_place = (1, 0, 2, 3)
     order = sorted(range(NUM_CARDS), key=lambda c: (c, 0) if c > 51 else (c // 4 * 4, suit_place[c % 4]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from games.guandan.cards import CARD_NAMES, FOUR_KINGS, PASS, RANKS, TYPE_NAMES, hand_text
 from games.guandan.matches.events import (
@@ -21,13 +20,14 @@ from games.guandan.matches.events import (
     Tribute,
 )
 from games.guandan.notation import action_list
+from games.support.arrays import Row
 
 __all__ = ["Narrator", "action_line"]
 
 _TYPE_WIDTH = max(map(len, TYPE_NAMES)) + 2
 
 
-def action_line(action: NDArray, level: int) -> str:
+def action_line(action: Row, level: int) -> str:
     """Return an action in words: `Pair 6  S6 D6`."""
     if action["type"] == PASS:
         return "pass"

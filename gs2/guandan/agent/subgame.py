@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.solver import solve
-from cfr.tree import FlatTree
+from cfr.tree import FlatTree, TreeRules
 from cfr.values import node_values
 from games.game import Game
 from games.guandan.cards import PASS
@@ -216,11 +216,8 @@ def solve_sampled_subgame(
         _GAME,
         roots,
         weights,
-        policy=partner,
+        rules=TreeRules(depth_limit=depth, leaf=leaf, branch_limit=branch, policy=partner),
         frozen_seats=frozen,
-        depth_limit=depth,
-        branch_limit=branch,
-        leaf=leaf,
         max_nodes=200 * config.room,
     )
     laps["growth"] = time.perf_counter() - began

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.support.kernel import kernel
-from gs2.search.context import Profile, SearchContext
+from gs2.search.context import SearchContext
+from gs2.search.strategy import Strategy
 
 __all__ = ["OpponentPath", "opponent_path"]
 
@@ -132,7 +133,7 @@ def _rows(number: NDArray[np.int64], count: int) -> list[list[int]]:
 
 def opponent_path(
     context: SearchContext,
-    profile: Profile,
+    strategy: Strategy,
     opponent: int,
     nodes: NDArray[np.int32],
     group: NDArray[np.int32],
@@ -145,7 +146,7 @@ def opponent_path(
         0 … g - 1. reach: [r] float64, probability that chance and the searching player lead there.
     values: [g] float64, what the infosets are worth to the opponent now, in payoffs.
     """
-    best = profile.opponent_values(opponent)
+    best = strategy.opponent_values_above(opponent, nodes)
     parents = context.parent_slot(opponent)
     first = np.unique(group, return_index=True)[1]
     entry_slot = context.own_slot(opponent)[nodes[first]]
@@ -155,18 +156,18 @@ def opponent_path(
         way = []
         while last not in number:
             way.append(last)
-            last = int(parents[context.slot_infoset[last]])
+            last = int(parents[context.tree.slot_infoset[last]])
         for step in reversed(way):
-            decisions.setdefault(int(context.slot_infoset[step]), len(decisions))
+            decisions.setdefault(int(context.tree.slot_infoset[step]), len(decisions))
             number[step] = len(number)
     infoset = np.array(list(decisions), np.int64)
     slot = np.array(list(number), np.int64)
-    owner = np.array([-1 if s < 0 else decisions[int(context.slot_infoset[s])] for s in slot], np.int64)
+    owner = np.array([-1 if s < 0 else decisions[int(context.tree.slot_infoset[s])] for s in slot], np.int64)
     mass = best.reach[infoset]
     above = np.array([number[int(parents[i])] for i in infoset], np.int64)
     out = np.full(len(infoset), np.nan)
     for i, at in enumerate(infoset.tolist()):
-        away = [s for s in context.slots_of(at).tolist() if s not in number]
+        away = [s for s in context.tree.slots(at).tolist() if s not in number]
         if away:
             out[i] = best.slot[away].max() / mass[i] if mass[i] > 0 else 0.0
     entry = np.array([number[int(s)] for s in entry_slot], np.int64)

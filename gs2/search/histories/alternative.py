@@ -7,11 +7,11 @@ stand-ins: what both strategies together give, and whatever the blueprint says a
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from cfr.tree import FlatTree
 from cfr.values import check_policy
+from games.support.kernel import kernel
 
 __all__ = [
     "ALTERNATIVES",
@@ -58,7 +58,7 @@ def best_response_node_values(
 def best_response_policy(tree: FlatTree, policy: NDArray[np.float64], seat: int) -> NDArray[np.float64]:
     """Return `policy` with the part of `seat` replaced by its pure counterfactual best response, [slots]."""
     answer = policy.copy()
-    mine = np.repeat(tree.infoset_player == seat, np.diff(tree.infoset_offset))
+    mine = tree.slot_player == seat
     answer[mine] = best_responses(tree, policy, seat)[2][mine]
     return answer
 
@@ -93,22 +93,22 @@ def best_responses(
     return values, others, pure
 
 
-@njit(cache=True)
+@kernel
 def _respond(
-    parent,
-    first_child,
-    n_children,
-    player,
-    infoset,
-    chance_prob,
-    offset,
-    policy,
-    seat,
-    q,
-    others,
-    values,
-    pure,
-):
+    parent: NDArray[np.int32],
+    first_child: NDArray[np.int32],
+    n_children: NDArray[np.int32],
+    player: NDArray[np.int8],
+    infoset: NDArray[np.int32],
+    chance_prob: NDArray[np.float64],
+    offset: NDArray[np.int64],
+    policy: NDArray[np.float64],
+    seat: int,
+    q: NDArray[np.float64],
+    others: NDArray[np.float64],
+    values: NDArray[np.float64],
+    pure: NDArray[np.float64],
+) -> None:
     """Fill `others`, `values` and `pure`; `q` and `pure` come as zeros.
 
     Nodes are taken by how many own decisions lie above them, deepest first: by perfect recall all histories

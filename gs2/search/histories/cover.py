@@ -26,12 +26,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from cfr.tree import FlatTree
 from games.game import GameError
 from games.ragged import Ragged
+from games.support.kernel import kernel
 from gs2.search.histories.knowledge import KnowledgeGraph
 
 __all__ = ["Cover", "CoverMaker"]
@@ -198,16 +198,16 @@ class CoverMaker:
         )
 
 
-@njit(cache=True)
-def _find(above, i):
+@kernel
+def _find(above: NDArray[np.int64], i: int) -> int:
     while above[i] != i:
         above[i] = above[above[i]]
         i = above[i]
     return i
 
 
-@njit(cache=True)
-def _join(above, i, j):
+@kernel
+def _join(above: NDArray[np.int64], i: int, j: int) -> None:
     i, j = _find(above, i), _find(above, j)
     if i < j:
         above[j] = i
@@ -215,24 +215,24 @@ def _join(above, i, j):
         above[i] = j
 
 
-@njit(cache=True)
+@kernel
 def _extend(
-    parent,
-    first_child,
-    n_children,
-    player,
-    infoset,
-    member_start,
-    members,
-    start_nodes,
-    start_group,
-    seat,
-    whole,
-    asked,
-    covered,
-    root_of,
-    seen,
-):
+    parent: NDArray[np.int32],
+    first_child: NDArray[np.int32],
+    n_children: NDArray[np.int32],
+    player: NDArray[np.int8],
+    infoset: NDArray[np.int32],
+    member_start: NDArray[np.int64],
+    members: NDArray[np.int32],
+    start_nodes: NDArray[np.int32],
+    start_group: NDArray[np.int32],
+    seat: int,
+    whole: bool,
+    asked: NDArray[np.int32],
+    covered: NDArray[np.int8],
+    root_of: NDArray[np.int32],
+    seen: NDArray[np.int8],
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
     """Return (roots [n] rising, group of each [n], player's infosets below each group, root of `asked`).
 
     `covered`, `root_of` and `seen` (by infoset) are left as they came: all 0, all -1, all 0.

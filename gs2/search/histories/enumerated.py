@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import Profile, SearchContext
+from gs2.search.context import SearchContext
 from gs2.search.gadget.build import LIVE
 from gs2.search.generation import generator
 from gs2.search.histories.alternative import best_response_node_values, group_values
 from gs2.search.histories.cover import Cover
-from gs2.search.subgame.forest import cut_forest
+from gs2.search.strategy import Strategy
+from gs2.search.subgame.forest import Roots, cut_forest
 from gs2.search.subgame.leaf import LeafEvaluator
 
 __all__ = ["Considered", "choose_histories", "consider_histories", "weigh_histories"]
@@ -73,12 +74,12 @@ class Considered:
 
 def consider_histories(
     context: SearchContext,
-    profile: Profile,
+    strategy: Strategy,
     infoset: int,
     config: SearchConfig,
     leaf: LeafEvaluator | None = None,
 ) -> Considered:
-    """Return what the player of an infoset considers there, with alternative values under `profile`."""
+    """Return what the player of an infoset considers there, with alternative values under `strategy`."""
     tree = context.tree
     player = int(tree.infoset_player[infoset])
     opponent = 1 - player
@@ -97,17 +98,12 @@ def consider_histories(
     if config.histories.order is None and not cover.in_set.all():
         # What an extension brought in belongs to the closure as well: the player's infosets lie there too.
         cover = replace(cover, in_set=np.ones(len(cover.nodes), bool))
-    found = weigh_histories(context, profile, cover, infoset, player)
-    return replace(
-        found,
-        alternative=_alternatives(
-            context, profile, found.nodes, found.reach, found.group, found.opponent, config, leaf
-        ),
-    )
+    found = weigh_histories(context, strategy, cover, infoset, player)
+    return replace(found, alternative=_alternatives(context, strategy, found, config, leaf))
 
 
 def weigh_histories(
-    context: SearchContext, profile: Profile, cover: Cover, infoset: int, player: int
+    context: SearchContext, strategy: Strategy, cover: Cover, infoset: int, player: int
 ) -> Considered:
     """Return the histories of a cover with their reaches; alternative values are left nan.
 
@@ -121,12 +117,12 @@ def weigh_histories(
         cover.in_set,
         cover.own_below,
     )
-    known = profile.reach
-    chance, mine = known.chance[nodes], known.players[nodes, player]
+    known = strategy.reach_at(nodes)
+    chance, mine, theirs = known.chance, known.players[:, player], known.players[:, opponent]
     reach = chance * mine
     graph = context.graph(player)
-    at = graph.nodes[graph.of_infoset(infoset)]
-    unreached = not np.any(known.chance[at] * known.players[at, player] > LIVE)
+    here = strategy.reach_at(graph.nodes[graph.of_infoset(infoset)])
+    unreached = not np.any(here.chance * here.players[:, player] > LIVE)
     if unreached:
         reach = chance
     live = np.bincount(group, reach) > LIVE
@@ -134,6 +130,7 @@ def weigh_histories(
     if dropped:
         stay = live[group]
         nodes, group, reach, own, in_set = nodes[stay], group[stay], reach[stay], own[stay], in_set[stay]
+        theirs = theirs[stay]
         own_below = own_below[stay] if len(own_below) else own_below
     group = np.unique(group, return_inverse=True)[1].astype(np.int32)
     return Considered(
@@ -146,7 +143,7 @@ def weigh_histories(
         group=group,
         own_below=own_below,
         reach=reach,
-        opponent_reach=known.players[nodes, opponent],
+        opponent_reach=theirs,
         alternative=np.full(int(group.max()) + 1, np.nan),
         dropped=dropped,
         unreached=unreached,
@@ -155,30 +152,26 @@ def weigh_histories(
 
 def _alternatives(
     context: SearchContext,
-    profile: Profile,
-    nodes: NDArray[np.int32],
-    reach: NDArray[np.float64],
-    group: NDArray[np.int32],
-    opponent: int,
+    strategy: Strategy,
+    found: Considered,
     config: SearchConfig,
     leaf: LeafEvaluator | None,
 ) -> NDArray[np.float64]:
+    """Return the opponent's alternative value of each of its infosets, [g] float64, in payoffs."""
+    nodes, reach, group, opponent = found.nodes, found.reach, found.group, found.opponent
     if config.histories.alternative == "profile":
-        return group_values(profile.values[nodes, opponent], reach, group)
-    if config.histories.alternative == "value" and profile.blueprint is not None:
-        assert context.tree.states is not None
-        values = profile.blueprint.value(context.game, context.tree.states[nodes], opponent)
+        return group_values(strategy.values[nodes, opponent], reach, group)
+    if config.histories.alternative == "value" and strategy.blueprint is not None:
+        values = strategy.blueprint.value(context.game, context.tree.states[nodes], opponent)
         return group_values(values, reach, group)
     if config.histories.alternative == "value":
-        return group_values(profile.values[nodes, opponent], reach, group)
+        return group_values(strategy.values[nodes, opponent], reach, group)
     if config.subgame.depth is None:
-        if WHOLE_TREE * context.nodes_below(nodes) > context.tree.n_nodes:
-            profile.prepare(opponent)
-        shared = profile.best_response(opponent)
-        if shared is not None:
-            return group_values(shared[0][nodes], reach, group)
-    cut = cut_forest(context, profile, 1 - opponent, nodes, reach, config, leaf=leaf)
-    values, _ = best_response_node_values(cut.tree, profile.policy[cut.slot_origin], opponent)
+        large = WHOLE_TREE * context.nodes_below(nodes) > context.tree.n_nodes
+        if large or opponent in strategy.whole:
+            return group_values(strategy.best_response(opponent)[nodes], reach, group)
+    cut = cut_forest(context, strategy, 1 - opponent, Roots(nodes, reach), config, leaf)
+    values, _ = best_response_node_values(cut.tree, strategy.probs[cut.slot_origin], opponent)
     return group_values(values[: len(nodes)], reach, group)
 
 

@@ -9,11 +9,12 @@ solve before it is chosen. Source: Zhang and Sandholm 2021, "Subgame solving wit
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.tree import FlatTree
+from cfr.tree import FlatTree, require_states
 from games.game import Game
 from games.ragged import Ragged
 
@@ -59,7 +60,9 @@ class KnowledgeGraph:
             raise ValueError(f"infoset must be one of player {self.player}; got {infoset}, another seat's")
         return self.members[self.player][group]
 
-    def neighbours(self, positions: NDArray[np.int64], seats: tuple[int, ...] | None = None) -> NDArray:
+    def neighbours(
+        self, positions: NDArray[np.int64], seats: tuple[int, ...] | None = None
+    ) -> NDArray[np.int64]:
         """Return the histories that one of the seats cannot tell from one of these, themselves included.
 
         seats: by default every seat. Rising positions, int64.
@@ -106,8 +109,7 @@ def knowledge_graph(game: Game, tree: FlatTree, player: int) -> KnowledgeGraph:
 
     Raises ValueError if the tree does not hold its states, or no such seat exists.
     """
-    if tree.states is None:
-        raise ValueError("knowledge: the tree must hold its states; grow it with keep_states=True")
+    tree = require_states(tree, "knowledge")
     if not 0 <= player < tree.n_players:
         raise ValueError(f"player must be in [0, {tree.n_players}); got {player}")
     nodes = np.flatnonzero(tree.player == player).astype(np.int32)
@@ -169,7 +171,7 @@ class KnowledgeReport:
     sizes: tuple[KnowledgeSize, ...]
     closure_order: int
 
-    def to_json(self) -> dict:
+    def to_json(self) -> dict[str, Any]:
         """Return the report as plain dictionaries, lists, numbers and strings."""
         return asdict(self)
 
@@ -188,6 +190,7 @@ def knowledge_report(
     graph, sizes: `knowledge_graph` of the infoset's player and `subtree_sizes`, if they are at hand.
     max_order: stop there even if the closure is wider.
     """
+    tree = require_states(tree, "knowledge")
     player = int(tree.infoset_player[infoset])
     graph = knowledge_graph(game, tree, player) if graph is None else graph
     sizes = subtree_sizes(tree) if sizes is None else sizes
@@ -201,6 +204,5 @@ def knowledge_report(
         if len(wider) == len(now) or len(rows) == max_order:
             break
         now = wider
-    assert tree.states is not None  # knowledge_graph needs them too
     text = game.infoset_text(tree.states[graph.nodes[graph.of_infoset(infoset)[0]]], player)
     return KnowledgeReport(player, infoset, text, tuple(rows), len(rows))

@@ -27,5 +27,6 @@ def mirror_descent_step(
     floor = 1e-6
     logits = np.log(np.maximum(policy, floor)) + magnet * step * np.log(np.maximum(rho, floor)) + step * q
     logits /= 1.0 + magnet * step
-    weights = np.exp(logits - logits.max())
-    return weights / weights.sum()
+    weights: NDArray[np.float64] = np.exp(logits - logits.max())
+    weights /= weights.sum()
+    return weights

@@ -13,17 +13,18 @@ from cfr.solver import solve
 from cfr.tree import FlatTree
 from cfr.variants import variant
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import Profile, SearchContext
+from gs2.search.context import SearchContext, SearchOptions
 from gs2.search.gadget.build import Entry, Gadget, build_gadget
 from gs2.search.histories.alternative import best_response_node_values, group_values
 from gs2.search.histories.enumerated import Considered
-from gs2.search.refinement import Kept, Log
+from gs2.search.result import Kept, Log
+from gs2.search.strategy import Strategy
 from gs2.search.subgame.cut import Subgame
 from gs2.search.subgame.double_oracle import Summary, choose_plans
-from gs2.search.subgame.forest import cut_forest
+from gs2.search.subgame.forest import Roots, cut_forest
 from gs2.search.subgame.leaf import LeafEvaluator
 
-__all__ = ["MISSED", "SubgameSolution", "solve_subgame"]
+__all__ = ["MISSED", "Problem", "SubgameSolution", "solve_subgame"]
 
 MISSED = 1e-4
 """Share of the payoff range by which a summary may underrate the opponent."""
@@ -50,27 +51,34 @@ class SubgameSolution:
     tolerance: float
 
 
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is to be solved: the histories considered, those kept, and how the opponent comes to these."""
+
+    considered: Considered
+    kept: Kept
+    entry: Entry
+
+
 def solve_subgame(
     context: SearchContext,
-    profile: Profile,
-    considered: Considered,
-    kept: Kept,
-    entry: Entry,
+    strategy: Strategy,
+    problem: Problem,
     config: SearchConfig,
-    deadline: float | None,
-    leaf: LeafEvaluator | None,
+    options: SearchOptions,
     log: Log,
 ) -> SubgameSolution | None:
     """Return the subgame below the histories kept, solved; again and again while a summary misses replies.
 
     None if the time was up before a linear programme was solved.
     """
+    considered, kept, deadline = problem.considered, problem.kept, options.deadline
     low, high = context.game.payoff_range
     tolerance = MISSED * (high - low)
     summary = None
     if kept.summary.any():
         rows = np.sort(kept.rows[kept.summary])
-        summary = Summary(context, profile, considered, rows, config.subgame.plans)
+        summary = Summary(context, strategy, considered, rows, config.subgame.plans)
     floor = config.gadget.entry_floor if config.gadget.kind != "unsafe" else 0.0
     # A target is met only once the plans suffice; until then a rough solution finds them as well.
     rough = ROUGH * (high - low) if summary is not None and config.solve.target is not None else 0.0
@@ -78,12 +86,12 @@ def solve_subgame(
     begun = time.perf_counter()
     while True:
         began = time.perf_counter()
-        subgame = _forest(context, profile, considered, kept, config, leaf, summary)
+        subgame = _forest(context, strategy, problem, config, options.leaf, summary)
         log.lap("subgame")
-        gadget = build_gadget(config.gadget.kind, subgame.tree, subgame.root_of, entry, floor=floor)
+        gadget = build_gadget(config.gadget.kind, subgame.tree, subgame.root_of, problem.entry, floor=floor)
         log.lap("gadget")
         last = rough <= (config.solve.target or 0.0)
-        start = _start(profile, subgame, gadget) if config.solve.warm_start > 0 else None
+        start = _start(strategy, subgame, gadget) if config.solve.warm_start > 0 else None
         try:
             policy, iterations, gap = _solve(
                 gadget.tree, config if last else config.replace(target=rough), deadline, log, start
@@ -96,9 +104,7 @@ def solve_subgame(
         solved = _solved_values(subgame, considered, kept, policy)
         missed = 0.0
         if summary is not None:
-            mine = np.repeat(
-                subgame.tree.infoset_player == considered.player, np.diff(subgame.tree.infoset_offset)
-            )
+            mine = subgame.tree.slot_player == considered.player
             missed = summary.complete(subgame.slot_origin[mine], policy[mine], solved, tolerance)
         log.lap("summary")
         now = time.perf_counter()
@@ -129,14 +135,14 @@ def solve_subgame(
 
 def _forest(
     context: SearchContext,
-    profile: Profile,
-    considered: Considered,
-    kept: Kept,
+    strategy: Strategy,
+    problem: Problem,
     config: SearchConfig,
     leaf: LeafEvaluator | None,
     summary: Summary | None,
 ) -> Subgame:
     """Return the forest below the histories kept, one root each."""
+    considered, kept = problem.considered, problem.kept
     frozen = None
     if kept.frozen.any() or summary is not None:
         frozen = np.zeros((len(kept.rows), context.tree.n_players), bool)
@@ -145,28 +151,18 @@ def _forest(
     nodes, reach = considered.nodes[kept.rows], considered.reach[kept.rows]
     player = considered.player
     if summary is None:
-        return cut_forest(context, profile, player, nodes, reach, config, frozen=frozen, leaf=leaf)
+        return cut_forest(context, strategy, player, Roots(nodes, reach, frozen), config, leaf)
     group = considered.group[kept.rows]
     counts, plan = summary.copies(group, kept.summary)
     copied = np.repeat(np.arange(len(nodes)), counts)
     assert frozen is not None
-    forest = cut_forest(
-        context,
-        profile,
-        player,
-        nodes[copied],
-        reach[copied],
-        config,
-        frozen=frozen[copied],
-        plans=summary.plans,
-        plan=plan,
-        leaf=leaf,
-    )
+    roots = Roots(nodes[copied], reach[copied], frozen[copied], summary.plans, plan)
+    forest = cut_forest(context, strategy, player, roots, config, leaf)
     return choose_plans(forest, counts, reach, group, considered.opponent)
 
 
-def _start(profile: Profile, subgame: Subgame, gadget: Gadget) -> NDArray[np.float64]:
-    """Return the strategies in `profile` on the gadget's slots, uniform where they say nothing."""
+def _start(strategy: Strategy, subgame: Subgame, gadget: Gadget) -> NDArray[np.float64]:
+    """Return the strategies in `strategy` on the gadget's slots, uniform where they say nothing."""
     offset = gadget.tree.infoset_offset
     sizes = np.diff(offset)
     policy = np.repeat(1.0 / sizes, sizes)
@@ -174,7 +170,7 @@ def _start(profile: Profile, subgame: Subgame, gadget: Gadget) -> NDArray[np.flo
     origin = subgame.slot_origin[gadget.slot_origin[below]]
     known = origin >= 0
     slots = below[known]
-    policy[slots] = profile.policy[origin[known]]
+    policy[slots] = strategy.probs[origin[known]]
     return policy
 
 

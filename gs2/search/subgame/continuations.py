@@ -8,6 +8,7 @@ to all of them. Source: Brown, Sandholm and Amos 2018, "Depth-limited solving" (
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,7 @@ def continuation_values(
     its best response to it, and `policy` with one action made `BIAS` times likelier wherever it is legal:
     the last, the first, the last but one, …
     """
-    mine = np.repeat(tree.infoset_player == opponent, np.diff(tree.infoset_offset))
+    mine = tree.slot_player == opponent
     counts = np.diff(tree.infoset_offset)
     within = np.arange(tree.n_slots) - np.repeat(tree.infoset_offset[:-1], counts)
     from_end = np.repeat(counts, counts) - 1 - within
@@ -84,7 +85,7 @@ def with_continuations(
         place[here] = np.arange(start, start + len(here))
         offsets.append(start + len(here))
 
-    def spread(old: NDArray, fill: NDArray | int | float) -> NDArray:
+    def spread(old: NDArray[Any], fill: NDArray[Any] | int | float) -> NDArray[Any]:
         extra = np.broadcast_to(np.asarray(fill, old.dtype), (added, *old.shape[1:]))
         return np.concatenate([old, extra])[order]
 

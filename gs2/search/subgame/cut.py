@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from cfr.tree import FlatTree, grow
+from cfr.tree import WHOLE, FlatTree, TreeBudget, TreeRules, grow
 from games.game import TERMINAL, Game
-from games.ragged import Ragged
+from games.support.kernel import kernel
 from gs2.search.histories.knowledge import subtree_sizes
 
-__all__ = ["Subgame", "TreeCutter", "grow_subgame"]
+__all__ = ["DepthLimit", "FixedPlay", "Subgame", "TreeCutter", "grow_subgame"]
 
 NO_LIMIT = 2**30
 
@@ -44,6 +44,43 @@ class Subgame:
     truncated: NDArray[np.int32]
 
 
+@dataclass(frozen=True, eq=False)
+class FixedPlay:
+    """Where decisions of a subgame belong to chance, and the policies that they follow; r roots.
+
+    policy: [slots] float64 over the full tree.
+    frozen: [r, P] bool, seats whose decisions below that root belong to chance; branches of probability zero
+        are left out there.
+    plans: [n, slots] float64, other policies; frozen decisions below a root with `plan` [r] int32 at least 0
+        follow that one of them instead of `policy`.
+    """
+
+    policy: NDArray[np.float64]
+    frozen: NDArray[np.bool_] | None = None
+    plans: NDArray[np.float64] | None = None
+    plan: NDArray[np.int32] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class DepthLimit:
+    """Where a subgame ends before the game does.
+
+    decisions: player decisions below a root, frozen ones included, before a history is at the limit.
+    leaf: (nodes of the full tree [n]) -> [n, P] float64, the payoffs there.
+    play_on: instead of a leaf, the seat whose decisions belong to chance, by the policy of `FixedPlay`, from
+        the limit on, while the others go on deciding to the end of the game.
+    Raises ValueError unless there is one of these two.
+    """
+
+    decisions: int
+    leaf: Callable[[NDArray[np.int32]], NDArray[np.float64]] | None = None
+    play_on: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.leaf is None) == (self.play_on is None):
+            raise ValueError("cut: a depth_limit needs a leaf evaluator or a seat that plays on; pass one")
+
+
 class TreeCutter:
     """Cuts subgames out of one full tree; holds what can be computed once for all of them."""
 
@@ -61,40 +98,29 @@ class TreeCutter:
         roots: NDArray[np.int32],
         weights: NDArray[np.float64],
         *,
-        policy: NDArray[np.float64] | None = None,
-        frozen: NDArray[np.bool_] | None = None,
-        depth_limit: int | None = None,
+        fixed: FixedPlay | None = None,
+        limit: DepthLimit | None = None,
         keep: NDArray[np.bool_] | None = None,
-        leaf: Callable[[NDArray[np.int32]], NDArray[np.float64]] | None = None,
-        play_on: int | None = None,
-        plans: NDArray[np.float64] | None = None,
-        plan: NDArray[np.int32] | None = None,
     ) -> Subgame:
         """Return the subgame below `roots`.
 
         roots: [r] int32 nodes of the tree, none below another; one may come more than once.
         weights: [r] float64.
-        policy: [slots] float64 over the full tree, what frozen decisions follow.
-        frozen: [r, P] bool, seats whose decisions below that root belong to chance; branches of
-            probability zero are left out there.
-        depth_limit: player decisions below a root, frozen ones included, before `leaf` values the history.
+        fixed: decisions that belong to chance. limit: how far to go.
         keep: [slots] bool, the branches to keep at decisions; at least one in each infoset.
-        leaf: (nodes of the full tree [n]) -> [n, P] float64 payoffs at the depth limit.
-        play_on: instead of a leaf, the seat whose decisions belong to chance, by `policy`, from the depth
-            limit on, while the others go on deciding to the end of the game.
-        plans: [n, slots] float64, other policies; frozen decisions below a root with `plan` [r] int32 at
-            least 0 follow that one of them instead of `policy`.
-        Raises ValueError for options that need each other.
+        Raises ValueError for a seat that plays on without a policy to follow.
         """
         tree = self.tree
-        if (frozen is not None or play_on is not None) and policy is None:
-            raise ValueError("cut: frozen decisions need a policy to follow; pass policy=")
-        if depth_limit is not None and (leaf is None) == (play_on is None):
-            raise ValueError("cut: a depth_limit needs a leaf evaluator or a seat that plays on; pass one")
+        if limit is not None and limit.play_on is not None and fixed is None:
+            raise ValueError("cut: frozen decisions need a policy to follow; pass fixed=FixedPlay(policy)")
         roots = np.ascontiguousarray(roots, np.int32)
-        none = np.zeros((0, tree.n_players), bool)
-        if plans is None or plan is None:
-            plans, plan = np.empty((0, 0)), np.full(len(roots), -1, np.int32)
+        policy, frozen = np.empty(0), np.zeros((0, tree.n_players), bool)
+        plans, plan = np.empty((0, 0)), np.full(len(roots), -1, np.int32)
+        if fixed is not None:
+            policy = fixed.policy
+            frozen = frozen if fixed.frozen is None else fixed.frozen
+            if fixed.plans is not None and fixed.plan is not None:
+                plans, plan = fixed.plans, fixed.plan
         parts = _cut(
             tree.first_child,
             tree.n_children,
@@ -103,12 +129,12 @@ class TreeCutter:
             tree.chance_prob,
             tree.infoset_offset,
             self._keep_all if keep is None else keep,
-            np.empty(0) if policy is None else policy,
+            policy,
             roots,
             np.ascontiguousarray(weights, np.float64),
-            none if frozen is None else frozen,
-            NO_LIMIT if depth_limit is None else depth_limit,
-            -1 if play_on is None else play_on,
+            frozen,
+            NO_LIMIT if limit is None else limit.decisions,
+            -1 if limit is None or limit.play_on is None else limit.play_on,
             plans,
             plan,
             int(self.sizes[roots].sum()),
@@ -118,8 +144,8 @@ class TreeCutter:
         (levels, infoset_origin, infoset_offset, slot_origin, terminal, truncated) = parts[8:]
         row = self._terminal_row[origin[terminal]]
         returns = tree.returns[row]
-        if len(truncated) and leaf is not None:
-            returns[np.searchsorted(terminal, truncated)] = leaf(origin[truncated])
+        if len(truncated) and limit is not None and limit.leaf is not None:
+            returns[np.searchsorted(terminal, truncated)] = limit.leaf(origin[truncated])
         cut = FlatTree(
             parent=parent,
             first_child=first_child,
@@ -140,32 +166,42 @@ class TreeCutter:
         )
         return Subgame(cut, root_of, origin, infoset_origin, slot_origin, truncated)
 
-    def with_states(self, subgame: Subgame) -> Subgame:
-        """Return a subgame of this tree with the game's states at its nodes."""
-        assert self.tree.states is not None
-        return replace(subgame, tree=replace(subgame.tree, states=self.tree.states[subgame.origin]))
 
-
-@njit(cache=True)
+@kernel
 def _cut(
-    first_child,
-    n_children,
-    player,
-    infoset,
-    chance_prob,
-    offset,
-    keep,
-    policy,
-    roots,
-    weights,
-    frozen,
-    depth_limit,
-    play_on,
-    plans,
-    plan,
-    bound,
-    local,
-):
+    first_child: NDArray[np.int32],
+    n_children: NDArray[np.int32],
+    player: NDArray[np.int8],
+    infoset: NDArray[np.int32],
+    chance_prob: NDArray[np.float64],
+    offset: NDArray[np.int64],
+    keep: NDArray[np.bool_],
+    policy: NDArray[np.float64],
+    roots: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    frozen: NDArray[np.bool_],
+    depth_limit: int,
+    play_on: int,
+    plans: NDArray[np.float64],
+    plan: NDArray[np.int32],
+    bound: int,
+    local: NDArray[np.int32],
+) -> tuple[
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int8],
+    NDArray[np.int32],
+    NDArray[np.float64],
+    NDArray[np.int32],
+    NDArray[np.int64],
+    NDArray[np.int32],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.int32],
+    NDArray[np.int32],
+]:
     """Return the arrays of a subgame, breadth first; `local` is left as it came, all -1.
 
     frozen: [r, P], or [0, P] for none.
@@ -290,39 +326,29 @@ def _cut(
 
 def grow_subgame(
     game: Game,
-    states: NDArray,
+    states: NDArray[Any],
     weights: NDArray[np.float64],
     *,
-    policy: Callable[[Game, NDArray, int, Ragged], NDArray] | None = None,
+    rules: TreeRules = WHOLE,
     frozen_seats: NDArray[np.bool_] | None = None,
-    depth_limit: int | None = None,
-    branch_limit: Callable[[Game, NDArray, int, Ragged], NDArray[np.bool_]] | None = None,
-    leaf: Callable[[Game, NDArray], NDArray[np.float64]] | None = None,
     max_nodes: int = 50_000_000,
 ) -> Subgame:
     """Return the subgame below `states`, grown from the game.
 
     states: [r] histories. weights: [r] float64.
-    frozen_seats: [P] bool, seats whose decisions follow `policy` and belong to chance (a teammate).
-    depth_limit, branch_limit, leaf, max_nodes: as in `cfr.tree.grow`.
+    rules: how far to grow, as in `cfr.tree.grow`.
+    frozen_seats: [P] bool, seats whose decisions follow the policy of `rules` and belong to chance (a
+        teammate).
+    max_nodes: most histories.
     """
-    seats = np.zeros(game.num_players, bool) if frozen_seats is None else frozen_seats
-    tree = grow(
-        game,
-        states,
-        weights,
-        depth_limit=depth_limit,
-        branch_limit=branch_limit,
-        frozen=(lambda g, s, p: seats[p] & (p >= 0)) if seats.any() else None,
-        policy=policy,
-        leaf=leaf,
-        max_nodes=max_nodes,
-    )
+    if frozen_seats is not None and frozen_seats.any():
+        seats = frozen_seats
+        rules = replace(rules, frozen=lambda game, states, players: seats[players] & (players >= 0))
+    tree = grow(game, states, weights, rules=rules, budget=TreeBudget(max_nodes=max_nodes))
     root_of = np.empty(tree.n_nodes, np.int32)
     root_of[: tree.n_roots] = np.arange(tree.n_roots)
     for start, end in zip(tree.level_offsets[1:-1], tree.level_offsets[2:], strict=True):
         root_of[start:end] = root_of[tree.parent[start:end]]
-    assert tree.states is not None
     leaves = tree.terminal[game.player(tree.states[tree.terminal]) != TERMINAL]
     return Subgame(
         tree,

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.game import CHANCE
-from gs2.search.context import Profile, SearchContext
+from gs2.search.context import SearchContext
 from gs2.search.histories.alternative import best_responses, group_values
 from gs2.search.histories.enumerated import Considered
+from gs2.search.strategy import Strategy
 from gs2.search.subgame.cut import Subgame
 
 __all__ = ["OpponentResponse", "Summary", "choose_plans"]
@@ -28,24 +29,25 @@ class OpponentResponse:
     """The opponent's counterfactual best response from some histories on, to any strategy of the player."""
 
     def __init__(
-        self, context: SearchContext, profile: Profile, considered: Considered, rows: NDArray[np.int64]
+        self, context: SearchContext, strategy: Strategy, considered: Considered, rows: NDArray[np.int64]
     ) -> None:
         """Take rows of the histories considered, rising: all of every opponent infoset that they touch."""
         self._opponent = considered.opponent
         self._cut = context.cutter.cut(considered.nodes[rows], considered.reach[rows])
-        self._base = profile.policy[self._cut.slot_origin]
+        self._base = strategy.probs[self._cut.slot_origin]
         self._order = np.argsort(self._cut.slot_origin)
         self._ranked = self._cut.slot_origin[self._order]
         self._reach = considered.reach[rows]
         self.groups, number = np.unique(considered.group[rows], return_inverse=True)
         self._group = number.reshape(-1).astype(np.int32)
         tree = self._cut.tree
-        self._theirs = np.repeat(tree.infoset_player == self._opponent, np.diff(tree.infoset_offset))
+        self._theirs = tree.slot_player == self._opponent
 
     @property
     def slots(self) -> NDArray[np.int64]:
         """Slots of the full tree at which `respond` gives a plan, [s] int64."""
-        return self._cut.slot_origin[self._theirs]
+        slots: NDArray[np.int64] = self._cut.slot_origin[self._theirs]
+        return slots
 
     def places(self, slots: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return (which of the slots can be met here, where): two [n] int64."""
@@ -86,18 +88,18 @@ class Summary:
     def __init__(
         self,
         context: SearchContext,
-        profile: Profile,
+        strategy: Strategy,
         considered: Considered,
         rows: NDArray[np.int64],
         most: int,
     ) -> None:
-        """Start with the best response to the strategy in `profile`.
+        """Start with the best response to the strategy in `strategy`.
 
         rows: rows of the histories kept in summary, rising. most: plans that may ever be held.
         """
         self.plans = context.plan_buffer(most)
         self.count = 1
-        self.response = OpponentResponse(context, profile, considered, rows)
+        self.response = OpponentResponse(context, strategy, considered, rows)
         none = np.zeros(0, np.int64)
         _, pure = self.response.respond(none, np.zeros(0))
         self.plans[0, self.response.slots] = pure
@@ -131,7 +133,9 @@ class Summary:
             self.count += 1
         return float(gain.max())
 
-    def copies(self, group: NDArray[np.int32], summary: NDArray[np.bool_]) -> tuple[NDArray, NDArray]:
+    def copies(
+        self, group: NDArray[np.int32], summary: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return how often each root comes, [r] int64, and the plan of each copy in turn, int32.
 
         group, summary: [r], opponent infoset of each root (as considered), and whether it is in summary.

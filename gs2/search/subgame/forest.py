@@ -3,79 +3,86 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import Profile, SearchContext
+from gs2.search.context import SearchContext
+from gs2.search.strategy import Strategy
 from gs2.search.subgame.continuations import with_continuations
-from gs2.search.subgame.cut import Subgame
+from gs2.search.subgame.cut import DepthLimit, FixedPlay, Subgame
 from gs2.search.subgame.leaf import LeafEvaluator, rollout_leaf, value_leaf
 
-__all__ = ["cut_forest"]
+__all__ = ["Roots", "cut_forest"]
 
 NodeLeaf = Callable[[NDArray[np.int32]], NDArray[np.float64]]
 
 
+@dataclass(frozen=True, eq=False)
+class Roots:
+    """The histories that a forest stands on; r of them, one of which may come more than once.
+
+    nodes: [r] int32, of the full tree. reach: [r] float64, their weights.
+    frozen: [r, P] bool, seats whose decisions below a root follow the strategy refined, or the one of `plans`
+        ([n, slots]) that `plan` ([r] int32) names.
+    """
+
+    nodes: NDArray[np.int32]
+    reach: NDArray[np.float64]
+    frozen: NDArray[np.bool_] | None = None
+    plans: NDArray[np.float64] | None = None
+    plan: NDArray[np.int32] | None = None
+
+
 def cut_forest(
     context: SearchContext,
-    profile: Profile,
+    strategy: Strategy,
     player: int,
-    nodes: NDArray[np.int32],
-    reach: NDArray[np.float64],
+    roots: Roots,
     config: SearchConfig,
-    *,
-    frozen: NDArray[np.bool_] | None = None,
-    plans: NDArray[np.float64] | None = None,
-    plan: NDArray[np.int32] | None = None,
     leaf: LeafEvaluator | None = None,
 ) -> Subgame:
     """Return the forest below some histories, with the configuration's depth limit and leaves.
 
-    player: the searching seat. nodes: [r] int32; reach: [r] float64, weights of the roots.
-    frozen: [r, P] bool, seats whose decisions below a root follow the profile's strategy, or the one of
-        `plans` ([n, slots]) that `plan` ([r] int32) names. leaf: a leaf evaluator in place of the configured
-        one.
+    player: the searching seat. leaf: a leaf evaluator in place of the configured one.
     """
-    at: Any = {"policy": profile.policy, "frozen": frozen, "plans": plans, "plan": plan}
+    nodes, reach, plan = roots.nodes, roots.reach, roots.plan
+    fixed = FixedPlay(strategy.raw, roots.frozen, roots.plans, plan)
     if config.subgame.depth is None:
-        return context.cutter.cut(nodes, reach, **at)
+        return context.cutter.cut(nodes, reach, fixed=fixed)
     if config.subgame.leaf == "play-on" and leaf is None:
-        return context.cutter.cut(nodes, reach, depth_limit=config.subgame.depth, play_on=player, **at)
-    subgame = context.cutter.cut(
-        nodes, reach, depth_limit=config.subgame.depth, leaf=_node_leaf(context, profile, config, leaf), **at
-    )
+        limit = DepthLimit(config.subgame.depth, play_on=player)
+        return context.cutter.cut(nodes, reach, fixed=fixed, limit=limit)
+    limit = DepthLimit(config.subgame.depth, _node_leaf(context, strategy, config, leaf))
+    subgame = context.cutter.cut(nodes, reach, fixed=fixed, limit=limit)
     if config.subgame.leaf != "continuations" or leaf is not None or len(subgame.truncated) == 0:
         return subgame
     opponent = 1 - player
     ends = subgame.origin[subgame.truncated]
-    assert context.tree.states is not None
     keys = context.game.infoset_key(context.tree.states[ends], opponent)
     if plan is not None:
         # The opponent knows which plan it follows.
         number = plan[subgame.root_of[subgame.truncated]] + 1
         keys = np.column_stack([keys, number.astype(keys.dtype)])
     known = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
-    values = profile.continuations(opponent, config.subgame.continuations)[:, ends]
+    values = strategy.continuations(opponent, config.subgame.continuations)[:, ends]
     return with_continuations(subgame, opponent, known, np.ascontiguousarray(values.swapaxes(0, 1)))
 
 
 def _node_leaf(
-    context: SearchContext, profile: Profile, config: SearchConfig, leaf: LeafEvaluator | None
+    context: SearchContext, strategy: Strategy, config: SearchConfig, leaf: LeafEvaluator | None
 ) -> NodeLeaf:
     """Return what values the nodes of the full tree at the depth limit."""
     if leaf is None:
         if config.subgame.leaf in ("exact", "continuations"):
-            return profile.exact_leaf
+            return strategy.exact_leaf
         if config.subgame.leaf == "value":
-            leaf = value_leaf(profile.known_blueprint(context))
+            leaf = value_leaf(strategy.known_blueprint(context.game))
         else:
             # The same histories get the same rollouts wherever a search meets them.
             rng = np.random.default_rng(config.subgame.rollouts)
-            leaf = rollout_leaf(profile.known_blueprint(context), rng, rollouts=config.subgame.rollouts)
+            leaf = rollout_leaf(strategy.known_blueprint(context.game), rng, rollouts=config.subgame.rollouts)
     chosen = leaf
-    states = context.tree.states
-    assert states is not None
-    return lambda nodes: chosen(context.game, states[nodes])
+    return lambda nodes: chosen(context.game, context.tree.states[nodes])

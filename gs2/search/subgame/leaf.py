@@ -7,6 +7,7 @@ the contract test for one's own.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from games.ragged import Ragged
 
 __all__ = ["LeafEvaluator", "check_leaf_value", "rollout_leaf", "value_leaf"]
 
-LeafEvaluator = Callable[[Game, NDArray], NDArray[np.float64]]
+LeafEvaluator = Callable[[Game, NDArray[Any]], NDArray[np.float64]]
 
 
 def value_leaf(blueprint: Blueprint) -> LeafEvaluator:
@@ -28,11 +29,12 @@ def value_leaf(blueprint: Blueprint) -> LeafEvaluator:
     difference does. Seats of one team are averaged first.
     """
 
-    def leaf(game: Game, states: NDArray) -> NDArray[np.float64]:
+    def leaf(game: Game, states: NDArray[Any]) -> NDArray[np.float64]:
         teams = np.array(game.teams)
         by_seat = np.stack([blueprint.value(game, states, seat) for seat in range(game.num_players)], axis=1)
         gain = (by_seat[:, teams == 0].mean(axis=1) - by_seat[:, teams == 1].mean(axis=1)) / 2
-        return gain[:, None] * np.where(teams == 0, 1.0, -1.0)
+        payoffs: NDArray[np.float64] = gain[:, None] * np.where(teams == 0, 1.0, -1.0)
+        return payoffs
 
     return leaf
 
@@ -46,7 +48,7 @@ def rollout_leaf(
     blueprint's policy (GS2 supplement, C.3); with deterministic chance one rollout then suffices.
     """
 
-    def leaf(game: Game, states: NDArray) -> NDArray[np.float64]:
+    def leaf(game: Game, states: NDArray[Any]) -> NDArray[np.float64]:
         n = len(states)
         now = np.repeat(states, rollouts, axis=0)
         total = np.zeros((len(now), game.num_players))
@@ -73,12 +75,13 @@ def rollout_leaf(
                     prob[at] = blueprint.policy(game, now[rows], int(seat), sub)
             chosen = _draw(actions, prob, rng)
             now = game.step(now, np.arange(len(now)), actions.values[chosen])
-        return total.reshape(n, rollouts, -1).mean(axis=1)
+        mean: NDArray[np.float64] = total.reshape(n, rollouts, -1).mean(axis=1)
+        return mean
 
     return leaf
 
 
-def _greedy(actions: Ragged, q: NDArray) -> NDArray[np.float64]:
+def _greedy(actions: Ragged, q: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return 1 for the first action of highest q in each row, 0 elsewhere."""
     best = np.maximum.reduceat(q, actions.offsets[:-1])
     hits = np.flatnonzero(q >= best[actions.rows])
@@ -95,7 +98,8 @@ def _draw(actions: Ragged, prob: NDArray[np.float64], rng: np.random.Generator) 
     mass = total[actions.offsets[1:] - 1] - before
     wanted = before + rng.random(len(actions)) * mass
     at = np.searchsorted(total, wanted, side="right")
-    return np.clip(at, actions.offsets[:-1], actions.offsets[1:] - 1)
+    drawn: NDArray[np.int64] = np.clip(at, actions.offsets[:-1], actions.offsets[1:] - 1)
+    return drawn
 
 
 def check_leaf_value(
@@ -140,9 +144,9 @@ def _require(holds: object, rule: str, received: object) -> None:
     require(holds, f"leaf: values {rule}", received, "check_leaf_value in gs2/search/subgame/leaf.py")
 
 
-def _random_histories(game: Game, rng: np.random.Generator, count: int) -> NDArray:
+def _random_histories(game: Game, rng: np.random.Generator, count: int) -> NDArray[Any]:
     """Return decision histories met while playing uniformly at random."""
-    found: list[NDArray] = []
+    found: list[NDArray[Any]] = []
     while len(found) < count:
         state = game.root()
         while True:

@@ -11,7 +11,7 @@ from games.game import GameError
 from games.guandan.cards import DECK, pack, parse_cards, unpack
 from games.guandan.combos import ORDER
 from games.guandan.rounds.belief import determinise
-from games.guandan.rounds.round import GuanDan, deal, from_hands, legal
+from games.guandan.rounds.round import GuanDan, Shown, deal, from_hands, legal
 from gs2.guandan.agent.determinize import count_bound, list_worlds, sample_worlds
 from gs2.guandan.beliefs.belief_network import BeliefNetwork, load_beliefs, save_beliefs, steer
 from tests.gs2.guandan.blueprints import midgame
@@ -21,7 +21,7 @@ def few_cards(*hands: str, level: int = 0, known: list[str] | None = None, cap: 
     """Return a state with these hands, every other card played by seat 0."""
     counts = np.array([parse_cards(hand) for hand in hands])
     shown = None if known is None else np.array([[parse_cards(cards) for cards in known]])
-    state = from_hands(counts, level=level, known=shown, cap=cap)
+    state = from_hands(counts, level=level, shown=Shown(shown, cap))
     state["played"][0, 0] = pack(DECK - counts.sum(0))
     return state
 

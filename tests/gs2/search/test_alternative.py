@@ -7,7 +7,6 @@ import pytest
 
 from cfr.best_response import best_response_values
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import Profile
 from gs2.search.gadget.path import opponent_path
 from gs2.search.histories.alternative import (
     best_response_node_values,
@@ -16,6 +15,7 @@ from gs2.search.histories.alternative import (
     group_values,
 )
 from gs2.search.histories.enumerated import consider_histories
+from gs2.search.strategy import Strategy
 from gs2.search.subgame.double_oracle import OpponentResponse
 from tests.gs2.search.setting import GAMES, KUHN, LEDUC, context, form, random_policy
 from tests.reference.node_response import best_response_node_values_by_recursion
@@ -42,7 +42,7 @@ def test_the_pure_response_earns_what_it_promises(name):
     for seat in (0, 1):
         answer = best_response_policy(tree, policy, seat)
         values, _ = best_response_node_values(tree, policy, seat)
-        earned = Profile(tree, answer).values[0, seat]
+        earned = Strategy(tree, answer).values[0, seat]
         assert earned == pytest.approx(values[0], abs=ROUNDING)
 
 
@@ -56,15 +56,14 @@ def test_group_values_are_weighted_means_and_plain_ones_where_nobody_comes():
 def test_values_from_the_subgame_are_those_from_the_whole_tree(name):
     prepared = context(name)
     rng = np.random.default_rng(3)
-    profile = Profile(prepared.tree, random_policy(name, rng))
+    strategy = Strategy(prepared.tree, random_policy(name, rng))
     for infoset in rng.choice(prepared.tree.n_infosets, 5, replace=False).tolist():
         config = SearchConfig.of(order=None)
-        alone = consider_histories(prepared, profile, infoset, config)
-        profile.prepare(alone.opponent)
-        shared = consider_histories(prepared, profile, infoset, config)
+        alone = consider_histories(prepared, strategy, infoset, config)
+        shared = consider_histories(prepared, strategy.with_best_response(alone.opponent), infoset, config)
         assert np.allclose(alone.alternative, shared.alternative, atol=ROUNDING)
         rows = np.arange(len(alone.nodes))
-        response = OpponentResponse(prepared, profile, alone, rows)
+        response = OpponentResponse(prepared, strategy, alone, rows)
         values, _ = response.respond(np.zeros(0, np.int64), np.zeros(0))
         assert np.allclose(values, alone.alternative, atol=ROUNDING)
 
@@ -74,11 +73,11 @@ def test_the_opponents_path_folds_to_its_best_response_value_of_the_game(name):
     prepared = context(name)
     rng = np.random.default_rng(4)
     policy = random_policy(name, rng)
-    profile = Profile(prepared.tree, policy)
+    strategy = Strategy(prepared.tree, policy)
     for infoset in rng.choice(prepared.tree.n_infosets, 6, replace=False).tolist():
-        found = consider_histories(prepared, profile, infoset, SearchConfig.of(order=None))
+        found = consider_histories(prepared, strategy, infoset, SearchConfig.of(order=None))
         path = opponent_path(
-            prepared, profile, found.opponent, found.nodes, found.group, found.reach, found.alternative
+            prepared, strategy, found.opponent, found.nodes, found.group, found.reach, found.alternative
         )
         whole = best_response_values(form(name), policy)[found.opponent]
         assert path.root_value(found.alternative) == pytest.approx(whole, abs=ROUNDING)
@@ -88,9 +87,9 @@ def test_the_opponents_path_folds_to_its_best_response_value_of_the_game(name):
 @pytest.mark.parametrize("kind, exact", [("best-response", True), ("profile", False), ("value", False)])
 def test_alternative_values_by_kind(kind, exact):
     prepared = context(LEDUC)
-    profile = Profile(prepared.tree, random_policy(LEDUC, np.random.default_rng(5)))
+    strategy = Strategy(prepared.tree, random_policy(LEDUC, np.random.default_rng(5)))
     config = SearchConfig.of(order=None, alternative=kind)
-    best = consider_histories(prepared, profile, 0, config.replace(alternative="best-response"))
-    found = consider_histories(prepared, profile, 0, config)
+    best = consider_histories(prepared, strategy, 0, config.replace(alternative="best-response"))
+    found = consider_histories(prepared, strategy, 0, config)
     assert np.all(found.alternative <= best.alternative + ROUNDING)
     assert np.allclose(found.alternative, best.alternative) == exact

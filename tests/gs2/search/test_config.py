@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from cfr.variants import VARIANTS
 from experiments.refinement.grid import GRIDS
+from experiments.refinement.methods import method_passes
 from experiments.refinement.mixture import split_draws
-from experiments.refinement.run import method_passes
 from games.support.configuration import ConfigError
 from gs2.search.config.presets import PRESETS, preset
 from gs2.search.config.search import PLACES, SearchConfig
@@ -36,9 +36,10 @@ from gs2.search.config.stages import (
     GenerationConfig,
     SolveConfig,
 )
-from gs2.search.context import Profile
+from gs2.search.context import SearchOptions
 from gs2.search.pipeline import refine_infoset
-from gs2.search.refine import refine_policy
+from gs2.search.refine import RefineOptions, refine_policy
+from gs2.search.strategy import Strategy
 from tests.gs2.search.setting import KUHN, context, random_policy
 
 ROWS = Path(__file__).parents[3] / "experiments" / "results" / "rows"
@@ -133,14 +134,15 @@ def is_read(reads: Reads, config: SearchConfig, name: str, seed: int) -> bool:
     changes = {field: value for field, value in small.items() if field != name and _set(config, field)}
     reads.seen.clear()
     if name == "mode":
-        refine_policy(prepared, policy, 0, traced, infosets=np.zeros(0, np.int64))
+        refine_policy(prepared, policy, 0, traced, RefineOptions(infosets=np.zeros(0, np.int64)))
         return name in reads.seen
     for infoset in range(prepared.tree.n_infosets):
         for made in (traced, with_fields(traced, **changes)):
             for seconds in (None, 1e-9):
                 deadline = None if seconds is None else time.perf_counter() + seconds
-                profile = Profile(prepared.tree, policy)
-                refine_infoset(prepared, profile, infoset, made, np.random.default_rng(seed), deadline)
+                strategy = Strategy(prepared.tree, policy)
+                rng = np.random.default_rng(seed)
+                refine_infoset(prepared, strategy, infoset, made, rng, SearchOptions(deadline))
                 if name in reads.seen:
                     return True
     return False
@@ -198,7 +200,7 @@ def test_an_accepted_configuration_runs(pytestconfig: pytest.Config) -> None:
         if config.solve.solver == "cfr":
             config = config.replace(iterations=min(config.solve.iterations, 20))
         player = int(rng.integers(2))
-        found = refine_policy(prepared, policy, player, config, seed=seed).policy
+        found = refine_policy(prepared, policy, player, config, RefineOptions(seed=seed)).policy
         offset = prepared.tree.infoset_offset
         assert np.all(found >= 0) and np.allclose(np.add.reduceat(found, offset[:-1]), 1.0)
         theirs = np.repeat(prepared.tree.infoset_player != player, np.diff(offset))

@@ -11,9 +11,10 @@ from cfr.best_response import best_response_values
 from cfr.policy import uniform_policy
 from games import GameError, load_game
 from gs2.search.config.presets import preset
-from gs2.search.context import Profile, SearchContext
+from gs2.search.context import SearchContext
 from gs2.search.histories.cover import Cover
 from gs2.search.pipeline import refine_infoset
+from gs2.search.strategy import Strategy
 from tests.games.random_games import Node, NodeGame, RandomGame, hidden_move
 
 
@@ -88,7 +89,7 @@ def test_a_search_where_the_opponent_may_not_have_noticed_our_move_certifies_no_
     policy = uniform_policy(context.tree)
     infoset = int(np.flatnonzero(context.tree.infoset_player == 1)[0])
     found = refine_infoset(
-        context, Profile(context.tree, policy), infoset, preset(method), np.random.default_rng(0)
+        context, Strategy(context.tree, policy), infoset, preset(method), np.random.default_rng(0)
     )
     after = policy.copy()
     after[found.slots] = found.probs
@@ -105,7 +106,7 @@ def test_a_certificate_stays_available_where_the_cover_was_extended():
         if context.covers(player).turns_are_noticed:
             continue
         policy = uniform_policy(tree)
-        found = refine_infoset(context, Profile(tree, policy), 0, preset("gs2+"), np.random.default_rng(0))
+        found = refine_infoset(context, Strategy(tree, policy), 0, preset("gs2+"), np.random.default_rng(0))
         after = policy.copy()
         after[found.slots] = found.probs
         values = [best_response_values(tree, p)[1 - player] for p in (policy, after)]

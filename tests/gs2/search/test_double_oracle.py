@@ -7,9 +7,10 @@ import pytest
 
 from cfr.sequence_form import sequence_form
 from gs2.search.config.presets import preset
-from gs2.search.context import Profile
 from gs2.search.pipeline import refine_infoset
 from gs2.search.solve.subgame import MISSED
+from gs2.search.strategy import Strategy
+from gs2.search.subgame.cut import FixedPlay
 from gs2.search.subgame.double_oracle import choose_plans
 from tests.gs2.search.setting import GAMES, KUHN, LEDUC, LIARS_DICE, blueprint, context, random_policy
 
@@ -24,7 +25,7 @@ def least_margin(name: str, seed: int, **changes) -> tuple[float, bool]:
     mine = np.flatnonzero(prepared.tree.infoset_player == seed % 2)
     infoset = int(mine[int(rng.integers(min(4, len(mine))))])
     config = PLUS.replace(certificate="margin", **changes)
-    found = refine_infoset(prepared, Profile(prepared.tree, policy), infoset, config, rng)
+    found = refine_infoset(prepared, Strategy(prepared.tree, policy), infoset, config, rng)
     # The certificate evaluates the whole closure, whatever the subgame held.
     assert found.certified is not None
     return float(np.min(found.certified.before - found.certified.after)), found.complete
@@ -47,7 +48,7 @@ def test_without_completion_a_summary_underrates_the_opponent():
         prepared = context(LIARS_DICE)
         policy = random_policy(LIARS_DICE, np.random.default_rng(seed))
         found = refine_infoset(
-            prepared, Profile(prepared.tree, policy), 0, PLUS.replace(k=1, plans=1), np.random.default_rng(0)
+            prepared, Strategy(prepared.tree, policy), 0, PLUS.replace(k=1, plans=1), np.random.default_rng(0)
         )
         missed += not found.complete
         if not found.complete:
@@ -57,10 +58,10 @@ def test_without_completion_a_summary_underrates_the_opponent():
 
 def test_a_summary_is_smaller_than_the_closure():
     prepared = context(LEDUC)
-    profile = Profile(prepared.tree, blueprint(LEDUC))
+    strategy = Strategy(prepared.tree, blueprint(LEDUC))
     rng = np.random.default_rng(0)
-    whole = refine_infoset(prepared, profile, 0, PLUS.replace(whole=10**6, solver="cfr"), rng)
-    ours = refine_infoset(prepared, profile, 0, PLUS.replace(k=1, plans=1, solver="cfr"), rng)
+    whole = refine_infoset(prepared, strategy, 0, PLUS.replace(whole=10**6, solver="cfr"), rng)
+    ours = refine_infoset(prepared, strategy, 0, PLUS.replace(k=1, plans=1, solver="cfr"), rng)
     assert ours.nodes < whole.nodes / 2
     assert len(ours.kept.rows) == len(whole.kept.rows)
     assert ours.kept.summary.sum() > 0 and whole.kept.summary.sum() == 0
@@ -82,9 +83,8 @@ def test_copies_below_choices_make_a_valid_tree_of_perfect_recall(name):
     copied = np.repeat(np.arange(len(roots)), counts)
     frozen = np.zeros((len(copied), 2), bool)
     frozen[:, 1] = counts[copied] > 1
-    cut = prepared.cutter.cut(
-        roots[copied], np.ones(len(copied)), policy=plans[0], frozen=frozen, plans=plans, plan=plan
-    )
+    fixed = FixedPlay(plans[0], frozen, plans, plan)
+    cut = prepared.cutter.cut(roots[copied], np.ones(len(copied)), fixed=fixed)
     weights = rng.random(len(roots))
     chosen = choose_plans(cut, counts, weights, group, 1)
     chosen.tree.validate()

@@ -14,13 +14,13 @@ from cfr.lp import solve_lp
 from games.contract import ContractError
 from gs2.search.config.presets import preset
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import Profile
 from gs2.search.gadget.build import GADGETS, Entry, GadgetError, build_gadget
 from gs2.search.gadget.check import check_gadget
 from gs2.search.gadget.path import opponent_path
 from gs2.search.histories.alternative import best_response_node_values, group_values
 from gs2.search.histories.enumerated import consider_histories
 from gs2.search.pipeline import refine_infoset
+from gs2.search.strategy import Strategy
 from tests.gs2.search.setting import GAMES, GOOFSPIEL, KUHN, LEDUC, LIARS_DICE, context, form, random_policy
 
 EXACT = 1e-7
@@ -31,23 +31,23 @@ def made(name: str, kind: str, floor: float, seed: int):
     """Return (gadget, forest, considered) of a random blueprint and infoset."""
     prepared = context(name)
     rng = np.random.default_rng(seed)
-    profile = Profile(prepared.tree, random_policy(name, rng))
+    strategy = Strategy(prepared.tree, random_policy(name, rng))
     infoset = int(rng.integers(prepared.tree.n_infosets))
-    found = consider_histories(prepared, profile, infoset, SearchConfig.of(order=None))
+    found = consider_histories(prepared, strategy, infoset, SearchConfig.of(order=None))
     forest = prepared.cutter.cut(found.nodes, found.reach)
     group, alternative = found.group, found.alternative[found.group]
     path = None
     rows = np.arange(len(found.nodes))
     if kind == "path":
         path = opponent_path(
-            prepared, profile, found.opponent, found.nodes, group, found.reach, found.alternative
+            prepared, strategy, found.opponent, found.nodes, group, found.reach, found.alternative
         )
         order = path.entry_order()
         path = path.reordered(order)
         group = np.argsort(order).astype(np.int32)[group]
         rows = np.argsort(group, kind="stable")
         forest = prepared.cutter.cut(found.nodes[rows], found.reach[rows])
-    gift = profile.gifts(found.opponent)[found.nodes][None]
+    gift = strategy.gifts(found.opponent)[found.nodes][None]
     entry = Entry(
         (found.opponent,),
         group[rows][None],
@@ -83,7 +83,7 @@ def opponent_gain(name: str, config: SearchConfig, seed: int) -> float:
     rng = np.random.default_rng(seed)
     policy = random_policy(name, rng, sharpness=float(rng.integers(1, 4)))
     infoset = int(rng.integers(prepared.tree.n_infosets if seed % 3 == 0 else 12))
-    found = refine_infoset(prepared, Profile(prepared.tree, policy), infoset, config, rng)
+    found = refine_infoset(prepared, Strategy(prepared.tree, policy), infoset, config, rng)
     after = policy.copy()
     after[found.slots] = found.probs
     opponent = found.considered.opponent

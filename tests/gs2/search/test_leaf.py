@@ -10,11 +10,13 @@ from cfr.lp import solve_lp
 from games.contract import ContractError
 from games.registry import load_game
 from gs2.search.config.presets import preset
-from gs2.search.context import Profile
+from gs2.search.context import SearchOptions
 from gs2.search.explain import solve_infoset
 from gs2.search.pipeline import refine_infoset
-from gs2.search.refine import refine_policy
+from gs2.search.refine import RefineOptions, refine_policy
+from gs2.search.strategy import Strategy
 from gs2.search.subgame.continuations import continuation_values, with_continuations
+from gs2.search.subgame.cut import DepthLimit
 from gs2.search.subgame.leaf import check_leaf_value, rollout_leaf, value_leaf
 from gs2.tabulate import tabulate
 from tests.gs2.search.setting import (
@@ -64,7 +66,7 @@ def test_rollouts_come_near_the_expected_payoffs():
     made = tabulate(prepared.game, prepared.tree, policy)
     many = rollout_leaf(made, np.random.default_rng(2), rollouts=4000)
     found = many(prepared.game, prepared.tree.states[nodes])
-    expected = Profile(prepared.tree, policy).values[nodes]
+    expected = Strategy(prepared.tree, policy).values[nodes]
     assert np.allclose(found, expected, atol=5 / np.sqrt(4000))
 
 
@@ -81,7 +83,7 @@ def test_with_an_oracle_below_the_depth_limit_the_strategy_above_it_becomes_unex
     first = mine[prepared.parent_slot(player)[mine] < 0]
     rough = random_policy(name, np.random.default_rng(3))
     for infoset in first.tolist():
-        policy[prepared.slots_of(infoset)] = rough[prepared.slots_of(infoset)]
+        policy[prepared.tree.slots(infoset)] = rough[prepared.tree.slots(infoset)]
     value = exact.value if player == 0 else -exact.value
 
     def loss(now: np.ndarray) -> float:
@@ -91,7 +93,7 @@ def test_with_an_oracle_below_the_depth_limit_the_strategy_above_it_becomes_unex
     low, high = prepared.game.payoff_range
     assert loss(policy) > 10 * NEAR_ZERO * (high - low) / 2
     for _ in range(2 if player else 1):
-        policy = refine_policy(prepared, policy, player, config, infosets=first).policy
+        policy = refine_policy(prepared, policy, player, config, RefineOptions(infosets=first)).policy
     assert loss(policy) < NEAR_ZERO * (high - low)
 
 
@@ -99,10 +101,10 @@ def test_a_depth_limit_makes_the_subgame_smaller_and_says_so():
     prepared = context(LEDUC)
     policy = blueprint(LEDUC)
     rng = np.random.default_rng(0)
-    deep = solve_infoset(prepared.game, policy, 0, preset("maxmargin"), rng, context=prepared)
+    deep = solve_infoset(prepared, policy, 0, preset("maxmargin"), rng)
     for leaf in ("exact", "value", "rollout", "continuations", "play-on"):
         config = preset("maxmargin", depth=1, leaf=leaf)
-        found = solve_infoset(prepared.game, policy, 0, config, rng, context=prepared)
+        found = solve_infoset(prepared, policy, 0, config, rng)
         assert found.decisions < deep.decisions
         assert leaf == "play-on" or any("depth 1" in note for note in found.cut_off)
 
@@ -117,11 +119,11 @@ def test_a_leaf_of_ones_own_is_asked():
 
     refine_infoset(
         prepared,
-        Profile(prepared.tree, blueprint(LEDUC)),
+        Strategy(prepared.tree, blueprint(LEDUC)),
         0,
         preset("maxmargin", depth=1),
         np.random.default_rng(0),
-        leaf=mine,
+        SearchOptions(leaf=mine),
     )
     assert seen
 
@@ -132,7 +134,7 @@ def test_continuations_start_with_the_blueprint_and_its_best_response(name):
     policy = random_policy(name, np.random.default_rng(6))
     values = continuation_values(prepared.tree, policy, 1, 4)
     assert values.shape == (4, prepared.tree.n_nodes, 2)
-    assert np.allclose(values[0], Profile(prepared.tree, policy).values)
+    assert np.allclose(values[0], Strategy(prepared.tree, policy).values)
     best = best_response_values(form(name), policy)[1]
     assert values[1, 0, 1] == pytest.approx(best)
     assert np.all(values[:, 0, 1] <= best + 1e-9)
@@ -140,9 +142,8 @@ def test_continuations_start_with_the_blueprint_and_its_best_response(name):
 
 def test_an_opponent_who_chooses_among_continuations_gets_at_least_each_of_them():
     prepared = context(LEDUC)
-    cut = prepared.cutter.cut(
-        np.zeros(1, np.int32), np.ones(1), depth_limit=1, leaf=lambda nodes: np.zeros((len(nodes), 2))
-    )
+    limit = DepthLimit(1, lambda nodes: np.zeros((len(nodes), 2)))
+    cut = prepared.cutter.cut(np.zeros(1, np.int32), np.ones(1), limit=limit)
     ends = cut.origin[cut.truncated]
     known = np.unique(prepared.game.infoset_key(prepared.tree.states[ends], 1), axis=0, return_inverse=True)[
         1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields
 from functools import lru_cache
 
 import numpy as np
@@ -15,13 +15,15 @@ from cfr.lp import solve_lp
 from cfr.policy import uniform_policy
 from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.solver import solve
+from cfr.tree import FlatTree
 from games import CHANCE, check_game
 from gs2.search.config.presets import PRESETS, preset
-from gs2.search.context import Profile, SearchContext
+from gs2.search.context import SearchContext
 from gs2.search.generation import GENERATORS
 from gs2.search.histories.alternative import best_response_policy, group_values
 from gs2.search.pipeline import refine_infoset
-from gs2.search.refine import refine_policy
+from gs2.search.refine import RefineOptions, refine_policy
+from gs2.search.strategy import Strategy
 from tests.games.random_games import RandomGame
 
 ROUNDING = 1e-9
@@ -78,9 +80,9 @@ def exploitabilities(
     after = list(before)
     for player in np.unique(tree.infoset_player).tolist():
         config = preset(method, iterations=20, **changes)
-        made = refine_policy(context, policy, player, config, seed=seed)
+        made = refine_policy(context, policy, player, config, RefineOptions(seed=seed))
         after[1 - player] = best_response_values(form, made.policy)[1 - player]
-        mine = np.repeat(tree.infoset_player == player, np.diff(tree.infoset_offset))
+        mine = tree.slot_player == player
         assert np.array_equal(made.policy[~mine], policy[~mine]), "the other player's strategy stays"
         both[mine] = made.policy[mine]
     return list(before), after, sum(before) / 2, sum(best_response_values(form, both)) / 2
@@ -113,7 +115,7 @@ def test_gs2_plus_against_the_whole_path_is_never_above_its_blueprint(seed, publ
 @at_random
 def test_small_searches_in_place_of_closures_are_never_above_the_blueprint(seed, public, kind):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gs2.search.pipeline._too_large", lambda context, profile, infoset, deadline, log: True)
+        patch.setattr("gs2.search.pipeline._too_large", lambda *_: True)
         never_above(seed, public, kind, "gs2+", fallback_k=1 + seed % 3, time_limit=600.0)
 
 
@@ -146,9 +148,9 @@ def test_solved_closures_are_exact_with_each_gadget(seed, public, kind):
     infoset = int(rng.integers(tree.n_infosets))
     for name in CLOSURES:
         config = preset(name, solver="lp", entry_floor=0.0)
-        profile = Profile(tree, policy)
-        found = refine_infoset(context, profile, infoset, config, rng)
-        assert np.array_equal(profile.policy, policy)
+        strategy = Strategy(tree, policy)
+        found = refine_infoset(context, strategy, infoset, config, rng)
+        assert np.array_equal(strategy.probs, policy)
         opponent = found.considered.opponent
         after = policy.copy()
         after[found.slots] = found.probs
@@ -157,12 +159,9 @@ def test_solved_closures_are_exact_with_each_gadget(seed, public, kind):
         if found.considered.unreached or found.nodes == 0:
             continue
         # What the subgame says that the opponent gets is what it gets in the whole game.
-        whole = Profile(tree, after)
-        whole.prepare(opponent)
-        values = whole.best_response(opponent)
-        assert values is not None
+        whole = Strategy(tree, after)
         at = found.considered
-        rooted = group_values(values[0][at.nodes], at.reach, at.group)
+        rooted = group_values(whole.best_response(opponent)[at.nodes], at.reach, at.group)
         assert np.allclose(found.solved, rooted, atol=1e-7), (seed, public, kind, name)
         if name in ("resolve", "maxmargin"):
             assert np.all(found.solved <= at.alternative + 1e-6), (seed, public, kind, name)
@@ -177,14 +176,14 @@ def test_refining_the_first_closure_with_the_path_gadget_solves_what_can_be_solv
     policy = blueprint(context, form, kind, seed)
     infoset = int(np.random.default_rng(seed).integers(tree.n_infosets))
     config = preset("path", solver="lp", entry_floor=0.0)
-    found = refine_infoset(context, Profile(tree, policy), infoset, config, np.random.default_rng(0))
+    found = refine_infoset(context, Strategy(tree, policy), infoset, config, np.random.default_rng(0))
     if found.considered.unreached or found.nodes == 0:
         return
     player, opponent = found.considered.player, found.considered.opponent
     after = policy.copy()
     after[found.slots] = found.probs
     solved = np.zeros(tree.n_infosets, bool)
-    solved[np.unique(context.slot_infoset[found.slots])] = True
+    solved[np.unique(context.tree.slot_infoset[found.slots])] = True
     deciding = np.flatnonzero((tree.player == player) & ~solved[tree.infoset])
     fixed = _fixed(tree, policy, deciding)
     best = solve_lp(fixed)
@@ -215,16 +214,16 @@ def _fixed(tree, policy, deciding):
     infoset[infoset >= 0] = rank[number]
     kept = kept[order]
     sizes = np.diff(tree.infoset_offset)[kept]
-    return replace(
-        tree,
-        player=player,
-        chance_prob=prob,
-        infoset=infoset,
-        infoset_player=tree.infoset_player[kept],
-        infoset_offset=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        infoset_key=tree.infoset_key[kept],
-        states=None,
-    )
+    changed = {
+        "player": player,
+        "chance_prob": prob,
+        "infoset": infoset,
+        "infoset_player": tree.infoset_player[kept],
+        "infoset_offset": np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        "infoset_key": tree.infoset_key[kept],
+        "states": None,
+    }
+    return FlatTree(**{field.name: getattr(tree, field.name) for field in fields(tree)} | changed)
 
 
 @at_random
@@ -241,12 +240,12 @@ def test_every_preset_runs_and_keeps_to_the_rules(seed, public, kind):
             chosen = sorted(GENERATORS)[(seed + number) % len(GENERATORS)]
             k = None if chosen == "all" else 1 + seed % 4
             config = config.replace(generator=chosen, **({} if k is None else {"k": k}))
-        profile = Profile(tree, policy)
-        found = refine_infoset(context, profile, infoset, config, np.random.default_rng(seed))
-        assert np.array_equal(profile.policy, policy), "the caller's strategy is left as it was"
+        strategy = Strategy(tree, policy)
+        found = refine_infoset(context, strategy, infoset, config, np.random.default_rng(seed))
+        assert np.array_equal(strategy.probs, policy), "the caller's strategy is left as it was"
         probs = found.at(tree, infoset)
         assert np.all(probs >= 0) and probs.sum() == pytest.approx(1.0, abs=1e-9)
-        theirs = tree.infoset_player[context.slot_infoset[found.slots]]
+        theirs = tree.infoset_player[context.tree.slot_infoset[found.slots]]
         assert np.all(theirs == tree.infoset_player[infoset])
 
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from cfr.best_response import best_response_values
 from cfr.values import reach
 from gs2.search.config.presets import preset
-from gs2.search.context import Profile
 from gs2.search.pipeline import refine_infoset
-from gs2.search.refine import refine_policy
+from gs2.search.refine import RefineOptions, refine_policy
 from gs2.search.safety import PlanMixer, splice_slots
+from gs2.search.strategy import Strategy
 from tests.gs2.search.setting import (
     GOOFSPIEL,
     KUHN,
@@ -49,7 +49,7 @@ def gains(name: str, config, seed: int) -> tuple[float, float]:
         policy = 0.95 * blueprint(name, 200) + 0.05 * policy
     # Shallow infosets, numbered first, matter most to the value of the game.
     infoset = int(rng.integers(prepared.tree.n_infosets if seed % 3 == 0 else 12))
-    found = refine_infoset(prepared, Profile(prepared.tree, policy), infoset, config, rng)
+    found = refine_infoset(prepared, Strategy(prepared.tree, policy), infoset, config, rng)
     after = policy.copy()
     after[found.slots] = found.probs
     opponent = found.considered.opponent
@@ -82,9 +82,7 @@ def test_a_certificate_still_lets_improvements_through():
 @pytest.mark.parametrize("name", [KUHN, LIARS_DICE, GOOFSPIEL])
 @pytest.mark.parametrize("k", [1, 2])
 def test_small_searches_in_place_of_closures_never_raise_it_however_many_there_are(name, k, monkeypatch):
-    monkeypatch.setattr(
-        "gs2.search.pipeline._too_large", lambda context, profile, infoset, deadline, log: True
-    )
+    monkeypatch.setattr("gs2.search.pipeline._too_large", lambda *_: True)
     prepared = context(name)
     config = preset("gs2+", fallback_k=k, time_limit=600.0, iterations=10)
     fell = []
@@ -92,8 +90,8 @@ def test_small_searches_in_place_of_closures_never_raise_it_however_many_there_a
         policy = 0.9 * blueprint(name, 20) + 0.1 * random_policy(name, np.random.default_rng(seed))
         before = best_response_values(form(name), policy)
         for player in (0, 1):
-            made = refine_policy(prepared, policy, player, config, seed=seed)
-            again = refine_policy(prepared, policy, player, config, seed=seed + 1)
+            made = refine_policy(prepared, policy, player, config, RefineOptions(seed=seed))
+            again = refine_policy(prepared, policy, player, config, RefineOptions(seed=seed + 1))
             assert np.array_equal(made.policy, again.policy), "the seed changes nothing"
             alone = refine_policy(prepared, policy, player, config.replace(fallback_k=0))
             assert np.array_equal(alone.policy, policy), "what was refined, the small searches refined"
@@ -108,22 +106,20 @@ def test_a_closure_that_cannot_be_solved_in_time_is_left_alone_without_a_fallbac
     prepared = context(LIARS_DICE)
     config = preset("gs2+", fallback_k=0, time_limit=600.0)
     policy = blueprint(LIARS_DICE)
-    made = refine_infoset(prepared, Profile(prepared.tree, policy), 0, config, np.random.default_rng(0))
+    made = refine_infoset(prepared, Strategy(prepared.tree, policy), 0, config, np.random.default_rng(0))
     assert made.late and made.anchor == 0 and np.array_equal(made.probs, policy[made.slots])
     assert "cannot be solved" in made.cut_off[0]
 
 
 def test_small_searches_keep_as_many_histories_as_the_time_allows(monkeypatch):
     prepared = context(LIARS_DICE)
-    profile = Profile(prepared.tree, blueprint(LIARS_DICE))
+    strategy = Strategy(prepared.tree, blueprint(LIARS_DICE))
     config = preset("gs2+", fallback_k=2, time_limit=600.0, iterations=10)
     kept = []
-    monkeypatch.setattr(
-        "gs2.search.pipeline._too_large", lambda context, profile, infoset, deadline, log: True
-    )
+    monkeypatch.setattr("gs2.search.pipeline._too_large", lambda *_: True)
     for seconds_per_node in (1e-9, 1.0, 1e6):
         monkeypatch.setattr("gs2.search.pipeline.SECONDS_PER_NODE", seconds_per_node)
-        made = refine_infoset(prepared, profile, 0, config, np.random.default_rng(0))
+        made = refine_infoset(prepared, strategy, 0, config, np.random.default_rng(0))
         kept.append((len(made.kept.generated), made.nodes > 0))
     assert kept == [(2, True), (1, True), (0, False)]
 
@@ -133,7 +129,7 @@ def test_mixing_plans_mixes_the_reach_of_every_node():
     tree = prepared.tree
     rng = np.random.default_rng(1)
     old, new = random_policy(LEDUC, rng), random_policy(LEDUC, rng, sharpness=3)
-    mine = np.repeat(tree.infoset_player == 0, np.diff(tree.infoset_offset))
+    mine = tree.slot_player == 0
     slots = rng.permutation(np.flatnonzero(mine))
     new[~mine] = old[~mine]
     mixed = old.copy()
@@ -146,12 +142,12 @@ def test_scopes_are_the_infoset_what_follows_it_and_everything():
     prepared = context(KUHN)
     tree = prepared.tree
     mine = np.flatnonzero(tree.infoset_player == 0)
-    slots = np.concatenate([prepared.slots_of(int(i)) for i in mine])
+    slots = np.concatenate([prepared.tree.slots(int(i)) for i in mine])
     first = int(mine[0])
-    assert set(slots[splice_slots(prepared, 0, first, slots, "infoset")]) == set(prepared.slots_of(first))
+    assert set(slots[splice_slots(prepared, 0, first, slots, "infoset")]) == set(prepared.tree.slots(first))
     below = splice_slots(prepared, 0, first, slots, "subtree")
-    assert set(prepared.slot_infoset[slots[below]]) == {
-        i for i in mine if i == first or prepared.parent_slot(0)[i] in prepared.slots_of(first)
+    assert set(prepared.tree.slot_infoset[slots[below]]) == {
+        i for i in mine if i == first or prepared.parent_slot(0)[i] in prepared.tree.slots(first)
     }
     assert splice_slots(prepared, 0, first, slots, "block").all()
 
@@ -161,10 +157,10 @@ def test_an_anchor_holds_the_refined_strategy_back():
     policy = random_policy(KUHN, np.random.default_rng(2))
     rng = np.random.default_rng(0)
     whole = refine_infoset(
-        prepared, Profile(prepared.tree, policy), 0, preset("maxmargin", scope="infoset"), rng
+        prepared, Strategy(prepared.tree, policy), 0, preset("maxmargin", scope="infoset"), rng
     )
     half = refine_infoset(
-        prepared, Profile(prepared.tree, policy), 0, preset("maxmargin", scope="infoset", anchor=0.5), rng
+        prepared, Strategy(prepared.tree, policy), 0, preset("maxmargin", scope="infoset", anchor=0.5), rng
     )
     assert half.anchor == 0.5
     assert np.allclose(half.probs, (policy[half.slots] + whole.probs) / 2)

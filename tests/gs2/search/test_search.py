@@ -19,11 +19,12 @@ from gs2.search import pipeline
 from gs2.search.config.presets import PRESET_NOTES, PRESETS, preset
 from gs2.search.config.search import SearchConfig
 from gs2.search.config.stages import GENERATOR_NAMES
-from gs2.search.context import Profile
+from gs2.search.context import SearchOptions
 from gs2.search.explain import solve_infoset
 from gs2.search.generation import GENERATORS
 from gs2.search.pipeline import refine_infoset
-from gs2.search.refine import refine_policy
+from gs2.search.refine import RefineOptions, refine_policy
+from gs2.search.strategy import Strategy
 from tests.gs2.search.setting import (
     GOOFSPIEL,
     KUHN,
@@ -46,9 +47,7 @@ def test_every_preset_explains_its_answer(method, name):
     config = preset(method)
     if config.solve.solver == "cfr":
         config = config.replace(iterations=50)
-    found = solve_infoset(
-        prepared.game, blueprint(name), infoset, config, np.random.default_rng(1), context=prepared
-    )
+    found = solve_infoset(prepared, blueprint(name), infoset, config, np.random.default_rng(1))
     assert found.infoset == infoset.text and found.player == infoset.player
     assert sum(found.refined.values()) == pytest.approx(1.0)
     assert sum(found.blueprint.values()) == pytest.approx(1.0)
@@ -66,20 +65,17 @@ def test_every_preset_explains_its_answer(method, name):
 def test_the_same_seed_gives_the_same_answer_and_a_passed_deadline_the_old_one():
     prepared = context(LEDUC)
     runs = [
-        solve_infoset(
-            prepared.game, blueprint(LEDUC), 5, preset("gs2-r"), np.random.default_rng(7), context=prepared
-        )
+        solve_infoset(prepared, blueprint(LEDUC), 5, preset("gs2-r"), np.random.default_rng(7))
         for _ in range(2)
     ]
     assert np.array_equal(runs[0].probs, runs[1].probs)
     late = solve_infoset(
-        prepared.game,
+        prepared,
         blueprint(LEDUC),
         5,
         preset("gs2+"),
         np.random.default_rng(7),
-        time.perf_counter() - 1,
-        context=prepared,
+        SearchOptions(deadline=time.perf_counter() - 1),
     )
     assert late.refined == late.blueprint and not late.kept_refined
     assert late.cut_off
@@ -88,9 +84,7 @@ def test_the_same_seed_gives_the_same_answer_and_a_passed_deadline_the_old_one()
 def test_a_linear_programme_that_the_time_cuts_off_leaves_the_old_strategy():
     prepared = context(LIARS_DICE)
     config = preset("maxmargin", solver="lp", time_limit=0.002)
-    found = solve_infoset(
-        prepared.game, blueprint(LIARS_DICE), 0, config, np.random.default_rng(0), context=prepared
-    )
+    found = solve_infoset(prepared, blueprint(LIARS_DICE), 0, config, np.random.default_rng(0))
     assert found.refined == found.blueprint and not found.kept_refined
     assert any("time was up" in note for note in found.cut_off)
 
@@ -105,7 +99,7 @@ def test_gs2_plus_is_never_above_its_blueprint_and_well_below_it(name, method):
     before, refined = best_response_values(form(name), policy), policy.copy()
     for player in (0, 1):
         made = refine_policy(prepared, policy, player, config)
-        mine = np.repeat(prepared.tree.infoset_player == player, np.diff(prepared.tree.infoset_offset))
+        mine = prepared.tree.slot_player == player
         assert np.array_equal(made.policy[~mine], policy[~mine])
         refined[mine] = made.policy[mine]
         assert best_response_values(form(name), made.policy)[1 - player] <= before[1 - player] + NEVER_ABOVE
@@ -117,9 +111,9 @@ def test_independent_searches_do_not_depend_on_their_order_or_on_workers():
     policy = blueprint(KUHN)
     config = preset("gs2-r", k=1, iterations=30)
     mine = np.flatnonzero(prepared.tree.infoset_player == 0)
-    one = refine_policy(prepared, policy, 0, config, mode="independent", infosets=mine)
-    other = refine_policy(prepared, policy, 0, config, mode="independent", infosets=mine[::-1])
-    shared = refine_policy(prepared, policy, 0, config, mode="independent", workers=2)
+    one = refine_policy(prepared, policy, 0, config, RefineOptions(mode="independent", infosets=mine))
+    other = refine_policy(prepared, policy, 0, config, RefineOptions(mode="independent", infosets=mine[::-1]))
+    shared = refine_policy(prepared, policy, 0, config, RefineOptions(mode="independent", workers=2))
     assert np.array_equal(one.policy, other.policy) and np.array_equal(one.policy, shared.policy)
 
 
@@ -135,12 +129,16 @@ def test_workers_are_sent_parts_of_ones_own_and_give_the_same_strategy():
     register_generator("not-to-send", lambda values, weights, k, rng: lowest_index(values, weights, k, rng))
     try:
         config = SearchConfig.of(generator="lowest-index", k=2, iterations=20)
-        one = refine_policy(prepared, policy, 1, config, mode="nested", seed=3)
-        shared = refine_policy(prepared, policy, 1, config, mode="nested", seed=3, workers=2)
+        one = refine_policy(prepared, policy, 1, config, RefineOptions(mode="nested", seed=3))
+        shared = refine_policy(prepared, policy, 1, config, RefineOptions(mode="nested", seed=3, workers=2))
         assert np.array_equal(one.policy, shared.policy) and len(one.searches) == len(shared.searches)
         with pytest.raises(ConfigError, match=r"the generator must be one that pickle can send.*workers=1"):
             refine_policy(
-                prepared, policy, 1, config.replace(generator="not-to-send"), mode="nested", workers=2
+                prepared,
+                policy,
+                1,
+                config.replace(generator="not-to-send"),
+                RefineOptions(mode="nested", workers=2),
             )
     finally:
         for name in ("lowest-index", "not-to-send"):
@@ -155,7 +153,7 @@ def test_workers_of_a_script_that_calls_without_a_guard_are_explained(tmp_path):
         "from cfr.policy import uniform_policy\n"
         "context = gs2.SearchContext(games.load_game('kuhn_poker'))\n"
         "gs2.refine_policy(context, uniform_policy(context.tree), 0, gs2.preset('resolve', iterations=1),\n"
-        "                  workers=2)\n"
+        "                  gs2.RefineOptions(workers=2))\n"
     )
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300)
     assert done.returncode == 1
@@ -167,10 +165,13 @@ def test_nested_searches_see_those_above_them():
     prepared = context(LIARS_DICE)
     policy = blueprint(LIARS_DICE, 5)
     config = preset("1-klss", iterations=50)
-    made = {mode: refine_policy(prepared, policy, 0, config, mode=mode) for mode in ("independent", "nested")}
+    made = {
+        mode: refine_policy(prepared, policy, 0, config, RefineOptions(mode=mode))
+        for mode in ("independent", "nested")
+    }
     assert not np.array_equal(made["independent"].policy, made["nested"].policy)
     first = np.flatnonzero(prepared.tree.infoset_player == 0)[0]
-    at = prepared.slots_of(int(first))
+    at = prepared.tree.slots(int(first))
     assert np.array_equal(made["independent"].policy[at], made["nested"].policy[at])
 
 
@@ -190,7 +191,7 @@ def test_bad_configurations_name_the_field_the_value_and_the_next_step():
     with pytest.raises(ConfigError, match="close must be True"):
         preset("gs2+", close=False)
     with pytest.raises(ConfigError, match="mode must be one of"):
-        refine_policy(context(KUHN), blueprint(KUHN), 0, preset("resolve"), mode="together")
+        refine_policy(context(KUHN), blueprint(KUHN), 0, preset("resolve"), RefineOptions(mode="together"))
     assert preset("7-klss").histories.order == 7
 
 
@@ -205,7 +206,7 @@ def test_a_warm_start_makes_little_time_enough():
         refined = policy.copy()
         for player in (0, 1):
             found = refine_policy(prepared, policy, player, config).policy
-            mine = np.repeat(prepared.tree.infoset_player == player, np.diff(prepared.tree.infoset_offset))
+            mine = prepared.tree.slot_player == player
             refined[mine] = found[mine]
         after[warm] = sum(best_response_values(form(GOOFSPIEL), refined)) / before
     assert after[0.3] < 0.7 * after[0.0] <= 0.7 * (1 + 1e-9)
@@ -223,10 +224,10 @@ def test_a_warm_start_begins_at_the_blueprint():
         config = preset("1-klss", gadget=gadget, iterations=1, warm_start=1e9)
         for infoset in (0, 3, 20):
             found = refine_infoset(
-                prepared, Profile(prepared.tree, policy), infoset, config, np.random.default_rng(0)
+                prepared, Strategy(prepared.tree, policy), infoset, config, np.random.default_rng(0)
             )
             np.testing.assert_allclose(
-                found.at(prepared.tree, infoset), policy[prepared.slots_of(infoset)], atol=1e-6
+                found.at(prepared.tree, infoset), policy[prepared.tree.slots(infoset)], atol=1e-6
             )
 
 
@@ -243,12 +244,12 @@ def test_an_interrupted_search_of_several_steps_leaves_the_callers_strategy_as_i
 
     monkeypatch.setattr(pipeline, "_one_step", interrupted)
     policy = random_policy(KUHN, np.random.default_rng(3))
-    profile = Profile(prepared.tree, policy)
-    best = profile.opponent_values(1)
+    strategy = Strategy(prepared.tree, policy)
+    best = strategy.opponent_values(1)
     before = best.slot.copy(), best.infoset.copy(), best.root
     with pytest.raises(KeyboardInterrupt):
-        pipeline.refine_infoset(prepared, profile, 0, preset("gs2+", rounds=2), np.random.default_rng(0))
-    assert len(calls) == 2 and np.array_equal(profile.policy, policy)
+        pipeline.refine_infoset(prepared, strategy, 0, preset("gs2+", rounds=2), np.random.default_rng(0))
+    assert len(calls) == 2 and np.array_equal(strategy.probs, policy)
     assert np.array_equal(best.slot, before[0], equal_nan=True) and best.root == before[2]
     assert np.array_equal(best.infoset, before[1], equal_nan=True)
 
@@ -260,12 +261,12 @@ def test_an_interrupted_search_of_several_steps_leaves_the_callers_strategy_as_i
 def test_searches_of_several_steps_never_change_the_callers_strategy(seed, rounds, scope):
     prepared = context(KUHN)
     policy = random_policy(KUHN, np.random.default_rng(seed))
-    profile = Profile(prepared.tree, policy)
+    strategy = Strategy(prepared.tree, policy)
     freeze = "outside" if scope == "both" else "none"
     config = preset("gs2+", rounds=rounds, scope=scope, freeze=freeze, iterations=5)
     infoset = seed % prepared.tree.n_infosets
-    found = refine_infoset(prepared, profile, infoset, config, np.random.default_rng(0))
-    assert np.array_equal(profile.policy, policy)
+    found = refine_infoset(prepared, strategy, infoset, config, np.random.default_rng(0))
+    assert np.array_equal(strategy.probs, policy)
     assert len(found.steps) == len(config.steps()) or len(config.steps()) == 1
 
 
@@ -277,9 +278,9 @@ def test_passes_of_a_refinement_are_made_one_after_the_other(seed):
     passes = [preset("gs2+", iterations=20), preset("gs2+path", iterations=20)]
     before = best_response_values(form(LIARS_DICE), policy)
     for player in (0, 1):
-        both = refine_policy(prepared, policy, player, passes, seed=seed)
-        first = refine_policy(prepared, policy, player, passes[0], seed=seed)
-        second = refine_policy(prepared, first.policy, player, passes[1], seed=seed)
+        both = refine_policy(prepared, policy, player, passes, RefineOptions(seed=seed))
+        first = refine_policy(prepared, policy, player, passes[0], RefineOptions(seed=seed))
+        second = refine_policy(prepared, first.policy, player, passes[1], RefineOptions(seed=seed))
         assert np.array_equal(both.policy, second.policy)
         assert len(both.searches) == len(first.searches) + len(second.searches)
         values = [best_response_values(form(LIARS_DICE), p)[1 - player] for p in (first.policy, both.policy)]

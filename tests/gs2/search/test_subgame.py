@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cfr.tree import FlatTree
+from cfr.tree import FlatTree, TreeRules
 from games.game import CHANCE, TERMINAL
-from gs2.search.subgame.cut import grow_subgame
+from gs2.search.subgame.cut import DepthLimit, FixedPlay, grow_subgame
 from gs2.tabulate import policy_of, tabulate
 from tests.gs2.search.setting import GAMES, KUHN, LEDUC, blueprint, context, random_policy
 
@@ -46,12 +46,10 @@ def test_a_cut_subgame_is_the_grown_one(name, depth):
         cut = prepared.cutter.cut(
             roots,
             weights,
-            depth_limit=depth,
-            leaf=(lambda nodes: np.ones((len(nodes), 2))) if depth else None,
+            limit=DepthLimit(depth, lambda nodes: np.ones((len(nodes), 2))) if depth else None,
         )
-        grown = grow_subgame(
-            prepared.game, keys, weights, depth_limit=depth, leaf=lambda g, s: np.ones((len(s), 2))
-        )
+        rules = TreeRules(depth_limit=depth, leaf=lambda g, s: np.ones((len(s), 2)))
+        grown = grow_subgame(prepared.game, keys, weights, rules=rules)
         cut.tree.validate()
         assert_same_tree(cut.tree, grown.tree)
         assert np.array_equal(cut.root_of, grown.root_of)
@@ -67,14 +65,13 @@ def test_frozen_seats_become_the_same_chance_nodes(name):
     made = tabulate(prepared.game, prepared.tree, policy)
     roots = roots_of(name, 0, rng)
     seats = np.array([False, True])
-    cut = prepared.cutter.cut(
-        roots, np.ones(len(roots)), policy=policy, frozen=np.tile(seats, (len(roots), 1))
-    )
+    fixed = FixedPlay(policy, np.tile(seats, (len(roots), 1)))
+    cut = prepared.cutter.cut(roots, np.ones(len(roots)), fixed=fixed)
     grown = grow_subgame(
         prepared.game,
         prepared.tree.states[roots],
         np.ones(len(roots)),
-        policy=made.policy,
+        rules=TreeRules(policy=made.policy),
         frozen_seats=seats,
     )
     cut.tree.validate()
@@ -96,7 +93,9 @@ def test_branches_are_pruned_infoset_by_infoset():
         first[actions.offsets[:-1]] = True
         return ~(first & (sizes == 3))
 
-    grown = grow_subgame(prepared.game, tree.states[roots], np.ones(len(roots)), branch_limit=limit)
+    grown = grow_subgame(
+        prepared.game, tree.states[roots], np.ones(len(roots)), rules=TreeRules(branch_limit=limit)
+    )
     assert_same_tree(cut.tree, grown.tree)
     assert np.all(keep[cut.slot_origin])
 
@@ -106,14 +105,15 @@ def test_the_whole_game_is_the_subgame_of_its_root():
     cut = prepared.cutter.cut(np.zeros(1, np.int32), np.ones(1))
     assert_same_tree(cut.tree, prepared.tree)
     assert np.array_equal(cut.slot_origin, np.arange(prepared.tree.n_slots))
-    assert np.array_equal(prepared.cutter.with_states(cut).tree.states, prepared.tree.states)
+    assert np.array_equal(cut.origin, np.arange(prepared.tree.n_nodes))
 
 
 def test_a_seat_that_plays_on_leaves_only_the_others_deciding_below():
     prepared = context(LEDUC)
     policy = blueprint(LEDUC)
     roots = roots_of(LEDUC, 0, np.random.default_rng(6))
-    cut = prepared.cutter.cut(roots, np.ones(len(roots)), policy=policy, depth_limit=1, play_on=0)
+    limit = DepthLimit(1, play_on=0)
+    cut = prepared.cutter.cut(roots, np.ones(len(roots)), fixed=FixedPlay(policy), limit=limit)
     cut.tree.validate()
     assert set(np.flatnonzero(cut.tree.player == 0)) == set(range(len(roots)))
     assert np.any(cut.tree.player[len(roots) :] == 1)
@@ -124,9 +124,11 @@ def test_options_that_need_each_other_are_refused():
     cutter = context(KUHN).cutter
     root, weight = np.zeros(1, np.int32), np.ones(1)
     with pytest.raises(ValueError, match="policy"):
-        cutter.cut(root, weight, frozen=np.ones((1, 2), bool))
+        cutter.cut(root, weight, limit=DepthLimit(1, play_on=0))
     with pytest.raises(ValueError, match="leaf"):
-        cutter.cut(root, weight, depth_limit=1)
+        DepthLimit(1)
+    with pytest.raises(ValueError, match="policy"):
+        grow_subgame(context(KUHN).game, context(KUHN).game.root(), weight, frozen_seats=np.ones(2, bool))
 
 
 @pytest.mark.parametrize("name", GAMES)

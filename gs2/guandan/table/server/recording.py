@@ -22,7 +22,7 @@ from typing import Any
 from games.guandan.cards import RANKS
 from games.guandan.matches.events import Dealt, Event, Played
 from games.guandan.matches.match import Match
-from games.guandan.matches.record import event_line, header_line
+from games.guandan.matches.record_lines import event_line, header_line
 from gs2.guandan.table.server.timing import Timing
 from gs2.guandan.table.session import GameCount, RoundResult
 

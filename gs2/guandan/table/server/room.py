@@ -106,7 +106,7 @@ class Room:
         old = seat.connection
         if old is not None and old is not connection:
             # names are no secret, so a living connection keeps its seat; a dead one does not answer
-            old.probe(within=self.config.probe)
+            old.ping(within=self.config.probe)
             raise TableError(
                 f"user {seat.user!r} is connected; if that was you, try again in {self.config.probe:g} s"
             )

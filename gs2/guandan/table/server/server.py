@@ -259,7 +259,9 @@ class TableServer:
     _last: tuple[int | None, asyncio.Event] | None = None
 
     async def _tick(self) -> None:
-        """Watch the clocks of decisions, twenty times a second."""
+        """Watch the clocks: of decisions twenty times a second, of silent connections now and then."""
+        silence = self.config.limits.silence
+        looked = time.monotonic()
         while True:
             await asyncio.sleep(0.05)
             now = time.monotonic()
@@ -268,6 +270,14 @@ class TableServer:
                     room.tick(now)
                 except Exception:
                     self._broken(room)
+            if silence and now - looked > silence / 3:
+                looked = now
+                for connection in list(self._connections):
+                    # what any byte shows, the library's own keepalive believes of answered pings alone
+                    if now - connection.last_heard > silence:
+                        connection.abort()
+                    elif now - connection.last_heard > silence / 3:
+                        connection.ping()
 
     # --- sending ---
 

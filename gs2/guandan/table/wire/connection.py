@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -38,7 +39,7 @@ class WireLimits:
     message: bytes of one message from a client; a longer one closes the connection (1009).
     backlog: bytes waiting for a client that does not read; more aborts the connection.
     handshake: seconds from connecting to a finished handshake, and again for a close to be answered.
-    silence: seconds until a connection that answers no ping counts as dead; 0 for never.
+    silence: seconds without a byte, pings unanswered, until the connection counts as dead; 0 for never.
     gather: seconds that a notification may wait for company; a request never waits. A write costs the system
     more than the play behind it, and with this most notifications leave together with a request.
     """
@@ -74,10 +75,12 @@ class _AnsweringConnection(ServerConnection):
         # whether anything came at all; whether a handshake was refused; what came behind one
         self._spoken = self._refused = False
         self._early = b""
+        self.last_heard = time.monotonic()
 
     def data_received(self, data: bytes) -> None:
         """Hand on what arrived; what comes behind a handshake waits until that is answered."""
         self._spoken = True
+        self.last_heard = time.monotonic()
         # line by line: the library would read frames behind a handshake that it has not accepted yet
         while data and self.state is State.CONNECTING and self.request is None and not self._refused:
             end = data.find(b"\n") + 1 or len(data)
@@ -137,7 +140,7 @@ class Connection:
     """
 
     def __init__(
-        self, socket: ServerConnection, limits: WireLimits, later: Callable[[Connection], None]
+        self, socket: _AnsweringConnection, limits: WireLimits, later: Callable[[Connection], None]
     ) -> None:
         """`later` is told once when messages begin to wait; whoever it is calls `flush`."""
         assert socket.request is not None
@@ -148,13 +151,17 @@ class Connection:
         self._socket = socket
         self._later = later
         self._waiting: list[bytes] = []
-        self._closing = False
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._closing: asyncio.Task[None] | None = None
+
+    @property
+    def last_heard(self) -> float:
+        """When the last byte came, on the monotonic clock in seconds."""
+        return self._socket.last_heard
 
     @property
     def open(self) -> bool:
         """Whether messages can still be sent."""
-        return not self._closing and self._socket.state is State.OPEN
+        return self._closing is None and self._socket.state is State.OPEN
 
     def send(self, payload: bytes) -> None:
         """Send a text message now, after those that wait."""
@@ -172,42 +179,40 @@ class Connection:
         waiting, self._waiting = self._waiting, []
         if not waiting or not self.open:
             return
-        protocol, transport = self._socket.protocol, self._socket.transport
         for payload in waiting:
-            protocol.send_text(payload)
-        transport.write(b"".join(protocol.data_to_send()))
-        if transport.get_write_buffer_size() > self.limits.backlog:
+            self._socket.protocol.send_text(payload)
+        self._write()
+        if self._socket.transport.get_write_buffer_size() > self.limits.backlog:
             logger.warning("a client reads too slowly: %d bytes wait, cut off", self.limits.backlog)
-            transport.abort()
-
-    def probe(self, within: float) -> None:
-        """Drop the connection unless it answers a ping within so many seconds; 0 for never."""
-        self._start(self._probe(within))
-
-    async def _probe(self, within: float) -> None:
-        try:
-            async with asyncio.timeout(within or None):
-                await (await self._socket.ping())
-        except TimeoutError:
             self.abort()
-        except ConnectionClosed:
-            pass
+
+    def _write(self) -> None:
+        """Write what the protocol has to send, in one call."""
+        self._socket.transport.write(b"".join(self._socket.protocol.data_to_send()))
+
+    def ping(self, within: float = 0.0) -> None:
+        """Ask for a sign of life. within: seconds without one until the connection is dropped; 0: never."""
+        if not self.open:
+            return
+        self._socket.protocol.send_ping(b"")
+        self._write()
+        if within:
+            asyncio.get_running_loop().call_later(within, self._silent_since, time.monotonic())
+
+    def _silent_since(self, moment: float) -> None:
+        if self.last_heard < moment:
+            self.abort()
 
     def close(self, code: int = CloseCode.NORMAL_CLOSURE, reason: str = "") -> None:
         """Close with a code and a reason, cut to the 123 bytes that fit, after what waits is sent."""
         self.flush()
         if self.open:
-            self._closing = True
-            self._start(self._socket.close(code, reason.encode()[:120].decode(errors="ignore")))
+            end = self._socket.close(code, reason.encode()[:120].decode(errors="ignore"))
+            self._closing = asyncio.get_running_loop().create_task(end)
 
     def abort(self) -> None:
         """Drop the connection at once."""
         self._socket.transport.abort()
-
-    def _start(self, work: Any) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
 
 async def listen(
@@ -225,6 +230,7 @@ async def listen(
     """
 
     async def talk(socket: ServerConnection) -> None:
+        assert isinstance(socket, _AnsweringConnection)
         connection = Connection(socket, limits, later)
         handler.connected(connection)
         try:
@@ -262,8 +268,7 @@ async def listen(
         server_header=None,
         open_timeout=limits.handshake,
         close_timeout=limits.handshake,
-        ping_interval=limits.silence / 3 if limits.silence else None,
-        ping_timeout=limits.silence * 2 / 3 if limits.silence else None,
+        ping_interval=None,
         max_size=limits.message,
         logger=_library_logger,
         backlog=4096,

@@ -21,7 +21,7 @@ from blueprint.guandan.arena.duplicate import (
 )
 from blueprint.guandan.arena.gate import Challenge, gate
 from blueprint.guandan.arena.results_file import ResultsFile, ResultsFileError
-from blueprint.guandan.arena.statistics import bootstrap_interval, summarise
+from blueprint.guandan.arena.statistics import summarise
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomChooser
 from games.guandan.matches.lockstep import CardDecisions, Matches
@@ -29,9 +29,6 @@ from games.guandan.rounds.round import GuanDan, advance, legal
 from games.support.configuration import ConfigError
 from games.support.files import FileProblem
 from gs2.guandan.agents import NamedAgents
-
-SAME_END = 0.02
-"""Largest difference of two bootstraps' ends on the samples used here."""
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -132,22 +129,6 @@ def test_an_agent_may_choose_tribute_cards_itself() -> None:
 
     play_games_duplicate(Payer(), GreedyAgent(), game_seeds(np.arange(1), 0))
     assert set().union(*asked) == {0}
-
-
-def test_the_bootstrap_by_counts_agrees_with_drawing_one_by_one() -> None:
-    values = rng(1).choice([-3.0, -2.5, 0.0, 1.0, 3.0], 300)
-    low, high = bootstrap_interval(values, rng(2))
-    means = np.array([values[rng(k).integers(0, 300, 300)].mean() for k in range(6000)])
-    assert abs(low - np.quantile(means, 0.025)) < SAME_END
-    assert abs(high - np.quantile(means, 0.975)) < SAME_END
-
-
-def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
-    inside = []
-    for draws in rng(3).normal(0.3, 1.0, (300, 100)):
-        low, high = bootstrap_interval(draws, rng(4), resamples=500)
-        inside.append(low <= 0.3 <= high)
-    assert 0.91 <= np.mean(inside) <= 0.98
 
 
 def test_a_summary_counts_both_sides() -> None:

@@ -18,7 +18,7 @@ from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.train_config import NETWORKS, NetworkConfig, TrainConfig
 from blueprint.guandan.training.trainer import Trainer
-from games.guandan.views.features import action_features, state_features
+from games.guandan.views.danzero_features import action_features, state_features
 from games.support.configuration import ConfigError
 
 TOLERANCE = 1e-5

@@ -7,7 +7,7 @@ import hashlib
 import numpy as np
 import pytest
 
-from experiments.bench.simulate_guandan import replay_match, simulate_matches
+from experiments.simulate_guandan import replay_match, simulate_matches
 from games.game import TERMINAL, GameError
 from games.guandan.cards import CARD_NAMES, DECK, NO_ACTION, RANKS, as_level, unpack
 from games.guandan.combos import ORDER
@@ -21,7 +21,7 @@ from games.guandan.matches.events import (
     RoundOver,
     Tribute,
 )
-from games.guandan.matches.lockstep import BACK, OVER, PLAY, TRIBUTE, Matches
+from games.guandan.matches.lockstep import BACK, OVER, PLAY, TRIBUTE, Matches, Opening
 from games.guandan.matches.match import Match, parse_move
 from games.guandan.matches.tribute import CARD_RANK, payers
 from games.guandan.matches.tribute_policy import danzero_cards, exchange_all, random_cards
@@ -414,10 +414,10 @@ def test_a_seat_that_is_not_to_act_is_refused() -> None:
         ({"levels": ("1", "2")}, "a level is one of 2, 3"),
         ({"levels": ("3", "2")}, "need an owner"),
         ({"levels": ("3", "2"), "owner": 2}, "need an owner"),
-        ({"first": 4}, "first is a seat"),
+        ({"opening": Opening(first=4)}, "first is a seat"),
         ({"rules": "house"}, "rules are one of"),
-        ({"deals": np.zeros((1, 4, 54))}, "27 of the 108 cards"),
-        ({"deals": np.zeros((4, 54))}, "deals are counts"),
+        ({"opening": Opening(np.zeros((1, 4, 54)))}, "27 of the 108 cards"),
+        ({"opening": Opening(np.zeros((4, 54)))}, "deals are counts"),
     ],
 )
 def test_matches_that_cannot_begin_are_refused(options: dict, message: str) -> None:
@@ -430,7 +430,7 @@ def test_given_hands_and_lead_begin_a_match() -> None:
     deck = np.repeat(np.arange(54), 2)
     for seat in range(4):
         np.add.at(hands[seat], deck[27 * seat : 27 * seat + 27], 1)
-    match = Match(1, deals=hands[None], first=3, levels=("5", "9"), owner=1)
+    match = Match(1, opening=Opening(hands[None], first=3), levels=("5", "9"), owner=1)
     assert np.array_equal(match.hands, hands) and match.pending()[0].seat == 3
     assert RANKS[match.level] == "9" and match.owner == 1
     play_round(match, np.random.default_rng(0))

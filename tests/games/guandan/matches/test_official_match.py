@@ -16,6 +16,7 @@ import pytest
 
 from games.guandan.cards import CARD_NAMES, RANKS, parse_cards
 from games.guandan.matches.events import AntiTribute, Dealt, Leads, RoundOver
+from games.guandan.matches.lockstep import Opening
 from games.guandan.matches.match import Match
 from games.guandan.views.observation import observation_message
 
@@ -45,7 +46,7 @@ def match(traffic) -> Match:
             seen[-1].add(seat)
             deals[-1][seat] = parse_cards(message["handCards"])
     assert len(deals) == 2 and seen == [{0, 1, 2, 3}] * 2
-    return Match(1, rules="openguandan", deals=np.stack(deals))
+    return Match(1, rules="openguandan", opening=Opening(np.stack(deals)))
 
 
 def test_the_official_servers_game_is_ours_move_by_move(traffic, match: Match) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from games.guandan.matches.events import Dealt, Played, RoundOver
+from games.guandan.matches.lockstep import Opening
 from games.guandan.matches.match import Match
 from games.guandan.matches.record import (
     RecordError,
@@ -53,7 +54,7 @@ def test_a_match_reads_back_and_replays_to_the_same_end(rules: str, tmp_path: Pa
 
 def test_given_deals_levels_and_lead_replay(tmp_path: Path) -> None:
     hands = next(e.hands for e in Match(99).events if isinstance(e, Dealt))
-    match = played(3, deals=hands[None], levels=("Q", "5"), owner=0, first=2)
+    match = played(3, opening=Opening(hands[None], first=2), levels=("Q", "5"), owner=0)
     write_record(tmp_path / "m.jsonl", match)
     record = read_record(tmp_path / "m.jsonl")
     *_, (again, _) = replay(record)

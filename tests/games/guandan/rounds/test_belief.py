@@ -12,7 +12,7 @@ from games.game import GameError
 from games.guandan.cards import CARD_NAMES, RANKS, as_level, level_order, pack, parse_cards, unpack
 from games.guandan.notation import parse_action
 from games.guandan.rounds.belief import determinise
-from games.guandan.rounds.round import GuanDan, advance, deal, from_hands, legal
+from games.guandan.rounds.round import GuanDan, Shown, advance, deal, from_hands, legal
 from tests.games.guandan.positions import names
 from tests.games.guandan.rounds.test_round import random_choice
 
@@ -113,7 +113,9 @@ def test_every_consistent_deal_is_equally_likely(cap: dict[int, str], known: dic
 def test_a_known_card_that_was_played_binds_no_longer() -> None:
     known = np.array([parse_cards(cards) for cards in ("", "S9", "", "")])
     states = from_hands(
-        np.array([parse_cards(cards) for cards in ("S3 S4", "S9 D9", "S5 S6", "S7 S8")]), known=known, first=1
+        np.array([parse_cards(cards) for cards in ("S3 S4", "S9 D9", "S5 S6", "S7 S8")]),
+        first=1,
+        shown=Shown(known),
     )
     sampled = determinise(np.repeat(states, 300), 0, np.random.default_rng(0))
     assert np.all(unpack(sampled["hand"])[:, 1, CARD_NAMES.index("S9")] >= 1)

@@ -9,7 +9,7 @@ from games.game import TERMINAL, Game, GameError
 from games.guandan.cards import ACTION, NO_ACTION, PASS, as_level, parse_cards, unpack
 from games.guandan.notation import parse_action
 from games.guandan.rounds.playout import random_playouts
-from games.guandan.rounds.round import GuanDan, advance, deal, from_hands, initial_hands, legal
+from games.guandan.rounds.round import GuanDan, Shown, advance, deal, from_hands, initial_hands, legal
 from games.guandan.rounds.state import NOBODY, STATE
 from tests.games.guandan.positions import cards_of, names
 from tests.reference.guandan_round import Round
@@ -219,7 +219,7 @@ def test_infoset_keys_agree_exactly_when_the_seat_saw_the_same() -> None:
     base = GAME.infoset_key(start("S3", "S4", "S5", "S6"), 0)
     assert not np.array_equal(base, GAME.infoset_key(start("S3", "S4", "S5", "S6", level=1), 0))
     shown = np.array([parse_cards(cards) for cards in ("", "S4", "", "")])
-    assert not np.array_equal(base, GAME.infoset_key(start("S3", "S4", "S5", "S6", known=shown), 0))
+    assert not np.array_equal(base, GAME.infoset_key(start("S3", "S4", "S5", "S6", shown=Shown(shown)), 0))
 
 
 def test_infoset_keys_of_random_play_never_collide() -> None:
@@ -282,7 +282,7 @@ def test_deals_that_are_none_are_refused() -> None:
     with pytest.raises(GameError, match="shape"):
         from_hands(np.zeros((3, 54)))
     with pytest.raises(GameError, match="must be in it"):
-        start("S3", "S4", "S5", "S6", known=np.array([parse_cards(c) for c in ("S4", "", "", "")]))
+        start("S3", "S4", "S5", "S6", shown=Shown([parse_cards(c) for c in ("S4", "", "", "")]))
     rng = np.random.default_rng(0)
     with pytest.raises(GameError, match="level must lie in"):
         deal(1, rng, level=13)

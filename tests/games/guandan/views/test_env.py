@@ -16,23 +16,29 @@ from pettingzoo.test import api_test, seed_test
 from games.game import GameError
 from games.guandan.cards import PASS, TYPE_NAMES
 from games.guandan.rounds.round import deal, legal
+from games.guandan.views.danzero_features import action_features, state_features
 from games.guandan.views.env import (
     CANONICAL_MOVES,
     FULL_MOVES,
     MOVE_SLICES,
     MOVE_WIDTH,
+    Episode,
     GuanDanEnv,
     move_features,
 )
-from games.guandan.views.features import action_features, state_features
 
 
 @pytest.mark.parametrize(
     "options",
     [
         {},
-        {"moves": "canonical", "observation": "openguandan", "render_mode": "ansi", "level": "T"},
-        {"episode": "match", "moves": "canonical", "rules": "njupt"},
+        {
+            "moves": "canonical",
+            "observation": "openguandan",
+            "render_mode": "ansi",
+            "episode": Episode(level="T"),
+        },
+        {"episode": Episode("match", rules="njupt"), "moves": "canonical"},
     ],
     ids=["round", "canonical", "match"],
 )
@@ -115,7 +121,7 @@ def test_tribute_is_a_stage_of_a_match() -> None:
 
 
 def test_bad_actions_and_options_are_refused() -> None:
-    env = GuanDanEnv(render_mode="ansi", level="2")
+    env = GuanDanEnv(episode=Episode(level="2"), render_mode="ansi")
     env.reset(seed=1)
     before = env.render()
     for action in (None, -1, len(env.moves())):
@@ -130,6 +136,9 @@ def test_bad_actions_and_options_are_refused() -> None:
     ):
         with pytest.raises(GameError, match=f"{next(iter(options))} is one of"):
             GuanDanEnv(**options)
+    for fields, message in (({"level": "1"}, "a level is one of"), ({"rules": "house"}, "rules are one of")):
+        with pytest.raises(GameError, match=message):
+            Episode(**fields)
     small = GuanDanEnv(max_moves=5)
     with pytest.raises(GameError, match="moves are legal but max_moves is 5"):
         small.reset(seed=1)

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from games.guandan.cards import parse_cards
+from games.guandan.matches.lockstep import Opening
 from games.guandan.rules import PRESETS
 from gs2.guandan.table.client.tracker import Tracker
 from gs2.guandan.table.server.place import RoomConfig
@@ -132,8 +133,7 @@ def test_our_server_in_its_official_form_says_what_the_official_server_said(tran
             games=1,
             seed=0,
             finished=lambda room: None,
-            deals=np.stack(hands)[None],
-            first=0,
+            opening=Opening(np.stack(hands)[None], first=0),
         )
         ears = [Ear() for _ in range(4)]
         for seat, ear in enumerate(ears):

@@ -1,0 +1,16 @@
+"""Game trees as flat arrays, and how they are grown from a game."""
+
+from cfr.tree.budget import TreeBudget
+from cfr.tree.flat import EnumeratedTree, FlatTree, InvalidTree, require_states
+from cfr.tree.growth import WHOLE, TreeRules, grow
+
+__all__ = [
+    "WHOLE",
+    "EnumeratedTree",
+    "FlatTree",
+    "InvalidTree",
+    "TreeBudget",
+    "TreeRules",
+    "grow",
+    "require_states",
+]

@@ -1,0 +1,106 @@
+"""What a growing tree may take, and the watch that keeps it to that."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from cfr.memory import TooLarge, bytes_per_history, memory_limit, too_large, words_of_bytes
+from games.game import Game
+from games.size import estimate_size
+
+__all__ = ["LOOK_AFTER", "USUAL_BUDGET", "TreeBudget", "Watch"]
+
+LOOK_AFTER = 100_000
+"""Histories after which a growing tree's size is estimated; below, growing takes less than looking."""
+ANNOUNCED = 2**30
+"""Bytes from which on what a tree is about to take is logged, as a warning."""
+_log = logging.getLogger("gs2")
+
+
+@dataclass(frozen=True)
+class TreeBudget:
+    """What a growing tree may take.
+
+    max_nodes: histories. memory: bytes while it grows, by default `cfr.memory.memory_limit()`.
+    history_bytes: what the caller will need for each history, its share of the tree included, if that is more
+        than growing the tree takes.
+    """
+
+    max_nodes: int = 50_000_000
+    memory: float | None = None
+    history_bytes: float = 0.0
+
+
+USUAL_BUDGET = TreeBudget()
+"""What a tree may take unless somebody says otherwise."""
+
+
+class Watch:
+    """Sees to it that a growing tree keeps to its limits; reads the free memory only when it is large."""
+
+    def __init__(
+        self, game: Game, roots: NDArray[Any], budget: TreeBudget, keep_states: bool, limited: bool
+    ) -> None:
+        """Take what is to be grown. limited: whether its size can be told only level by level."""
+        self.game, self.max_nodes = game, budget.max_nodes
+        self._root = roots[:1]
+        self._memory, self._history_bytes = budget.memory, budget.history_bytes
+        self._keep_states = keep_states
+        self._limit: float | None = budget.memory
+        self._each = 0.0
+        self._looked = limited
+
+    def _known(self) -> tuple[float, float]:
+        """Return the bytes that may be taken, and the bytes per history."""
+        if not self._each:
+            self._limit = memory_limit() if self._memory is None else self._memory
+            each = bytes_per_history(self.game, self._root, keep_states=self._keep_states)
+            self._each = max(each, self._history_bytes)
+        assert self._limit is not None
+        return self._limit, self._each
+
+    def look(self, above: int, states: NDArray[Any]) -> None:
+        """Estimate the size of the whole tree, once it is large; raise TooLarge if it will not fit."""
+        if self._looked or above + len(states) <= LOOK_AFTER:
+            return
+        self._looked = True
+        limit, each = self._known()
+        enough = 1e4 * max(limit / each, self.max_nodes)  # far too much; by how much does not matter
+        size = estimate_size(self.game, states, infosets=False, enough=enough)
+        total = above + size.histories.mean
+        if total * each > limit:
+            raise too_large(self.game, size, above, each, limit)
+        if above + size.histories.low > self.max_nodes:
+            raise TooLarge(self._more_nodes(f"about {total:.3g}"))
+        if total * each > ANNOUNCED:
+            _log.warning(
+                "%s: about %.3g histories, about %s of memory (%s may be taken)",
+                self.game.name,
+                total,
+                words_of_bytes(total * each),
+                words_of_bytes(limit),
+            )
+
+    def admit(self, nodes: int) -> None:
+        """Raise TooLarge if that many nodes are too many, before they are made."""
+        if nodes > self.max_nodes:
+            raise TooLarge(self._more_nodes(f"more than {self.max_nodes}"))
+        if nodes <= LOOK_AFTER and self._memory is None:
+            return
+        limit, each = self._known()
+        if nodes * each > limit:
+            raise TooLarge(
+                f"{self.game.name}: the tree must fit into {words_of_bytes(limit)} of memory; it has at "
+                f"least {nodes:,} histories of {each:.0f} bytes; set a depth or branch limit, take a smaller "
+                "game, or allow more with --memory or GS2_MEMORY"
+            )
+
+    def _more_nodes(self, count: str) -> str:
+        return (
+            f"grow: {self.game.name} has {count} nodes below these roots, and at most {self.max_nodes:,} are "
+            "allowed; set a depth or branch limit, or raise max_nodes"
+        )

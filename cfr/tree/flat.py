@@ -1,0 +1,202 @@
+"""A game tree as a structure of arrays in breadth-first order.
+
+A full game is one root without limits; a subgame is a few weighted roots with limits. Both are the same
+object, so every solver and every gadget serves both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from games.contract import ContractError
+from games.game import TERMINAL
+
+__all__ = ["EnumeratedTree", "FlatTree", "InvalidTree", "require_states"]
+
+
+class InvalidTree(ContractError):
+    """Arrays that are not a tree, or a game that is not of perfect recall."""
+
+
+@dataclass(frozen=True, eq=False)
+class FlatTree:
+    """A game tree, or a forest of weighted roots, as arrays of equal length; parents before children.
+
+    N nodes in breadth-first order; the children of a node stand together, in the order of its actions.
+
+    parent: [N] int32, -1 at roots.
+    first_child: [N] int32, where the children start; meaningless when there are none.
+    n_children: [N] int32.
+    player: [N] int8, a seat, CHANCE or TERMINAL (leaves at the depth limit are TERMINAL too).
+    infoset: [N] int32, number of the infoset at decision nodes, -1 elsewhere.
+    chance_prob: [N] float64, probability with which chance leads from the parent to the node, 1 under
+        a decision node; at roots the root's weight.
+    level_offsets: [L + 1] int64, nodes of level d are `level_offsets[d]:level_offsets[d + 1]`.
+    terminal: [Z] int32, the terminal nodes, rising.
+    returns: [Z, players] float64, their payoffs.
+    infoset_player: [I] int8; infosets are numbered by first appearance, so ancestors come first.
+    infoset_offset: [I + 1] int64; action k of infoset s has slot `infoset_offset[s] + k`.
+    infoset_key: [I, key width] uint64, `Game.infoset_key` of the infoset for its player.
+    action: [N] the game's actions; the one that led to the node (arbitrary at roots).
+    states: [N] the game's states, or None where they were not kept.
+    teams: for each seat 0 or 1.
+    n_truncated: leaves that stand at the depth limit rather than at the end of the game.
+    """
+
+    parent: NDArray[np.int32]
+    first_child: NDArray[np.int32]
+    n_children: NDArray[np.int32]
+    player: NDArray[np.int8]
+    infoset: NDArray[np.int32]
+    chance_prob: NDArray[np.float64]
+    level_offsets: NDArray[np.int64]
+    terminal: NDArray[np.int32]
+    returns: NDArray[np.float64]
+    infoset_player: NDArray[np.int8]
+    infoset_offset: NDArray[np.int64]
+    infoset_key: NDArray[np.uint64]
+    action: NDArray[Any]
+    states: NDArray[Any] | None
+    teams: tuple[int, ...]
+    n_truncated: int = 0
+
+    @property
+    def n_nodes(self) -> int:
+        """Return N."""
+        return len(self.parent)
+
+    @property
+    def n_infosets(self) -> int:
+        """Return I, over all players."""
+        return len(self.infoset_player)
+
+    @property
+    def n_slots(self) -> int:
+        """Return the number of (infoset, action) pairs, over all players."""
+        return int(self.infoset_offset[-1])
+
+    @cached_property
+    def slot_infoset(self) -> NDArray[np.int64]:
+        """Return the infoset of each slot, [slots] int64, read-only."""
+        return _fixed(np.repeat(np.arange(self.n_infosets), np.diff(self.infoset_offset)))
+
+    @cached_property
+    def slot_player(self) -> NDArray[np.int8]:
+        """Return the player whose action each slot is, [slots] int8, read-only."""
+        return _fixed(np.repeat(self.infoset_player, np.diff(self.infoset_offset)))
+
+    def slots(self, infoset: int) -> NDArray[np.int64]:
+        """Return the slots of an infoset's actions, [a] int64."""
+        return np.arange(*self.infoset_offset[infoset : infoset + 2])
+
+    @property
+    def n_players(self) -> int:
+        """Return the number of seats."""
+        return len(self.teams)
+
+    @property
+    def n_roots(self) -> int:
+        """Return the number of roots."""
+        return int(self.level_offsets[1])
+
+    def validate(self) -> Self:
+        """Return self if the arrays hold together.
+
+        Raises InvalidTree naming the first rule that is broken.
+        """
+        n = self.n_nodes
+        for name in ("first_child", "n_children", "player", "infoset", "chance_prob", "action"):
+            if len(getattr(self, name)) != n:
+                raise InvalidTree(f"{name} must have one entry per node, {n}; got {len(getattr(self, name))}")
+        roots = self.n_roots
+        if np.any(self.parent[:roots] != -1) or np.any(self.parent[roots:] >= np.arange(roots, n)):
+            raise InvalidTree("parents must come before their children, and only roots lack one")
+        inner = np.flatnonzero(self.n_children)
+        if int(self.n_children.sum()) != n - roots:
+            raise InvalidTree("every node but a root must be some node's child")
+        starts = roots + np.concatenate(([0], np.cumsum(self.n_children[inner])[:-1]))
+        if np.any(self.first_child[inner] != starts):
+            raise InvalidTree("children must stand together, in the order of their parents")
+        if np.any((self.player == TERMINAL) != (self.n_children == 0)):
+            raise InvalidTree("a node is terminal if and only if it has no children")
+        if len(self.terminal) != len(self.returns) or np.any(self.player[self.terminal] != TERMINAL):
+            raise InvalidTree("terminal must list the terminal nodes, with one row of returns each")
+        decision = self.player >= 0
+        if np.any((self.infoset >= 0) != decision):
+            raise InvalidTree("exactly the decision nodes have an infoset")
+        sizes = np.diff(self.infoset_offset)[self.infoset[decision]]
+        if np.any(sizes != self.n_children[decision]):
+            raise InvalidTree(
+                "all histories of an infoset must have the same actions; check that the game's actions "
+                "(and any branch limit) depend on the infoset alone"
+            )
+        if np.any(self.infoset_player[self.infoset[decision]] != self.player[decision]):
+            raise InvalidTree("an infoset belongs to one player")
+        if self.states is not None and len(self.states) != n:
+            raise InvalidTree(f"states must have one entry per node, {n}; got {len(self.states)}")
+        return self
+
+    def child_slot(self) -> NDArray[np.int64]:
+        """Return, for each node, the slot of the decision that led to it, [N] int64; -1 under chance."""
+        slot = np.full(self.n_nodes, -1, np.int64)
+        below = np.arange(self.n_roots, self.n_nodes)
+        parent = self.parent[below]
+        decided = self.player[parent] >= 0
+        below, parent = below[decided], parent[decided]
+        slot[below] = self.infoset_offset[self.infoset[parent]] + (below - self.first_child[parent])
+        return slot
+
+    def infoset_first_node(self) -> NDArray[np.int32]:
+        """Return the first history of each infoset, [I] int32 nodes, read-only."""
+        return self._first_node
+
+    @cached_property
+    def _first_node(self) -> NDArray[np.int32]:
+        first = np.full(self.n_infosets, -1, np.int32)
+        decision = np.flatnonzero(self.infoset >= 0)[::-1]
+        first[self.infoset[decision]] = decision
+        return _fixed(first)
+
+    def slot_actions(self) -> NDArray[Any]:
+        """Return the game action of each slot, [A] of the game's action dtype."""
+        first = self.infoset_first_node()
+        within = np.arange(self.n_slots) - self.infoset_offset[self.slot_infoset]
+        actions: NDArray[Any] = self.action[self.first_child[first][self.slot_infoset] + within]
+        return actions
+
+
+@dataclass(frozen=True, eq=False)
+class EnumeratedTree(FlatTree):
+    """A tree that holds the game's state at every node, as `grow` makes it unless it is told otherwise.
+
+    states: [N] the game's states.
+    Raises InvalidTree for a tree without states.
+    """
+
+    states: NDArray[Any]
+
+    def __post_init__(self) -> None:
+        if self.states is None:
+            raise InvalidTree("an enumerated tree must hold its states; grow it with keep_states=True")
+
+
+def require_states(tree: FlatTree, caller: str) -> EnumeratedTree:
+    """Return the tree as one that is known to hold its states.
+
+    caller: who needs them, for the error.
+    Raises ValueError for a tree that does not.
+    """
+    if not isinstance(tree, EnumeratedTree):
+        raise ValueError(f"{caller}: the tree must hold its states; grow it with keep_states=True")
+    return tree
+
+
+def _fixed(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the array, which nobody may write to from now on."""
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,246 @@
+"""A strategy of both players on the full tree, and everything that follows from it.
+
+The road of a refinement: a game is grown into a tree (`SearchContext`), a blueprint of any shape becomes a
+`Strategy` on that tree (`SearchContext.strategy`), searches change it piece by piece (`with_changes`), and
+its `probs` are the policy that comes out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.protocol import Blueprint
+from cfr.tree import FlatTree, require_states
+from cfr.values import Reach, check_policy, counterfactual_values, node_values, reach
+from games.game import Game
+from gs2.search.histories.alternative import best_response_node_values
+from gs2.search.subgame.continuations import continuation_values
+from gs2.tabulate import tabulate
+
+__all__ = ["OpponentValues", "Strategy"]
+
+
+@dataclass(frozen=True, eq=False)
+class OpponentValues:
+    """Counterfactual best-response values of one seat, weighted by the others' reach.
+
+    infoset, reach: [I] float64, nan at the infosets of others. slot: [slots] float64. root: of the game.
+    until: they hold at the infosets above any node of a lower number than this.
+    """
+
+    infoset: NDArray[np.float64]
+    slot: NDArray[np.float64]
+    reach: NDArray[np.float64]
+    root: float
+    until: int
+
+
+@dataclass(eq=False)
+class _Derived:
+    """The array behind a strategy, and what was derived from it so far.
+
+    reach: right at nodes of lower numbers than `until`; elsewhere it may be that of an earlier strategy.
+    """
+
+    raw: NDArray[np.float64] | None = None
+    reach: Reach | None = None
+    until: int = 0
+    values: NDArray[np.float64] | None = None
+    best: dict[int, NDArray[np.float64]] = field(default_factory=dict)
+    gifts: dict[int, NDArray[np.float64]] = field(default_factory=dict)
+    opponent: dict[int, OpponentValues] = field(default_factory=dict)
+    continuations: dict[tuple[int, int], NDArray[np.float64]] = field(default_factory=dict)
+    tabulated: Blueprint | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Strategy:
+    """A strategy of every player on a tree; it never changes, and what follows from it is derived once.
+
+    tree: of the whole game. probs: [slots] float64, action probabilities; a copy, read-only.
+    blueprint: what values histories where a search asks `Blueprint.value`; None for the strategy itself.
+    whole: seats whose alternative values searches take from their best response to the whole strategy, found
+        once for all of them. Those of other seats are found below the histories of each search, unless these
+        are much of the game.
+    Raises ValueError unless there is one probability per slot.
+    """
+
+    tree: FlatTree
+    probs: NDArray[np.float64]
+    blueprint: Blueprint | None = None
+    whole: frozenset[int] = frozenset()
+    _derived: _Derived = field(default_factory=_Derived, repr=False)
+    _origin: Strategy | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self._derived.raw is None:
+            self._derived.raw = check_policy(self.tree, self.probs).copy()
+        object.__setattr__(self, "probs", _read_only(self._derived.raw.view()))
+
+    @property
+    def raw(self) -> NDArray[np.float64]:
+        """Return the array behind `probs`, for compiled functions alone: never write to it.
+
+        Numba compiles a function a second time for an array that is marked read-only.
+        """
+        assert self._derived.raw is not None  # since __post_init__
+        return self._derived.raw
+
+    def with_changes(self, slots: NDArray[np.int64], probs: NDArray[np.float64]) -> Strategy:
+        """Return the strategy with other probabilities at some slots; itself where they are the same.
+
+        slots: [s] int64. probs: [s] float64.
+        What was derived from this one is shared where it still holds: the reach of nodes above the changes.
+        """
+        if np.array_equal(self.raw[slots], probs):
+            return self
+        changed = self.raw.copy()
+        changed[slots] = probs
+        known = self._derived
+        until = min(known.until, self._first_below(slots))
+        shared = _Derived(changed, known.reach if until else None, until)
+        origin = self if self._origin is None else self._origin
+        return Strategy(self.tree, changed, self.blueprint, frozenset(), shared, origin)
+
+    def with_best_response(self, seat: int) -> Strategy:
+        """Return the same strategy, with a seat's best response to the whole of it shared by all searches."""
+        return self if seat in self.whole else replace(self, whole=self.whole | {seat})
+
+    def with_opponent_values(self, seat: int, values: OpponentValues, changed: NDArray[np.int64]) -> Strategy:
+        """Return the same strategy, with the best-response values of a seat known above some changes.
+
+        changed: [s] int64, slots that the values below do not take account of.
+        """
+        until = min(values.until, self._first_below(changed))
+        known = {**self._derived.opponent, seat: replace(values, until=until)}
+        return replace(self, _derived=replace(self._derived, opponent=known))
+
+    def _first_below(self, slots: NDArray[np.int64]) -> int:
+        """Return a number of nodes, all before the first that some slots lead to."""
+        first = int(self.tree.infoset_first_node()[self.tree.slot_infoset[slots]].min())
+        return int(self.tree.first_child[first])
+
+    @property
+    def reach(self) -> Reach:
+        """Return the reach of each node of the tree."""
+        known = self._derived
+        if known.reach is None or known.until < self.tree.n_nodes:
+            made = reach(self.tree, self.raw)
+            known.reach = Reach(_read_only(made.players), _read_only(made.chance))
+            known.until = self.tree.n_nodes
+        return known.reach
+
+    def reach_at(self, nodes: NDArray[np.int32]) -> Reach:
+        """Return the reach of some nodes; of those above all recent changes without deriving it anew.
+
+        nodes: [n] int32; the arrays of the result have n rows.
+        """
+        known = self._derived
+        if known.reach is None or (len(nodes) and nodes.max() >= known.until):
+            return self._rows(self.reach, nodes)
+        return self._rows(known.reach, nodes)
+
+    @staticmethod
+    def _rows(whole: Reach, nodes: NDArray[np.int32]) -> Reach:
+        return Reach(whole.players[nodes], whole.chance[nodes])
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """Return the expected payoffs at each node, [N, P] float64."""
+        known = self._derived
+        if known.values is None:
+            known.values = _read_only(node_values(self.tree, self.raw))
+        return known.values
+
+    def exact_leaf(self, nodes: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the payoffs expected at nodes of the tree under this strategy, [n, P] float64."""
+        return self.values[nodes]
+
+    def best_response(self, seat: int) -> NDArray[np.float64]:
+        """Return the payoff to `seat` from each node when it best-responds to the whole strategy, [N]."""
+        known = self._derived.best
+        if seat not in known:
+            known[seat] = _read_only(best_response_node_values(self.tree, self.raw, seat)[0])
+        return known[seat]
+
+    def opponent_values(self, seat: int) -> OpponentValues:
+        """Return the counterfactual best-response values of `seat` against the others' strategy."""
+        tree = self.tree
+        found = self.known_opponent_values(seat)
+        if found is None or found.until < tree.n_nodes:
+            best = counterfactual_values(tree, self.raw, seat, best_response=True)
+            nodes, others = best_response_node_values(tree, self.raw, seat)
+            root = float(nodes[: tree.n_roots] @ others[: tree.n_roots])
+            infoset, slot, others_reach = map(_read_only, (best.infoset, best.slot, best.reach))
+            found = OpponentValues(infoset, slot, others_reach, root, tree.n_nodes)
+            self._derived.opponent[seat] = found
+        return found
+
+    def known_opponent_values(self, seat: int) -> OpponentValues | None:
+        """Return `opponent_values` as far as they are known (see `OpponentValues.until`), or None."""
+        return self._derived.opponent.get(seat)
+
+    def opponent_values_above(self, seat: int, nodes: NDArray[np.int32]) -> OpponentValues:
+        """Return the best-response values of `seat` that hold at the infosets above some nodes."""
+        found = self.known_opponent_values(seat)
+        if found is None or (len(nodes) and nodes.max() >= found.until):
+            return self.opponent_values(seat)
+        return found
+
+    def gifts(self, seat: int) -> NDArray[np.float64]:
+        """Return what `seat` has given away on the way to each node by not best-responding, [N] float64.
+
+        In payoffs, per unit of the others' reach: summed over its own actions above the node, the value of
+        the infoset less that of the action. Given to all histories below alike, which shares a gift among
+        subgames in proportion to that reach and keeps refining all of them safe.
+        Source: Brown and Sandholm 2017.
+        """
+        known = self._derived.gifts
+        if seat not in known:
+            tree = self.tree
+            best = counterfactual_values(tree, self.raw, seat, best_response=True)
+            counts = np.diff(tree.infoset_offset)
+            lost = np.repeat(best.infoset, counts) - best.slot
+            mass = np.repeat(best.reach, counts)
+            per_slot = np.divide(lost, mass, out=np.zeros_like(lost), where=mass > 0)
+            out = np.zeros(tree.n_nodes)
+            slot = tree.child_slot()
+            for start, end in pairwise(tree.level_offsets[1:]):
+                above = tree.parent[start:end]
+                own = tree.player[above] == seat
+                out[start:end] = out[above]
+                out[start:end][own] += per_slot[slot[start:end][own]]
+            known[seat] = _read_only(out)
+        return known[seat]
+
+    def continuations(self, opponent: int, count: int) -> NDArray[np.float64]:
+        """Return `continuation_values` on the whole tree, [count, N, P] float64."""
+        known = self._derived.continuations
+        if (opponent, count) not in known:
+            found = continuation_values(self.tree, self.raw, opponent, count)
+            known[opponent, count] = _read_only(found)
+        return known[opponent, count]
+
+    def known_blueprint(self, game: Game) -> Blueprint:
+        """Return the blueprint that values histories: the one given, or one made of the strategy itself.
+
+        After changes, of the strategy before the first of them.
+        """
+        if self.blueprint is not None:
+            return self.blueprint
+        if self._origin is not None:
+            return self._origin.known_blueprint(game)
+        if self._derived.tabulated is None:
+            self._derived.tabulated = tabulate(game, require_states(self.tree, "search"), self.raw)
+        return self._derived.tabulated
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the array, which nobody may write to from now on."""
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,46 @@
+"""The notebooks run from top to bottom, and print what they show."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.notebooks import NOTEBOOKS, executed, printed, same_but_for_rounding
+
+TOLERANCE = 0.02
+"""Other processors sum in another order: figures may differ by so much, words may not."""
+LARGEST = 200_000
+"""Bytes of a notebook with its pictures."""
+NEEDS = [name for name in ("nbclient", "ipykernel", "matplotlib") if find_spec(name) is None]
+
+
+@pytest.mark.skipif(bool(NEEDS), reason="needs gs2[test]")
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs_and_prints_what_it_shows(path: Path) -> None:
+    import nbformat
+
+    shown = nbformat.read(path, as_version=4)
+    now = executed(path)
+    assert printed(shown), "it was never run: python -m tests.notebooks --write"
+    assert same_but_for_rounding(printed(now), printed(shown), TOLERANCE), printed(now)
+    assert [len(cell.get("outputs", [])) for cell in now.cells] == [
+        len(cell.get("outputs", [])) for cell in shown.cells
+    ]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_small_and_has_its_pictures(path: Path) -> None:
+    assert path.stat().st_size <= LARGEST
+    outputs = [o for cell in json.loads(path.read_text())["cells"] for o in cell.get("outputs", [])]
+    assert sum("image/png" in output.get("data", {}) for output in outputs) >= 3
+    assert not any(output["output_type"] == "error" for output in outputs)
+
+
+def test_texts_are_the_same_up_to_rounding() -> None:
+    assert same_but_for_rounding("wins 0.123 of 1,000", "wins 0.125 of 1,000", 0.01)
+    assert not same_but_for_rounding("wins 0.123", "wins 0.153", 0.01)
+    assert not same_but_for_rounding("wins 0.123", "loses 0.123", 0.01)
+    assert not same_but_for_rounding("wins 0.123", "wins", 0.01)

@@ -1,0 +1,84 @@
+"""The notebooks in examples/: run from top to bottom, and compared with what they show.
+
+    python -m tests.notebooks            tell whether each prints what it shows
+    python -m tests.notebooks --write    run them and keep what they print and draw
+
+Notebooks are kept with their outputs, so that they can be read without running them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
+NUMBER = re.compile(r"[-+]?\d+(?:,\d{3})*(?:\.\d+)?")
+
+
+def executed(path: Path) -> Any:
+    """Return a notebook (nbformat's NotebookNode) after a run in a fresh kernel, without times and counters.
+
+    Raises nbclient.exceptions.CellExecutionError if a cell raises.
+    """
+    import nbformat
+    from nbclient import NotebookClient
+
+    notebook = nbformat.read(path, as_version=4)
+    client = NotebookClient(
+        notebook,
+        kernel_name="python3",
+        timeout=600,
+        record_timing=False,
+        resources={"metadata": {"path": str(path.parent)}},
+    )
+    client.execute()
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            for output in cell.outputs:
+                output.pop("execution_count", None)
+                output.get("metadata", {}).clear()
+    notebook.metadata = {"kernelspec": notebook.metadata["kernelspec"], "language_info": {"name": "python"}}
+    return notebook
+
+
+def printed(notebook: Any) -> str:
+    """Return all text that a notebook's cells printed."""
+    outputs = (output for cell in notebook.cells for output in cell.get("outputs", []))
+    return "".join(output["text"] for output in outputs if output["output_type"] == "stream")
+
+
+def same_but_for_rounding(one: str, other: str, tolerance: float) -> bool:
+    """Return whether two texts have the same words, and numbers no further apart than the tolerance."""
+    if NUMBER.sub("#", one) != NUMBER.sub("#", other):
+        return False
+    pairs = zip(NUMBER.findall(one), NUMBER.findall(other), strict=True)
+    return all(abs(float(a.replace(",", "")) - float(b.replace(",", ""))) <= tolerance for a, b in pairs)
+
+
+def main() -> int:
+    """Run every notebook; return 1 if one no longer prints what it shows."""
+    import nbformat
+
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--write", action="store_true", help="keep what the notebooks print and draw")
+    options = parser.parse_args()
+    stale = 0
+    for path in NOTEBOOKS:
+        shown = printed(nbformat.read(path, as_version=4))
+        notebook = executed(path)
+        same = printed(notebook) == shown
+        stale += not same
+        print(f"{path.name}: {'prints what it shows' if same else 'prints something else than it shows'}")
+        if options.write:
+            nbformat.write(notebook, path)
+    return 1 if stale and not options.write else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
