@@ -177,7 +177,8 @@ def play_pairs(
     """
     from blueprint.guandan.play.selfplay import Scratch, play_rounds
     from games.guandan.rounds.round import GuanDan, deal
-    from gs2.guandan.agent.agent import Decision, Gs2Agent
+    from gs2.guandan.agent.agent import Gs2Agent
+    from gs2.guandan.agent.decision import Decision
 
     counts = {"changed": 0, "searched": 0, "decisions": 0}
 

@@ -21,7 +21,7 @@ import numpy as np
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from gs2.guandan.agent.agent import Decision
+    from gs2.guandan.agent.decision import Decision
 
 __all__ = ["SHOWN", "AgentSpeed", "Latency", "agent_tables", "measure_agent"]
 

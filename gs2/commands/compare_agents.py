@@ -1,4 +1,4 @@
-"""`gs2 match` and `gs2 ladder`: which agent plays GuanDan better, on the same cards."""
+"""`gs2 match` and `gs2 ladder`: which agent plays GuanDan better, on the same cards (the arena)."""
 
 from __future__ import annotations
 
@@ -125,10 +125,10 @@ def match(
     """Play agents A and B against each other on the same cards with the seats swapped.
 
     An agent is random, greedy, mincomb, aggressive, conservative, balanced, strong, blueprint, the path of a
-    checkpoint, gs2, gs2-fast, gs2-deep, gs2-paper, or gs2-PRESET:FIELD=VALUE,…@CHECKPOINT. Intervals are
-    bootstrapped over deals. Whole games run from level 2 to A; they magnify the edge of a round and need far
-    more of them. A searching agent's deadline runs by the clock: keep other work off the machine, or lift it
-    (gs2-fast:deadline=60).
+    checkpoint, gs2, gs2-fast, gs2-deep, gs2-paper, gs2-PRESET:FIELD=VALUE,…@CHECKPOINT, or one of your own,
+    FILE.py:NAME. Intervals are bootstrapped over deals. Whole games run from level 2 to A; they magnify the
+    edge of a round and need far more of them. A searching agent's deadline runs by the clock: keep other work
+    off the machine, or lift it (gs2-fast:deadline=60).
     """
     from blueprint.guandan.arena.arena import Arena, Schedule
     from gs2.guandan.agents import NamedAgents

@@ -134,7 +134,8 @@ def train(
     assert output is not None
     from blueprint.guandan.arena.arena import available_cores
     from blueprint.guandan.play.choosers import load_chooser
-    from blueprint.guandan.training.trainer import train as run
+    from blueprint.guandan.training.training_run import RunConfig, Watch
+    from blueprint.guandan.training.training_run import train as run
 
     network, config = _configurations(output, resume, preset, settings, sizes)
     opponents = [name for name in against.split(",") if name] if evaluate_minutes else []
@@ -156,19 +157,20 @@ def train(
 
         trainer = run(
             output,
+            RunConfig(
+                minutes=minutes,
+                resume=resume,
+                checkpoint_minutes=checkpoint_minutes,
+                anneal=anneal,
+                evaluate_minutes=evaluate_minutes,
+                opponents=tuple(opponents),
+                rounds=rounds,
+                device=device,
+                threads=threads or available_cores(),
+            ),
             network=network,
             config=config,
-            minutes=minutes,
-            resume=resume,
-            checkpoint_minutes=checkpoint_minutes,
-            anneal=anneal,
-            evaluate_minutes=evaluate_minutes,
-            opponents=opponents,
-            rounds=rounds,
-            device=device,
-            threads=threads or available_cores(),
-            progress=progress,
-            interruption=asked,
+            watch=Watch(progress, interruption=asked),
         )
     if not last:
         stderr().print("interrupted before the first generation was done; nothing is lost but that")

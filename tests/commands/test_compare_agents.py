@@ -65,6 +65,15 @@ def test_a_match_resumes_from_its_output(tmp_path: Path) -> None:
     assert "with seed" in refusal(gs2(*words, "--rounds", "5", "--seed", "1"))
 
 
+def test_ones_own_agent_is_named_by_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "own.py"
+    path.write_text("class Weakest:\n    def act(self, observation):\n        return 0\n")
+    found = json.loads(gs2("match", f"{path}:Weakest", "random", "--rounds", "4", "--json", *ONE).stdout)
+    assert found["complete"] and found["deals"] == 4 and found["a"] == f"{path}:Weakest"
+    refused = gs2("match", f"{path}:Strongest", "random", *ONE)
+    assert refused.exit_code == 2 and "must define Strongest" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -1,14 +1,12 @@
-"""Training: generations of self-play and learning, with checkpoints that a killed run resumes from."""
+"""A trainer: generations of self-play and learning, and checkpoints that it goes on from."""
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +35,9 @@ from blueprint.guandan.training.guidance import GuidedChooser, guidance_share
 from blueprint.guandan.training.opponents import SparringChooser
 from games.guandan.rounds.round import GuanDan
 from games.support.configuration import ConfigError
-from games.support.files import LineFile, check_folder, read_bytes, write_bytes
-from games.support.interruption import Interrupted, Interruption
-from games.support.locks import hold
+from games.support.interruption import Interrupted
 
-__all__ = ["Trainer", "train"]
+__all__ = ["Trainer"]
 
 COUNTED = {
     "evaluation": dict,
@@ -261,37 +257,11 @@ class Trainer:
             _load_module(network_of, tensors, f"{prefix}network.", path)
             if critic_of is not None:
                 _load_module(critic_of, tensors, f"{prefix}critic.", path)
-        moments: dict[int, dict[str, torch.Tensor]] = {}
-        for name, array in tensors.items():
-            found = re.fullmatch(r"optimiser\.(\d{1,6})\.(\w+)", name)
-            if found:
-                moments.setdefault(int(found[1]), {})[found[2]] = torch.from_numpy(np.array(array)).to(device)
-        if len(moments) not in (0, len(trainer.learner.parameters)):
-            raise CheckpointError(
-                f"checkpoint: {path} must hold the moments of {len(trainer.learner.parameters)} parameters; "
-                f"got {len(moments)}"
-            )
-        for index, held in moments.items():
-            shapes = {key: tuple(value.shape) for key, value in held.items()}
-            wanted = tuple(trainer.learner.parameters[index].shape) if index < len(moments) else None
-            if shapes != {"step": (), "exp_avg": wanted, "exp_avg_sq": wanted}:
-                raise CheckpointError(
-                    f"checkpoint: {path} must hold step, exp_avg and exp_avg_sq of each parameter in its "
-                    f"shape; those of parameter {index} have {shapes}"
-                )
-        state = trainer.learner.optimiser.state_dict()
-        state["state"] = moments
-        trainer.learner.optimiser.load_state_dict(state)
+        state = learner.optimiser.state_dict()
+        state["state"] = _moments(tensors, learner, path)
+        learner.optimiser.load_state_dict(state)
         if "rng" in description:
-            check_description(path, description, {"rng": dict, "spawned": int})
-            try:
-                seed_seq = np.random.SeedSequence(config.seed, n_children_spawned=description["spawned"])
-                trainer.rng = np.random.Generator(np.random.PCG64(seed_seq))
-                trainer.rng.bit_generator.state = description["rng"]
-            except (ValueError, TypeError, KeyError, OverflowError) as error:
-                raise CheckpointError(
-                    f"checkpoint: {path} must hold the state of a PCG64 generator; got {description['rng']!r}"
-                ) from error
+            trainer.rng = _generator(description, config.seed, path)
         for key in ("generation", "decisions", "rounds", "seconds", "evaluation"):
             setattr(trainer, key, description[key])
         return trainer
@@ -331,188 +301,47 @@ def _load_module(module: torch.nn.Module, tensors: dict[str, NDArray], prefix: s
     module.load_state_dict({k: torch.from_numpy(np.array(v)) for k, v in found.items()})
 
 
-def train(
-    directory: str | Path,
-    *,
-    network: NetworkConfig | None = None,
-    config: TrainConfig | None = None,
-    minutes: float = 60.0,
-    resume: bool = True,
-    checkpoint_minutes: float = 5.0,
-    keep_every: float = 60.0,
-    anneal: bool = False,
-    evaluate_minutes: float = 15.0,
-    opponents: Sequence[str] = ("greedy", "strong"),
-    rounds: int = 100,
-    device: str = "cpu",
-    threads: int = 2,
-    progress: Callable[[dict[str, Any]], None] | None = None,
-    stop: Callable[[], bool] | None = None,
-    interruption: Interruption | None = None,
-) -> Trainer:
-    """Return the trainer after `minutes` of training; the run lives in `directory` and can be continued.
+def _moments(
+    tensors: dict[str, NDArray[Any]], learner: Learner, path: str | Path
+) -> dict[int, dict[str, torch.Tensor]]:
+    """Return the optimiser's moments in a checkpoint by parameter; none where it holds none.
 
-    directory: gets `last.safetensors` after the first generation and every `checkpoint_minutes`, a numbered
-        copy every `keep_every` minutes of training, and `curve.jsonl`, one line per generation; lines after
-        the checkpoint resumed from go.
-    resume: continue from `last.safetensors` if there is one; `config`, if given, replaces the saved one.
-    anneal: let the learning rate fall linearly to zero over `minutes`, which steadies the weights before they
-        are shipped; in a copy of the directory, if the run is to go on.
-    evaluate_minutes: between evaluations against `opponents` on `rounds` fixed deals; 0 for none.
-    progress: called with each generation's row. stop: asked after each; True ends the run.
-    interruption: who hears Ctrl-C and the terminate signal; by default the call itself does. Either ends the
-        run at once, with a checkpoint of the last whole generation; the trainer returned may then be in the
-        middle of the next.
-    A run ends in time: no generation begins that may not finish. kill -9 loses what came after the last
-    checkpoint. One process at a time trains in a directory.
-    Raises CheckpointError if `last.safetensors` cannot be resumed from or is of another network than asked
-    for, LockHeld if another process trains there, FileProblem if the directory cannot be written to.
+    Raises CheckpointError where they are not those of the learner's parameters.
     """
-    directory = check_folder(directory)
-    last = directory / "last.safetensors"
-    with ExitStack() as stack:
-        stack.enter_context(hold(directory, folder=True))
-        trainer = _begin(last, network, config, resume, device, threads)
-        asked = interruption or stack.enter_context(Interruption())
-        _trim(directory / "curve.jsonl", trainer.generation)
-        curve = stack.enter_context(LineFile(directory / "curve.jsonl"))
-        return _train(
-            trainer,
-            last,
-            curve,
-            asked,
-            minutes=minutes,
-            checkpoint_minutes=checkpoint_minutes,
-            keep_every=keep_every,
-            anneal=anneal,
-            evaluate_minutes=evaluate_minutes,
-            opponents=opponents,
-            rounds=rounds,
-            progress=progress,
-            stop=stop,
-        )
-
-
-def _train(
-    trainer: Trainer,
-    last: Path,
-    curve: LineFile,
-    asked: Interruption,
-    *,
-    minutes: float,
-    checkpoint_minutes: float,
-    keep_every: float,
-    anneal: bool,
-    evaluate_minutes: float,
-    opponents: Sequence[str],
-    rounds: int,
-    progress: Callable[[dict[str, Any]], None] | None,
-    stop: Callable[[], bool] | None,
-) -> Trainer:
-    begin = time.monotonic()
-    # a new run is saved after its first generation, so that what it was asked to be is never lost
-    saved = begin if trainer.generation else -math.inf
-    evaluated = begin - 60 * evaluate_minutes if not trainer.evaluation else begin
-    longest = 0.0
-    saved_generation = trainer.generation
-    while True:
-        started = time.monotonic()
-        if anneal:
-            trainer.learner.anneal = max(0.0, 1.0 - (started - begin) / max(60 * minutes, 1e-9))
-        whole = trainer.checkpoint() if trainer.generation > saved_generation else None
-        try:
-            with asked.at_once():
-                row: dict[str, Any] = trainer.run_generation()
-        except Interrupted:
-            if whole is not None:
-                write_checkpoint(last, *whole)
-            return trainer
-        if evaluate_minutes and opponents and started - evaluated >= 60 * evaluate_minutes:
-            try:
-                with asked.at_once():
-                    row["won"] = trainer.evaluate(opponents, rounds)
-            except Interrupted:
-                pass
-            evaluated = started
-        curve.append([json.dumps(row)])
-        if progress is not None:
-            progress(row)
-        now = time.monotonic()
-        longest = max(longest, now - started)
-        done = asked.stop or now - begin + longest > 60 * minutes or (stop is not None and stop())
-        if done or now - saved > 60 * checkpoint_minutes:
-            trainer.save(last)
-            saved, saved_generation = now, trainer.generation
-            stamp = int(trainer.seconds // (60 * keep_every))
-            kept = last.with_name(f"kept-{stamp:04d}.safetensors")
-            if stamp and not kept.exists():
-                trainer.save(kept)
-        if done:
-            return trainer
-
-
-def _begin(
-    last: Path,
-    network: NetworkConfig | None,
-    config: TrainConfig | None,
-    resume: bool,
-    device: str,
-    threads: int,
-) -> Trainer:
-    if not (resume and last.exists()):
-        return Trainer(network or NetworkConfig(), config or TrainConfig(), device=device, threads=threads)
-    trainer = Trainer.load(last, device=device, threads=threads, config=config)
-    if network is not None and network != trainer.network_config:
+    moments: dict[int, dict[str, torch.Tensor]] = {}
+    for name, array in tensors.items():
+        found = re.fullmatch(r"optimiser\.(\d{1,6})\.(\w+)", name)
+        if found:
+            value = torch.from_numpy(np.array(array)).to(learner.device)
+            moments.setdefault(int(found[1]), {})[found[2]] = value
+    if len(moments) not in (0, len(learner.parameters)):
         raise CheckpointError(
-            f"checkpoint: {last} holds {trainer.network_config}, asked for was {network}; "
-            "leave the network's options out, or train in another directory"
+            f"checkpoint: {path} must hold the moments of {len(learner.parameters)} parameters; "
+            f"got {len(moments)}"
         )
-    return trainer
+    for index, held in moments.items():
+        shapes = {key: tuple(value.shape) for key, value in held.items()}
+        wanted = tuple(learner.parameters[index].shape) if index < len(moments) else None
+        if shapes != {"step": (), "exp_avg": wanted, "exp_avg_sq": wanted}:
+            raise CheckpointError(
+                f"checkpoint: {path} must hold step, exp_avg and exp_avg_sq of each parameter in its "
+                f"shape; those of parameter {index} have {shapes}"
+            )
+    return moments
 
 
-def _trim(curve: Path, generation: int) -> None:
-    """Keep the curve's lines up to a generation, each once: those of a killed run's lost ones go."""
-    if not curve.exists():
-        return
-    data = read_bytes(curve)
-    kept: dict[int, bytes] = {}
-    for line in data.splitlines():
-        try:
-            number = json.loads(line)["generation"]
-        except (ValueError, TypeError, KeyError, RecursionError):
-            continue
-        if isinstance(number, int) and number <= generation:
-            kept.setdefault(number, line)
-    whole = b"".join(line + b"\n" for line in kept.values())
-    if whole != data:
-        write_bytes(curve, whole)
+def _generator(description: dict[str, Any], seed: int, path: str | Path) -> np.random.Generator:
+    """Return the random generator as it was when a checkpoint was written.
 
-
-def main() -> None:
-    """Run training as a module: `python -m blueprint.guandan.training.trainer DIRECTORY --minutes N`."""
-    import argparse
-
-    parser = argparse.ArgumentParser(description="Train the GuanDan blueprint by self-play.")
-    parser.add_argument("directory")
-    parser.add_argument("--minutes", type=float, default=60.0)
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--network", default=None, help="JSON of NetworkConfig fields")
-    parser.add_argument("--config", default=None, help="JSON of TrainConfig fields")
-    options = parser.parse_args()
-    train(
-        options.directory,
-        network=None if options.network is None else NetworkConfig.from_json(json.loads(options.network)),
-        config=None if options.config is None else TrainConfig.from_json(json.loads(options.config)),
-        minutes=options.minutes,
-        device=options.device,
-        threads=options.threads,
-        progress=lambda row: print(
-            " ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in row.items()),
-            flush=True,
-        ),
-    )
-
-
-if __name__ == "__main__":
-    main()
+    Raises CheckpointError where its state is none.
+    """
+    check_description(path, description, {"rng": dict, "spawned": int})
+    try:
+        seed_seq = np.random.SeedSequence(seed, n_children_spawned=description["spawned"])
+        rng = np.random.Generator(np.random.PCG64(seed_seq))
+        rng.bit_generator.state = description["rng"]
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
+        raise CheckpointError(
+            f"checkpoint: {path} must hold the state of a PCG64 generator; got {description['rng']!r}"
+        ) from error
+    return rng

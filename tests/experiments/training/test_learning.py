@@ -9,7 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from blueprint.guandan.train_config import TrainConfig
-from blueprint.guandan.training.trainer import Trainer, train
+from blueprint.guandan.training.trainer import Trainer
+from blueprint.guandan.training.training_run import RunConfig, train
 from experiments.training.learning import ablate_learning, learning_rows, play
 from tests.blueprint.guandan.positions import SMALL
 
@@ -19,7 +20,7 @@ CONFIG = TrainConfig(rounds=4, batch=64, seed=3)
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("run")
-    train(directory, network=SMALL, config=CONFIG, minutes=0.001)
+    train(directory, RunConfig(minutes=0.001), network=SMALL, config=CONFIG)
     return directory / "last.safetensors"
 
 

@@ -12,8 +12,9 @@ from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from games.game import GameError
 from games.guandan.rounds.round import GuanDan, advance, deal, legal
 from gs2.guandan.agent import agent as agent_module
-from gs2.guandan.agent.agent import Decision, Gs2Agent
+from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.agent_presets import PRESETS, agent_preset
+from gs2.guandan.agent.decision import Decision
 from gs2.guandan.agent.evaluator import BlueprintEvaluator
 from tests.gs2.guandan.blueprints import CountBlueprint, CountEvaluator, midgame, random_choice
 from tests.gs2.guandan.test_endgame import endgames

@@ -10,8 +10,9 @@ from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from games.game import GameError
 from games.guandan.rounds.round import deal, legal
 from gs2.guandan.agent import agent as agent_module
-from gs2.guandan.agent.agent import Decision, Gs2Agent
+from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.agent_presets import agent_preset
+from gs2.guandan.agent.decision import Decision
 from gs2.guandan.agent.determinize import sample_worlds
 from tests.gs2.guandan.blueprints import CountEvaluator
 

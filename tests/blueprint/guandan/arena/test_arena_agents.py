@@ -82,7 +82,7 @@ def test_fields_of_a_configuration_follow_a_colon(checkpoints: list[str]) -> Non
     assert (agent.config.worlds, agent.config.per_type, agent.config.leaf) == (5, None, "value")
     assert agent.config.gap == PRESETS["fast"].gap
     for wrong, says in (
-        ("wolds=5", "no field wolds"),
+        ("wolds=5", "no field 'wolds'"),
         ("worlds=0", "worlds must be"),
         ("leaf=x", "leaf must"),
     ):

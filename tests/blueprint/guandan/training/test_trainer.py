@@ -17,7 +17,8 @@ from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.rules.rule_agents import RandomChooser
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.dmc import lambda_returns
-from blueprint.guandan.training.trainer import Trainer, train
+from blueprint.guandan.training.trainer import Trainer
+from blueprint.guandan.training.training_run import RunConfig, train
 from blueprint.soft_choice import draw_soft
 from games.guandan.rounds.round import GuanDan
 from games.support.configuration import ConfigError
@@ -29,13 +30,13 @@ FAST = TrainConfig(rounds=4, batch=64, seed=3)
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("run")
-    train(directory, network=SMALL, config=FAST, minutes=0.001)
+    train(directory, RunConfig(minutes=0.001), network=SMALL, config=FAST)
     return directory
 
 
 def test_a_run_resumes_where_its_checkpoint_was_written(run: Path) -> None:
     first = Trainer.load(run / "last.safetensors")
-    second = train(run, minutes=0.001)
+    second = train(run, RunConfig(minutes=0.001))
     assert second.generation > first.generation
     assert second.decisions > first.decisions
     assert len((run / "curve.jsonl").read_text().splitlines()) == second.generation
@@ -147,9 +148,9 @@ def test_the_mean_looks_back_on_its_share_of_the_decisions() -> None:
 
 def test_a_run_without_means_goes_on_with_them_and_back(tmp_path: Path) -> None:
     bare = FAST.replace(average=0.0)
-    train(tmp_path, network=SMALL, config=bare, minutes=0.001)
+    train(tmp_path, RunConfig(minutes=0.001), network=SMALL, config=bare)
     assert not read_checkpoint(tmp_path / "last.safetensors", prefix="learned.")[0]
-    train(tmp_path, config=FAST.replace(average=0.5), minutes=0.001)
+    train(tmp_path, RunConfig(minutes=0.001), config=FAST.replace(average=0.5))
     learned = read_checkpoint(tmp_path / "last.safetensors", prefix="learned.network.")[0]
     back = Trainer.load(tmp_path / "last.safetensors", config=bare)
     assert learned and back.learner.mean_network is back.learner.network
