@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -232,7 +232,7 @@ def measure_network(
     saved = TrainConfig.from_json(read_checkpoint(SHIPPED, prefix="-")[1]["train"])
     # with focus there is more to play than to learn: a thread more keeps the cores busy
     more = int(threads > 1 and saved.focus > 0)
-    config = replace(saved, rounds=2 * rounds, seed=seed)
+    config = saved.replace(rounds=2 * rounds, seed=seed)
     trainer = Trainer.load(SHIPPED, threads=threads + more, config=config)
     for _ in range(2):
         trainer.run_generation()

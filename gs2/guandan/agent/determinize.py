@@ -1,4 +1,4 @@
-"""Worlds: complete deals that agree with everything one seat knows, listed if they are few, else sampled."""
+"""Determinization: complete deals that agree with what one seat knows, listed if few, else sampled."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def sample_worlds(
     row = np.array(state, copy=True, ndmin=1)
     odds = None
     if beliefs is not None and strength > 0:
-        odds = np.asarray(beliefs.log_odds(row, np.array([seat])), np.float64)[0]
+        odds = np.asarray(beliefs.log_odds(row, np.array([seat])), np.float64)[0] * strength
         if odds.shape != (3, NUM_CARDS) or not np.isfinite(odds).all():
             raise ValueError(f"beliefs: log odds must be finite, [3, 54] a state; got shape {odds.shape}")
     if count_bound(row[0], seat) <= 16 * n:
@@ -149,10 +149,10 @@ def sample_worlds(
             # whoever looks at the first few only must not see the order of the listing
             order = rng.permutation(len(listed))
             listed = Worlds(listed.states[order], listed.weights[order], True)
-            return listed if odds is None else _weighed(listed, seat, strength * odds)
+            return listed if odds is None else _weighed(listed, seat, odds)
     states = determinise(np.repeat(row, n), seat, rng)
     if odds is not None:
-        states = steer(states, seat, odds, rng, strength=strength)
+        states = steer(states, seat, odds, rng)
     return Worlds(states, np.ones(n), False)
 
 

@@ -169,18 +169,17 @@ def steer(
     odds: NDArray[np.floating],
     rng: np.random.Generator,
     *,
-    strength: float = 1.0,
     still: int | None = None,
     sweeps: int = SWEEPS,
 ) -> NDArray:
     """Return deals stirred towards a belief, [n] STATE; `states` is unchanged.
 
-    states: [n] STATE, deals that agree with what `seat` knows. odds: [3, 54] log odds by seats after `seat`.
-    strength: exponent of the odds, 0 for uniform deals. still: a seat whose hand stays as it is.
+    states: [n] STATE, deals that agree with what `seat` knows. odds: [3, 54] log odds by seats after `seat`;
+        zeros give uniform deals. still: a seat whose hand stays as it is.
     sweeps: swaps proposed per hidden card.
     """
     out = np.array(states, copy=True, ndmin=1)
     seeds = rng.integers(0, 2**64, len(out), np.uint64)
     held = -1 if still is None else still
-    _steer(*views(out), seat, held, np.asarray(odds, np.float64) * strength, seeds, sweeps)
+    _steer(*views(out), seat, held, np.asarray(odds, np.float64), seeds, sweeps)
     return out
