@@ -23,10 +23,9 @@ from torch import Tensor
 from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.bfloat import bits, dot_rows, native_half, relu_joined
-from blueprint.guandan.network.encoding import encode_full_into
-from blueprint.guandan.network.encoding_kernels import encode_actions_into, encode_states_into
 from blueprint.guandan.network.fast_layers import FastLayer, FastTower, first_layer, run_residual
-from blueprint.guandan.network.layout import (
+from blueprint.guandan.network.input_kernels import encode_actions_into, encode_states_into
+from blueprint.guandan.network.input_layout import (
     ACTION_WIDTH,
     FEATURE_HASH,
     HIDDEN_WIDTH,
@@ -34,6 +33,7 @@ from blueprint.guandan.network.layout import (
     STATE_WIDTH,
     state_scale,
 )
+from blueprint.guandan.network.inputs import encode_full_into
 from games.guandan.rounds.state import action_words, views
 
 __all__ = ["Inference", "load_inference"]

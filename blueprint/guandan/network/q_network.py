@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from blueprint.guandan.chooser import Decisions
-from blueprint.guandan.network.encoding import encode_actions, encode_states
-from blueprint.guandan.network.layers import joined, rectified, residual
-from blueprint.guandan.network.layout import (
+from blueprint.guandan.network.input_layout import (
     ACTION_WIDTH,
     FEATURE_HASH,
     HIDDEN_WIDTH,
@@ -25,6 +23,8 @@ from blueprint.guandan.network.layout import (
     STATE_WIDTH,
     state_scale,
 )
+from blueprint.guandan.network.inputs import encode_actions, encode_states
+from blueprint.guandan.network.layers import joined, rectified, residual
 from blueprint.guandan.train_config import NetworkConfig
 
 __all__ = ["Critic", "QNetwork", "Tower", "make_network"]

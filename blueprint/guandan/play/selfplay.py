@@ -15,7 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import Chooser, Decisions, drawn
-from blueprint.guandan.rows import join
+from blueprint.guandan.structured import join
 from games.guandan.cards import ACTION
 from games.guandan.moves.listing import RESERVE
 from games.guandan.rounds.playout import legal_states

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from blueprint.guandan.network.encoding_kernels import DECK_HI, DECK_LO, higher_unseen, rank_place
+from blueprint.guandan.network.input_kernels import DECK_HI, DECK_LO, higher_unseen, rank_place
 from blueprint.guandan.rules.hands import BITS5, natural_ranks, rank_lanes
 from blueprint.guandan.rules.min_combination import (
     UNIT,

@@ -24,13 +24,13 @@ from torch.nn import functional as F
 
 from blueprint.guandan.chooser import Chooser, Decisions
 from blueprint.guandan.network.bfloat import native_half
-from blueprint.guandan.network.encoding import encode_full, encode_states
 from blueprint.guandan.network.inference import Inference
-from blueprint.guandan.network.layout import OUTCOMES
+from blueprint.guandan.network.input_layout import OUTCOMES
+from blueprint.guandan.network.inputs import encode_full, encode_states
 from blueprint.guandan.network.q_network import Critic, make_network
 from blueprint.guandan.play.choosers import InferenceAgent
 from blueprint.guandan.play.selfplay import PlayRecord
-from blueprint.guandan.rows import join
+from blueprint.guandan.structured import join
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.soft_choice import draw_soft
 

@@ -16,8 +16,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from blueprint.guandan.network.encoding import encode_states
-from blueprint.guandan.network.layout import FEATURE_HASH, STATE_WIDTH
+from blueprint.guandan.network.input_layout import FEATURE_HASH, STATE_WIDTH
+from blueprint.guandan.network.inputs import encode_states
 from games.guandan.combos import ORDER
 from games.guandan.rounds.state import CAP, HAND, KNOWN, LEVEL, PLAYED, mix_hash, views
 

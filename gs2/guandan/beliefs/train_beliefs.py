@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.guandan.network.bfloat import native_half
-from blueprint.guandan.network.encoding import encode_states
-from blueprint.guandan.network.layout import STATE_WIDTH
-from blueprint.guandan.rows import join
+from blueprint.guandan.network.input_layout import STATE_WIDTH
+from blueprint.guandan.network.inputs import encode_states
+from blueprint.guandan.structured import join
 from blueprint.soft_choice import choose_soft
 from games.guandan.cards import unpack
 from games.guandan.rounds.round import deal

@@ -90,7 +90,7 @@ class ChooserSeat:
 
     def _plays(self, seen: list[Observation]) -> list[int]:
         from blueprint.guandan.chooser import Decisions
-        from blueprint.guandan.rows import join
+        from blueprint.guandan.structured import join
 
         states = join([observation.state for observation in seen])
         canonical = legal(states, canonical=True)
@@ -151,7 +151,7 @@ _CARDS = {(int(lo), int(hi)): card for card, (lo, hi) in enumerate(pack(np.eye(5
 def load_agent(name: str) -> Agent:
     """Return an agent by name.
 
-    name: `random` among all moves, `first` or `human`; else any that `gs2.guandan.agents` knows, one's own as
+    name: `random` among all moves, `first` or `human`; else any that `gs2.guandan.named_agents` knows, one's own as
         MODULE:NAME or FILE.py:NAME included.
     Raises AgentError if there is none, or it does not have what an agent needs.
     """
@@ -163,7 +163,7 @@ def load_agent(name: str) -> Agent:
         from gs2.guandan.table.client.human import HumanAgent
 
         return HumanAgent()
-    from gs2.guandan.agents import UnknownAgent, is_batched, load_batched_agent
+    from gs2.guandan.named_agents import UnknownAgent, is_batched, load_batched_agent
 
     try:
         found = load_batched_agent(name)

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import Decisions
-from blueprint.guandan.network.encoding_kernels import (
+from blueprint.guandan.network.input_kernels import (
     encode_actions_into,
     encode_hidden_into,
     encode_states_into,
 )
-from blueprint.guandan.network.layout import ACTION_WIDTH, HIDDEN_WIDTH, STATE_WIDTH
+from blueprint.guandan.network.input_layout import ACTION_WIDTH, HIDDEN_WIDTH, STATE_WIDTH
 from games.guandan.rounds.state import action_words, views
 
 __all__ = ["EncodingRoom", "encode_actions", "encode_full", "encode_full_into", "encode_states"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from blueprint.guandan.network.layout import (
+from blueprint.guandan.network.input_layout import (
     A_BOMBS,
     A_CARDS,
     A_FLUSHES,
