@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from blueprint.protocol import Blueprint
 from games.contract import ContractError
 from games.game import TERMINAL, Game
 from games.ragged import Ragged
+from games.support.arrays import Array
 
 __all__ = ["BlueprintError", "BlueprintReport", "check_blueprint", "row_sums"]
 
@@ -20,7 +20,7 @@ class BlueprintError(ContractError):
     """A blueprint that was asked about what it does not know, or that does not keep its contract."""
 
 
-def row_sums(values: NDArray, actions: Ragged) -> NDArray[np.float64]:
+def row_sums(values: Array, actions: Ragged) -> NDArray[np.float64]:
     """Return the sum of each row's values, [n] float64."""
     return np.bincount(actions.rows, values, minlength=len(actions)).astype(np.float64)
 
@@ -40,7 +40,7 @@ def check_blueprint(
     rng: np.random.Generator,
     *,
     plays: int = 20,
-    states: NDArray | None = None,
+    states: Array | None = None,
     tolerance: float = 0.05,
 ) -> BlueprintReport:
     """Return what was seen while checking that a blueprint keeps its contract on a game.
@@ -80,11 +80,11 @@ class _Asked:
 
     blueprint: Blueprint
     game: Game
-    states: NDArray[Any]
+    states: Array
     player: int
     actions: Ragged
 
-    def answers(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    def answers(self) -> tuple[Array, Array, Array]:
         """Return q, policy and value. Raises BlueprintError unless they are as many finite numbers."""
         blueprint, game, states, player, actions = (
             self.blueprint,
@@ -109,9 +109,7 @@ class _Asked:
         return q, policy, value
 
 
-def _require(
-    asked: _Asked, answers: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], tolerance: float
-) -> None:
+def _require(asked: _Asked, answers: tuple[Array, Array, Array], tolerance: float) -> None:
     """Raise BlueprintError for the first rule that the answers break."""
     blueprint, game, states, player, actions = (
         asked.blueprint,
@@ -123,7 +121,7 @@ def _require(
     q, policy, value = answers
     low, high = game.payoff_range
 
-    def fail(rule: str, bad: NDArray[np.bool_], got: NDArray[Any]) -> None:
+    def fail(rule: str, bad: NDArray[np.bool_], got: Array) -> None:
         if np.any(bad):
             row = int(np.argmax(bad))
             where = game.infoset_text(states[row], player)

@@ -28,6 +28,7 @@ from blueprint.research.research_network import (
 from blueprint.soft_choice import choose_soft
 from games.game import CHANCE, TERMINAL, Game
 from games.ragged import Ragged
+from games.support.arrays import Array
 from games.support.configuration import ConfigError
 
 __all__ = ["Budget", "Plays", "sample_games", "train_research_blueprint"]
@@ -63,8 +64,8 @@ def sample_games(
     states = np.repeat(game.root(), n)
     running = np.arange(n)
     payoff = np.empty((n, game.num_players))
-    log: list[tuple[NDArray, NDArray, NDArray, NDArray]] = []
-    views: list[tuple[NDArray, NDArray, int]] = []
+    log: list[tuple[Array, Array, Array, Array]] = []
+    views: list[tuple[Array, Array, int]] = []
     while len(running):
         players = game.player(states)
         ended = players == TERMINAL
@@ -112,7 +113,8 @@ def _draw(outcomes: Ragged, probs: NDArray[np.float64], rng: np.random.Generator
     before = np.concatenate([[0.0], total])[outcomes.offsets]
     wanted = before[:-1] + rng.random(len(outcomes)) * (before[1:] - before[:-1])
     found = np.searchsorted(total, wanted, side="right")
-    return np.minimum(found, outcomes.offsets[1:] - 1) - outcomes.offsets[:-1]
+    within: NDArray[np.int64] = np.minimum(found, outcomes.offsets[1:] - 1) - outcomes.offsets[:-1]
+    return within
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,7 @@ def train(
     from blueprint.guandan.training.training_run import train as run
 
     network, config = _configurations(output, resume, preset, settings, sizes)
-    opponents = [name for name in against.split(",") if name] if evaluate_minutes else []
+    opponents: list[str] = [name for name in against.split(",") if name] if evaluate_minutes else []
     for name in opponents:
         load_chooser(name, _generator())
     _check_device(device)

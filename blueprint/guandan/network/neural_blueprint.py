@@ -12,6 +12,7 @@ from blueprint.check import BlueprintError, row_sums
 from blueprint.guandan.chooser import Decisions
 from games.game import Game
 from games.ragged import Ragged
+from games.support.arrays import Array
 
 if TYPE_CHECKING:
     from blueprint.guandan.network.inference import Inference
@@ -37,7 +38,7 @@ class NeuralBlueprint:
         self.temperature = temperature
         self.name = inference.name
 
-    def q(self, game: Game, states: NDArray, player: int, actions: Ragged) -> NDArray[np.float64]:
+    def q(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
         """Return the value to `player` of each action, [m] float64 in levels.
 
         Raises BlueprintError for another game than GuanDan.
@@ -47,21 +48,21 @@ class NeuralBlueprint:
         value = self.value(game, states, player)
         return np.clip(advantage + (value - mean)[actions.rows], *game.payoff_range)
 
-    def policy(self, game: Game, states: NDArray, player: int, actions: Ragged) -> NDArray[np.float64]:
+    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
         """Return the softmax of advantage / temperature over each row, [m] float64.
 
         At temperature 0 the best action has probability 1, the first among equals.
         """
         return self._ask(game, states, player, actions)[1]
 
-    def value(self, game: Game, states: NDArray, player: int) -> NDArray[np.float64]:
+    def value(self, game: Game, states: Array, player: int) -> NDArray[np.float64]:
         """Return the payoff that `player` expects from what it sees, [n] float64 in levels."""
         self._check(game)
         n = len(states)
         return self.inference.values(states, np.arange(n), np.full(n, player, np.int64))
 
     def _ask(
-        self, game: Game, states: NDArray, player: int, actions: Ragged
+        self, game: Game, states: Array, player: int, actions: Ragged
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         self._check(game)
         n = len(states)

@@ -50,7 +50,7 @@ class RunConfig(Configuration):
     keep_every: float = attrs.field(default=60.0, validator=real(0, above=True))
     anneal: bool = attrs.field(default=False, validator=flag)
     evaluate_minutes: float = attrs.field(default=15.0, validator=real(0))
-    opponents: tuple[str, ...] = attrs.field(default=("greedy", "strong"), converter=tuple)
+    opponents: tuple[str, ...] = ("greedy", "strong")
     rounds: int = attrs.field(default=100, validator=integer(1))
     device: str = attrs.field(default="cpu", validator=text)
     threads: int = attrs.field(default=2, validator=integer(1))

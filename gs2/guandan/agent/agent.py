@@ -20,6 +20,7 @@ from games.game import TERMINAL, GameError
 from games.guandan.cards import ACTION
 from games.guandan.rounds.round import GuanDan, advance, deal, legal
 from games.ragged import Ragged
+from games.support.arrays import Array
 from gs2.guandan.agent.agent_presets import agent_preset
 from gs2.guandan.agent.decision import Decision, DecisionProgress, noted_faults
 from gs2.guandan.agent.determinize import Worlds, list_worlds, sample_worlds
@@ -57,8 +58,8 @@ class _Memory:
     """What is kept of one round: own decisions, deals, and what solved subgames play further down."""
 
     particles: Particles = field(default_factory=Particles)
-    later: dict[bytes, tuple[NDArray, NDArray[np.float64]]] = field(default_factory=dict)
-    trail: list[tuple[NDArray, NDArray]] = field(default_factory=list)
+    later: dict[bytes, tuple[Array, NDArray[np.float64]]] = field(default_factory=dict)
+    trail: list[tuple[Array, Array]] = field(default_factory=list)
 
 
 class Gs2Agent:
@@ -95,11 +96,11 @@ class Gs2Agent:
         group = [(part.states[part.rows], part.actions) for part in parts]
         return np.array([decision.choice for decision in self.decide_all(group)], np.int64)
 
-    def act(self, state: NDArray) -> NDArray:
+    def act(self, state: Array) -> Array:
         """Return the move to play at one state, [1] ACTION."""
         return self.decide(state).action
 
-    def decide(self, state: NDArray, actions: NDArray | None = None) -> Decision:
+    def decide(self, state: Array, actions: Array | None = None) -> Decision:
         """Return the decision at one state; its player looks at nothing that its seat cannot see.
 
         state: [1] STATE, unfinished; hidden hands are ignored. actions: [m] ACTION to choose from, by default
@@ -108,7 +109,7 @@ class Gs2Agent:
         """
         return self.decide_all([(state, actions)])[0]
 
-    def decide_all(self, situations: Sequence[tuple[NDArray, NDArray | None]]) -> list[Decision]:
+    def decide_all(self, situations: Sequence[tuple[Array, Array | None]]) -> list[Decision]:
         """Return the decision in each situation (state, actions), see `decide`; their rollouts run together.
 
         Together they may take as long as one after the other: the deadline is one of them all.
@@ -280,7 +281,7 @@ class Gs2Agent:
         progress.choice = int(solution.moves[np.argmax(policy)])
         progress.stage = "subgame"
 
-    def _memory_of(self, state: NDArray, seat: int) -> _Memory:
+    def _memory_of(self, state: Array, seat: int) -> _Memory:
         """Return what the agent remembers of this seat's round, the oldest of many rounds forgotten."""
         row = state[0]
         start = row["hand"][seat] + row["played"][seat]
@@ -296,7 +297,7 @@ class Gs2Agent:
         memory: _Memory,
         worlds: Worlds,
         values: NDArray[np.float64],
-        state: NDArray,
+        state: Array,
         opponents: tuple[int, ...],
     ) -> tuple[Worlds, NDArray[np.float64]]:
         """Return the deals kept from before, topped up by the most different new ones, and their values."""
@@ -323,7 +324,7 @@ class Gs2Agent:
                 return
         progress.notes.append(f"{why}: the blueprint's move is played")
 
-    def _sample(self, state: NDArray, n: int) -> Worlds:
+    def _sample(self, state: Array, n: int) -> Worlds:
         """Return deals that the player to act considers possible."""
         seat, config = int(state["player"][0]), self.config
         pool = POOL * n if config.reach > 0 else n

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from games.support.arrays import Array
 from gs2.guandan.agent.determinize import Worlds
 from gs2.guandan.agent.endgame import Endgame
 from gs2.guandan.agent.racing import MoveComparison
@@ -32,9 +33,9 @@ class Decision:
     notes: what was cut short or went wrong, one sentence each. seconds: wall-clock time of each stage.
     """
 
-    state: NDArray
+    state: Array
     seat: int
-    actions: NDArray
+    actions: Array
     q: NDArray[np.float64]
     choice: int
     blueprint: int
@@ -48,7 +49,7 @@ class Decision:
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property
-    def action(self) -> NDArray:
+    def action(self) -> Array:
         """The move played, [1] ACTION."""
         return self.actions[self.choice : self.choice + 1]
 
@@ -61,7 +62,7 @@ class Decision:
 class DecisionProgress:
     """What is known so far while a decision is being made."""
 
-    def __init__(self, state: NDArray, actions: NDArray) -> None:
+    def __init__(self, state: Array, actions: Array) -> None:
         self.began = self.last = time.perf_counter()
         self.state = state
         self.actions = actions

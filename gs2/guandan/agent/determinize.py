@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from games.guandan.cards import DECK, NUM_CARDS, pack, unpack, wild_card
 from games.guandan.combos import ORDER
 from games.guandan.rounds.belief import determinise
+from games.support.arrays import Array
 from gs2.guandan.beliefs.belief_network import Beliefs, steer
 
 __all__ = ["Worlds", "count_bound", "list_worlds", "sample_worlds"]
@@ -24,7 +25,7 @@ class Worlds:
     count. exact: whether these are all deals there are.
     """
 
-    states: NDArray
+    states: Array
     weights: NDArray[np.float64]
     exact: bool
 
@@ -37,7 +38,7 @@ class Worlds:
         return Worlds(self.states[rows], self.weights[rows], False)
 
 
-def _hidden(state: NDArray, seat: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _hidden(state: Array, seat: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return (unseen counts [54], places to fill [5], hands known so far [4, 54]); place 4 is out of play."""
     played = unpack(state["played"]).astype(np.int64)
     hands = np.zeros((4, NUM_CARDS), np.int64)
@@ -54,7 +55,7 @@ def _hidden(state: NDArray, seat: int) -> tuple[NDArray[np.int64], NDArray[np.in
     return unseen, places, hands
 
 
-def count_bound(state: NDArray, seat: int) -> float:
+def count_bound(state: Array, seat: int) -> float:
     """Return an upper bound on the number of deals that `seat` considers possible at one state."""
     unseen, places, _ = _hidden(state, seat)
     if places.min() < 0 or unseen.min() < 0:
@@ -67,7 +68,7 @@ def count_bound(state: NDArray, seat: int) -> float:
     return total
 
 
-def list_worlds(state: NDArray, seat: int, limit: int) -> Worlds | None:
+def list_worlds(state: Array, seat: int, limit: int) -> Worlds | None:
     """Return all deals that `seat` considers possible at one state, or None if there are more than `limit`.
 
     A deal counts by the ways of shuffling the two copies of each card that lead to it, as `determinise` does.
@@ -123,7 +124,7 @@ def list_worlds(state: NDArray, seat: int, limit: int) -> Worlds | None:
 
 
 def sample_worlds(
-    state: NDArray,
+    state: Array,
     seat: int,
     n: int,
     rng: np.random.Generator,

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from games.guandan.rounds.round import advance
 from games.guandan.rounds.state import STATE
+from games.support.arrays import Array
 from gs2.guandan.agent.determinize import Worlds
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.rollout import Rollouts
@@ -51,7 +52,7 @@ class MoveComparison:
     stopped: str
 
 
-def candidate_moves(q: NDArray, types: NDArray, config: GuanDanConfig) -> NDArray[np.int64]:
+def candidate_moves(q: Array, types: Array, config: GuanDanConfig) -> NDArray[np.int64]:
     """Return the moves worth comparing, best first by the blueprint, [k] int64.
 
     q: [m] in levels. types: [m], codes of the moves' types; PASS (0) is always kept under `per_type`.
@@ -117,8 +118,8 @@ class Question:
     worlds: the deals to play them in.
     """
 
-    state: NDArray
-    moves: NDArray
+    state: Array
+    moves: Array
     prior: NDArray[np.float64]
     worlds: Worlds
 
@@ -137,7 +138,7 @@ class _Race:
         self.spread = SPREAD if config.depth is None else SPREAD_VALUED
         self.stopped = "" if n else "worlds"
 
-    def fill(self, states: NDArray, size: int) -> None:
+    def fill(self, states: Array, size: int) -> None:
         """Write the positions after each move alive in the next `size` worlds, [size * alive] STATE."""
         rows = slice(self.done, self.done + size)
         states[:] = np.repeat(self.question.worlds.states[rows], len(self.alive))

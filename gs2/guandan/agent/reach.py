@@ -10,7 +10,6 @@ surprising move would leave no deal at all.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from games.game import TERMINAL
 from games.guandan.cards import NO_ACTION
 from games.guandan.rounds.round import advance, legal
+from games.support.arrays import Array
 from gs2.guandan.agent.determinize import Worlds
 from gs2.guandan.agent.evaluator import Evaluator, evaluator_values
 
@@ -28,9 +28,9 @@ LEAST = 1e-3
 
 
 def log_reach(
-    deals: NDArray,
+    deals: Array,
     seat: int,
-    trail: list[tuple[NDArray, NDArray]],
+    trail: list[tuple[Array, Array]],
     evaluator: Evaluator,
     temperature: float,
     *,
@@ -61,7 +61,7 @@ class _SoftPolicy:
     evaluator: Evaluator
     temperature: float
 
-    def log_probability(self, states: NDArray[Any], done: NDArray[Any]) -> NDArray[np.float64]:
+    def log_probability(self, states: Array, done: Array) -> NDArray[np.float64]:
         """Return the log probability of an action at each state, [n].
 
         Among canonical moves of its type, rank and size it is the most likely one.
@@ -79,10 +79,10 @@ class _SoftPolicy:
 
 
 def _lap(
-    deals: NDArray[Any],
+    deals: Array,
     seat: int,
-    own: tuple[NDArray[Any], NDArray[Any]],
-    later: NDArray[Any],
+    own: tuple[Array, Array],
+    later: Array,
     soft: _SoftPolicy,
 ) -> NDArray[np.float64] | None:
     """Return the log probability of what the others did between two own decisions; None if it is not clear.

@@ -21,6 +21,7 @@ from blueprint.guandan.structured import join
 from blueprint.soft_choice import choose_soft
 from games.guandan.cards import unpack
 from games.guandan.rounds.round import deal
+from games.support.arrays import Array
 from games.support.configuration import Configuration, integer, real
 from gs2.guandan.agent.evaluator import Evaluator
 from gs2.guandan.agent.rollout import Rollouts, play_best
@@ -37,7 +38,7 @@ def collect_positions(
     share: float = 0.25,
     temperature: float = 0.05,
     epsilon: float = 0.01,
-) -> NDArray:
+) -> Array:
     """Return positions met in self-play, [n] STATE, all four hands included.
 
     share: of decisions kept. temperature, epsilon: of the soft play, see `selfplay.choose_soft`.
@@ -60,7 +61,7 @@ def collect_positions(
     return join(found)
 
 
-def hidden_hands(states: NDArray, seats: NDArray[np.int64]) -> NDArray[np.uint8]:
+def hidden_hands(states: Array, seats: NDArray[np.int64]) -> NDArray[np.uint8]:
     """Return the hands of the three seats after each `seats`, [n, 3, 54] counts."""
     hands = unpack(states["hand"])
     rows = np.arange(len(states))
@@ -111,7 +112,7 @@ def train_beliefs(
     )
     optimiser = torch.optim.AdamW(model.parameters(), lr=config.learning_rate, weight_decay=1e-3)
 
-    def loss(rows: NDArray) -> tuple[torch.Tensor, torch.Tensor]:
+    def loss(rows: Array) -> tuple[torch.Tensor, torch.Tensor]:
         seats = rows["player"].astype(np.int64)
         x = torch.from_numpy(encode_states(rows, seats))
         y = torch.from_numpy(hidden_hands(rows, seats)).float()
