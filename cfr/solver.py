@@ -17,12 +17,12 @@ from cfr.engine.bundles import ROWS, WIDE
 from cfr.engine.play import FormArrays, Pair
 from cfr.engine.resume import check_iteration, check_state, iterations_at_once, same_variant
 from cfr.engine.simd import WIDTH
+from cfr.engine.warm_start import start_regrets
 from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form
 from cfr.tree import FlatTree
 from cfr.tree_cfr import TreeSolver
 from cfr.values import check_policy
 from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, START_WEIGHT, Variant, variant
-from cfr.warm_start import start_regrets
 
 __all__ = ["Progress", "Solution", "Solver", "SolverError", "Start", "Stop", "solve"]
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
 from gs2.search.gadget.build import LIVE, Entry
-from gs2.search.gadget.path import opponent_path
+from gs2.search.gadget.path import Arrivals, opponent_path
 from gs2.search.histories.enumerated import Considered, choose_histories, consider_histories
 from gs2.search.result import Kept, Log, Refinement
 from gs2.search.safety import Proposal, certify, with_certified
@@ -245,7 +245,10 @@ def _entry(
     if config.gadget.kind == "path":
         values = considered.alternative[np.unique(considered.group[rows])]
         path = opponent_path(
-            context, strategy, opponent, considered.nodes[rows], group, considered.reach[rows], values
+            context,
+            strategy,
+            opponent,
+            Arrivals(considered.nodes[rows], group, considered.reach[rows], values),
         )
         order = path.entry_order()
         path = path.reordered(order)
