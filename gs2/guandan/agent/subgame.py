@@ -25,11 +25,11 @@ from games.guandan.cards import PASS
 from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import action_words
 from games.ragged import Ragged
-from gs2.guandan.agent.config import GuanDanConfig
 from gs2.guandan.agent.determinize import Worlds
 from gs2.guandan.agent.evaluator import Evaluator, evaluator_values
+from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.rollout import Rollouts
-from gs2.guandan.beliefs.network import steer
+from gs2.guandan.beliefs.belief_network import steer
 from gs2.search.gadget.build import Entry, build_gadget
 from gs2.search.generation import generator
 from gs2.search.subgame.cut import grow_subgame
