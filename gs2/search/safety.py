@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from games.support.kernel import kernel
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
-from gs2.search.gadget.path import OpponentPath, opponent_path
+from gs2.search.gadget.path import Arrivals, OpponentPath, opponent_path
 from gs2.search.histories.enumerated import Considered, weigh_histories
 from gs2.search.strategy import OpponentValues, Strategy
 from gs2.search.subgame.double_oracle import OpponentResponse
@@ -275,10 +275,7 @@ def _attempts(
             context,
             strategy,
             considered.opponent,
-            considered.nodes,
-            considered.group,
-            considered.reach,
-            now,
+            Arrivals(considered.nodes, considered.group, considered.reach, now),
         )
     return attempt, most
 

@@ -11,7 +11,7 @@ from gs2.search.config.search import SearchConfig
 from gs2.search.context import SearchContext, SearchOptions
 from gs2.search.gadget.build import Gadget
 from gs2.search.gadget.entry import LIVE, Entry
-from gs2.search.gadget.path import opponent_path
+from gs2.search.gadget.path import Arrivals, opponent_path
 from gs2.search.histories.alternative import best_response_node_values, group_values
 from gs2.search.histories.enumerated import Considered, choose_histories, consider_histories
 from gs2.search.histories.source import LeftAlone, Log
@@ -267,9 +267,8 @@ def _entry(
     path = None
     if config.gadget.kind == "path":
         values = considered.alternative[np.unique(considered.group[rows])]
-        path = opponent_path(
-            context, strategy, opponent, considered.nodes[rows], group, considered.reach[rows], values
-        )
+        arrivals = Arrivals(considered.nodes[rows], group, considered.reach[rows], values)
+        path = opponent_path(context, strategy, opponent, arrivals)
         order = path.entry_order()
         path = path.reordered(order)
         group = np.argsort(order).astype(np.int32)[group]
