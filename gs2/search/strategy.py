@@ -39,6 +39,44 @@ class OpponentValues:
     root: float
     until: int
 
+    def after(
+        self,
+        tree: FlatTree,
+        parents: NDArray[np.int64],
+        slots: NDArray[np.int64],
+        gains: NDArray[np.float64],
+    ) -> OpponentValues:
+        """Return the values after what follows some slots of the seat became worth more.
+
+        parents: [I] int64, the seat's own slot before each of its infosets, -1 for none.
+        slots: [n] int64, -1 for the start of the game. gains: [n] float64, weighted by the others' reach.
+        Values above are brought up to date, values below are not.
+        """
+        infoset_value, slot_value, root = self.infoset.copy(), self.slot.copy(), self.root
+        waiting: dict[int, float] = {}
+        for slot, gain in zip(slots.tolist(), gains.tolist(), strict=True):
+            waiting[slot] = waiting.get(slot, 0.0) + gain
+        # Infosets are numbered ancestors first, so the highest slot has nothing waiting below it.
+        while waiting:
+            slot = max(waiting)
+            gain = waiting.pop(slot)
+            if gain == 0.0:
+                continue
+            if slot < 0:
+                root += gain
+                continue
+            slot_value[slot] += gain
+            infoset = int(tree.slot_infoset[slot])
+            # Other slots of the same infoset may wait too; take them together.
+            start, end = tree.infoset_offset[infoset : infoset + 2]
+            for other in range(start, end):
+                slot_value[other] += waiting.pop(other, 0.0)
+            now = float(slot_value[start:end].max())
+            above = int(parents[infoset])
+            waiting[above] = waiting.get(above, 0.0) + now - infoset_value[infoset]
+            infoset_value[infoset] = now
+        return replace(self, infoset=_read_only(infoset_value), slot=_read_only(slot_value), root=root)
+
 
 @dataclass(eq=False)
 class _Derived:
