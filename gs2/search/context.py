@@ -23,7 +23,7 @@ from gs2.search.subgame.cut import TreeCutter
 from gs2.search.subgame.leaf import LeafEvaluator
 from gs2.tabulate import policy_of
 
-__all__ = ["MAX_ENUMERATED", "NO_OPTIONS", "AnyStrategy", "SearchContext", "SearchOptions"]
+__all__ = ["MAX_ENUMERATED", "MAX_LISTED", "NO_OPTIONS", "AnyStrategy", "SearchContext", "SearchOptions"]
 
 AnyStrategy = NDArray[np.float64] | Policy | Blueprint | Strategy
 """A strategy in any shape: probabilities by slot of a tree, by infoset, by state, or ready for searches."""

@@ -1,8 +1,13 @@
 """A strategy of both players on the full tree, and everything that follows from it.
 
-The road of a refinement: a game is grown into a tree (`SearchContext`), a blueprint of any shape becomes a
-`Strategy` on that tree (`SearchContext.strategy`), searches change it piece by piece (`with_changes`), and
-its `probs` are the policy that comes out.
+There is one road: game -> tree -> Strategy -> refine -> policy. `SearchContext` grows the tree,
+`SearchContext.strategy` takes a strategy of any shape, searches change it piece by piece, and
+`refine_both(...).strategy` is what comes out. The shapes, and what each is for:
+
+probabilities on slots, [slots]    what solvers return and `policy_from_spec` reads; `Strategy.probs`.
+cfr.Policy                         by infoset key, for files and other trees; `Strategy.to_policy`.
+Blueprint                          by state, with values; networks, or `tabulate` of the probabilities.
+Strategy                           on one tree, with everything that searches derive from it.
 """
 
 from __future__ import annotations
@@ -15,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
+from cfr.policy import Policy, tabular_policy
 from cfr.tree import FlatTree, require_states
 from cfr.values import Reach, check_policy, counterfactual_values, node_values, reach
 from games.game import Game
@@ -157,6 +163,14 @@ class Strategy:
         until = min(values.until, self._first_below(changed))
         known = {**self._derived.opponent, seat: replace(values, until=until)}
         return replace(self, _derived=replace(self._derived, opponent=known))
+
+    def to_policy(self, game: str, note: str = "") -> Policy:
+        """Return the strategy by infoset key, as it is saved and handed to other programs.
+
+        game: the canonical name of the tree's game. note: how the strategy was made, in words.
+        Raises PolicyError if probabilities do not sum to 1 at an infoset.
+        """
+        return tabular_policy(game, self.tree, self.probs, note)
 
     def _first_below(self, slots: NDArray[np.int64]) -> int:
         """Return a number of nodes, all before the first that some slots lead to."""
