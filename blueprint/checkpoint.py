@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from games.support.arrays import Array
 from games.support.files import FileProblem, open_regular, write_bytes, write_text
 
 __all__ = [
@@ -44,7 +44,7 @@ class CheckpointError(ValueError):
     """A file that is no checkpoint, is damaged, or belongs to something else."""
 
 
-def write_checkpoint(path: str | Path, tensors: dict[str, NDArray], description: dict[str, Any]) -> None:
+def write_checkpoint(path: str | Path, tensors: dict[str, Array], description: dict[str, Any]) -> None:
     """Write tensors and their description; the file at `path` is whole at every moment.
 
     tensors: arrays by name. description: anything JSON can hold; "format" is added.
@@ -61,13 +61,13 @@ def write_checkpoint(path: str | Path, tensors: dict[str, NDArray], description:
     write_text(path.with_suffix(".json"), json.dumps(description, indent=1) + "\n")
 
 
-def _check_sum(array: NDArray) -> int:
+def _check_sum(array: Array) -> int:
     return zlib.crc32(np.ascontiguousarray(array).data)
 
 
 def read_checkpoint(
     path: str | Path, *, features: str | None = None, prefix: str = ""
-) -> tuple[dict[str, NDArray], dict[str, Any]]:
+) -> tuple[dict[str, Array], dict[str, Any]]:
     """Return the tensors whose names start with `prefix`, and the description.
 
     features: hash of the feature layout that the reader has; None accepts any.
@@ -109,7 +109,7 @@ def read_checkpoint(
     return tensors, description
 
 
-def _verify(tensors: dict[str, NDArray], text: str, checks: Any) -> None:
+def _verify(tensors: dict[str, Array], text: str, checks: Any) -> None:
     """Raise ValueError where check sums, which files of older versions lack, do not agree."""
     if not isinstance(checks, dict):
         raise ValueError("its check sums are none")

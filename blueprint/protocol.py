@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from numpy.typing import NDArray
-
 from games.game import Game
 from games.ragged import Ragged
+from games.support.arrays import Array
 
 __all__ = ["Blueprint"]
 
@@ -22,17 +21,17 @@ class Blueprint(Protocol):
 
     name: str
 
-    def q(self, game: Game, states: NDArray, player: int, actions: Ragged) -> NDArray:
+    def q(self, game: Game, states: Array, player: int, actions: Ragged) -> Array:
         """Return the value to `player` of each action in `actions`, [m] float64, when play goes on by it.
 
         states: [n] states at which `player` acts; actions: one row of legal actions per state.
         """
         ...
 
-    def policy(self, game: Game, states: NDArray, player: int, actions: Ragged) -> NDArray:
+    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> Array:
         """Return the probability of each action in `actions`, [m] float64; each row sums to 1."""
         ...
 
-    def value(self, game: Game, states: NDArray, player: int) -> NDArray:
+    def value(self, game: Game, states: Array, player: int) -> Array:
         """Return the value to `player` of each state, [n] float64, whoever is to act."""
         ...

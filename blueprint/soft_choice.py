@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from games.support.arrays import Array, Ints
+from games.support.kernel import kernel
 
 __all__ = ["choose_soft", "draw_soft"]
 
 
-@njit(cache=True, nogil=True)
-def _choose_soft(values, offsets, temperature, epsilon, uniforms, choice, chance):
+@kernel(nogil=True)
+def _choose_soft(
+    values: Array,
+    offsets: Ints,
+    temperature: float,
+    epsilon: float,
+    uniforms: NDArray[np.float64],
+    choice: Ints,
+    chance: NDArray[np.float32],
+) -> None:
     """Draw an action per row: uniform with probability epsilon, else softmax of values / temperature."""
     for j in range(len(choice)):
         start, end = offsets[j], offsets[j + 1]
@@ -44,7 +52,7 @@ def _choose_soft(values, offsets, temperature, epsilon, uniforms, choice, chance
 
 
 def choose_soft(
-    values: NDArray[Any],
+    values: Array,
     offsets: NDArray[np.int64],
     temperature: float,
     epsilon: float,
@@ -59,7 +67,7 @@ def choose_soft(
 
 
 def draw_soft(
-    values: NDArray[Any],
+    values: Array,
     offsets: NDArray[np.int64],
     temperature: float,
     epsilon: float,

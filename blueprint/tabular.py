@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from games.game import Game
 from games.ragged import Ragged
+from games.support.arrays import Array
 
 __all__ = ["KeyIndex", "SeatTable", "TabularBlueprint", "UnknownInfoset"]
 
@@ -53,21 +54,21 @@ class TabularBlueprint:
         self._own = tuple(KeyIndex(seat.key) for seat in seats)
         self._seen = tuple(KeyIndex(seat.seen_key) for seat in seats)
 
-    def q(self, game: Game, states: NDArray, player: int, actions: Ragged) -> NDArray[np.float64]:
+    def q(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
         """Return the value to `player` of each action, [m] float64, when play goes on by the blueprint.
 
         Raises UnknownInfoset for a state that the table does not hold.
         """
         return self._entries(self.seats[player].q, game, states, player, actions)
 
-    def policy(self, game: Game, states: NDArray, player: int, actions: Ragged) -> NDArray[np.float64]:
+    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
         """Return the probability of each action, [m] float64.
 
         Raises UnknownInfoset for a state that the table does not hold.
         """
         return self._entries(self.seats[player].prob, game, states, player, actions)
 
-    def value(self, game: Game, states: NDArray, player: int) -> NDArray[np.float64]:
+    def value(self, game: Game, states: Array, player: int) -> NDArray[np.float64]:
         """Return the value to `player` of each decision state, [n] float64, from what it knows there.
 
         Raises UnknownInfoset for a state that the table does not hold.
@@ -76,7 +77,7 @@ class TabularBlueprint:
         return self.seats[player].seen_value[row]
 
     def _entries(
-        self, table: NDArray[np.float64], game: Game, states: NDArray, player: int, actions: Ragged
+        self, table: NDArray[np.float64], game: Game, states: Array, player: int, actions: Ragged
     ) -> NDArray[np.float64]:
         row = self._rows(self._own[player], game, states, player)
         found = Ragged(self.seats[player].offset, table).take(row)
@@ -87,7 +88,7 @@ class TabularBlueprint:
             )
         return found.values
 
-    def _rows(self, index: KeyIndex, game: Game, states: NDArray, player: int) -> NDArray[np.int64]:
+    def _rows(self, index: KeyIndex, game: Game, states: Array, player: int) -> NDArray[np.int64]:
         row = index.find(game.infoset_key(states, player))
         if np.any(row < 0):
             text = game.infoset_text(states[int(np.argmax(row < 0))], player)
@@ -114,7 +115,7 @@ class KeyIndex:
         return np.where(self._sorted[at] == wanted, self._order[at], -1)
 
 
-def _scalars(keys: NDArray[np.uint64]) -> NDArray:
+def _scalars(keys: NDArray[np.uint64]) -> Array:
     """Return each key as one sortable scalar, [n]: the word itself, or several words as raw bytes."""
     if keys.shape[1] == 1:
         return np.ascontiguousarray(keys[:, 0], np.uint64)

@@ -11,7 +11,7 @@ import argparse
 from pathlib import Path
 
 from blueprint import NetworkConfig, TrainConfig
-from blueprint.guandan.training.training_run import RunConfig, Watch, train
+from blueprint.guandan.training.training_run import RunConfig, RunWatch, train
 
 
 def main(folder: Path, minutes: float = 20.0, rounds: int = 100, small: bool = False) -> dict[str, float]:
@@ -26,7 +26,9 @@ def main(folder: Path, minutes: float = 20.0, rounds: int = 100, small: bool = F
         RunConfig(minutes=minutes, opponents=()),
         network=None if (folder / "last.safetensors").exists() else sizes,
         config=config,
-        watch=Watch(lambda row: print(" ".join(f"{key}={value}" for key, value in row.items()), flush=True)),
+        watch=RunWatch(
+            lambda row: print(" ".join(f"{key}={value}" for key, value in row.items()), flush=True)
+        ),
     )
     results = trainer.evaluate(("random", "greedy"), rounds)
     print(results)

@@ -57,10 +57,10 @@ def policy_from_spec(
             q = monte_carlo_q(tree, int(amount), np.random.default_rng(seed))
             return soft_policy(tree, q, SOFTNESS * (high - low))
         if word == "network":
-            from blueprint.research.research_training import train_research_blueprint
+            from blueprint.research.research_training import Budget, train_research_blueprint
 
             rng = np.random.default_rng(seed)
-            trained = train_research_blueprint(game, rng, decisions=int(amount))
+            trained = train_research_blueprint(game, rng, Budget(int(amount)))
             return trained.on_slots(tree.infoset_player, tree.infoset_key, tree.infoset_offset)[0]
         return solve(form or sequence_form(tree), variant=word, iterations=int(amount)).policy
     if colon and word == "noise":

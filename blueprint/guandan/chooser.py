@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from games.ragged import Ragged
+from games.support.arrays import Array
 
 __all__ = ["Chooser", "Decisions", "DrawingChooser", "drawn"]
 
@@ -31,14 +32,14 @@ class Decisions:
     offsets: [n + 1] int64, and actions [m] ACTION: decision j is among `actions[offsets[j]:offsets[j + 1]]`.
     """
 
-    states: NDArray[Any]
+    states: Array
     rows: NDArray[np.int64]
     seats: NDArray[np.int64]
     offsets: NDArray[np.int64]
-    actions: NDArray[Any]
+    actions: Array
 
     @classmethod
-    def of(cls, states: NDArray[Any], actions: Ragged, seats: NDArray[Any] | None = None) -> Decisions:
+    def of(cls, states: Array, actions: Ragged, seats: Array | None = None) -> Decisions:
         """Return one decision at each state: [n] STATE, and its actions, by the seat that is to act.
 
         seats: [n], others who decide instead.

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from blueprint.tabular import KeyIndex
 from games.game import CHANCE, Game, GameError
+from games.support.arrays import Array
 
 __all__ = ["Infosets", "list_infosets"]
 
@@ -37,7 +38,7 @@ class Infosets:
     """
 
     game: Game
-    actions: NDArray
+    actions: Array
     start: NDArray[np.int64]
     features: NDArray[np.uint8]
     words: tuple[str, ...]
@@ -51,7 +52,7 @@ class Infosets:
         text = json.dumps([self.game.name, self.words, self.actions.tolist()])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
-    def rows(self, states: NDArray, player: int) -> NDArray[np.int64]:
+    def rows(self, states: Array, player: int) -> NDArray[np.int64]:
         """Return the view that `player` has of each decision state, [n] int64.
 
         Raises GameError for a state of another game.
@@ -63,7 +64,8 @@ class Infosets:
         row = self.index[player].find(keys)
         if np.any(row < 0):
             raise GameError(f"{self.game.name}: an infoset key must be one of the game's; one is not")
-        return row + self.start[player]
+        found: NDArray[np.int64] = row + self.start[player]
+        return found
 
 
 def list_infosets(game: Game, *, max_histories: int = MAX_HISTORIES) -> Infosets:
@@ -72,9 +74,9 @@ def list_infosets(game: Game, *, max_histories: int = MAX_HISTORIES) -> Infosets
     Raises GameError if the game has more histories than `max_histories`.
     """
     seats = range(game.num_players)
-    keys: list[list[NDArray]] = [[] for _ in seats]
+    keys: list[list[Array]] = [[] for _ in seats]
     texts: list[list[str]] = [[] for _ in seats]
-    legal: list[list[NDArray]] = [[] for _ in seats]
+    legal: list[list[Array]] = [[] for _ in seats]
     seen: list[set[bytes]] = [set() for _ in seats]
     states = game.root()
     visited = 1

@@ -16,6 +16,7 @@ from blueprint.guandan.network.q_network import Tower
 from blueprint.research.infoset_table import Infosets, list_infosets
 from games.game import Game
 from games.ragged import Ragged
+from games.support.arrays import Array
 from games.support.configuration import Configuration, integer, real
 
 __all__ = [
@@ -93,24 +94,24 @@ class ResearchBlueprint:
         self.infosets, self.v, self.q_table = infosets, v, q
         self.temperature, self.name = temperature, name
 
-    def q(self, game: Game, states: NDArray, player: int, actions: Ragged) -> NDArray[np.float64]:
+    def q(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
         """Return the value to `player` of each action, [m] float64.
 
         Raises GameError for another game's states, ValueError if `actions` are not all the legal ones.
         """
         return self._q(self.infosets.rows(states, player), actions.counts)
 
-    def policy(self, game: Game, states: NDArray, player: int, actions: Ragged) -> NDArray[np.float64]:
+    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
         """Return the probability of each action, [m] float64: the softmax of Q / temperature."""
         rows = self.infosets.rows(states, player)
         return self._soft(self._q(rows, actions.counts), self.infosets.counts[rows])
 
-    def value(self, game: Game, states: NDArray, player: int) -> NDArray[np.float64]:
+    def value(self, game: Game, states: Array, player: int) -> NDArray[np.float64]:
         """Return the value to `player` of each decision state, [n] float64, from what it sees there."""
         return self.v[self.infosets.rows(states, player)]
 
     def on_slots(
-        self, infoset_player: NDArray, infoset_key: NDArray, infoset_offset: NDArray
+        self, infoset_player: Array, infoset_key: Array, infoset_offset: Array
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return (probability, Q in payoffs to the infoset's player) of each slot of a tree, [slots] float64.
 
@@ -139,7 +140,8 @@ class ResearchBlueprint:
         if len(q) == 0:
             return q
         weights = np.exp((q - np.repeat(np.maximum.reduceat(q, starts), counts)) / self.temperature)
-        return weights / np.repeat(np.add.reduceat(weights, starts), counts)
+        found: NDArray[np.float64] = weights / np.repeat(np.add.reduceat(weights, starts), counts)
+        return found
 
 
 def evaluate(

@@ -28,9 +28,10 @@ from blueprint.research.research_network import (
 from blueprint.soft_choice import choose_soft
 from games.game import CHANCE, TERMINAL, Game
 from games.ragged import Ragged
+from games.support.arrays import Array
 from games.support.configuration import ConfigError
 
-__all__ = ["Plays", "sample_games", "train_research_blueprint"]
+__all__ = ["Budget", "Plays", "sample_games", "train_research_blueprint"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +64,8 @@ def sample_games(
     states = np.repeat(game.root(), n)
     running = np.arange(n)
     payoff = np.empty((n, game.num_players))
-    log: list[tuple[NDArray, NDArray, NDArray, NDArray]] = []
-    views: list[tuple[NDArray, NDArray, int]] = []
+    log: list[tuple[Array, Array, Array, Array]] = []
+    views: list[tuple[Array, Array, int]] = []
     while len(running):
         players = game.player(states)
         ended = players == TERMINAL
@@ -112,33 +113,53 @@ def _draw(outcomes: Ragged, probs: NDArray[np.float64], rng: np.random.Generator
     before = np.concatenate([[0.0], total])[outcomes.offsets]
     wanted = before[:-1] + rng.random(len(outcomes)) * (before[1:] - before[:-1])
     found = np.searchsorted(total, wanted, side="right")
-    return np.minimum(found, outcomes.offsets[1:] - 1) - outcomes.offsets[:-1]
+    within: NDArray[np.int64] = np.minimum(found, outcomes.offsets[1:] - 1) - outcomes.offsets[:-1]
+    return within
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When training ends: after `decisions` decisions of self-play or `minutes`, whichever comes first.
+
+    Raises ConfigError where neither is given.
+    """
+
+    decisions: int | None = None
+    minutes: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.decisions is None and self.minutes is None:
+            raise ConfigError("Budget: decisions or minutes must say when training ends; got neither")
+
+    def used(self, decisions: int, seconds: float) -> float:
+        """Return the share of the budget that is used up."""
+        return max(
+            0.0 if self.decisions is None else decisions / self.decisions,
+            0.0 if self.minutes is None else seconds / (60 * self.minutes),
+        )
 
 
 def train_research_blueprint(
     game: Game,
     rng: np.random.Generator,
+    budget: Budget,
     *,
-    decisions: int | None = None,
-    minutes: float | None = None,
     config: ResearchConfig | None = None,
     output: str | Path | None = None,
     progress: Callable[[dict[str, float]], None] | None = None,
 ) -> ResearchBlueprint:
-    """Return the blueprint after `decisions` decisions of self-play or `minutes`, whichever ends first.
+    """Return the blueprint that self-play within a budget comes to.
 
     output: checkpoint to write at the end. progress: called after each generation with its numbers.
-    With `decisions` alone the same `rng` and configuration give the same blueprint.
-    Raises ConfigError if neither limit is given, GameError for a game that is too large to list.
+    With a budget of decisions alone the same `rng` and configuration give the same blueprint.
+    Raises GameError for a game that is too large to list.
     """
-    if decisions is None and minutes is None:
-        raise ConfigError("train_research_blueprint: decisions or minutes must say when to end; got neither")
     config = config or ResearchConfig()
     infosets = list_infosets(game)
     torch.manual_seed(config.seed)
     network = ResearchNetwork(infosets.features.shape[1], len(infosets.actions), config)
     optimiser = torch.optim.Adam(network.parameters(), lr=config.learning_rate)
-    features = torch.from_numpy(infosets.features)
+    learner = _Learner(network, optimiser, torch.from_numpy(infosets.features), config)
     replay: list[Plays] = []
     began = time.monotonic()
     done = generation = 0
@@ -149,13 +170,10 @@ def train_research_blueprint(
         replay = [*replay, fresh][-config.replay :]
         done += len(fresh.view)
         generation += 1
-        share = max(
-            0.0 if decisions is None else done / decisions,
-            0.0 if minutes is None else (time.monotonic() - began) / (60 * minutes),
-        )
+        share = budget.used(done, time.monotonic() - began)
         for group in optimiser.param_groups:
             group["lr"] = config.learning_rate * (1 - 0.9 * min(share, 1.0))
-        losses = _learn(network, optimiser, features, replay, len(fresh.view), config, rng)
+        losses = _learn(learner, replay, len(fresh.view), rng)
         if progress is not None:
             progress({"generation": generation, "decisions": done, "share": share, **losses})
     blueprint = evaluate(network, infosets, config, "network")
@@ -169,29 +187,32 @@ def train_research_blueprint(
     return blueprint
 
 
-def _learn(
-    network: ResearchNetwork,
-    optimiser: torch.optim.Optimizer,
-    features: torch.Tensor,
-    replay: list[Plays],
-    fresh: int,
-    config: ResearchConfig,
-    rng: np.random.Generator,
-) -> dict[str, float]:
+@dataclass(frozen=True, eq=False)
+class _Learner:
+    """What learns: the network, its optimiser, and the features of every view."""
+
+    network: ResearchNetwork
+    optimiser: torch.optim.Optimizer
+    features: torch.Tensor
+    config: ResearchConfig
+
+
+def _learn(learner: _Learner, replay: list[Plays], fresh: int, rng: np.random.Generator) -> dict[str, float]:
     """Take the gradient steps of a generation; return mean losses, in squared half payoff ranges."""
     view, column, gain, seen, worth = (
         torch.from_numpy(np.concatenate([getattr(plays, name) for plays in replay]))
         for name in ("view", "column", "gain", "seen", "worth")
     )
+    network, optimiser, config = learner.network, learner.optimiser, learner.config
     steps = max(1, round(config.passes * fresh / config.batch))
     sums = np.zeros(2)
     for _ in range(steps):
         at = torch.from_numpy(rng.integers(0, len(view), config.batch))
-        v, a = network(features[view[at]].float())
+        v, a = network(learner.features[view[at]].float())
         q = v + a.gather(1, column[at][:, None]).squeeze(1)
         q_loss = F.mse_loss(q, gain[at])
         at = torch.from_numpy(rng.integers(0, len(seen), config.batch))
-        v, _ = network(features[seen[at]].float())
+        v, _ = network(learner.features[seen[at]].float())
         v_loss = F.mse_loss(v, worth[at])
         optimiser.zero_grad(set_to_none=True)
         (q_loss + v_loss).backward()

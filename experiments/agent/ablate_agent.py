@@ -142,7 +142,7 @@ def replay_rollouts(
     """
     from experiments.agent.judge import DEPTHS
     from gs2.guandan.agent.evaluator import evaluator_values
-    from gs2.guandan.agent.racing import SPREAD, SPREAD_VALUED, posterior
+    from gs2.guandan.agent.racing import SPREAD, SPREAD_VALUED, Evidence, posterior
 
     end = "the end" if depth is None else depth
     anchor = "no anchor" if trust >= 100 else f"trust {trust}"
@@ -153,9 +153,8 @@ def replay_rollouts(
         half = len(judged.payoffs) // 2
         seen = judged.payoffs if depth is None else judged.values[DEPTHS.index(depth)]
         spread = SPREAD if depth is None else SPREAD_VALUED
-        mean, _ = posterior(
-            seen[: min(worlds, half)], np.ones(min(worlds, half)), prior, trust, 0, 1.0, spread
-        )
+        used = min(worlds, half)
+        mean, _ = posterior(Evidence(seen[:used], np.ones(used), prior, trust, spread=spread), 0)
         best = int(np.argmax(mean))
         gain = float((judged.payoffs[half:, best] - judged.payoffs[half:, 0]).mean())
         actual = float(judged.actual[best] - judged.actual[0])

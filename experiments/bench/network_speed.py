@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 
 from blueprint.checkpoint import SHIPPED, read_checkpoint
 from blueprint.guandan.chooser import Decisions
-from blueprint.guandan.network.encoding import EncodingRoom
 from blueprint.guandan.network.inference import Inference, load_inference
-from blueprint.guandan.network.layout import ACTION_WIDTH, STATE_WIDTH
+from blueprint.guandan.network.input_layout import ACTION_WIDTH, STATE_WIDTH
+from blueprint.guandan.network.inputs import EncodingRoom
 from blueprint.guandan.play.choosers import InferenceAgent
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
-from blueprint.guandan.rows import join
+from blueprint.guandan.structured import join
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.trainer import Trainer
 

@@ -88,7 +88,7 @@ def play(trainer: Trainer, rounds: int, rng: np.random.Generator) -> PlayedRound
     """Return rounds that the trainer's network plays against itself, as in its training."""
     from blueprint.guandan.play.deals import deal_rounds
     from blueprint.guandan.play.selfplay import PlayRecord, Scratch, play_rounds
-    from blueprint.guandan.rows import join
+    from blueprint.guandan.structured import join
     from games.guandan.rounds.round import GuanDan
 
     config, scratch = trainer.config, Scratch()
@@ -174,7 +174,7 @@ def _judged(trainer: Trainer, samples: Samples) -> tuple[NDArray[Any], NDArray[A
     from torch.nn import functional as F
 
     from blueprint.guandan.chooser import Decisions
-    from blueprint.guandan.network.encoding import encode_full
+    from blueprint.guandan.network.inputs import encode_full
     from blueprint.guandan.training.dmc import tensor
 
     learner = trainer.learner

@@ -44,7 +44,7 @@ class Point:
 def _measure(path: Path, opponent: str, rounds: int, seed: int, processes: int | None) -> Point:
     from blueprint.checkpoint import read_checkpoint
     from blueprint.guandan.arena.arena import Arena, ArenaConfig, Schedule
-    from gs2.guandan.agents import NamedAgents
+    from gs2.guandan.named_agents import NamedAgents
 
     _, description = read_checkpoint(path, prefix="-")
     with Arena(NamedAgents(), processes) as arena:

@@ -31,7 +31,7 @@ class AgentType(click.ParamType):  # type: ignore[type-arg]  # generic from clic
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the name; one that no agent has is refused with near ones."""
-        from gs2.guandan.agents import check_agent
+        from gs2.guandan.named_agents import check_agent
 
         check_agent(value)
         return str(value)
@@ -71,7 +71,7 @@ def _config(seed: int, level: str | None, tribute: float, rules: str = "ruling")
 
 
 def _default_rounds(names: tuple[str, ...]) -> int:
-    from gs2.guandan.agents import is_batched
+    from gs2.guandan.named_agents import is_batched
 
     return ROUNDS if all(is_batched(name) for name in names) else SLOW_ROUNDS
 
@@ -131,7 +131,7 @@ def match(
     off the machine, or lift it (gs2-fast:deadline=60).
     """
     from blueprint.guandan.arena.arena import Arena, Schedule
-    from gs2.guandan.agents import NamedAgents
+    from gs2.guandan.named_agents import NamedAgents
 
     if rounds is None:
         rounds = 0 if games else _default_rounds((a, b))
@@ -166,7 +166,7 @@ def match(
 
 
 def _as_json(result: ArenaResult) -> dict[str, Any]:
-    from gs2.guandan.agents import fingerprint
+    from gs2.guandan.named_agents import fingerprint
 
     return {
         "a": result.a,
@@ -258,7 +258,7 @@ def ladder(
     """
     from blueprint.guandan.arena.arena import Arena, Schedule
     from blueprint.guandan.arena.ladder import play_ladder, plot_ladder
-    from gs2.guandan.agents import NamedAgents
+    from gs2.guandan.named_agents import NamedAgents
 
     rounds = rounds or _default_rounds(agents)
     if plot is not None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,10 +18,9 @@ from gs2.commands.common import (
     stderr,
     stdout,
 )
+from gs2.commands.train_display import row_display, scalar_writer, training_table
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from blueprint.guandan.arena.gate import GateResult
     from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 
@@ -55,8 +52,6 @@ class SettingType(click.ParamType):  # type: ignore[type-arg]  # generic from cl
 
 
 OF_TRAINING, OF_NETWORK = SettingType("TrainConfig"), SettingType("NetworkConfig")
-SHOWN = 8
-"""Generations in the live table."""
 
 
 @click.command()
@@ -134,18 +129,18 @@ def train(
     assert output is not None
     from blueprint.guandan.arena.arena import available_cores
     from blueprint.guandan.play.choosers import load_chooser
-    from blueprint.guandan.training.training_run import RunConfig, Watch
+    from blueprint.guandan.training.training_run import RunConfig, RunWatch
     from blueprint.guandan.training.training_run import train as run
 
     network, config = _configurations(output, resume, preset, settings, sizes)
-    opponents = [name for name in against.split(",") if name] if evaluate_minutes else []
+    opponents: list[str] = [name for name in against.split(",") if name] if evaluate_minutes else []
     for name in opponents:
         load_chooser(name, _generator())
     _check_device(device)
     with ExitStack() as stack:
         asked = stack.enter_context(Interruption())
-        write = _scalars(output, stack) if tensorboard else None
-        show = _live(stack)
+        write = scalar_writer(output, stack) if tensorboard else None
+        show = row_display(stack)
         last: dict[str, Any] = {}
 
         def progress(row: dict[str, Any]) -> None:
@@ -170,7 +165,7 @@ def train(
             ),
             network=network,
             config=config,
-            watch=Watch(progress, interruption=asked),
+            watch=RunWatch(progress, interruption=asked),
         )
     if not last:
         stderr().print("interrupted before the first generation was done; nothing is lost but that")
@@ -178,7 +173,7 @@ def train(
     if as_json:
         print_json(last | {"evaluation": trainer.evaluation, "output": str(output)})
     else:
-        stdout().print(_table([last]))
+        stdout().print(training_table([last]))
         done = f"{last['decisions']:,} decisions, {last['hours']:.2f} hours"
         stdout().print(f"{output / 'last.safetensors'}: {done}; the same command with --resume goes on")
     if asked.stop:
@@ -227,7 +222,7 @@ def gate(
     from blueprint.guandan.arena.gate import gate as decide
     from blueprint.guandan.network.export import check_export, export_checkpoint
     from games.support.files import FileProblem, check_folder, check_output
-    from gs2.guandan.agents import NamedAgents, check_agent
+    from gs2.guandan.named_agents import NamedAgents, check_agent
 
     console = stderr()
     check_agent(against)
@@ -286,7 +281,7 @@ def _kept_deals(candidate: Path, against: str, seed: int) -> Path:
     """Return where a gate keeps its deals, by what plays whom on which cards."""
     import hashlib
 
-    from gs2.guandan.agents import fingerprint
+    from gs2.guandan.named_agents import fingerprint
 
     which = f"{fingerprint(str(candidate))} {against} {fingerprint(against)} {seed}"
     digest = hashlib.sha256(which.encode()).hexdigest()[:12]
@@ -333,73 +328,3 @@ def _check_device(device: str) -> None:
         raise click.UsageError(f"device must be cpu, cuda or cuda:N; got {device!r}")
     if kind == "cuda" and not torch.cuda.is_available():
         raise click.UsageError("device cuda: torch sees no GPU here; use --device cpu")
-
-
-def _scalars(output: Path, stack: ExitStack) -> Callable[[dict[str, Any]], None]:
-    """Return a function that writes a row's numbers for TensorBoard."""
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        raise click.UsageError("--tensorboard needs an extra: pip install 'gs2[tensorboard]'") from None
-    writer = stack.enter_context(SummaryWriter(str(output / "tensorboard")))
-
-    def write(row: dict[str, Any]) -> None:
-        for name, value in row.items():
-            if isinstance(value, int | float):
-                writer.add_scalar(name, value, row["decisions"])
-        for name, share in row.get("won", {}).items():
-            writer.add_scalar(f"won/{name}", share, row["decisions"])
-
-    return write
-
-
-def _live(stack: ExitStack) -> Callable[[dict[str, Any]], None]:
-    """Return a function that shows a row: a table of the last ones in a terminal, else one line each."""
-    console = stderr()
-    if not console.is_terminal:
-        return lambda row: console.print(_line(row), soft_wrap=True)
-    from rich.live import Live
-
-    rows: deque[dict[str, Any]] = deque(maxlen=SHOWN)
-    live = stack.enter_context(Live(console=console, auto_refresh=False, transient=True))
-    won: dict[str, float] = {}
-
-    def show(row: dict[str, Any]) -> None:
-        won.update(row.get("won", {}))
-        rows.append(row | {"won": dict(won)})
-        live.update(_table(list(rows)), refresh=True)
-
-    return show
-
-
-def _cells(row: dict[str, Any]) -> dict[str, str]:
-    def loss(name: str) -> str:
-        return f"{row[name]:.3f}" if name in row else "–"
-
-    cells = {
-        "generation": str(row["generation"]),
-        "decisions": f"{row['decisions']:,}",
-        "hours": f"{row['hours']:.2f}",
-        "decisions/s": f"{row['decisions_per_second']:,.0f}",
-        "advantage loss": loss("advantage"),
-        "value loss": loss("value"),
-        "critic loss": loss("critic"),
-    }
-    return cells | {f"won vs {name}": f"{share:.1%}" for name, share in row.get("won", {}).items()}
-
-
-def _line(row: dict[str, Any]) -> str:
-    return "  ".join(f"{name} {value}" for name, value in _cells(row).items())
-
-
-def _table(rows: list[dict[str, Any]]) -> Table:
-    from rich.table import Table
-
-    table = Table(title="Training")
-    cells = [_cells(row) for row in rows]
-    columns = list(dict.fromkeys(name for row in cells for name in row))
-    for name in columns:
-        table.add_column(name, justify="right")
-    for row in cells:
-        table.add_row(*(row.get(name, "") for name in columns))
-    return table

@@ -20,7 +20,8 @@ EXAMPLES = Path(__file__).parent / "positions.json"
 
 def example_positions() -> dict[str, dict[str, object]]:
     """Return the positions that come with the package by name: {"title": …, "position": {…}}."""
-    return json.loads(EXAMPLES.read_text(encoding="utf-8"))
+    found: dict[str, dict[str, object]] = json.loads(EXAMPLES.read_text(encoding="utf-8"))
+    return found
 
 
 def read_position(source: str | Path) -> str:

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from blueprint.check import check_blueprint
 from blueprint.checkpoint import CheckpointError
-from blueprint.neural import check_blueprint
 from blueprint.protocol import Blueprint
 from blueprint.research.infoset_table import list_infosets
 from blueprint.research.research_network import ResearchBlueprint, ResearchConfig, load_research_blueprint
-from blueprint.research.research_training import sample_games, train_research_blueprint
+from blueprint.research.research_training import Budget, sample_games, train_research_blueprint
 from cfr.best_response import best_response_values, expected_value
 from cfr.policy import uniform_policy
 from cfr.sequence_form import sequence_form
@@ -37,7 +37,7 @@ def on_tree(blueprint: ResearchBlueprint, tree: FlatTree) -> tuple[np.ndarray, n
 def kuhn(tmp_path_factory: pytest.TempPathFactory) -> tuple[ResearchBlueprint, Path]:
     path = tmp_path_factory.mktemp("kuhn") / "kuhn.safetensors"
     return train_research_blueprint(
-        load_game("kuhn_poker"), rng(), decisions=60_000, config=SMALL, output=path
+        load_game("kuhn_poker"), rng(), Budget(60_000), config=SMALL, output=path
     ), path
 
 
@@ -144,14 +144,14 @@ def test_a_checkpoint_gives_the_same_blueprint_back(kuhn: tuple[ResearchBlueprin
 
 def test_one_seed_trains_one_blueprint() -> None:
     game = load_game("kuhn_poker")
-    tables = [train_research_blueprint(game, rng(4), decisions=3000, config=SMALL).q_table for _ in range(2)]
+    tables = [train_research_blueprint(game, rng(4), Budget(3000), config=SMALL).q_table for _ in range(2)]
     assert np.array_equal(*tables)
 
 
 def test_training_ends_in_time_and_reports(tmp_path: Path) -> None:
     rows: list[dict[str, float]] = []
     train_research_blueprint(
-        load_game("kuhn_poker"), rng(), minutes=0.002, config=SMALL, progress=rows.append
+        load_game("kuhn_poker"), rng(), Budget(minutes=0.002), config=SMALL, progress=rows.append
     )
     assert rows[-1]["share"] >= 1 > rows[0]["share"] or len(rows) == 1
     assert [row["generation"] for row in rows] == list(range(1, len(rows) + 1))
@@ -160,7 +160,7 @@ def test_training_ends_in_time_and_reports(tmp_path: Path) -> None:
 def test_bad_input_is_refused() -> None:
     game = load_game("kuhn_poker")
     with pytest.raises(ConfigError, match="neither"):
-        train_research_blueprint(game, rng())
+        Budget()
     with pytest.raises(ConfigError, match="epsilon"):
         ResearchConfig(epsilon=1.5)
     with pytest.raises(GameError, match="histories"):

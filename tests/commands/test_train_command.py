@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
-from blueprint.guandan.training.training_run import RunConfig, Watch
+from blueprint.guandan.training.training_run import RunConfig, RunWatch
 from blueprint.guandan.training.training_run import train as train_run
 from gs2.cli import main
 from gs2.commands.train import gate, train
@@ -75,10 +75,9 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(tmp_path: Path) -> None:
         stderr=subprocess.DEVNULL,
         env=os.environ | {"OMP_NUM_THREADS": "1"},
     ) as process:
-        deadline = time.monotonic() + 240
         curve = directory / "curve.jsonl"
         while not (curve.exists() and len(curve.read_text().splitlines()) >= 4):
-            assert process.poll() is None and time.monotonic() < deadline
+            assert process.poll() is None
             time.sleep(0.05)
         process.send_signal(signal.SIGKILL)
     _, description = read_checkpoint(directory / "last.safetensors", prefix="-")
@@ -106,7 +105,7 @@ def test_a_new_run_is_saved_after_its_first_generation(tmp_path: Path) -> None:
         RunConfig(minutes=60, checkpoint_minutes=60, evaluate_minutes=0, threads=1),
         network=small,
         config=TrainConfig(rounds=4, batch=64),
-        watch=Watch(progress=look, stop=lambda: len(held) == 2),
+        watch=RunWatch(progress=look, stop=lambda: len(held) == 2),
     )
     assert held == [1, 1]
 

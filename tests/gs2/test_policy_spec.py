@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blueprint.research.research_training import train_research_blueprint
+from blueprint.research.research_training import Budget, train_research_blueprint
 from cfr.best_response import exploitability
 from cfr.tree import FlatTree, grow
 from games.registry import load_game
@@ -36,7 +36,7 @@ def test_learned_strategies_depend_on_the_seed_alone(tree: FlatTree) -> None:
 
 def test_a_networks_checkpoint_is_a_strategy(tree: FlatTree, tmp_path: Path) -> None:
     path = tmp_path / "kuhn.safetensors"
-    trained = train_research_blueprint(GAME, np.random.default_rng(0), decisions=2000, output=path)
+    trained = train_research_blueprint(GAME, np.random.default_rng(0), Budget(2000), output=path)
     same = trained.on_slots(tree.infoset_player, tree.infoset_key, tree.infoset_offset)[0]
     assert np.allclose(policy_from_spec(str(path), GAME, tree), same)
 

@@ -36,6 +36,7 @@ from blueprint.guandan.arena.results_file import ResultsFile
 from blueprint.guandan.arena.statistics import ArenaSummary, summarise
 from blueprint.guandan.chooser import Chooser
 from blueprint.guandan.play.selfplay import Scratch
+from games.support.arrays import Array
 from games.support.configuration import Configuration, integer, real, text
 from games.support.interruption import Interrupted, breaking, deaf_children
 
@@ -131,7 +132,8 @@ class ArenaResult:
     @property
     def net(self) -> NDArray[np.float64]:
         """[n] float64: net levels a round of each deal, the mean of its two plays."""
-        return self.payoffs.mean(1)
+        found: NDArray[np.float64] = self.payoffs.mean(1)
+        return found
 
     def summary(self, *, confidence: float = 0.95) -> ArenaSummary:
         """Return means and intervals; the bootstrap draws from the seed of the cards."""
@@ -351,7 +353,7 @@ def _result(
 ) -> ArenaResult:
     wanted = schedule.wanted
 
-    def found(key: str, field: str) -> NDArray[Any]:
+    def found(key: str, field: str) -> Array:
         mine = sorted((row[key], row[field]) for row in rows if row.get(key) in wanted[key])
         return np.array([value for _, value in mine]).reshape(-1, 2)
 

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from blueprint.guandan.chooser import Chooser, Decisions
 from blueprint.guandan.play.deals import card_choice, deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
-from blueprint.guandan.rows import join
+from blueprint.guandan.structured import join
 from games.guandan.matches.lockstep import CardDecisions, Matches
 from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import Rules
+from games.support.arrays import Array
 
 __all__ = ["BLOCK", "AgentFault", "duplicate_deals", "game_seeds", "play_duplicate", "play_games_duplicate"]
 
@@ -30,7 +31,7 @@ class AgentFault(ValueError):
 
 def duplicate_deals(
     indices: NDArray[np.int64], seed: int, *, tribute: float = 0.5, level: int | None = None
-) -> NDArray:
+) -> Array:
     """Return the deals with these numbers, [n] STATE; each follows from seed and number alone.
 
     tribute, level: as in `deal_rounds`.
@@ -44,7 +45,7 @@ def duplicate_deals(
 
 
 @lru_cache(maxsize=4)
-def _block(seed: int, block: int, tribute: float, level: int | None) -> NDArray:
+def _block(seed: int, block: int, tribute: float, level: int | None) -> Array:
     return deal_rounds(BLOCK, np.random.default_rng([seed, block]), tribute=tribute, level=level)
 
 
@@ -84,7 +85,7 @@ class _Duel:
             mine = (decisions.seats & 1 == 0) == (decisions.rows < self.n)
             for mask, agent in ((mine, self.agents[0]), (~mine, self.agents[1])):
                 if mask.any():
-                    decide: Callable[[Any], NDArray] = getattr(agent, "cards", None) or card_choice
+                    decide: Callable[[Any], Array] = getattr(agent, "cards", None) or card_choice
                     cards[mask] = decide(_where(decisions, mask))
             matches.give(decisions, cards)
 
@@ -94,9 +95,7 @@ def _where(decisions: CardDecisions, mask: NDArray[np.bool_]) -> CardDecisions:
     return CardDecisions(*(getattr(decisions, name)[mask] for name in fields))
 
 
-def play_duplicate(
-    a: Chooser, b: Chooser, deals: NDArray, scratch: Scratch | None = None
-) -> NDArray[np.int8]:
+def play_duplicate(a: Chooser, b: Chooser, deals: Array, scratch: Scratch | None = None) -> NDArray[np.int8]:
     """Return the payoff of each deal to agent a, [n, 2] int8 in levels: from side 0, then from side 1.
 
     deals: [n] STATE at the start of a round. All 2 n rounds advance together; agents see each in order.

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from blueprint.guandan.arena.arena import Arena, ArenaError, ArenaResult, Schedule
 from blueprint.guandan.arena.statistics import Estimate, rounds_won
+from games.support.arrays import Array
 from games.support.bootstrap import bootstrap_intervals
 from games.support.files import check_folder
 from games.support.interruption import Interrupted, breaking
@@ -63,7 +64,7 @@ class Ladder:
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON; None on the diagonals."""
 
-        def plain(table: NDArray) -> list[list[float | None]]:
+        def plain(table: Array) -> list[list[float | None]]:
             return [[None if np.isnan(x) else float(x) for x in row] for row in table]
 
         return {
@@ -75,7 +76,7 @@ class Ladder:
         }
 
 
-def bradley_terry(wins: NDArray) -> NDArray[np.float64]:
+def bradley_terry(wins: Array) -> NDArray[np.float64]:
     """Return the strength of each agent, [k] float64, in Elo points of mean zero.
 
     wins: [k, k], rounds that the row won against the column; 0 on the diagonal.
@@ -97,12 +98,13 @@ def bradley_terry(wins: NDArray) -> NDArray[np.float64]:
     model = LogisticRegression(C=PENALTY / 2, fit_intercept=False, solver="newton-cholesky", tol=1e-6)
     weights = np.tile(wins[i, j], 2)
     model.fit(np.concatenate([design, -design]), np.repeat([1, 0], len(i)), sample_weight=weights)
-    return ELO * (model.coef_[0] - model.coef_[0].mean())
+    found: NDArray[np.float64] = ELO * (model.coef_[0] - model.coef_[0].mean())
+    return found
 
 
 def rate(
     agents: Sequence[str],
-    payoffs: dict[tuple[int, int], NDArray],
+    payoffs: dict[tuple[int, int], Array],
     rng: np.random.Generator,
     *,
     resamples: int = RESAMPLES,
@@ -138,7 +140,7 @@ def rate(
     return Ladder(tuple(agents), short_names(agents), ratings, net, won, n)
 
 
-def _strengths(k: int, pairs: list[tuple[int, int]], taken: NDArray, n: int) -> NDArray[np.float64]:
+def _strengths(k: int, pairs: list[tuple[int, int]], taken: Array, n: int) -> NDArray[np.float64]:
     wins = np.zeros((k, k))
     for (i, j), rounds in zip(pairs, taken, strict=True):
         wins[i, j], wins[j, i] = rounds, 2 * n - rounds
@@ -193,7 +195,7 @@ def _payoffs(
     stop: Callable[[], bool] | None,
 ) -> dict[tuple[int, int], NDArray[np.int8]] | None:
     """Return the payoffs of each pair of agents, by their places; None if it was stopped."""
-    payoffs: dict[tuple[int, int], NDArray] = {}
+    payoffs: dict[tuple[int, int], Array] = {}
     before = 0
 
     def report(result: ArenaResult) -> None:

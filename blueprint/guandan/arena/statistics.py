@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from games.support.arrays import Array
 from games.support.bootstrap import bootstrap_interval
 
 __all__ = [
@@ -31,7 +32,7 @@ class Estimate:
     n: int
 
 
-def estimate(values: NDArray, rng: np.random.Generator, *, confidence: float = 0.95) -> Estimate:
+def estimate(values: Array, rng: np.random.Generator, *, confidence: float = 0.95) -> Estimate:
     """Return the mean of independent observations with its interval."""
     low, high = bootstrap_interval(values, rng, confidence=confidence)
     return Estimate(float(np.mean(values)), low, high, len(values))
@@ -57,11 +58,11 @@ class ArenaSummary:
         return asdict(self)
 
 
-def _shares(payoffs: NDArray) -> dict[str, float]:
+def _shares(payoffs: Array) -> dict[str, float]:
     return {name: float(np.mean(payoffs == value)) for name, value in OUTCOMES.items()}
 
 
-def rounds_won(payoffs: NDArray) -> NDArray[np.float64]:
+def rounds_won(payoffs: Array) -> NDArray[np.float64]:
     """Return 1 for each round won and 0 for each lost; 0.5 where it gained nobody a level.
 
     That is a round at one's own level A which one's partner left last.
@@ -70,7 +71,7 @@ def rounds_won(payoffs: NDArray) -> NDArray[np.float64]:
 
 
 def summarise(
-    payoffs: NDArray, games: NDArray, rng: np.random.Generator, *, confidence: float = 0.95
+    payoffs: Array, games: Array, rng: np.random.Generator, *, confidence: float = 0.95
 ) -> ArenaSummary:
     """Return the summary of a comparison. payoffs: [n, 2] levels to a; games: [g, 2] scores of a (1, 0.5, 0).
 

@@ -12,10 +12,13 @@ from typing import Any
 import numpy as np
 import torch
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 from torch import Tensor
+
+from games.support.arrays import Array, Ints
+from games.support.kernel import kernel
 
 __all__ = [
     "add_positive",
@@ -68,16 +71,18 @@ _widen: Any = intrinsic(_widen_bits)
 _narrow: Any = intrinsic(_narrow_value)
 
 
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def relu(h, bias):
+@kernel(nogil=True, fastmath=True, error_model="numpy")
+def relu(h: NDArray[np.uint16], bias: NDArray[np.float32]) -> None:
     """h = relu(h + bias); h: [n, width] bits, bias: [width] float32."""
     for j in range(len(h)):
         for o in range(h.shape[1]):
             h[j, o] = _narrow(max(_widen(h[j, o]) + bias[o], np.float32(0)))
 
 
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def relu_joined(h, context, bias, counts):
+@kernel(nogil=True, fastmath=True, error_model="numpy")
+def relu_joined(
+    h: NDArray[np.uint16], context: NDArray[np.uint16], bias: NDArray[np.float32], counts: Ints
+) -> None:
     """h[j] = relu(h[j] + bias + its context); counts[i] rows of h in a row have context[i].
 
     h: [n, width], context: [m, width] bits; bias: [width] float32.
@@ -93,8 +98,8 @@ def relu_joined(h, context, bias, counts):
             j += 1
 
 
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def add_positive(h, y, bias, out):
+@kernel(nogil=True, fastmath=True, error_model="numpy")
+def add_positive(h: NDArray[np.uint16], y: NDArray[np.uint16], bias: NDArray[np.float32], out: Array) -> None:
     """y = relu(y + bias), out = h + y; h, y, out: [n, width] bits (out may be h), bias: [width] float32."""
     for j in range(len(h)):
         for o in range(h.shape[1]):
@@ -103,8 +108,8 @@ def add_positive(h, y, bias, out):
             out[j, o] = _narrow(_widen(h[j, o]) + more)
 
 
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def dot_rows(h, weight, bias, out):
+@kernel(nogil=True, fastmath=True, error_model="numpy")
+def dot_rows(h: NDArray[np.uint16], weight: NDArray[np.float32], bias: Any, out: NDArray[np.float32]) -> None:
     """out[j] = h[j] @ weight + bias; h: [n or more, width] bits, weight: [width], out: [n] float32."""
     for j in range(len(out)):
         total = bias
@@ -113,24 +118,26 @@ def dot_rows(h, weight, bias, out):
         out[j] = total
 
 
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def narrowed(x, scale, out):
+@kernel(nogil=True, fastmath=True, error_model="numpy")
+def narrowed(x: NDArray[np.float32], scale: NDArray[np.float32], out: Array) -> None:
     """out = x * scale; x: [n, width] float32, scale: [width] float32, out: [n, width] bits."""
     for j in range(len(x)):
         for o in range(x.shape[1]):
             out[j, o] = _narrow(x[j, o] * scale[o])
 
 
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def widened(h, scale, out):
+@kernel(nogil=True, fastmath=True, error_model="numpy")
+def widened(h: NDArray[np.uint16], scale: NDArray[np.float32], out: NDArray[np.float32]) -> None:
     """out = h * scale; h: [n, width] bits, scale: [width] float32, out: [n, width] float32."""
     for j in range(len(h)):
         for o in range(h.shape[1]):
             out[j, o] = _widen(h[j, o]) * scale[o]
 
 
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def masked(gradient, y, out, total):
+@kernel(nogil=True, fastmath=True, error_model="numpy")
+def masked(
+    gradient: NDArray[np.uint16], y: NDArray[np.uint16], out: Array, total: NDArray[np.float32]
+) -> None:
     """out = gradient where y > 0, else 0; total = its sum over rows.
 
     gradient: [n, width] bits, of the output of a ReLU, y: that output; out: [n, width] bits, total: [width]

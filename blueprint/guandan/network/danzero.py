@@ -60,11 +60,13 @@ class DanZeroNetwork(nn.Module):
 
     def states(self, x: Tensor) -> Tensor:
         """Return the position's part of the first layer, [n, width]."""
-        return self.position(x)
+        found: Tensor = self.position(x)
+        return found
 
     def advantages(self, h: Tensor, actions: Tensor, rows: Tensor | None = None) -> Tensor:
         """Return the action values, [m], of actions [m, 54] at positions `h[rows]`."""
         z = (self.action(actions) + (h if rows is None else h.index_select(0, rows))).tanh()
         for layer in self.hidden:
             z = layer(z).tanh()
-        return self.value(z).squeeze(-1)
+        found: Tensor = self.value(z).squeeze(-1)
+        return found

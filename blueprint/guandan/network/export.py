@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
+from games.support.arrays import Array
 
 __all__ = ["LIMIT", "check_export", "export_checkpoint"]
 
@@ -52,10 +52,10 @@ def check_export(source: str | Path) -> None:
     _halves(source)
 
 
-def _halves(source: str | Path) -> tuple[dict[str, NDArray], dict[str, Any]]:
+def _halves(source: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
     """Return what is shipped of a checkpoint, in half precision, and its description."""
     tensors, description = read_checkpoint(source)
-    halves: dict[str, NDArray] = {}
+    halves: dict[str, Array] = {}
     for name, value in tensors.items():
         if not name.startswith(PARTS):
             continue

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 from llvmlite import binding, ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 from torch import Tensor
@@ -22,6 +22,8 @@ from torch.nn import functional as F
 
 from blueprint.checkpoint import CheckpointError
 from blueprint.guandan.network.bfloat import add_positive, bits, relu
+from games.support.arrays import Array, Bytes, Ints
+from games.support.kernel import kernel
 
 __all__ = ["FastLayer", "FastTower", "first_layer", "run_residual"]
 
@@ -54,8 +56,10 @@ def _widen_bits(typingctx: Any, bits: Any) -> Any:
 _widen: Any = intrinsic(_widen_bits)
 
 
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def _add_rows(index, value, n, weight, out):
+@kernel(nogil=True, fastmath=True, error_model="numpy")
+def _add_rows(
+    index: Ints, value: NDArray[np.float32], n: int, weight: NDArray[np.uint16], out: NDArray[np.float32]
+) -> None:
     """out += value[:n] @ weight[index[:n]], four rows at a time; both lists have room for three more."""
     while n % 4:
         index[n], value[n] = 0, 0
@@ -68,8 +72,10 @@ def _add_rows(index, value, n, weight, out):
             out[o] += first + w * _widen(weight[c, o]) + z * _widen(weight[d, o])
 
 
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def first_layer(x, weight, base, row_of, out):
+@kernel(nogil=True, fastmath=True, error_model="numpy")
+def first_layer(
+    x: Bytes, weight: NDArray[np.uint16], base: NDArray[np.float32], row_of: Ints, out: NDArray[np.float32]
+) -> None:
     """out[j] = relu(base[row_of[j]] + x[j] @ weight), over the set bytes of x[j] alone."""
     index = np.empty(x.shape[1] + 3, np.int64)
     value = np.empty(x.shape[1] + 3, np.float32)
@@ -85,8 +91,15 @@ def first_layer(x, weight, base, row_of, out):
             out[j, o] = max(out[j, o], np.float32(0))
 
 
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def _few(h, weights, biases, top_weight, top_bias, top):
+@kernel(nogil=True, fastmath=True, error_model="numpy")
+def _few(
+    h: NDArray[np.float32],
+    weights: NDArray[np.uint16],
+    biases: NDArray[np.float32],
+    top_weight: NDArray[np.uint16],
+    top_bias: NDArray[np.float32],
+    top: NDArray[np.float32],
+) -> None:
     """Run residual layers on h [n, width] in place, then write the top layer's output of it."""
     width = h.shape[1]
     index = np.arange(width + 3)
@@ -107,7 +120,7 @@ def _few(h, weights, biases, top_weight, top_bias, top):
 class FastLayer:
     """One linear layer: by products in single and in bfloat16, by rows of half-precision weights."""
 
-    def __init__(self, weight: NDArray, bias: NDArray, half: bool) -> None:
+    def __init__(self, weight: Array, bias: Array, half: bool) -> None:
         self.weight = torch.from_numpy(np.ascontiguousarray(weight, np.float32))
         self.bias = torch.from_numpy(np.ascontiguousarray(bias, np.float32))
         self.base = self.bias.numpy()

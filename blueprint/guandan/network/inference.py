@@ -23,10 +23,9 @@ from torch import Tensor
 from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.bfloat import bits, dot_rows, native_half, relu_joined
-from blueprint.guandan.network.encoding import encode_full_into
-from blueprint.guandan.network.encoding_kernels import encode_actions_into, encode_states_into
 from blueprint.guandan.network.fast_layers import FastLayer, FastTower, first_layer, run_residual
-from blueprint.guandan.network.layout import (
+from blueprint.guandan.network.input_kernels import encode_actions_into, encode_states_into
+from blueprint.guandan.network.input_layout import (
     ACTION_WIDTH,
     FEATURE_HASH,
     HIDDEN_WIDTH,
@@ -34,7 +33,9 @@ from blueprint.guandan.network.layout import (
     STATE_WIDTH,
     state_scale,
 )
+from blueprint.guandan.network.inputs import encode_full_into
 from games.guandan.rounds.state import action_words, views
+from games.support.arrays import Array
 
 __all__ = ["Inference", "load_inference"]
 
@@ -59,7 +60,7 @@ class Inference:
 
     def __init__(
         self,
-        tensors: dict[str, NDArray],
+        tensors: dict[str, Array],
         *,
         name: str = "network",
         critic: bool = True,
@@ -97,7 +98,7 @@ class Inference:
             self._leads("critic.value", self._critic.last, self._critic_value, outputs=len(OUTCOMES))
         del self._tensors
 
-    def _layer(self, name: str, inputs: int | None = None, scale: NDArray | None = None) -> FastLayer:
+    def _layer(self, name: str, inputs: int | None = None, scale: Array | None = None) -> FastLayer:
         weight, bias = self._tensors.get(f"{name}.weight"), self._tensors.get(f"{name}.bias")
         if weight is None or bias is None or weight.ndim != 2 or bias.shape != weight.shape[:1]:
             raise CheckpointError(f"{self.name}: {name} must be a layer, weight and bias; it is not there")
@@ -150,9 +151,7 @@ class Inference:
                 out[first:last] = self._score(context[low - start : high - start], a, part, half)
         return out
 
-    def values(
-        self, states: NDArray, rows: NDArray[np.int64], seats: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def values(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return V(I) of what each seat sees, [k] float64, whoever is to act."""
         out = np.empty(len(rows))
         for low in range(0, len(rows), CHUNK):
@@ -166,7 +165,7 @@ class Inference:
         return out
 
     def critic_values(
-        self, states: NDArray, rows: NDArray[np.int64], seats: NDArray[np.int64]
+        self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """Return the critic's value of all four hands to each seat, [k] float64.
 
@@ -202,9 +201,7 @@ class Inference:
             return n, m, False
         return _bucket(n), _bucket(m), True
 
-    def _score(
-        self, context: Tensor, a: NDArray[np.uint8], offsets: NDArray[np.int64], half: bool
-    ) -> NDArray:
+    def _score(self, context: Tensor, a: NDArray[np.uint8], offsets: NDArray[np.int64], half: bool) -> Array:
         """Return the scores of the actions within `offsets`; rows beyond are padding."""
         m = int(offsets[-1])
         counts = np.diff(offsets)
@@ -220,7 +217,8 @@ class Inference:
             first = np.empty((m, base.shape[1]), np.float32)
             at = np.repeat(np.arange(len(counts)), counts) if len(counts) > 1 else np.zeros(m, np.int64)
             first_layer(a, self._action.rows, base, at, first)
-            return run_residual(self._head, torch.from_numpy(first)).numpy() @ weight + bias
+            found: Array = run_residual(self._head, torch.from_numpy(first)).numpy() @ weight + bias
+            return found
 
     def _expected(self, logits: Tensor) -> NDArray[np.float64]:
         return (logits.float().softmax(1) @ self._payoffs).double().numpy()
@@ -241,5 +239,5 @@ def load_inference(
     return Inference(_parts(tensors), name=name, critic=critic, half=half)
 
 
-def _parts(tensors: dict[str, NDArray]) -> dict[str, Any]:
+def _parts(tensors: dict[str, Array]) -> dict[str, Any]:
     return {k: v for k, v in tensors.items() if k.startswith(("network.", "critic."))}

@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from blueprint.guandan.chooser import Decisions
-from blueprint.guandan.network.encoding import encode_actions, encode_states
-from blueprint.guandan.network.layers import joined, rectified, residual
-from blueprint.guandan.network.layout import (
+from blueprint.guandan.network.input_layout import (
     ACTION_WIDTH,
     FEATURE_HASH,
     HIDDEN_WIDTH,
@@ -25,6 +23,8 @@ from blueprint.guandan.network.layout import (
     STATE_WIDTH,
     state_scale,
 )
+from blueprint.guandan.network.inputs import encode_actions, encode_states
+from blueprint.guandan.network.layers import joined, rectified, residual
 from blueprint.guandan.train_config import NetworkConfig
 
 __all__ = ["Critic", "QNetwork", "Tower", "make_network"]
@@ -81,11 +81,13 @@ class QNetwork(nn.Module):
 
     def states(self, x: Tensor) -> Tensor:
         """Return the tower's output, [n, state], from state features [n, STATE_WIDTH]."""
-        return self.tower(x, self.scale)
+        found: Tensor = self.tower(x, self.scale)
+        return found
 
     def outcomes(self, h: Tensor) -> Tensor:
         """Return the logits of the outcomes, [n, 7], from the tower's output."""
-        return self.value(rectified(h, self.value_hidden))
+        found: Tensor = self.value(rectified(h, self.value_hidden))
+        return found
 
     def advantages(self, h: Tensor, actions: Tensor, rows: Tensor | None = None) -> Tensor:
         """Return A, [m], of actions [m, ACTION_WIDTH] at states `h[rows]` (row by row if None)."""
@@ -95,7 +97,8 @@ class QNetwork(nn.Module):
         z = joined(actions, self.action, context)
         for block in self.head:
             z = residual(z, cast(nn.Linear, block))
-        return self.advantage(z).squeeze(-1)
+        found: Tensor = self.advantage(z).squeeze(-1)
+        return found
 
 
 class Critic(nn.Module):
@@ -112,7 +115,8 @@ class Critic(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return [n, 7] logits from [n, STATE_WIDTH + HIDDEN_WIDTH]."""
-        return self.value(self.tower(x, self.scale))
+        found: Tensor = self.value(self.tower(x, self.scale))
+        return found
 
 
 def make_network(config: NetworkConfig) -> nn.Module:

@@ -7,11 +7,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.rows import join
+from blueprint.guandan.structured import join
 from games.guandan.cards import unpack
 from games.guandan.matches.lockstep import CardDecisions, Matches
 from games.guandan.rounds.round import deal
 from games.guandan.rounds.state import NOBODY, STATE
+from games.support.arrays import Array
 
 __all__ = ["card_choice", "deal_rounds"]
 
@@ -27,7 +28,8 @@ def card_choice(decisions: CardDecisions) -> NDArray[np.int64]:
     held = np.concatenate([ranks, counts[:, 52:]], 1)
     low = np.arange(54) // 4
     score = 100 * np.minimum(held, 9) + low - (counts == 2)
-    return np.where(decisions.options, score, 10**6).argmin(1)
+    found: NDArray[np.int64] = np.where(decisions.options, score, 10**6).argmin(1)
+    return found
 
 
 def deal_rounds(
@@ -37,7 +39,7 @@ def deal_rounds(
     tribute: float = 0.0,
     level: int | None = None,
     cards: Callable[[CardDecisions], NDArray[np.int64]] = card_choice,
-) -> NDArray:
+) -> Array:
     """Return n rounds ready to play, [n] STATE.
 
     tribute: share of rounds that follow another one whose finishing order is drawn evenly; tribute is paid
@@ -64,7 +66,7 @@ def _after_a_round(
     rng: np.random.Generator,
     level: int | None,
     cards: Callable[[CardDecisions], NDArray[np.int64]],
-) -> NDArray:
+) -> Array:
     seeds = rng.integers(0, 2**63, n, np.uint64)
     order = rng.permuted(np.tile(np.arange(4, dtype=np.uint8), (n, 1)), axis=1)
     levels = rng.integers(0, 13, (n, 2)) if level is None else (level, level)

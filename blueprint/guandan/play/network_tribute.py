@@ -19,6 +19,7 @@ from games.guandan.cards import HAND_SIZE, NUM_CARDS, unpack
 from games.guandan.matches.lockstep import CardDecisions
 from games.guandan.matches.tribute import CARD_PACKED, CARD_RANK
 from games.guandan.rounds.round import from_hands
+from games.support.arrays import Array
 
 __all__ = ["NetworkTribute", "TributeAgent", "Values"]
 
@@ -31,9 +32,7 @@ HIGHEST_RETURN = 8
 class Values(Protocol):
     """What values states in one seat's eyes, such as `blueprint.guandan.network.inference.Inference`."""
 
-    def values(
-        self, states: NDArray, rows: NDArray[np.int64], seats: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def values(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the expected payoff of states[rows] to the seats, [k] float64."""
         ...
 
@@ -67,7 +66,8 @@ class NetworkTribute:
             at, cards = np.nonzero(decisions.options & (open_ & (decisions.back == back))[:, None])
             if len(at):
                 value[at, cards] = self._value(decisions, at, cards, back)
-        return value.argmax(1)
+        found: NDArray[np.int64] = value.argmax(1)
+        return found
 
     def _value(
         self, decisions: CardDecisions, at: NDArray[np.int64], cards: NDArray[np.int64], back: bool

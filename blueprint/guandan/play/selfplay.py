@@ -11,15 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import Chooser, Decisions, drawn
-from blueprint.guandan.rows import join
+from blueprint.guandan.structured import join
 from games.guandan.cards import ACTION
 from games.guandan.moves.listing import RESERVE
 from games.guandan.rounds.playout import legal_states
 from games.guandan.rounds.state import PLAYER, STATE, play_move, views
+from games.support.arrays import Array, Bytes, Ints
+from games.support.kernel import kernel
 
 __all__ = ["PlayRecord", "Scratch", "play_rounds"]
 
@@ -33,11 +34,11 @@ class PlayRecord:
     final: [rounds] STATE at the end. steps: decisions taken in all, forced ones included.
     """
 
-    states: NDArray
-    actions: NDArray
+    states: Array
+    actions: Array
     round: NDArray[np.int64]
     chance: NDArray[np.float32]
-    final: NDArray
+    final: Array
     steps: int
 
 
@@ -48,13 +49,15 @@ class Scratch:
         self.moves = np.empty((RESERVE + 65536, 3), np.int64)
 
 
-@njit(cache=True, nogil=True)
-def _list_moves(words, bytes_, begin, out, counts):
+@kernel(nogil=True)
+def _list_moves(words: Ints, bytes_: Bytes, begin: int, out: Ints, counts: Ints) -> tuple[int, int]:
     return legal_states(words, bytes_, True, begin, out, counts)
 
 
-@njit(cache=True, nogil=True)
-def _play_forced(words, bytes_, moves, counts, rows, seats, offsets):
+@kernel(nogil=True)
+def _play_forced(
+    words: Ints, bytes_: Bytes, moves: Ints, counts: Ints, rows: Ints, seats: Ints, offsets: Ints
+) -> tuple[int, int, int]:
     """Play the only move where there is one; compact the others' moves to the front of `moves`.
 
     Returns (decisions with a choice, their moves, forced moves played).
@@ -81,8 +84,19 @@ def _play_forced(words, bytes_, moves, counts, rows, seats, offsets):
     return n, m, forced
 
 
-@njit(cache=True, nogil=True)
-def _play_chosen(words, bytes_, rows, offsets, moves, choice, record, log_words, log_actions, log_round):
+@kernel(nogil=True)
+def _play_chosen(
+    words: Ints,
+    bytes_: Bytes,
+    rows: Ints,
+    offsets: Ints,
+    moves: Ints,
+    choice: Ints,
+    record: bool,
+    log_words: Ints,
+    log_actions: Ints,
+    log_round: Ints,
+) -> None:
     """Play the chosen move of each decision, with a record of it."""
     for j in range(len(rows)):
         i, k = rows[j], offsets[j] + choice[j]
@@ -96,7 +110,7 @@ def _play_chosen(words, bytes_, rows, offsets, moves, choice, record, log_words,
 
 
 def play_rounds(
-    states: NDArray, choosers: Sequence[Chooser], scratch: Scratch, *, record: bool = True
+    states: Array, choosers: Sequence[Chooser], scratch: Scratch, *, record: bool = True
 ) -> PlayRecord:
     """Return the record of playing every round to its end.
 
@@ -105,7 +119,7 @@ def play_rounds(
     """
     n = len(states)
     words, bytes_ = views(states)
-    logs: list[tuple[NDArray, NDArray, NDArray, NDArray]] = []
+    logs: list[tuple[Array, Array, Array, Array]] = []
     steps = 0
     rows, seats = np.empty(n, np.int64), np.empty(n, np.int64)
     offsets = np.empty(n + 1, np.int64)
@@ -156,7 +170,7 @@ def play_rounds(
     )
 
 
-def _moves(words, bytes_, counts: NDArray, scratch: Scratch) -> tuple[NDArray, int]:
+def _moves(words: Ints, bytes_: Bytes, counts: Ints, scratch: Scratch) -> tuple[Array, int]:
     """Return the legal moves of all states in one array, and their number; the scratch grows as needed."""
     done = 0
     used = 0

@@ -17,8 +17,10 @@ Tests compare it with exhaustion and with the general search.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from games.support.arrays import Int, Ints
+from games.support.kernel import kernel
 
 __all__ = ["NO_ROOM", "Room", "count_fewest_moves", "lacking", "room"]
 
@@ -81,8 +83,8 @@ def _rest() -> NDArray[np.int64]:
 _REST = _rest()
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _no_worse(x0, y0, spent0, place0, x, y, spent, place):
+@kernel(nogil=True, inline="always")
+def _no_worse(x0: Int, y0: Int, spent0: Int, place0: Int, x: Int, y: Int, spent: Int, place: Int) -> bool:
     """Whether the first point makes the second superfluous: leftover wild cards cost one move at most."""
     if spent0 > spent:
         return False
@@ -91,8 +93,8 @@ def _no_worse(x0, y0, spent0, place0, x, y, spent, place):
     return x0 < x and y0 < y
 
 
-@njit(cache=True, nogil=True)
-def _slot(key, side, mark, keys, counts, used, table):
+@kernel(nogil=True)
+def _slot(key: Int, side: Int, mark: Int, keys: Ints, counts: Ints, used: Int, table: Ints) -> Int:
     """Return the slot of a set of sequences under way; `used`, the next free one, if it is new.
 
     table: [2, TABLE], keys under the mark of their rank and slots. The caller makes sure that `used` exists.
@@ -107,8 +109,8 @@ def _slot(key, side, mark, keys, counts, used, table):
     return used
 
 
-@njit(cache=True, nogil=True)
-def _add(points, side, s, n, x, y, spent, place):
+@kernel(nogil=True)
+def _add(points: Ints, side: Int, s: Int, n: Int, x: Int, y: Int, spent: Int, place: Int) -> Int:
     """Add a point to the n of a slot unless it is superfluous, drop those that it makes so; return how many.
 
     points[side, s]: x | y << 6 | spent << 12 | place << 14.
@@ -128,8 +130,8 @@ def _add(points, side, s, n, x, y, spent, place):
     return kept + 1
 
 
-@njit(cache=True, nogil=True, inline="always")
-def lacking(naturals, owed, r, low):
+@kernel(nogil=True, inline="always")
+def lacking(naturals: Ints, owed: Int, r: Int, low: Int) -> Int:
     """Wild cards that sequences need at least to go on from rank r; owed: cards of each rank, 4 bits each."""
     lack = 0
     while owed:
@@ -139,8 +141,8 @@ def lacking(naturals, owed, r, low):
     return lack
 
 
-@njit(cache=True, nogil=True)
-def count_fewest_moves(naturals, wild, work):
+@kernel(nogil=True)
+def count_fewest_moves(naturals: Ints, wild: Int, work: Room) -> Int:
     """Return the fewest moves of a hand, or NO_ROOM; naturals: [15] by rank code; work: `room()`."""
     points, keys, counts, table = work
     table[0] = 0
@@ -202,7 +204,7 @@ def count_fewest_moves(naturals, wild, work):
                                     if counts[then, s] > POINTS:
                                         return NO_ROOM
         now, used = then, grown
-    best = 99
+    best: Int = 99
     small, big = naturals[13], naturals[14]
     for i in range(used):
         for k in range(counts[now, i]):

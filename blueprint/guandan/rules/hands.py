@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from games.guandan.moves.packed import COUNT
+from games.support.arrays import Int, Ints
+from games.support.kernel import kernel
 
 __all__ = ["BITS5", "card_counts", "natural_ranks", "rank_byte", "rank_lanes"]
 
@@ -17,8 +18,8 @@ SUITS_OF = np.array(
 """[256] int64, bit 16 * suit for each suit that a rank's byte holds."""
 
 
-@njit(cache=True, nogil=True, inline="always")
-def rank_byte(lo, hi, r):
+@kernel(nogil=True, inline="always")
+def rank_byte(lo: Int, hi: Int, r: Int) -> Int:
     """The byte of copies by suit of rank code r (jokers included)."""
     if r < 7:
         return lo >> 8 * r & 255
@@ -27,18 +28,18 @@ def rank_byte(lo, hi, r):
     return hi >> 48 & 3 if r == 13 else hi >> 50 & 3
 
 
-@njit(cache=True, nogil=True)
-def natural_ranks(lo, hi, level, ranks):
+@kernel(nogil=True)
+def natural_ranks(lo: Int, hi: Int, level: Int, ranks: Ints) -> Int:
     """Write the bytes of the natural cards of each rank code into `ranks` [15]; return the wild cards."""
     for r in range(15):
         ranks[r] = rank_byte(lo, hi, r)
-    wild = ranks[level] & 3
+    wild: Int = ranks[level] & 3
     ranks[level] -= wild
     return wild
 
 
-@njit(cache=True, nogil=True)
-def card_counts(lo, hi, level, counts):
+@kernel(nogil=True)
+def card_counts(lo: Int, hi: Int, level: Int, counts: Ints) -> Int:
     """Write the number of natural cards of each rank code into `counts` [15]; return the wild cards."""
     wild = natural_ranks(lo, hi, level, counts)
     for r in range(15):
@@ -46,13 +47,13 @@ def card_counts(lo, hi, level, counts):
     return wild
 
 
-@njit(cache=True, nogil=True)
-def rank_lanes(ranks):
+@kernel(nogil=True)
+def rank_lanes(ranks: Ints) -> Int:
     """Four lanes of 16 bits, one a suit: bit p says that the card at sequence place p is held.
 
     Place 0 is the low ace, 1..13 are 2..A.
     """
-    lanes = SUITS_OF[ranks[12]]
+    lanes: Int = SUITS_OF[ranks[12]]
     for r in range(13):
         lanes |= SUITS_OF[ranks[r]] << r + 1
     return lanes

@@ -16,10 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from blueprint.guandan.rules.fewest_moves import NO_ROOM, count_fewest_moves, lacking, room
+from blueprint.guandan.rules.fewest_moves import NO_ROOM, Room, count_fewest_moves, lacking, room
 from blueprint.guandan.rules.hands import card_counts
 from games.guandan.cards import (
     BOMB,
@@ -33,6 +32,8 @@ from games.guandan.cards import (
     TRIPS,
     TWO_TRIPS,
 )
+from games.support.arrays import Int, Ints
+from games.support.kernel import kernel
 
 __all__ = ["UNIT_COSTS", "Costs", "cheapest_split", "min_combinations", "split_again", "write_group"]
 
@@ -62,8 +63,20 @@ class Costs:
 UNIT_COSTS = Costs(np.full((13, COST_TYPES, 15), UNIT, np.int64), np.full((13, 11, 15), UNIT, np.int64))
 
 
-@njit(cache=True, nogil=True)
-def _push(key, cost, parent, move, keys, costs, parents, moves, end, begin, slots):
+@kernel(nogil=True)
+def _push(
+    key: Int,
+    cost: Int,
+    parent: Int,
+    move: Int,
+    keys: Ints,
+    costs: Ints,
+    parents: Ints,
+    moves: Ints,
+    end: Int,
+    begin: Int,
+    slots: Ints,
+) -> Int:
     """Add a state to the stage that starts at `begin`, or better it; return the new end."""
     h = (key * 0x9E3779B1 >> 7) & (TABLE - 1)
     while True:
@@ -86,8 +99,20 @@ def _push(key, cost, parent, move, keys, costs, parents, moves, end, begin, slot
         h = (h + 1) & (TABLE - 1)
 
 
-@njit(cache=True, nogil=True)
-def _search(naturals, wild, level, table, bombs, keys, costs, parents, moves, slots, groups):
+@kernel(nogil=True)
+def _search(
+    naturals: Ints,
+    wild: Int,
+    level: Int,
+    table: Ints,
+    bombs: Ints,
+    keys: Ints,
+    costs: Ints,
+    parents: Ints,
+    moves: Ints,
+    slots: Ints,
+    groups: Ints,
+) -> tuple[Int, int]:
     """Return (cost, number of groups) of the cheapest split; groups: [.., 3] (type, rank, cards).
 
     naturals: [15] natural cards by rank code. A key packs, from the low bits: cards that sequences under way
@@ -228,14 +253,14 @@ def _search(naturals, wild, level, table, bombs, keys, costs, parents, moves, sl
     return best, m
 
 
-@njit(cache=True, nogil=True)
-def write_group(groups, m, kind, rank, size):
+@kernel(nogil=True)
+def write_group(groups: Ints, m: Int, kind: Int, rank: Int, size: Int) -> None:
     # Assigning a tuple to a row takes numba two seconds longer to compile.
     groups[m, 0], groups[m, 1], groups[m, 2] = kind, rank, size
 
 
-@njit(cache=True, nogil=True)
-def _trace(naturals, at, choice, keys, parents, moves, groups):
+@kernel(nogil=True)
+def _trace(naturals: Ints, at: Int, choice: Int, keys: Ints, parents: Ints, moves: Ints, groups: Ints) -> int:
     """Write the groups of the best split from its last state back; return how many."""
     m = 0
     fed_small, fed_big = choice == 1 or choice == 3, choice == 2 or choice == 3
@@ -273,15 +298,37 @@ def _trace(naturals, at, choice, keys, parents, moves, groups):
     return m
 
 
-@njit(cache=True, nogil=True)
-def split_hand(lo, hi, level, table, bombs, work, slots, naturals, groups):
+@kernel(nogil=True)
+def split_hand(
+    lo: Int,
+    hi: Int,
+    level: Int,
+    table: Ints,
+    bombs: Ints,
+    work: Ints,
+    slots: Ints,
+    naturals: Ints,
+    groups: Ints,
+) -> tuple[Int, int]:
     """Return (cost, groups) of a packed hand; work: [4, STATES] int64, slots: [TABLE] int64."""
     wild = card_counts(lo, hi, level, naturals)
     return _search(naturals, wild, level, table, bombs, work[0], work[1], work[2], work[3], slots, groups)
 
 
-@njit(cache=True, nogil=True)
-def split_again(lo, hi, level, table, bombs, work, slots, naturals, groups, known, splits):
+@kernel(nogil=True)
+def split_again(
+    lo: Int,
+    hi: Int,
+    level: Int,
+    table: Ints,
+    bombs: Ints,
+    work: Ints,
+    slots: Ints,
+    naturals: Ints,
+    groups: Ints,
+    known: Ints,
+    splits: NDArray[np.int16],
+) -> tuple[Int, Int]:
     """Return what `split_hand` does, from `memory` where the same counts were split lately.
 
     Suits do not matter to a split: moves of one decision leave the same counts, and often those of the next
@@ -305,8 +352,10 @@ def split_again(lo, hi, level, table, bombs, work, slots, naturals, groups, know
     return cost, m
 
 
-@njit(cache=True, nogil=True)
-def _all_costs(hands, levels, table, bombs, work, slots, out):
+@kernel(nogil=True)
+def _all_costs(
+    hands: Ints, levels: Ints, table: Ints, bombs: Ints, work: Ints, slots: Ints, out: Ints
+) -> None:
     naturals = np.empty(15, np.int64)
     groups = np.empty((32, 3), np.int64)
     for i in range(len(hands)):
@@ -323,8 +372,8 @@ def _all_costs(hands, levels, table, bombs, work, slots, out):
         )
 
 
-@njit(cache=True, nogil=True)
-def _all_fewest(hands, levels, work, out):
+@kernel(nogil=True)
+def _all_fewest(hands: Ints, levels: Ints, work: Room, out: Ints) -> int:
     """Write the fewest moves of each hand; return the first hand that would need more room, or -1."""
     naturals = np.empty(15, np.int64)
     for i in range(len(hands)):

@@ -16,20 +16,31 @@ Straight flushes count as straights in K: what breaks one up is not seen.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import Chooser, Decisions
-from blueprint.guandan.rules.fewest_moves import NO_ROOM, count_fewest_moves, room
+from blueprint.guandan.rules.fewest_moves import NO_ROOM, Room, count_fewest_moves, room
 from blueprint.guandan.rules.hands import card_counts
 from games.guandan.cards import HAND_SIZE, PASS, STRAIGHT_FLUSH
 from games.guandan.rounds.state import HAND, LEFT, LEVEL, action_words, views
+from games.support.arrays import Bytes, Int, Ints
+from games.support.kernel import kernel
 
 __all__ = ["PrunedChooser", "kept_moves", "prune"]
 
 
-@njit(cache=True, nogil=True)
-def _kept_moves(words, bytes_, rows, seats, offsets, moves, margin, work, kept):
+@kernel(nogil=True)
+def _kept_moves(
+    words: Ints,
+    bytes_: Bytes,
+    rows: Ints,
+    seats: Ints,
+    offsets: Ints,
+    moves: Ints,
+    margin: Int,
+    work: Room,
+    kept: NDArray[np.bool_],
+) -> None:
     naturals = np.empty(15, np.int64)
     fewest = np.empty(1 + np.max(offsets[1:] - offsets[:-1]), np.int64)
     for j in range(len(rows)):
@@ -40,7 +51,7 @@ def _kept_moves(words, bytes_, rows, seats, offsets, moves, margin, work, kept):
             left = np.int64(bytes_[i, LEFT + seat])
             if left:
                 low = min(low, left)
-        least = 99
+        least: Int = 99
         for k in range(offsets[j], offsets[j + 1]):
             wild = card_counts(
                 words[i, HAND + 2 * p] - moves[k, 1],
@@ -99,4 +110,5 @@ class PrunedChooser:
     def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
         """Return one action per decision, as an index within its row."""
         fewer, within = prune(decisions, self.margin)
-        return within[fewer.offsets[:-1] + self.chooser(fewer)]
+        found: NDArray[np.int64] = within[fewer.offsets[:-1] + self.chooser(fewer)]
+        return found

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import Decisions
 from games.guandan.cards import PASS
 from games.guandan.combos import BOMB_CLASS, combo_strength
 from games.guandan.rounds.state import LEVEL, views
+from games.support.arrays import Bytes, Ints
+from games.support.kernel import kernel
 
 __all__ = ["GreedyAgent", "RandomChooser"]
 
@@ -25,11 +26,13 @@ class RandomChooser:
     def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
         """Return one action per decision, as an index within its row."""
         counts = np.diff(decisions.offsets)
-        return np.minimum((self.rng.random(len(counts)) * counts).astype(np.int64), counts - 1)
+        drawn = (self.rng.random(len(counts)) * counts).astype(np.int64)
+        found: NDArray[np.int64] = np.minimum(drawn, counts - 1)
+        return found
 
 
-@njit(cache=True, nogil=True)
-def _greedy(bytes_, rows, offsets, moves, choice):
+@kernel(nogil=True)
+def _greedy(bytes_: Bytes, rows: Ints, offsets: Ints, moves: Ints, choice: Ints) -> None:
     for j in range(len(rows)):
         level = np.int64(bytes_[rows[j], LEVEL])
         best, best_score = offsets[j], np.int64(1) << 60

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from numpy.typing import NDArray
 
-from blueprint.guandan.network.encoding_kernels import DECK_HI, DECK_LO, higher_unseen, rank_place
+from blueprint.guandan.network.input_kernels import DECK_HI, DECK_LO, higher_unseen, rank_place
 from blueprint.guandan.rules.hands import BITS5, natural_ranks, rank_lanes
 from blueprint.guandan.rules.min_combination import (
     UNIT,
@@ -19,16 +19,30 @@ from games.guandan.cards import (
     STRAIGHT_FLUSH,
 )
 from games.guandan.rounds.state import BEAT, HAND, LEADER, LEFT, LEVEL, PLAYED
+from games.support.arrays import Bytes, Int, Ints
+from games.support.kernel import kernel
 
 __all__ = ["MIN_COMBINATION", "PERSONALITY", "STRONG", "choose_by_split"]
 
 MIN_COMBINATION, PERSONALITY, STRONG = 0, 1, 2
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _split_with_flush(
-    lo, hi, level, table, bombs, work, slots, naturals, ranks, groups, spare, known, splits
-):
+    lo: Int,
+    hi: Int,
+    level: Int,
+    table: Ints,
+    bombs: Ints,
+    work: Ints,
+    slots: Ints,
+    naturals: Ints,
+    ranks: Ints,
+    groups: Ints,
+    spare: Ints,
+    known: Ints,
+    splits: NDArray[np.int16],
+) -> tuple[Int, Int]:
     """Return (cost, groups) of the cheapest split in which at most one straight flush is kept whole."""
     best, m = split_again(lo, hi, level, table, bombs, work, slots, naturals, groups, known, splits)
     wild = natural_ranks(lo, hi, level, ranks)
@@ -60,25 +74,25 @@ def _split_with_flush(
     return best, m
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def choose_by_split(
-    words,
-    bytes_,
-    rows,
-    seats,
-    offsets,
-    moves,
-    table,
-    bombs,
-    kind_of_agent,
-    values,
-    parameters,
-    work,
-    slots,
-    known,
-    splits,
-    choice,
-):
+    words: Ints,
+    bytes_: Bytes,
+    rows: Ints,
+    seats: Ints,
+    offsets: Ints,
+    moves: Ints,
+    table: Ints,
+    bombs: Ints,
+    kind_of_agent: Int,
+    values: NDArray[np.float64],
+    parameters: NDArray[np.float64],
+    work: Ints,
+    slots: Ints,
+    known: Ints,
+    splits: NDArray[np.int16],
+    choice: Ints,
+) -> None:
     naturals, ranks = np.empty(15, np.int64), np.empty(15, np.int64)
     groups, spare = np.empty((32, 3), np.int64), np.empty((32, 3), np.int64)
     for j in range(len(rows)):
@@ -179,11 +193,29 @@ def choose_by_split(
         choice[j] = best - offsets[j]
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _strong_score(
-    q, lead, mates, kind, size, place, gain, after, higher, bomb, own, mate, foe,
-    next_left, groups, sure, beat, level, unseen_lo, unseen_hi,
-):  # fmt: skip
+    q: NDArray[np.float64],
+    lead: bool,
+    mates: bool,
+    kind: Int,
+    size: Int,
+    place: Int,
+    gain: float,
+    after: float,
+    higher: Int,
+    bomb: bool,
+    own: Int,
+    mate: Int,
+    foe: Int,
+    next_left: Int,
+    groups: Int,
+    sure: Int,
+    beat: Int,
+    level: Int,
+    unseen_lo: Int,
+    unseen_hi: Int,
+) -> float:
     """Score of a move for the strong agent, PASS being zero; q: StrongParameters as an array."""
     win = 1.0 / (1.0 + q[0] * higher) if not bomb else 0.95
     danger = 1.0 / (1.0 + foe / q[1])

@@ -17,22 +17,23 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
 from blueprint.guandan.chooser import Chooser, Decisions
 from blueprint.guandan.network.bfloat import native_half
-from blueprint.guandan.network.encoding import encode_full, encode_states
 from blueprint.guandan.network.inference import Inference
-from blueprint.guandan.network.layout import OUTCOMES
+from blueprint.guandan.network.input_layout import OUTCOMES
+from blueprint.guandan.network.inputs import encode_full, encode_states
 from blueprint.guandan.network.q_network import Critic, make_network
 from blueprint.guandan.play.choosers import InferenceAgent
 from blueprint.guandan.play.selfplay import PlayRecord
-from blueprint.guandan.rows import join
+from blueprint.guandan.structured import join
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.soft_choice import draw_soft
+from games.support.arrays import Array, Ints
+from games.support.kernel import kernel
 
 __all__ = ["Judge", "Learner", "NetworkChooser", "Samples", "lambda_returns"]
 
@@ -47,7 +48,7 @@ CERTAIN = 0.15
 """Share that is learned of the decisions that leave no doubt, where `TrainConfig.focus` is set."""
 
 
-Judge = Callable[[NDArray, NDArray], NDArray[np.float64]]
+Judge = Callable[[Array, Array], NDArray[np.float64]]
 """Values states [n] STATE, all four hands open, to seats [n]: [n] levels to their side."""
 
 
@@ -59,8 +60,8 @@ class Samples:
     target: [n] float32, return minus baseline, what the advantage head learns.
     """
 
-    states: NDArray
-    actions: NDArray
+    states: Array
+    actions: Array
     outcome: NDArray[np.int64]
     target: NDArray[np.float32]
 
@@ -69,8 +70,15 @@ class Samples:
         return len(self.states)
 
 
-@njit(cache=True)
-def _lambda_returns(rounds, signs, values, trace, running, out):
+@kernel
+def _lambda_returns(
+    rounds: Ints,
+    signs: NDArray[np.float64],
+    values: NDArray[np.float64],
+    trace: float,
+    running: NDArray[np.float64],
+    out: NDArray[np.float32],
+) -> None:
     """Walk the record backwards; `running` holds the lambda-return of each round for side 0."""
     for t in range(len(rounds) - 1, -1, -1):
         i = rounds[t]
@@ -79,21 +87,21 @@ def _lambda_returns(rounds, signs, values, trace, running, out):
 
 
 def lambda_returns(
-    rounds: NDArray[np.int64], seats: NDArray, values: NDArray, payoff: NDArray, trace: float
+    rounds: NDArray[np.int64], seats: Array, values: Array, payoff: Array, trace: float
 ) -> NDArray[np.float32]:
     """Return the lambda-return of each decision minus its value, [n] float32, for the deciding side.
 
     rounds: [n] which round each decision belongs to, in order of play. seats: [n] who decides.
     values: [n] value of each state to the deciding side. payoff: [rounds] payoff of each round to side 0.
     """
-    signs = 1.0 - 2.0 * (np.asarray(seats, np.int64) & 1)
+    signs: NDArray[np.float64] = 1.0 - 2.0 * (np.asarray(seats, np.int64) & 1)
     out = np.empty(len(rounds), np.float32)
     running = np.array(payoff, np.float64)
     _lambda_returns(rounds, signs, np.asarray(values, np.float64), trace, running, out)
     return out
 
 
-def tensor(array: NDArray, device: torch.device, dtype: torch.dtype) -> Tensor:
+def tensor(array: Array, device: torch.device, dtype: torch.dtype) -> Tensor:
     """Return an array as a tensor; bytes travel as bytes and widen on the device."""
     return torch.from_numpy(np.ascontiguousarray(array)).to(device).to(dtype)
 
@@ -125,7 +133,8 @@ class NetworkChooser:
             out = self.network.advantages(
                 h, tensor(a, self.device, self.dtype), torch.from_numpy(rows).to(self.device)
             )
-        return out.float().cpu().numpy()
+        found: NDArray[np.float32] = out.float().cpu().numpy()
+        return found
 
     def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
         """Return one action per decision, as an index within its row."""
@@ -194,7 +203,7 @@ class Learner:
         return lambda states, seats: fast.critic_values(states, np.arange(len(states)), seats)
 
     def samples(
-        self, record: PlayRecord, payoff: NDArray, judge: Judge | None, rng: np.random.Generator
+        self, record: PlayRecord, payoff: Array, judge: Judge | None, rng: np.random.Generator
     ) -> Samples:
         """Return what is learned of a record, with targets, in its order.
 
@@ -213,9 +222,7 @@ class Learner:
         target = lambda_returns(rounds, seats, values, payoff, trace)
         return Samples(states, actions, outcome, target)
 
-    def values(
-        self, states: NDArray, rows: NDArray[np.int64], seats: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def values(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return V(I) of states[rows] to the seats, [k] float64; the network must have a value."""
         out = np.empty(len(rows))
         with torch.inference_mode(), self.precision():
@@ -226,7 +233,7 @@ class Learner:
                 out[part] = (F.softmax(logits.float(), 1) * self.outcomes).sum(1).cpu().numpy()
         return out
 
-    def _critic_values(self, critic: Critic, states: NDArray, seats: NDArray) -> NDArray[np.float64]:
+    def _critic_values(self, critic: Critic, states: Array, seats: Array) -> NDArray[np.float64]:
         """Return a critic's value of each state to the seat's side, [n] float64."""
         out = np.empty(len(states))
         with torch.inference_mode(), self.precision():

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import Chooser, Decisions, drawn
 from blueprint.guandan.play.selfplay import PlayRecord
+from games.support.arrays import Array
 
 __all__ = ["SparringChooser"]
 
@@ -40,7 +41,7 @@ class SparringChooser:
         self.who = np.where(rng.random(rounds) < share, who, NOBODY)
         self.side = rng.integers(2, size=rounds)
 
-    def _playing(self, rows: NDArray[np.int64], seats: NDArray) -> NDArray[np.int64]:
+    def _playing(self, rows: NDArray[np.int64], seats: Array) -> NDArray[np.int64]:
         """Return which stranger decides in each of these rounds and seats, or NOBODY: the network."""
         return np.where(np.asarray(seats, np.int64) & 1 == self.side[rows], self.who[rows], NOBODY)
 

@@ -34,6 +34,7 @@ from blueprint.guandan.training.dmc import Learner, Samples, batches
 from blueprint.guandan.training.guidance import GuidedChooser, guidance_share
 from blueprint.guandan.training.opponents import SparringChooser
 from games.guandan.rounds.round import GuanDan
+from games.support.arrays import Array
 from games.support.configuration import ConfigError
 from games.support.interruption import Interrupted
 
@@ -183,7 +184,7 @@ class Trainer:
         """Write a checkpoint from which `load` continues."""
         write_checkpoint(path, *self.checkpoint())
 
-    def checkpoint(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
+    def checkpoint(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Return the tensors and the description of a checkpoint, which later training leaves alone.
 
         Its network and critic are what plays and values. Where those are means of the weights, the weights
@@ -284,7 +285,7 @@ class _Heard:
         return drawn(self.chooser, decisions)
 
 
-def _load_module(module: torch.nn.Module, tensors: dict[str, NDArray], prefix: str, path: str | Path) -> None:
+def _load_module(module: torch.nn.Module, tensors: dict[str, Array], prefix: str, path: str | Path) -> None:
     own = module.state_dict()
     found = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
     if own.keys() != found.keys():
@@ -302,7 +303,7 @@ def _load_module(module: torch.nn.Module, tensors: dict[str, NDArray], prefix: s
 
 
 def _moments(
-    tensors: dict[str, NDArray[Any]], learner: Learner, path: str | Path
+    tensors: dict[str, Array], learner: Learner, path: str | Path
 ) -> dict[int, dict[str, torch.Tensor]]:
     """Return the optimiser's moments in a checkpoint by parameter; none where it holds none.
 

@@ -26,7 +26,7 @@ from games.support.files import LineFile, check_folder, read_bytes, write_bytes
 from games.support.interruption import Interrupted, Interruption
 from games.support.locks import hold
 
-__all__ = ["RunConfig", "Watch", "train"]
+__all__ = ["RunConfig", "RunWatch", "train"]
 
 
 @attrs.frozen(slots=False)
@@ -50,14 +50,14 @@ class RunConfig(Configuration):
     keep_every: float = attrs.field(default=60.0, validator=real(0, above=True))
     anneal: bool = attrs.field(default=False, validator=flag)
     evaluate_minutes: float = attrs.field(default=15.0, validator=real(0))
-    opponents: tuple[str, ...] = attrs.field(default=("greedy", "strong"), converter=tuple)
+    opponents: tuple[str, ...] = ("greedy", "strong")
     rounds: int = attrs.field(default=100, validator=integer(1))
     device: str = attrs.field(default="cpu", validator=text)
     threads: int = attrs.field(default=2, validator=integer(1))
 
 
 @dataclass(frozen=True)
-class Watch:
+class RunWatch:
     """Who looks on while a run trains, and can end it.
 
     progress: called with each generation's row. stop: asked after each; True ends the run.
@@ -77,7 +77,7 @@ def train(
     *,
     network: NetworkConfig | None = None,
     config: TrainConfig | None = None,
-    watch: Watch | None = None,
+    watch: RunWatch | None = None,
 ) -> Trainer:
     """Return the trainer after a run, which lives in `directory` and can be continued.
 
@@ -90,7 +90,7 @@ def train(
     Raises CheckpointError if `last.safetensors` cannot be resumed from or is of another network than asked
     for, LockHeld if another process trains there, FileProblem if the directory cannot be written to.
     """
-    run, watch = run or RunConfig(), watch or Watch()
+    run, watch = run or RunConfig(), watch or RunWatch()
     directory = check_folder(directory)
     last = directory / "last.safetensors"
     with ExitStack() as stack:
@@ -103,7 +103,7 @@ def train(
 
 
 def _train(
-    trainer: Trainer, last: Path, curve: LineFile, run: RunConfig, watch: Watch, asked: Interruption
+    trainer: Trainer, last: Path, curve: LineFile, run: RunConfig, watch: RunWatch, asked: Interruption
 ) -> Trainer:
     begin = time.monotonic()
     # a new run is saved after its first generation, so that what it was asked to be is never lost
@@ -206,7 +206,7 @@ def main() -> None:
         RunConfig(minutes=options.minutes, device=options.device, threads=options.threads),
         network=None if options.network is None else NetworkConfig.from_json(json.loads(options.network)),
         config=None if options.config is None else TrainConfig.from_json(json.loads(options.config)),
-        watch=Watch(_print_row),
+        watch=RunWatch(_print_row),
     )
 
 

@@ -20,7 +20,9 @@ from games.game import TERMINAL, GameError
 from games.guandan.cards import ACTION
 from games.guandan.rounds.round import GuanDan, advance, deal, legal
 from games.ragged import Ragged
+from games.support.arrays import Array
 from gs2.guandan.agent.agent_presets import agent_preset
+from gs2.guandan.agent.deal_source import Deals, DealSource, Point, alternative_values, opponents_of
 from gs2.guandan.agent.decision import Decision, DecisionProgress, noted_faults
 from gs2.guandan.agent.determinize import Worlds, list_worlds, sample_worlds
 from gs2.guandan.agent.endgame import is_endgame, solve_endgame
@@ -30,12 +32,9 @@ from gs2.guandan.agent.particles import Particles, top_up
 from gs2.guandan.agent.racing import Question, candidate_moves, compare_moves
 from gs2.guandan.agent.reach import log_reach, weigh
 from gs2.guandan.agent.rollout import Rollouts
-from gs2.guandan.agent.subgame import (
-    alternative_values,
-    choose_worlds,
-    solve_sampled_subgame,
-)
+from gs2.guandan.agent.subgame import solve_deals
 from gs2.guandan.beliefs.belief_network import Beliefs
+from gs2.search.histories.source import Log
 
 __all__ = ["Gs2Agent", "make_agent"]
 
@@ -57,8 +56,8 @@ class _Memory:
     """What is kept of one round: own decisions, deals, and what solved subgames play further down."""
 
     particles: Particles = field(default_factory=Particles)
-    later: dict[bytes, tuple[NDArray, NDArray[np.float64]]] = field(default_factory=dict)
-    trail: list[tuple[NDArray, NDArray]] = field(default_factory=list)
+    later: dict[bytes, tuple[Array, NDArray[np.float64]]] = field(default_factory=dict)
+    trail: list[tuple[Array, Array]] = field(default_factory=list)
 
 
 class Gs2Agent:
@@ -95,11 +94,11 @@ class Gs2Agent:
         group = [(part.states[part.rows], part.actions) for part in parts]
         return np.array([decision.choice for decision in self.decide_all(group)], np.int64)
 
-    def act(self, state: NDArray) -> NDArray:
+    def act(self, state: Array) -> Array:
         """Return the move to play at one state, [1] ACTION."""
         return self.decide(state).action
 
-    def decide(self, state: NDArray, actions: NDArray | None = None) -> Decision:
+    def decide(self, state: Array, actions: Array | None = None) -> Decision:
         """Return the decision at one state; its player looks at nothing that its seat cannot see.
 
         state: [1] STATE, unfinished; hidden hands are ignored. actions: [m] ACTION to choose from, by default
@@ -108,7 +107,7 @@ class Gs2Agent:
         """
         return self.decide_all([(state, actions)])[0]
 
-    def decide_all(self, situations: Sequence[tuple[NDArray, NDArray | None]]) -> list[Decision]:
+    def decide_all(self, situations: Sequence[tuple[Array, Array | None]]) -> list[Decision]:
         """Return the decision in each situation (state, actions), see `decide`; their rollouts run together.
 
         Together they may take as long as one after the other: the deadline is one of them all.
@@ -241,38 +240,19 @@ class Gs2Agent:
     def _solve(self, progress: DecisionProgress, deadline: float) -> None:
         """Choose by generative subgame solving."""
         state, config = progress.state, self.config
-        seat = int(state["player"][0])
-        worlds = self._sample(state, config.sample)
-        progress.lap("sampling")
-        opponents = tuple(s for s in (seat + 1 & 3, seat + 3 & 3) if state["left"][0, s] > 0)
-        values = alternative_values(self.evaluator, worlds.states, opponents)
-        memory = self._memory_of(state, seat)
-        if config.nested and not worlds.exact and len(memory.particles):
-            worlds, values = self._keep(memory, worlds, values, state, opponents)
-            chosen = np.arange(len(worlds))
-        else:
-            chosen = choose_worlds(worlds, values, config, self.rng)
-        progress.worlds = worlds.take(chosen)
-        memory.particles.remember(progress.worlds.states)
-        progress.lap("generation")
+        memory = self._memory_of(state, int(state["player"][0]))
+        point = Point(state, progress.actions, progress.candidates, deadline)
+        source = DealSource(point, lambda: self._deals(memory, state), self.rollouts, config, Log())
         try:
-            solution = solve_sampled_subgame(
-                state,
-                progress.actions,
-                progress.candidates,
-                worlds,
-                chosen,
-                values,
-                self.rollouts,
-                config,
-                self.rng,
-                deadline,
-            )
+            solution = solve_deals(source, self.rng)
         except (TimeoutError, MemoryError) as error:
             self._reuse(progress, memory, str(error))
             return
         finally:
-            progress.lap("subgame")
+            if source.chosen is not None:
+                progress.worlds = source.chosen
+                memory.particles.remember(source.chosen.states)
+            progress.lap("subgame", source.log.seconds)
         progress.solution = solution
         memory.later = solution.later
         soft = np.exp((progress.q[solution.moves] - progress.q.max()) / config.temperature)
@@ -280,7 +260,7 @@ class Gs2Agent:
         progress.choice = int(solution.moves[np.argmax(policy)])
         progress.stage = "subgame"
 
-    def _memory_of(self, state: NDArray, seat: int) -> _Memory:
+    def _memory_of(self, state: Array, seat: int) -> _Memory:
         """Return what the agent remembers of this seat's round, the oldest of many rounds forgotten."""
         row = state[0]
         start = row["hand"][seat] + row["played"][seat]
@@ -291,23 +271,21 @@ class Gs2Agent:
             del self._memories[next(iter(self._memories))]
         return memory
 
-    def _keep(
-        self,
-        memory: _Memory,
-        worlds: Worlds,
-        values: NDArray[np.float64],
-        state: NDArray,
-        opponents: tuple[int, ...],
-    ) -> tuple[Worlds, NDArray[np.float64]]:
-        """Return the deals kept from before, topped up by the most different new ones, and their values."""
-        seat = int(state["player"][0])
+    def _deals(self, memory: _Memory, state: Array) -> Deals:
+        """Return deals for a subgame: sampled, or kept from before and topped up by the most unlike new."""
+        evaluator, seat, opponents = self.evaluator, int(state["player"][0]), opponents_of(state)
+        worlds = self._sample(state, self.config.sample)
+        values = alternative_values(evaluator, worlds.states, opponents)
+        if not self.config.nested or worlds.exact or not len(memory.particles):
+            return Deals(worlds, values)
         old = memory.particles.survivors(state, seat)[: self.config.k]
-        kept = alternative_values(self.evaluator, old, opponents)
+        kept = alternative_values(evaluator, old, opponents)
         new = top_up(kept, values, self.config.k - len(old))
         states = np.repeat(state, len(old) + len(new))
         states[: len(old)], states[len(old) :] = old, worlds.states[new]
         weights = np.concatenate([np.full(len(old), worlds.weights.mean()), worlds.weights[new]])
-        return Worlds(states, weights, False), np.concatenate([kept, values[:, new]], 1)
+        found = Worlds(states, weights, False)
+        return Deals(found, np.concatenate([kept, values[:, new]], 1), settled=True)
 
     def _reuse(self, progress: DecisionProgress, memory: _Memory, why: str) -> None:
         """Play what an earlier subgame of the round says here, if the line stayed inside it."""
@@ -323,7 +301,7 @@ class Gs2Agent:
                 return
         progress.notes.append(f"{why}: the blueprint's move is played")
 
-    def _sample(self, state: NDArray, n: int) -> Worlds:
+    def _sample(self, state: Array, n: int) -> Worlds:
         """Return deals that the player to act considers possible."""
         seat, config = int(state["player"][0]), self.config
         pool = POOL * n if config.reach > 0 else n

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from games.support.arrays import Array
 from gs2.guandan.agent.determinize import Worlds
 from gs2.guandan.agent.endgame import Endgame
 from gs2.guandan.agent.racing import MoveComparison
@@ -32,9 +33,9 @@ class Decision:
     notes: what was cut short or went wrong, one sentence each. seconds: wall-clock time of each stage.
     """
 
-    state: NDArray
+    state: Array
     seat: int
-    actions: NDArray
+    actions: Array
     q: NDArray[np.float64]
     choice: int
     blueprint: int
@@ -48,7 +49,7 @@ class Decision:
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property
-    def action(self) -> NDArray:
+    def action(self) -> Array:
         """The move played, [1] ACTION."""
         return self.actions[self.choice : self.choice + 1]
 
@@ -61,7 +62,7 @@ class Decision:
 class DecisionProgress:
     """What is known so far while a decision is being made."""
 
-    def __init__(self, state: NDArray, actions: NDArray) -> None:
+    def __init__(self, state: Array, actions: Array) -> None:
         self.began = self.last = time.perf_counter()
         self.state = state
         self.actions = actions
@@ -76,9 +77,16 @@ class DecisionProgress:
         self.notes: list[str] = []
         self.seconds: dict[str, float] = {}
 
-    def lap(self, stage: str) -> None:
+    def lap(self, stage: str, within: Mapping[str, float] | None = None) -> None:
+        """Count the time since the last lap for a stage.
+
+        within: seconds of its stages, of which sampling and generation count for themselves.
+        """
         now = time.perf_counter()
-        self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self.last
+        own = {name: (within or {}).get(name, 0.0) for name in ("sampling", "generation")}
+        for name, spent in {**own, stage: now - self.last - sum(own.values())}.items():
+            if spent or name == stage:
+                self.seconds[name] = self.seconds.get(name, 0.0) + spent
         self.last = now
 
     def decision(self) -> Decision:

@@ -1,4 +1,4 @@
-"""Worlds: complete deals that agree with everything one seat knows, listed if they are few, else sampled."""
+"""Determinization: complete deals that agree with what one seat knows, listed if few, else sampled."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from games.guandan.cards import DECK, NUM_CARDS, pack, unpack, wild_card
 from games.guandan.combos import ORDER
 from games.guandan.rounds.belief import determinise
+from games.support.arrays import Array
 from gs2.guandan.beliefs.belief_network import Beliefs, steer
 
 __all__ = ["Worlds", "count_bound", "list_worlds", "sample_worlds"]
@@ -24,7 +25,7 @@ class Worlds:
     count. exact: whether these are all deals there are.
     """
 
-    states: NDArray
+    states: Array
     weights: NDArray[np.float64]
     exact: bool
 
@@ -37,7 +38,7 @@ class Worlds:
         return Worlds(self.states[rows], self.weights[rows], False)
 
 
-def _hidden(state: NDArray, seat: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _hidden(state: Array, seat: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return (unseen counts [54], places to fill [5], hands known so far [4, 54]); place 4 is out of play."""
     played = unpack(state["played"]).astype(np.int64)
     hands = np.zeros((4, NUM_CARDS), np.int64)
@@ -54,7 +55,7 @@ def _hidden(state: NDArray, seat: int) -> tuple[NDArray[np.int64], NDArray[np.in
     return unseen, places, hands
 
 
-def count_bound(state: NDArray, seat: int) -> float:
+def count_bound(state: Array, seat: int) -> float:
     """Return an upper bound on the number of deals that `seat` considers possible at one state."""
     unseen, places, _ = _hidden(state, seat)
     if places.min() < 0 or unseen.min() < 0:
@@ -67,7 +68,7 @@ def count_bound(state: NDArray, seat: int) -> float:
     return total
 
 
-def list_worlds(state: NDArray, seat: int, limit: int) -> Worlds | None:
+def list_worlds(state: Array, seat: int, limit: int) -> Worlds | None:
     """Return all deals that `seat` considers possible at one state, or None if there are more than `limit`.
 
     A deal counts by the ways of shuffling the two copies of each card that lead to it, as `determinise` does.
@@ -123,7 +124,7 @@ def list_worlds(state: NDArray, seat: int, limit: int) -> Worlds | None:
 
 
 def sample_worlds(
-    state: NDArray,
+    state: Array,
     seat: int,
     n: int,
     rng: np.random.Generator,
@@ -140,7 +141,7 @@ def sample_worlds(
     row = np.array(state, copy=True, ndmin=1)
     odds = None
     if beliefs is not None and strength > 0:
-        odds = np.asarray(beliefs.log_odds(row, np.array([seat])), np.float64)[0]
+        odds = np.asarray(beliefs.log_odds(row, np.array([seat])), np.float64)[0] * strength
         if odds.shape != (3, NUM_CARDS) or not np.isfinite(odds).all():
             raise ValueError(f"beliefs: log odds must be finite, [3, 54] a state; got shape {odds.shape}")
     if count_bound(row[0], seat) <= 16 * n:
@@ -149,10 +150,10 @@ def sample_worlds(
             # whoever looks at the first few only must not see the order of the listing
             order = rng.permutation(len(listed))
             listed = Worlds(listed.states[order], listed.weights[order], True)
-            return listed if odds is None else _weighed(listed, seat, strength * odds)
+            return listed if odds is None else _weighed(listed, seat, odds)
     states = determinise(np.repeat(row, n), seat, rng)
     if odds is not None:
-        states = steer(states, seat, odds, rng, strength=strength)
+        states = steer(states, seat, odds, rng)
     return Worlds(states, np.ones(n), False)
 
 

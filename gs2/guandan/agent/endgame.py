@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from games.guandan.cards import BOMB, NUM_RANKS, PASS
@@ -29,6 +28,8 @@ from games.guandan.rounds.state import (
     play_move,
     views,
 )
+from games.support.arrays import Array, Bytes, Int, Ints
+from games.support.kernel import kernel
 
 __all__ = ["Endgame", "is_endgame", "solve_endgame"]
 
@@ -58,8 +59,8 @@ class Endgame:
         return bool(self.won.any() or self.known.all())
 
 
-@njit(cache=True)
-def _key(words, bytes_, i):
+@kernel
+def _key(words: Ints, bytes_: Bytes, i: Int) -> np.uint64:
     """Hash of what the rest of a round of two depends on."""
     h = np.uint64(words[i, BEAT] & 0xFFFFFF)
     h = mix_hash(h, np.uint64(bytes_[i, PLAYER]) << np.uint64(16) | np.uint64(bytes_[i, LEADER]))
@@ -70,8 +71,8 @@ def _key(words, bytes_, i):
     return h | np.uint64(1)
 
 
-@njit(cache=True)
-def _order(moves, start, end, lead):
+@kernel
+def _order(moves: Ints, start: Int, end: Int, lead: bool) -> None:
     """Sort moves[start:end] by promise, bombs last: long ones first on a lead, the pass late in reply."""
     n = end - start
     target = end
@@ -94,8 +95,10 @@ def _order(moves, start, end, lead):
             moves[start + j, k] = moves[end + j, k]
 
 
-@njit(cache=True)
-def _wins(words, bytes_, keys, marks, moves, frames, limit):
+@kernel
+def _wins(
+    words: Ints, bytes_: Bytes, keys: NDArray[np.uint64], marks: Bytes, moves: Ints, frames: Ints, limit: Int
+) -> tuple[int, int]:
     """Whether the player of state 0 of the stack empties his hand first; return (WON..UNKNOWN, visited).
 
     words, bytes_: [DEPTH, ..] stack of states. keys, marks: transposition table. moves: room for lists.
@@ -174,19 +177,19 @@ def _wins(words, bytes_, keys, marks, moves, frames, limit):
             answer = UNKNOWN
 
 
-def is_endgame(state: NDArray) -> bool:
+def is_endgame(state: Array) -> bool:
     """Return whether exactly two seats still hold cards at one state, [1] STATE."""
     return int(np.count_nonzero(state["left"][0])) == 2
 
 
-def complete(state: NDArray, seat: int) -> NDArray:
+def complete(state: Array, seat: int) -> Array:
     """Return the state with the other hand filled in, [1] STATE: every card neither held nor played."""
     from gs2.guandan.agent.determinize import sample_worlds
 
     return sample_worlds(state, seat, 1, np.random.default_rng(0)).states
 
 
-def _values(state: NDArray, seat: int) -> tuple[float, float]:
+def _values(state: Array, seat: int) -> tuple[float, float]:
     """Return the payoffs to `seat`'s team if it is out before its opponent, and if not."""
     row = state[0]
     first = int(row["order"][0])
@@ -197,7 +200,7 @@ def _values(state: NDArray, seat: int) -> tuple[float, float]:
     return (mine * third, mine * last) if mine > 0 else (mine * last, mine * third)
 
 
-def solve_endgame(state: NDArray, seat: int, actions: NDArray, limit: int) -> Endgame:
+def solve_endgame(state: Array, seat: int, actions: Array, limit: int) -> Endgame:
     """Return which moves of `seat` win an endgame of two.
 
     state: [1] STATE with both hands. actions: [m] ACTION. limit: positions to visit at most.

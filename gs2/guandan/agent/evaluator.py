@@ -18,6 +18,7 @@ from blueprint.guandan.chooser import Decisions
 from blueprint.protocol import Blueprint
 from games.guandan.rounds.round import GuanDan
 from games.ragged import Ragged
+from games.support.arrays import Array
 
 if TYPE_CHECKING:
     from blueprint.guandan.network.inference import Inference
@@ -51,15 +52,11 @@ class Evaluator(Protocol):
         """Return a score of each action in levels, [m]; only differences within a decision matter."""
         ...
 
-    def values(
-        self, states: NDArray, rows: NDArray[np.int64], seats: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def values(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the expected payoff of each decision's state to its own seat, [k], in levels."""
         ...
 
-    def views(
-        self, states: NDArray, rows: NDArray[np.int64], seats: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def views(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the payoff that each seat expects from what it sees alone, [k], whoever is to act."""
         ...
 
@@ -86,9 +83,7 @@ class BlueprintEvaluator:
             out[at] = self.blueprint.q(self.game, states[rows[mine]], int(seat), table.take(mine))
         return out
 
-    def values(
-        self, states: NDArray, rows: NDArray[np.int64], seats: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def values(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the blueprint's value of each state to its seat, [k] float64."""
         out = np.empty(len(rows))
         for seat in np.unique(seats):
@@ -96,9 +91,7 @@ class BlueprintEvaluator:
             out[mine] = self.blueprint.value(self.game, states[rows[mine]], int(seat))
         return out
 
-    def views(
-        self, states: NDArray, rows: NDArray[np.int64], seats: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def views(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the blueprint's value of each state to its seat, [k] float64."""
         return self.values(states, rows, seats)
 
@@ -115,21 +108,17 @@ class NetworkEvaluator:
         """Return the advantage of each action, [m] float32."""
         return self.inference.advantages(decisions)
 
-    def values(
-        self, states: NDArray, rows: NDArray[np.int64], seats: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def values(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the expected payoff to each seat, [k] float64: the critic's, or V of what the seat sees."""
         ask = self.inference.critic_values if self.sees_all else self.inference.values
         return ask(states, rows, seats)
 
-    def views(
-        self, states: NDArray, rows: NDArray[np.int64], seats: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def views(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return V of what each seat sees, [k] float64."""
         return self.inference.values(states, rows, seats)
 
 
-def evaluator_values(evaluator: Evaluator, states: NDArray, actions: Ragged) -> NDArray[np.float64]:
+def evaluator_values(evaluator: Evaluator, states: Array, actions: Ragged) -> NDArray[np.float64]:
     """Return the score of each action of the seats to act, [m] float64, asked for in batches.
 
     states: [n] STATE, unfinished; actions: their legal actions.

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from games.guandan.cards import NO_ACTION, PASS, RANKS, hand_text, unpack
 from games.guandan.notation import action_list
+from games.support.arrays import Array, Row
 from gs2.guandan.agent.decision import Decision
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 
@@ -102,7 +103,7 @@ class Explanation:
         return asdict(self)
 
 
-def move_text(action: np.void, level: int) -> str:
+def move_text(action: Row, level: int) -> str:
     """Return one action as a player would say it: "Pair 9 (S9 D9)", "Pass"."""
     if action["type"] == PASS:
         return "Pass"
@@ -165,7 +166,7 @@ def explain_decision(decision: Decision, config: GuanDanConfig, *, listed: int =
     )
 
 
-def chances(mean: NDArray, error: NDArray) -> NDArray[np.float64]:
+def chances(mean: Array, error: Array) -> NDArray[np.float64]:
     """Return how often each move is the best if each one's advantage is normal, [k] summing to 1."""
     rng = np.random.default_rng(0)
     draws = mean + error * rng.standard_normal((DRAWS, len(mean)))

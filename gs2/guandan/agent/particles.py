@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from games.guandan.cards import NUM_CARDS, unpack
 from games.guandan.combos import ORDER
+from games.support.arrays import Array
 
 __all__ = ["Particles", "top_up"]
 
@@ -27,12 +28,12 @@ class Particles:
         """Return how many deals are remembered."""
         return len(self._initial)
 
-    def remember(self, states: NDArray) -> None:
+    def remember(self, states: Array) -> None:
         """Keep the deals of some states of one round, [n] STATE, instead of those kept before."""
         self._round = _round_of(states[:1]) if len(states) else None
         self._initial = states["hand"] + states["played"]
 
-    def survivors(self, state: NDArray, seat: int) -> NDArray:
+    def survivors(self, state: Array, seat: int) -> Array:
         """Return the deals that still agree with what `seat` knows at a later state, [n] STATE.
 
         state: [1] STATE. Kept deals do not survive into another round.
@@ -62,7 +63,7 @@ class Particles:
         return out
 
 
-def _round_of(state: NDArray) -> bytes:
+def _round_of(state: Array) -> bytes:
     """Return what names a round to a seat: its start, not what has been played."""
     row = state[0]
     return bytes([int(row["level"]), int(row["first"]), int(row["owner"]), *row["levels"].tolist()])

@@ -1,4 +1,4 @@
-"""Comparing candidate moves in common worlds: rollouts, successive elimination, an anchored estimate.
+"""Racing candidate moves in common deals: rollouts, successive elimination, an anchored estimate.
 
 Every candidate is played in the same sampled deals, so the luck of the deal cancels in the differences. What
 remains is noise: the difference of two moves is taken as normal around the blueprint's opinion with standard
@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from games.guandan.rounds.round import advance
 from games.guandan.rounds.state import STATE
+from games.support.arrays import Array
 from gs2.guandan.agent.determinize import Worlds
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.rollout import Rollouts
 
-__all__ = ["MoveComparison", "Question", "candidate_moves", "compare_moves"]
+__all__ = ["Evidence", "MoveComparison", "Question", "candidate_moves", "compare_moves", "posterior"]
 
 SPREAD, SPREAD_VALUED = 1.5, 0.7
 """Standard deviation in levels that a difference of two rollouts is expected to have before any is seen, when
@@ -51,7 +52,7 @@ class MoveComparison:
     stopped: str
 
 
-def candidate_moves(q: NDArray, types: NDArray, config: GuanDanConfig) -> NDArray[np.int64]:
+def candidate_moves(q: Array, types: Array, config: GuanDanConfig) -> NDArray[np.int64]:
     """Return the moves worth comparing, best first by the blueprint, [k] int64.
 
     q: [m] in levels. types: [m], codes of the moves' types; PASS (0) is always kept under `per_type`.
@@ -70,22 +71,28 @@ def candidate_moves(q: NDArray, types: NDArray, config: GuanDanConfig) -> NDArra
     return order[: config.candidates]
 
 
-def posterior(
-    payoffs: NDArray,
-    weights: NDArray,
-    prior: NDArray,
-    trust: float,
-    reference: int,
-    missing: float = 1.0,
-    spread: float = SPREAD,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean and standard deviation of each move's advantage over `reference`, [k] each.
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What rollouts have shown of some moves, beside what was thought before.
 
-    payoffs: [n, k], nan where not played. prior: [k], the blueprint's Q. missing: share of all deals that
-    there are and that have not been played; 1 where they are countless. spread: standard deviation expected
-    of a difference.
+    payoffs: [n, k], levels of each move in each deal, nan where it was not played. weights: [n] of the deals.
+    prior: [k], the blueprint's Q. trust: standard deviation of its error in comparing two moves, in levels.
+    missing: share of all deals that there are and that have not been played; 1 where they are countless.
+    spread: standard deviation expected of a difference.
     """
-    opinion = prior - prior[reference]
+
+    payoffs: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    prior: NDArray[np.float64]
+    trust: float
+    missing: float = 1.0
+    spread: float = SPREAD
+
+
+def posterior(seen: Evidence, reference: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean and standard deviation of each move's advantage over move `reference`, [k] each."""
+    payoffs, weights, trust = seen.payoffs, seen.weights, seen.trust
+    opinion = seen.prior - seen.prior[reference]
     difference = payoffs - payoffs[:, [reference]]
     there = ~np.isnan(difference)
     share = np.where(there, weights[:, None], 0.0)
@@ -94,8 +101,8 @@ def posterior(
     filled = np.where(there, difference, 0.0)
     mean = (share * filled).sum(0) / np.maximum(total, 1e-300)
     square = (share * (filled - mean) ** 2).sum(0) / np.maximum(total, 1e-300)
-    variance = (count * square + SPREAD_WEIGHT * spread**2) / (count + SPREAD_WEIGHT)
-    noise = np.maximum(missing * variance / np.maximum(count, 1e-9), NOISE**2)
+    variance = (count * square + SPREAD_WEIGHT * seen.spread**2) / (count + SPREAD_WEIGHT)
+    noise = np.maximum(seen.missing * variance / np.maximum(count, 1e-9), NOISE**2)
     weight = trust**2 / (trust**2 + noise)
     out = weight * mean + (1 - weight) * opinion
     error = np.sqrt(weight * noise)
@@ -111,8 +118,8 @@ class Question:
     worlds: the deals to play them in.
     """
 
-    state: NDArray
-    moves: NDArray
+    state: Array
+    moves: Array
     prior: NDArray[np.float64]
     worlds: Worlds
 
@@ -131,7 +138,7 @@ class _Race:
         self.spread = SPREAD if config.depth is None else SPREAD_VALUED
         self.stopped = "" if n else "worlds"
 
-    def fill(self, states: NDArray, size: int) -> None:
+    def fill(self, states: Array, size: int) -> None:
         """Write the positions after each move alive in the next `size` worlds, [size * alive] STATE."""
         rows = slice(self.done, self.done + size)
         states[:] = np.repeat(self.question.worlds.states[rows], len(self.alive))
@@ -147,9 +154,9 @@ class _Race:
         worlds, n = self.question.worlds, len(self.question.worlds)
         if worlds.exact:
             self.missing = 1.0 - worlds.weights[: self.done].sum() / worlds.weights.sum()
-        seen = self.payoffs[: self.done], worlds.weights[: self.done], self.question.prior, self.config.trust
-        self.leader = _leader(seen, self.missing, self.spread, self.alive, self.leader)
-        mean, error = posterior(*seen, self.leader, self.missing, self.spread)
+        seen = self._evidence()
+        self.leader = _leader(seen, self.alive, self.leader)
+        mean, error = posterior(seen, self.leader)
         self.alive = self.alive[mean[self.alive] + self.config.confidence * error[self.alive] >= 0]
         if len(self.alive) == 1:
             self.stopped = "decided"
@@ -158,10 +165,15 @@ class _Race:
         self.size = min(2 * self.size, n - self.done)
 
     def result(self) -> MoveComparison:
-        played, weights = self.payoffs[: self.done], self.question.worlds.weights[: self.done]
-        seen = played, weights, self.question.prior, self.config.trust
-        mean, error = posterior(*seen, 0, self.missing, self.spread)
-        return MoveComparison(played, weights, mean, error, self.leader, self.played, self.stopped)
+        """Return what the comparison has come to."""
+        seen = self._evidence()
+        mean, error = posterior(seen, 0)
+        return MoveComparison(seen.payoffs, seen.weights, mean, error, self.leader, self.played, self.stopped)
+
+    def _evidence(self) -> Evidence:
+        weights = self.question.worlds.weights[: self.done]
+        payoffs, prior = self.payoffs[: self.done], self.question.prior
+        return Evidence(payoffs, weights, prior, self.config.trust, self.missing, self.spread)
 
 
 def compare_moves(
@@ -197,16 +209,10 @@ def compare_moves(
     return [race.result() for race in races]
 
 
-def _leader(
-    seen: tuple[NDArray, NDArray, NDArray, float],
-    missing: float,
-    spread: float,
-    alive: NDArray,
-    leader: int,
-) -> int:
+def _leader(seen: Evidence, alive: NDArray[np.int64], leader: int) -> int:
     """Return the best of the moves alive: better than the leader, and than whoever beats it in turn."""
     for _ in range(len(alive)):
-        mean, _ = posterior(*seen, leader, missing, spread)
+        mean, _ = posterior(seen, leader)
         best = int(alive[np.argmax(mean[alive])])
         if best == leader or mean[best] <= 0:
             break

@@ -9,12 +9,15 @@ surprising move would leave no deal at all.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from games.game import TERMINAL
 from games.guandan.cards import NO_ACTION
 from games.guandan.rounds.round import advance, legal
+from games.support.arrays import Array
 from gs2.guandan.agent.determinize import Worlds
 from gs2.guandan.agent.evaluator import Evaluator, evaluator_values
 
@@ -25,9 +28,9 @@ LEAST = 1e-3
 
 
 def log_reach(
-    deals: NDArray,
+    deals: Array,
     seat: int,
-    trail: list[tuple[NDArray, NDArray]],
+    trail: list[tuple[Array, Array]],
     evaluator: Evaluator,
     temperature: float,
     *,
@@ -41,8 +44,9 @@ def log_reach(
     """
     out = np.zeros(len(deals))
     later = deals[:1]
+    soft = _SoftPolicy(evaluator, temperature)
     for before, move in trail[: -laps - 1 : -1]:
-        lap = _lap(deals, seat, before, move, later, evaluator, temperature)
+        lap = _lap(deals, seat, (before, move), later, soft)
         if lap is None:
             break
         out += lap
@@ -50,16 +54,42 @@ def log_reach(
     return out
 
 
+@dataclass(frozen=True)
+class _SoftPolicy:
+    """The blueprint's softmax over its Q; temperature: in levels."""
+
+    evaluator: Evaluator
+    temperature: float
+
+    def log_probability(self, states: Array, done: Array) -> NDArray[np.float64]:
+        """Return the log probability of an action at each state, [n].
+
+        Among canonical moves of its type, rank and size it is the most likely one.
+        """
+        table = legal(states, canonical=True)
+        q = evaluator_values(self.evaluator, states, table) / self.temperature
+        starts = table.offsets[:-1]
+        shifted = np.exp(q - np.maximum.reduceat(q, starts)[table.rows])
+        same = np.ones(len(q), bool)
+        for name in ("type", "rank", "size"):
+            same &= table.values[name] == done[name]
+        best = np.maximum.reduceat(np.where(same, shifted, 0.0), starts)
+        probability: NDArray[np.float64] = best / np.add.reduceat(shifted, starts)
+        return np.log(np.maximum(probability, LEAST))
+
+
 def _lap(
-    deals: NDArray,
+    deals: Array,
     seat: int,
-    before: NDArray,
-    move: NDArray,
-    later: NDArray,
-    evaluator: Evaluator,
-    temperature: float,
+    own: tuple[Array, Array],
+    later: Array,
+    soft: _SoftPolicy,
 ) -> NDArray[np.float64] | None:
-    """Return the log probability of what the others did from `before` to `later`; None if it is not clear."""
+    """Return the log probability of what the others did between two own decisions; None if it is not clear.
+
+    own: the earlier decision, its state and move. later: the state of the later one.
+    """
+    before, move = own
     others = [s for s in range(4) if s != seat and before["left"][0, s] > 0]
     if not 0 < later["plays"][0] - before["plays"][0] <= 1 + len(others):
         return None
@@ -74,27 +104,9 @@ def _lap(
         done = later["last"][0, player]
         if done["type"] == NO_ACTION:
             return None
-        out += _log_probability(states, done, evaluator, temperature)
+        out += soft.log_probability(states, done)
         advance(states, np.repeat(done, len(states)))
     return out if np.array_equal(states["hash"][0], later["hash"][0]) else None
-
-
-def _log_probability(
-    states: NDArray, done: NDArray, evaluator: Evaluator, temperature: float
-) -> NDArray[np.float64]:
-    """Return the log probability of an action at each state by the soft blueprint, [n].
-
-    Among canonical moves of its type, rank and size it is the most likely one.
-    """
-    table = legal(states, canonical=True)
-    q = evaluator_values(evaluator, states, table) / temperature
-    starts = table.offsets[:-1]
-    shifted = np.exp(q - np.maximum.reduceat(q, starts)[table.rows])
-    same = np.ones(len(q), bool)
-    for name in ("type", "rank", "size"):
-        same &= table.values[name] == done[name]
-    best = np.maximum.reduceat(np.where(same, shifted, 0.0), starts)
-    return np.log(np.maximum(best / np.add.reduceat(shifted, starts), LEAST))
 
 
 def weigh(worlds: Worlds, log_weights: NDArray[np.float64], count: int, rng: np.random.Generator) -> Worlds:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import Decisions
@@ -20,6 +18,8 @@ from games.guandan.cards import ACTION
 from games.guandan.moves.listing import list_moves, moves_scratch
 from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import BEAT, HAND, LEVEL, PLAYER, action_words, play_move, views
+from games.support.arrays import Array, Bytes, Int, Ints
+from games.support.kernel import kernel
 from gs2.guandan.agent.evaluator import BATCH, Evaluator
 
 __all__ = ["Rollouts", "play_best"]
@@ -29,8 +29,18 @@ ROOM = 2048
 _GAME = GuanDan(moves="canonical")
 
 
-@njit(cache=True, nogil=True)
-def _gather(words, bytes_, live, begin, limit, moves, rows, seats, offsets):
+@kernel(nogil=True)
+def _gather(
+    words: Ints,
+    bytes_: Bytes,
+    live: Ints,
+    begin: Int,
+    limit: Int,
+    moves: Ints,
+    rows: Ints,
+    seats: Ints,
+    offsets: Ints,
+) -> tuple[int, int, int]:
     """Collect decisions with a choice from live[begin:], playing forced moves on the way.
 
     Stops after `limit` decisions or when `moves` is full. Rounds that end are left out.
@@ -59,8 +69,8 @@ def _gather(words, bytes_, live, begin, limit, moves, rows, seats, offsets):
     return at, k, m
 
 
-@njit(cache=True, nogil=True)
-def _play_best(words, bytes_, rows, offsets, moves, values):
+@kernel(nogil=True)
+def _play_best(words: Ints, bytes_: Bytes, rows: Ints, offsets: Ints, moves: Ints, values: Array) -> None:
     for j in range(len(rows)):
         best = offsets[j]
         for k in range(offsets[j] + 1, offsets[j + 1]):
@@ -69,7 +79,7 @@ def _play_best(words, bytes_, rows, offsets, moves, values):
         play_move(words, bytes_, rows[j], moves[best, 0] & 0xFFFFFF, moves[best, 1], moves[best, 2])
 
 
-def play_best(decisions: Decisions, values: NDArray[Any]) -> None:
+def play_best(decisions: Decisions, values: Array) -> None:
     """Play the move of highest value at each decision, in place; the first among equals.
 
     values: [m] of each action.
@@ -94,7 +104,7 @@ class Rollouts:
         self._offsets = np.empty(BATCH + 1, np.int64)
 
     def payoffs(
-        self, states: NDArray, depth: int | None = None, deadline: float | None = None
+        self, states: Array, depth: int | None = None, deadline: float | None = None
     ) -> NDArray[np.float64]:
         """Return the payoff to seat 0's team of playing each state on, [n] float64, in levels.
 
@@ -123,7 +133,7 @@ class Rollouts:
         out[over] = _GAME.returns(states[over])[:, 0]
         return out
 
-    def due(self, states: NDArray[Any], live: NDArray[np.int64]) -> Iterator[Decisions]:
+    def due(self, states: Array, live: NDArray[np.int64]) -> Iterator[Decisions]:
         """Yield the next decision of each of the rounds `live` that goes on, up to BATCH at a time.
 
         states: [n] STATE; forced moves are played in them. What is yielded holds until the next.

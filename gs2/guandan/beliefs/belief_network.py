@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from blueprint.guandan.network.encoding import encode_states
-from blueprint.guandan.network.layout import FEATURE_HASH, STATE_WIDTH
+from blueprint.guandan.network.input_layout import FEATURE_HASH, STATE_WIDTH
+from blueprint.guandan.network.inputs import encode_states
 from games.guandan.combos import ORDER
 from games.guandan.rounds.state import CAP, HAND, KNOWN, LEVEL, PLAYED, mix_hash, views
+from games.support.arrays import Array, Bytes, Int, Ints
+from games.support.kernel import kernel
 
 __all__ = ["BeliefNetwork", "Beliefs", "load_beliefs", "save_beliefs", "steer"]
 
@@ -32,7 +33,7 @@ DEFAULT = Path(__file__).parent / "beliefs.safetensors"
 class Beliefs(Protocol):
     """Who holds a hidden card."""
 
-    def log_odds(self, states: NDArray, seats: NDArray[np.int64]) -> NDArray[np.float32]:
+    def log_odds(self, states: Array, seats: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return log odds, [n, 3, 54], that the next, the opposite and the previous seat hold each card.
 
         states: [n] STATE; seats: [n] who looks. Only differences between the three count.
@@ -52,7 +53,7 @@ class BeliefNetwork:
                 raise ValueError(f"beliefs: each layer takes what the one before gives; got {shape}")
         self.layers = layers
 
-    def log_odds(self, states: NDArray, seats: NDArray[np.int64]) -> NDArray[np.float32]:
+    def log_odds(self, states: Array, seats: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return log odds, [n, 3, 54] float32."""
         x = encode_states(states, seats).astype(np.float32)
         for weight, bias in self.layers[:-1]:
@@ -91,13 +92,21 @@ def load_beliefs(path: str | Path | None = None) -> BeliefNetwork:
         raise CheckpointError(f"beliefs: {path} holds no belief network ({error}); train one") from error
 
 
-@njit(cache=True, nogil=True)
-def _copies(lo, hi, card):
+@kernel(nogil=True)
+def _copies(lo: Int, hi: Int, card: Int) -> Int:
     return lo >> 2 * card & 3 if card < 28 else hi >> 2 * (card - 28) & 3
 
 
-@njit(cache=True, nogil=True)
-def _steer(words, bytes_, me, still, odds, seeds, sweeps):
+@kernel(nogil=True)
+def _steer(
+    words: Ints,
+    bytes_: Bytes,
+    me: Int,
+    still: Int,
+    odds: NDArray[np.float64],
+    seeds: NDArray[np.uint64],
+    sweeps: Int,
+) -> None:
     """Stir the hidden hands of every state in place, but that of seat `still`; odds: [3, 54] after `me`."""
     cards = np.empty(108, np.int64)
     owner = np.empty(108, np.int64)
@@ -164,23 +173,22 @@ def _steer(words, bytes_, me, still, odds, seeds, sweeps):
 
 
 def steer(
-    states: NDArray,
+    states: Array,
     seat: int,
     odds: NDArray[np.floating],
     rng: np.random.Generator,
     *,
-    strength: float = 1.0,
     still: int | None = None,
     sweeps: int = SWEEPS,
-) -> NDArray:
+) -> Array:
     """Return deals stirred towards a belief, [n] STATE; `states` is unchanged.
 
-    states: [n] STATE, deals that agree with what `seat` knows. odds: [3, 54] log odds by seats after `seat`.
-    strength: exponent of the odds, 0 for uniform deals. still: a seat whose hand stays as it is.
+    states: [n] STATE, deals that agree with what `seat` knows. odds: [3, 54] log odds by seats after `seat`;
+        zeros give uniform deals. still: a seat whose hand stays as it is.
     sweeps: swaps proposed per hidden card.
     """
     out = np.array(states, copy=True, ndmin=1)
     seeds = rng.integers(0, 2**64, len(out), np.uint64)
     held = -1 if still is None else still
-    _steer(*views(out), seat, held, np.asarray(odds, np.float64) * strength, seeds, sweeps)
+    _steer(*views(out), seat, held, np.asarray(odds, np.float64), seeds, sweeps)
     return out

@@ -12,6 +12,7 @@ from games.guandan.cards import pack
 from games.guandan.matches.lockstep import CardDecisions
 from games.guandan.rounds.round import legal
 from games.ragged import Ragged
+from games.support.arrays import Array
 from gs2.guandan.table.hosts import Host, InstantHost, ProcessHost, ThreadHost
 from gs2.guandan.table.seat import Agent, AgentError, Observation
 from gs2.guandan.table.seated import SeatedChooser
@@ -90,7 +91,7 @@ class ChooserSeat:
 
     def _plays(self, seen: list[Observation]) -> list[int]:
         from blueprint.guandan.chooser import Decisions
-        from blueprint.guandan.rows import join
+        from blueprint.guandan.structured import join
 
         states = join([observation.state for observation in seen])
         canonical = legal(states, canonical=True)
@@ -130,7 +131,7 @@ class BatchedSeat(ChooserSeat):
         return self.choices(observations)
 
 
-def _places(canonical: NDArray[np.void], listed: NDArray[np.void]) -> NDArray[np.int64]:
+def _places(canonical: Array, listed: Array) -> NDArray[np.int64]:
     """Return where the canonical moves are in a table's list, [k]; everywhere if none of them is there."""
     words = packed_words(listed).reshape(-1, 3)
     at = {(int(a) & 0xFFFFFF, int(b), int(c)): j for j, (a, b, c) in enumerate(words)}
@@ -140,7 +141,7 @@ def _places(canonical: NDArray[np.void], listed: NDArray[np.void]) -> NDArray[np
     return places if len(places) else np.arange(len(listed), dtype=np.int64)
 
 
-def _card_indices(moves: NDArray[np.void]) -> NDArray[np.int64]:
+def _card_indices(moves: Array) -> NDArray[np.int64]:
     """Return the card index of each single card, [m]."""
     return np.array([_CARDS[int(move["lo"]), int(move["hi"])] for move in moves])
 
@@ -151,8 +152,8 @@ _CARDS = {(int(lo), int(hi)): card for card, (lo, hi) in enumerate(pack(np.eye(5
 def load_agent(name: str) -> Agent:
     """Return an agent by name.
 
-    name: `random` among all moves, `first` or `human`; else any that `gs2.guandan.agents` knows, one's own as
-        MODULE:NAME or FILE.py:NAME included.
+    name: `random` among all moves, `first` or `human`; else any that `gs2.guandan.named_agents` knows, one's
+        own as MODULE:NAME or FILE.py:NAME included.
     Raises AgentError if there is none, or it does not have what an agent needs.
     """
     if name == "random":
@@ -163,7 +164,7 @@ def load_agent(name: str) -> Agent:
         from gs2.guandan.table.client.human import HumanAgent
 
         return HumanAgent()
-    from gs2.guandan.agents import UnknownAgent, is_batched, load_batched_agent
+    from gs2.guandan.named_agents import UnknownAgent, is_batched, load_batched_agent
 
     try:
         found = load_batched_agent(name)

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
-from blueprint.guandan.rows import join
 from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomChooser
+from blueprint.guandan.structured import join
 from blueprint.guandan.train_config import NetworkConfig
 
 SMALL = NetworkConfig(state=24, blocks=2, action=16, action_blocks=2, critic=24)

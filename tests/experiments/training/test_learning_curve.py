@@ -14,7 +14,7 @@ from tests.blueprint.guandan.positions import random_tensors
 
 def test_the_curve_keeps_what_was_measured_and_plays_the_rest(tmp_path: Path) -> None:
     from blueprint.checkpoint import write_checkpoint
-    from blueprint.guandan.network.layout import FEATURE_HASH
+    from blueprint.guandan.network.input_layout import FEATURE_HASH
     from tests.blueprint.guandan.positions import SMALL
 
     pytest.importorskip("matplotlib")

@@ -78,9 +78,9 @@ def test_the_two_test_evaluators_agree() -> None:
 def test_the_network_is_asked_as_training_asks_it() -> None:
     import torch
 
-    from blueprint.guandan.network.encoding import encode_actions, encode_full, encode_states
     from blueprint.guandan.network.inference import Inference
-    from blueprint.guandan.network.layout import OUTCOMES
+    from blueprint.guandan.network.input_layout import OUTCOMES
+    from blueprint.guandan.network.inputs import encode_actions, encode_full, encode_states
     from blueprint.guandan.network.q_network import Critic, QNetwork
     from blueprint.guandan.train_config import NetworkConfig
 
@@ -110,7 +110,7 @@ def test_the_network_is_asked_as_training_asks_it() -> None:
 
 def test_a_checkpoint_becomes_an_evaluator(tmp_path) -> None:
     from blueprint.checkpoint import write_checkpoint
-    from blueprint.guandan.network.layout import FEATURE_HASH
+    from blueprint.guandan.network.input_layout import FEATURE_HASH
     from blueprint.guandan.network.q_network import Critic, QNetwork
     from blueprint.guandan.train_config import NetworkConfig
     from gs2.guandan.agent.evaluator import load_evaluator

@@ -183,7 +183,7 @@ def test_a_belief_of_wrong_shape_is_refused() -> None:
 
 
 def test_a_belief_network_survives_saving(tmp_path) -> None:
-    from blueprint.guandan.network.layout import STATE_WIDTH
+    from blueprint.guandan.network.input_layout import STATE_WIDTH
 
     rng = np.random.default_rng(0)
     layers = [

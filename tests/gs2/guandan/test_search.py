@@ -13,14 +13,14 @@ from gs2.guandan.agent.agent_presets import PRESETS, agent_preset
 from gs2.guandan.agent.determinize import sample_worlds
 from gs2.guandan.agent.evaluator import BlueprintEvaluator, evaluator_values
 from gs2.guandan.agent.guandan_config import GuanDanConfig
-from gs2.guandan.agent.racing import Question, candidate_moves, compare_moves, posterior
+from gs2.guandan.agent.racing import Evidence, Question, candidate_moves, compare_moves, posterior
 from gs2.guandan.agent.rollout import Rollouts
 from tests.gs2.guandan.blueprints import CountBlueprint, midgame
 
 
 def test_without_rollouts_the_blueprint_alone_is_believed() -> None:
     prior = np.array([0.3, 0.1, -0.2])
-    mean, error = posterior(np.full((4, 3), np.nan), np.ones(4), prior, 0.25, 0)
+    mean, error = posterior(Evidence(np.full((4, 3), np.nan), np.ones(4), prior, 0.25), 0)
     assert np.allclose(mean, prior - 0.3)
     assert np.allclose(error, [0, 0.25, 0.25])
 
@@ -28,7 +28,7 @@ def test_without_rollouts_the_blueprint_alone_is_believed() -> None:
 def test_many_rollouts_alone_are_believed() -> None:
     rng = np.random.default_rng(0)
     payoffs = rng.normal(np.array([0.0, 0.5, -0.5]), 1.0, (20_000, 3))
-    mean, error = posterior(payoffs, np.ones(len(payoffs)), np.array([0.0, -5.0, 5.0]), 0.25, 0)
+    mean, error = posterior(Evidence(payoffs, np.ones(len(payoffs)), np.array([0.0, -5.0, 5.0]), 0.25), 0)
     assert np.allclose(mean, [0, 0.5, -0.5], atol=0.06)
     assert np.all(error < 0.02)
 
@@ -40,15 +40,15 @@ def test_the_estimate_is_the_normal_posterior() -> None:
     difference = payoffs[:, 1] - payoffs[:, 0]
     variance = (50 * difference.var() + 6 * 1.5**2) / 56 / 50
     precision = 1 / trust**2 + 1 / variance
-    mean, error = posterior(payoffs, np.ones(50), prior, trust, 0)
+    mean, error = posterior(Evidence(payoffs, np.ones(50), prior, trust), 0)
     assert mean[1] == pytest.approx((-0.3 / trust**2 + difference.mean() / variance) / precision)
     assert error[1] == pytest.approx(precision**-0.5)
 
 
 def test_once_every_deal_is_played_the_rollouts_alone_decide() -> None:
     payoffs = np.array([[1.0, 2.0]])
-    some, _ = posterior(payoffs, np.ones(1), np.array([0.0, -0.4]), 0.25, 0)
-    every, error = posterior(payoffs, np.ones(1), np.array([0.0, -0.4]), 0.25, 0, 0.0)
+    some, _ = posterior(Evidence(payoffs, np.ones(1), np.array([0.0, -0.4]), 0.25), 0)
+    every, error = posterior(Evidence(payoffs, np.ones(1), np.array([0.0, -0.4]), 0.25, missing=0.0), 0)
     assert some[1] < 0 < every[1]
     assert every[1] == pytest.approx(1.0, abs=0.02) and error[1] <= 0.02
 
@@ -56,13 +56,13 @@ def test_once_every_deal_is_played_the_rollouts_alone_decide() -> None:
 def test_weights_count_as_repeated_worlds_without_adding_evidence() -> None:
     rng = np.random.default_rng(2)
     payoffs = rng.normal(size=(30, 2))
-    even, _ = posterior(payoffs, np.ones(30), np.zeros(2), 0.3, 0)
-    same, _ = posterior(payoffs, np.full(30, 7.0), np.zeros(2), 0.3, 0)
+    even, _ = posterior(Evidence(payoffs, np.ones(30), np.zeros(2), 0.3), 0)
+    same, _ = posterior(Evidence(payoffs, np.full(30, 7.0), np.zeros(2), 0.3), 0)
     assert np.allclose(even, same)
     weights = np.zeros(30)
     weights[4] = 1.0
-    _, error = posterior(payoffs, weights, np.zeros(2), 0.3, 0)
-    _, alone = posterior(payoffs[4:5], np.ones(1), np.zeros(2), 0.3, 0)
+    _, error = posterior(Evidence(payoffs, weights, np.zeros(2), 0.3), 0)
+    _, alone = posterior(Evidence(payoffs[4:5], np.ones(1), np.zeros(2), 0.3), 0)
     assert np.allclose(error, alone)
 
 

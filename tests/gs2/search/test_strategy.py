@@ -163,7 +163,7 @@ def test_a_certificate_brings_the_opponents_values_up_to_date(name, scope):
 
 
 STEPS = (
-    *("pipeline.consider_histories", "pipeline.choose_histories", "pipeline.solve_subgame"),
+    *("tree_source.consider_histories", "tree_source.choose_histories", "pipeline.solve_subgame"),
     *("pipeline.certify", "pipeline.with_certified", "solve.subgame.build_gadget", "solve.subgame.solve"),
     *("strategy.reach", "strategy.node_values", "strategy.best_response_node_values"),
     *("strategy.counterfactual_values", "safety.cover", "safety.opponent_path", "subgame.forest.DepthLimit"),

@@ -28,7 +28,7 @@ from games.guandan.matches.lockstep import CardDecisions, Matches
 from games.guandan.rounds.round import GuanDan, advance, legal
 from games.support.configuration import ConfigError
 from games.support.files import FileProblem
-from gs2.guandan.agents import NamedAgents
+from gs2.guandan.named_agents import NamedAgents
 
 
 def rng(seed: int = 0) -> np.random.Generator:

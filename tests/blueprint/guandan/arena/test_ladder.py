@@ -11,7 +11,7 @@ import pytest
 
 from blueprint.guandan.arena.arena import Arena, ArenaConfig, ArenaError, Schedule
 from blueprint.guandan.arena.ladder import ELO, bradley_terry, play_ladder, plot_ladder, rate
-from gs2.guandan.agents import NamedAgents
+from gs2.guandan.named_agents import NamedAgents
 
 POINT = 1.0
 """Elo points by which the weak prior may move a rating here."""

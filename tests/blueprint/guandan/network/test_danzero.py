@@ -12,7 +12,7 @@ import torch
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.danzero import DANZERO_HASH, DanZeroNetwork
-from blueprint.guandan.network.layout import FEATURE_HASH
+from blueprint.guandan.network.input_layout import FEATURE_HASH
 from blueprint.guandan.network.q_network import make_network
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds

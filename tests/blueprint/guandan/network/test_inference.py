@@ -13,10 +13,10 @@ from numba.extending import intrinsic
 import blueprint.guandan.network.inference as fast
 from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint, write_checkpoint
 from blueprint.guandan.network import fast_layers as layers
-from blueprint.guandan.network.encoding import encode_full
 from blueprint.guandan.network.export import LIMIT, export_checkpoint
 from blueprint.guandan.network.inference import Inference, load_inference
-from blueprint.guandan.network.layout import FEATURE_HASH
+from blueprint.guandan.network.input_layout import FEATURE_HASH
+from blueprint.guandan.network.inputs import encode_full
 from blueprint.guandan.train_config import NetworkConfig
 from tests.blueprint.guandan.positions import SMALL, random_tensors, some_decisions
 
@@ -29,7 +29,7 @@ def trained_as(tensors: dict, config: NetworkConfig):
     """Return advantages, values and critic's values by the modules that training uses."""
     import torch
 
-    from blueprint.guandan.network.layout import OUTCOMES
+    from blueprint.guandan.network.input_layout import OUTCOMES
     from blueprint.guandan.network.q_network import Critic, QNetwork
 
     network, critic = QNetwork(config), Critic(config.critic)

@@ -12,7 +12,7 @@ from blueprint.checkpoint import CheckpointError, write_checkpoint
 from blueprint.guandan.arena.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.inference import Inference
-from blueprint.guandan.network.layout import FEATURE_HASH
+from blueprint.guandan.network.input_layout import FEATURE_HASH
 from blueprint.guandan.play.choosers import AGENTS, InferenceAgent, UnknownAgent, load_chooser
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds

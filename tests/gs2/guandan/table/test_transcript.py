@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from games.guandan.cards import parse_cards
-from games.guandan.matches.lockstep import Opening
+from games.guandan.matches.opening import Opening
 from games.guandan.rules import PRESETS
 from gs2.guandan.table.client.tracker import Tracker
 from gs2.guandan.table.server.place import RoomConfig

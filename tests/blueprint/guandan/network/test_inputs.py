@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from blueprint.guandan.network.encoding import encode_actions, encode_full, encode_states
-from blueprint.guandan.network.layout import (
+from blueprint.guandan.network.input_layout import (
     ACTION_BLOCKS,
     ACTION_WIDTH,
     HIDDEN_BLOCKS,
@@ -17,6 +16,7 @@ from blueprint.guandan.network.layout import (
     STATE_BLOCKS,
     STATE_WIDTH,
 )
+from blueprint.guandan.network.inputs import encode_actions, encode_full, encode_states
 from games.guandan.cards import PASS, unpack
 from games.guandan.rounds.belief import determinise
 from games.guandan.rounds.state import NOBODY

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from blueprint.guandan.network.layout import (
+from blueprint.guandan.network.input_layout import (
     A_BOMBS,
     A_CARDS,
     A_FLUSHES,
@@ -76,6 +75,8 @@ from games.guandan.rounds.state import (
     PLAYER,
     TRICK,
 )
+from games.support.arrays import Bytes, Int, Ints
+from games.support.kernel import kernel
 
 __all__ = [
     "DECK_HI",
@@ -92,15 +93,15 @@ DECK_HI = 0x000AAAAAAAAAAAAA
 """Two copies of every card, packed."""
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _thermometer(row, start, value, width):
+@kernel(nogil=True, inline="always")
+def _thermometer(row: Bytes, start: Int, value: Int, width: Int) -> None:
     for k in range(width):
         if k < value:
             row[start + k] = 1
 
 
-@njit(cache=True, nogil=True)
-def _card_planes(row, start, lo, hi):
+@kernel(nogil=True)
+def _card_planes(row: Bytes, start: Int, lo: Int, hi: Int) -> None:
     """Two bytes a card: at least one copy, both copies."""
     for c in range(54):
         copies = lo >> 2 * c & 3 if c < 28 else hi >> 2 * (c - 28) & 3
@@ -109,21 +110,21 @@ def _card_planes(row, start, lo, hi):
             row[start + 2 * c + 1] = copies >> 1
 
 
-@njit(cache=True, nogil=True, inline="always")
-def rank_place(kind, rank, level):
+@kernel(nogil=True, inline="always")
+def rank_place(kind: Int, rank: Int, level: Int) -> Int:
     """Place of an action within its type: lowest first."""
     if kind in (STRAIGHT, STRAIGHT_FLUSH, THREE_PAIR, TWO_TRIPS):
         return (rank + 1) % 13
     return ORDER[level, rank]
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _wilds_in(lo, hi, level):
+@kernel(nogil=True, inline="always")
+def _wilds_in(lo: Int, hi: Int, level: Int) -> Int:
     return rank_byte(lo, hi, level) & 3
 
 
-@njit(cache=True, nogil=True)
-def _public_action(row, start, head, level):
+@kernel(nogil=True)
+def _public_action(row: Bytes, start: Int, head: Int, level: Int) -> None:
     """Type (11 means none) and place of somebody's action: 27 bytes."""
     kind = head & 255
     row[start + min(kind, 11)] = 1
@@ -131,8 +132,8 @@ def _public_action(row, start, head, level):
         row[start + 12 + rank_place(kind, head >> 8 & 255, level)] = 1
 
 
-@njit(cache=True, nogil=True)
-def _encode_state(words, bytes_, i, p, row):
+@kernel(nogil=True)
+def _encode_state(words: Ints, bytes_: Bytes, i: Int, p: Int, row: Bytes) -> None:
     """Write the features of state i in the eyes of seat p."""
     row[:] = 0
     level = np.int64(bytes_[i, LEVEL])
@@ -193,8 +194,8 @@ def _encode_state(words, bytes_, i, p, row):
         row[S_OWNER + (bytes_[i, OWNER] ^ p & 1)] = 1
 
 
-@njit(cache=True, nogil=True)
-def _encode_hidden(words, bytes_, i, p, row):
+@kernel(nogil=True)
+def _encode_hidden(words: Ints, bytes_: Bytes, i: Int, p: Int, row: Bytes) -> None:
     """Write the hands of the three others in state i, as a critic sees them."""
     row[:] = 0
     level = np.int64(bytes_[i, LEVEL])
@@ -211,8 +212,8 @@ def _encode_hidden(words, bytes_, i, p, row):
             _thermometer(row, H_RANKS + 78 * j + 6 * r, count, 6)
 
 
-@njit(cache=True, nogil=True)
-def higher_unseen(kind, place, level, unseen_lo, unseen_hi):
+@kernel(nogil=True)
+def higher_unseen(kind: Int, place: Int, level: Int, unseen_lo: Int, unseen_hi: Int) -> int:
     """Number of higher combinations (by place) of the type within the unseen cards, wild cards left aside."""
     found = 0
     if kind in (SINGLE, PAIR, TRIPS, THREE_WITH_TWO, BOMB):
@@ -235,8 +236,20 @@ def higher_unseen(kind, place, level, unseen_lo, unseen_hi):
     return found
 
 
-@njit(cache=True, nogil=True)
-def _encode_action(lo, hi, left, level, unseen_lo, unseen_hi, head, a_lo, a_hi, ranks, row):
+@kernel(nogil=True)
+def _encode_action(
+    lo: Int,
+    hi: Int,
+    left: Int,
+    level: Int,
+    unseen_lo: Int,
+    unseen_hi: Int,
+    head: Int,
+    a_lo: Int,
+    a_hi: Int,
+    ranks: Ints,
+    row: Bytes,
+) -> None:
     """Write the features of one action of a hand (lo, hi) of `left` cards; ranks: [16] int64 scratch."""
     row[:] = 0
     kind, rank, size = head & 255, head >> 8 & 255, head >> 16 & 255
@@ -303,8 +316,8 @@ def _encode_action(lo, hi, left, level, unseen_lo, unseen_hi, head, a_lo, a_hi, 
     row[A_HIGHER + min(higher_unseen(kind, place, level, unseen_lo, unseen_hi), 3)] = 1
 
 
-@njit(cache=True, nogil=True)
-def _windows(every):
+@kernel(nogil=True)
+def _windows(every: Int) -> int:
     """Number of runs of five among 14 sequence places."""
     run = every & every >> 1 & every >> 2 & every >> 3 & every >> 4
     found = 0
@@ -314,14 +327,16 @@ def _windows(every):
     return found
 
 
-@njit(cache=True, nogil=True)
-def encode_states_into(words, bytes_, rows, seats, out):
+@kernel(nogil=True)
+def encode_states_into(words: Ints, bytes_: Bytes, rows: Ints, seats: Ints, out: Bytes) -> None:
     for j in range(len(rows)):
         _encode_state(words, bytes_, rows[j], np.int64(seats[j]), out[j])
 
 
-@njit(cache=True, nogil=True)
-def encode_actions_into(words, bytes_, rows, seats, offsets, actions, out):
+@kernel(nogil=True)
+def encode_actions_into(
+    words: Ints, bytes_: Bytes, rows: Ints, seats: Ints, offsets: Ints, actions: Ints, out: Bytes
+) -> None:
     ranks = np.empty(16, np.int64)
     for j in range(len(rows)):
         i, p = rows[j], np.int64(seats[j])
@@ -337,7 +352,7 @@ def encode_actions_into(words, bytes_, rows, seats, offsets, actions, out):
             _encode_action(lo, hi, left, level, unseen_lo, unseen_hi, head, a_lo, a_hi, ranks, out[m])
 
 
-@njit(cache=True, nogil=True)
-def encode_hidden_into(words, bytes_, rows, seats, out):
+@kernel(nogil=True)
+def encode_hidden_into(words: Ints, bytes_: Bytes, rows: Ints, seats: Ints, out: Bytes) -> None:
     for j in range(len(rows)):
         _encode_hidden(words, bytes_, rows[j], np.int64(seats[j]), out[j])

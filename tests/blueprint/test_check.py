@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from blueprint.check import BlueprintError, check_blueprint
 from blueprint.guandan.network.inference import Inference
-from blueprint.neural import BlueprintError, NeuralBlueprint, check_blueprint, load_blueprint
+from blueprint.guandan.network.neural_blueprint import NeuralBlueprint, load_blueprint
 from games.game import Game
 from games.guandan.rounds.round import GuanDan, deal
 from games.ragged import Ragged

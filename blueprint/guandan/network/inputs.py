@@ -8,19 +8,18 @@ how many higher combinations of the same type the unseen cards still hold.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import Decisions
-from blueprint.guandan.network.encoding_kernels import (
+from blueprint.guandan.network.input_kernels import (
     encode_actions_into,
     encode_hidden_into,
     encode_states_into,
 )
-from blueprint.guandan.network.layout import ACTION_WIDTH, HIDDEN_WIDTH, STATE_WIDTH
+from blueprint.guandan.network.input_layout import ACTION_WIDTH, HIDDEN_WIDTH, STATE_WIDTH
 from games.guandan.rounds.state import action_words, views
+from games.support.arrays import Array
 
 __all__ = ["EncodingRoom", "encode_actions", "encode_full", "encode_full_into", "encode_states"]
 
@@ -40,7 +39,7 @@ def encode_full_into(
     encode_hidden_into(words, bytes_, rows, seats, out[:, STATE_WIDTH:])
 
 
-def encode_full(states: NDArray[Any], seats: NDArray[Any]) -> NDArray[np.uint8]:
+def encode_full(states: Array, seats: Array) -> NDArray[np.uint8]:
     """Return what the critic sees: the rows of `encode_states`, then the others' hands, uint8.
 
     [n, STATE_WIDTH + HIDDEN_WIDTH], the latter as in HIDDEN_BLOCKS.
@@ -52,9 +51,7 @@ def encode_full(states: NDArray[Any], seats: NDArray[Any]) -> NDArray[np.uint8]:
     return out
 
 
-def encode_states(
-    states: NDArray[Any], seats: NDArray[Any], rows: NDArray[np.int64] | None = None
-) -> NDArray[np.uint8]:
+def encode_states(states: Array, seats: Array, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
     """Return the features of states in the eyes of seats, [n, STATE_WIDTH] uint8.
 
     states: [..] STATE. seats: [n] seat 0..3. rows: [n] which state each row encodes; default all, in order.

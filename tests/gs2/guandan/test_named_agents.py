@@ -19,7 +19,7 @@ from games.support.configuration import ConfigError
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.agent_presets import PRESETS
 from gs2.guandan.agent.evaluator import load_evaluator
-from gs2.guandan.agents import (
+from gs2.guandan.named_agents import (
     RULE_AGENTS,
     NamedAgents,
     UnknownAgent,

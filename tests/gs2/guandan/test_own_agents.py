@@ -14,7 +14,7 @@ from blueprint.guandan.arena.duplicate import AgentFault, duplicate_deals, play_
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.rules.rule_agents import GreedyAgent
 from games.guandan.rounds.round import legal
-from gs2.guandan.agents import (
+from gs2.guandan.named_agents import (
     NamedAgents,
     UnknownAgent,
     check_agent,
