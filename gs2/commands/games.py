@@ -136,7 +136,7 @@ def _describe(game: Game, as_json: bool) -> None:
 
 
 def _estimate(game: Game, seed: int, as_json: bool) -> None:
-    from cfr.memory import CFR_BYTES, SEARCH_BYTES, bytes_per_history, memory_limit, words_of_bytes
+    from cfr.tree.memory import CFR_BYTES, SEARCH_BYTES, bytes_per_history, memory_limit, words_of_bytes
     from games.game import GameError
     from games.size import Count, estimate_size
 
