@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import multiprocessing
 import os
@@ -256,11 +257,14 @@ def test_a_seat_left_before_the_game_is_free_again():
 
 def test_a_client_that_never_answers_is_decided_for_and_told():
     async def scenario():
-        async with table(room={"decision": 3.0, "missed": 1}) as (server, sockets):
+        async with table(room={"decision": 300.0, "missed": 1}) as (server, sockets):
             silent = sockets[3]
             players = [asyncio.create_task(play_on(sockets[s], s, random.Random(s))) for s in range(3)]
+            await until(lambda: server.rooms[1].seats[3].due is not None)
+            # its time is up at once; that of the others is not, however busy the machine
+            server.rooms[1].seats[3].deadline = 0.0
             told = await heard_until(silent, is_error)
-            assert "no answer within 3 s" in told["data"]["msg"]
+            assert "no answer within 300 s" in told["data"]["msg"]
             result = server.rooms[1].result
             await until(lambda: result.fallbacks[3] > 10)
             for player in players:
@@ -323,18 +327,22 @@ def test_a_client_that_returns_gets_its_seat_the_round_so_far_and_its_request():
 
 def test_a_seat_whose_connection_is_dead_goes_back_to_its_user_and_a_living_one_stays():
     async def scenario():
-        async with table(room={"probe": 0.2}) as (server, sockets):
+        async with table(room={"probe": 300.0}) as (server, sockets):
             await until(lambda: server.rooms[1].state == "playing")
-            old = server.rooms[1].seats[2].connection
+            room = server.rooms[1]
+            old = room.seats[2].connection
+            heard = old.last_heard
             async with connect(server.url, max_size=None) as socket:
                 # the living one answers the ping and keeps its seat
                 await tell(socket, "JOIN_ROOM", userId="u2", roomId=1)
                 assert "is connected" in (await heard_until(socket, is_error))["data"]["msg"]
+                await until(lambda: old.last_heard > heard)
                 await sockets[2].send("x")
                 await heard_until(sockets[2], is_error)
-                assert server.rooms[1].seats[2].connection is old
+                assert room.seats[2].connection is old
                 # a machine that is gone answers nothing
                 sockets[2].transport.pause_reading()
+                room.config = dataclasses.replace(room.config, probe=0.2)
                 await tell(socket, "JOIN_ROOM", userId="u2", roomId=1)
                 await heard_until(socket, is_error)
                 await until(lambda: server.rooms[1].seats[2].connection is None)
