@@ -15,8 +15,8 @@ import sys
 
 import numpy as np
 
-from games.guandan.views.env import MOVE_SLICES, GuanDanEnv
 from games.guandan.views.danzero_features import SLICES
+from games.guandan.views.env import MOVE_SLICES, GuanDanEnv
 
 DISCOUNT = 0.7
 RIDGE = 30.0

@@ -8,37 +8,51 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gs2.cli import LazyGroup, Target
-from gs2.commands.common import FINITE, NEW_FILE, NEW_FOLDER, Interruption, print_json, stderr
+from experiments.outputs import report_file, report_options
+from gs2.commands.common import FINITE, NEW_FOLDER, Interruption, print_json, stderr
+from gs2.commands.groups import LazyGroup, Target
 
 if TYPE_CHECKING:
-    from experiments.refinement.run import Row
+    from experiments.refinement.rows import Row
 
-__all__ = ["experiment", "refine", "report"]
+__all__ = [
+    "AGENT",
+    "GROUP",
+    "LEARNING",
+    "SIMULATE",
+    "TRACE",
+    "TRAINING",
+    "TRIBUTE",
+    "experiment",
+    "refine",
+    "report",
+]
+
+REPORT = "RESULTS.md"
+GROUP = "gs2.experiments"
+"""Entry points that add experiments, ours and anybody's: click commands, or Targets that name one."""
+
+AGENT = Target(
+    "experiments.agent.ablate_agent", "ablate_guandan", "What each part of the GuanDan agent is worth."
+)
+TRAINING = Target(
+    "experiments.training.ablate_training",
+    "ablate_blueprint",
+    "Networks and options of training at equal time.",
+)
+TRIBUTE = Target(
+    "experiments.training.tribute_gain", "ablate_tribute", "Tribute by the network against rules."
+)
+LEARNING = Target(
+    "experiments.training.learning", "ablate_learning", "What settings learn from the same games."
+)
+SIMULATE = Target(
+    "experiments.simulate_guandan", "simulate", "Whole matches at random, every invariant checked."
+)
+TRACE = Target("experiments.training.trace", "ablate_trace", "Noise and error of returns by their trace.")
 
 
-PARTS = {
-    "refine": Target("experiments.commands", "refine", "Refine whole strategies by every method of a grid."),
-    "report": Target("experiments.commands", "report", "Write tables and plots of run folders."),
-    "agent": Target(
-        "experiments.agent.ablate", "ablate_guandan", "What each part of the GuanDan agent is worth."
-    ),
-    "training": Target(
-        "experiments.training.ablate", "ablate_blueprint", "Networks and options of training at equal time."
-    ),
-    "tribute": Target(
-        "experiments.training.tribute", "ablate_tribute", "Tribute by the network against rules."
-    ),
-    "learning": Target(
-        "experiments.training.learning", "ablate_learning", "What settings learn from the same games."
-    ),
-    "trace": Target(
-        "experiments.training.trace", "ablate_trace", "Noise and error of returns by their trace."
-    ),
-}
-
-
-@click.group(cls=LazyGroup, targets=PARTS)
+@click.group(cls=LazyGroup, entry_points=GROUP)
 def experiment() -> None:
     """Run and report experiments: refinement on the research games, ablations at GuanDan."""
 
@@ -91,7 +105,8 @@ def refine(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from experiments.refinement.grid import GRIDS, grid
-    from experiments.refinement.run import read_rows, run_grid
+    from experiments.refinement.rows import read_rows
+    from experiments.refinement.run import run_grid
 
     if listing and as_json:
         print_json({made.name: made.to_json() for made in GRIDS.values()})
@@ -157,20 +172,13 @@ def refine(
 @click.argument(
     "folders", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path)
 )
-@click.option(
-    "-o",
-    "--output",
-    type=NEW_FILE,
-    default=Path("RESULTS.md"),
-    show_default=True,
-    help="Markdown file; plots go beside it.",
-)
+@report_options(REPORT)
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
-def report(folders: tuple[Path, ...], output: Path, as_json: bool) -> None:
-    """Write tables and plots of run FOLDERS."""
+def report(folders: tuple[Path, ...], output: Path | None, checkout: bool, as_json: bool) -> None:
+    """Write tables of run FOLDERS, with plots beside them."""
     from experiments.refinement.report import write_report
 
-    written = write_report(folders, output)
+    written = write_report(folders, report_file(REPORT, output, checkout))
     if as_json:
         print_json({"written": [str(path) for path in written]})
         return

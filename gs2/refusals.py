@@ -20,10 +20,12 @@ import click
 
 from games.support.files import DoubleRows, explain_error
 from games.support.interruption import INTERRUPTED, Noticed
+from gs2.extensions import extending_packages
 
 __all__ = ["INTERRUPTIONS", "InputError", "MachineError", "refusals"]
 
-OUR_PACKAGES = frozenset({"games", "cfr", "blueprint", "gs2", "experiments"})
+OUR_PACKAGES = frozenset({"games", "cfr", "blueprint", "gs2"})
+"""Packages whose ValueErrors are refusals; those that extend the command line are held to the same."""
 INTERRUPTIONS = (INTERRUPTED, 143)
 """Exit codes after Ctrl-C and after a terminate signal."""
 FAILURES = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
@@ -130,11 +132,14 @@ def _raised_by_us(error: BaseException) -> bool:
         traceback = traceback.tb_next
     if traceback is None:
         return False
-    return _ours(str(traceback.tb_frame.f_globals.get("__name__", "")))
+    names = traceback.tb_frame.f_globals
+    spec = names.get("__spec__")  # of a module that is run by itself, which is called __main__
+    return _ours(str(names.get("__name__", "") if spec is None else spec.name))
 
 
 def _ours(module: str) -> bool:
-    return module.split(".")[0] in OUR_PACKAGES
+    top = module.split(".")[0]
+    return top in OUR_PACKAGES or top in extending_packages()
 
 
 def _one_line(text: str) -> str:

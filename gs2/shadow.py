@@ -8,8 +8,8 @@ from pathlib import Path
 
 __all__ = ["HiddenPackageError", "check_packages"]
 
-PACKAGES = ("games", "cfr", "blueprint", "experiments")
-"""Our packages beside this one; their names are common words."""
+PACKAGES = ("games", "cfr", "blueprint")
+"""The packages that this one imports; their names are common words."""
 
 
 class HiddenPackageError(ImportError):

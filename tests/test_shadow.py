@@ -22,7 +22,7 @@ def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
 
 
-@pytest.mark.parametrize("name", ["games", "cfr", "blueprint", "experiments"])
+@pytest.mark.parametrize("name", ["games", "cfr", "blueprint"])
 @pytest.mark.parametrize("way", WAYS)
 def test_a_folder_that_hides_a_package_is_named_in_one_line(name: str, way: str, tmp_path: Path) -> None:
     if not Path(WAYS[way][0]).exists():
@@ -41,6 +41,13 @@ def test_a_file_that_hides_a_package_is_named_where_gs2_is_imported(tmp_path: Pa
     done = run([sys.executable, "-m", "timeit", "-n", "1", "-r", "1", "import gs2"], tmp_path)
     assert done.returncode != 0
     assert "HiddenPackageError" in done.stderr and "games.py hides the package 'games'" in done.stderr
+
+
+def test_a_folder_that_hides_only_what_a_command_does_not_need_is_nobodys_business(tmp_path: Path) -> None:
+    (tmp_path / "experiments").mkdir()
+    (tmp_path / "experiments" / "__init__.py").write_text("")
+    done = run(WAYS["module"], tmp_path)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_folder_of_records_called_games_hides_nothing(tmp_path: Path) -> None:

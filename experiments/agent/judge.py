@@ -12,11 +12,12 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.play.selfplay import join
+from blueprint.guandan.rows import join
 from games.guandan.cards import ACTION
 from games.guandan.rounds.belief import determinise
 from games.guandan.rounds.round import advance, deal, legal
@@ -45,14 +46,14 @@ class Judged:
     """
 
     name: str
-    state: NDArray
-    moves: NDArray
+    state: NDArray[Any]
+    moves: NDArray[Any]
     payoffs: NDArray[np.float64]
     actual: NDArray[np.float64]
     values: NDArray[np.float64]
 
 
-def decision_positions(evaluator: Evaluator, rounds: int, rng: np.random.Generator) -> NDArray:
+def decision_positions(evaluator: Evaluator, rounds: int, rng: np.random.Generator) -> NDArray[Any]:
     """Return the positions of greedy self-play at which a second move comes near the best, [n] STATE."""
     states = deal(rounds, rng, level=rng.integers(0, 13, rounds))
     found = []
@@ -70,7 +71,7 @@ def decision_positions(evaluator: Evaluator, rounds: int, rng: np.random.Generat
 
 
 def judge_moves(
-    state: NDArray, moves: NDArray, worlds: int, rollouts: Rollouts, rng: np.random.Generator
+    state: NDArray[Any], moves: NDArray[Any], worlds: int, rollouts: Rollouts, rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return the payoffs of moves in sampled deals, [worlds, k], in the deal as it is, [k], and on the way.
 
@@ -87,12 +88,13 @@ def judge_moves(
     return payoffs[1:], payoffs[0], values[:, 1:]
 
 
-def near_moves(evaluator: Evaluator, state: NDArray) -> NDArray:
+def near_moves(evaluator: Evaluator, state: NDArray[Any]) -> NDArray[Any]:
     """Return the moves that are judged, best by the blueprint first, [k] ACTION."""
     table = legal(state, canonical=True)
     q = evaluator_values(evaluator, state, table)
     order = np.argsort(-q, kind="stable")
-    return table.values[order[q[order] >= q[order[0]] - GAP][:MOST]]
+    near: NDArray[Any] = table.values[order[q[order] >= q[order[0]] - GAP][:MOST]]
+    return near
 
 
 def write_judged(path: Path, evaluator: Evaluator, positions: int, worlds: int, seed: int) -> Iterator[int]:
@@ -124,7 +126,12 @@ def _write_judged(
 
 
 def to_row(
-    name: str, state: NDArray, moves: NDArray, payoffs: NDArray, actual: NDArray, values: NDArray
+    name: str,
+    state: NDArray[Any],
+    moves: NDArray[Any],
+    payoffs: NDArray[Any],
+    actual: NDArray[Any],
+    values: NDArray[np.float64],
 ) -> dict[str, object]:
     """Return one judged position as plain values; states and moves as hexadecimal bytes."""
     return {

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.markdown import markdown_table
 from games.support.files import LineFile, check_folder, read_bytes, unique
 
 __all__ = ["Choice", "RoundPair", "RowFile", "ablation_markdown", "mean_interval", "read_agent_rows"]
@@ -128,7 +129,7 @@ def parse_rows(lines: Sequence[bytes], path: Path) -> list[Choice | RoundPair]:
     return unique(rows, _key, path)
 
 
-def _key(row: Choice | RoundPair) -> tuple:
+def _key(row: Choice | RoundPair) -> tuple[str | int, ...]:
     if isinstance(row, Choice):
         return row.variant, row.blueprint, row.position
     return row.variant, row.blueprint, row.seed, row.deal
@@ -150,7 +151,7 @@ def ablation_markdown(rows: list[Choice | RoundPair]) -> str:
     """Return the tables as Markdown."""
     lines = ["# What each part of the GuanDan agent is worth", ""]
     lines += [
-        "Written by `python -m experiments.agent.ablate report`. Intervals are 95 %, normal over deals or",
+        "Written by `gs2 experiment agent report`. Intervals are 95 %, normal over deals or",
         "positions. Processor milliseconds were taken beside other work on a noisy two-core machine.",
         "",
     ]
@@ -162,20 +163,24 @@ def ablation_markdown(rows: list[Choice | RoundPair]) -> str:
             "",
             "Each deal is played twice with seats exchanged; both partners search, alone.",
             "",
-            "| variant | blueprint | deals | net levels a round | moves changed | searched | ms a decision |",
-            "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
         ]
+        table: list[tuple[object, ...]] = []
         for key in dict.fromkeys((row.variant, row.blueprint) for row in pairs):
             part = [row for row in pairs if (row.variant, row.blueprint) == key]
             mean, half = mean_interval(np.array([row.gain for row in part]))
             total = sum(row.decisions for row in part)
-            lines.append(
-                f"| {key[0]} | {key[1]} | {len(part):,} | {mean:+.3f} ± {half:.3f} | "
-                f"{sum(row.changed for row in part) / total:.1%} | "
-                f"{sum(row.searched for row in part) / total:.1%} | "
-                f"{1000 * sum(row.seconds for row in part) / total:.1f} |"
+            table.append(
+                (
+                    *key,
+                    f"{len(part):,}",
+                    f"{mean:+.3f} ± {half:.3f}",
+                    f"{sum(row.changed for row in part) / total:.1%}",
+                    f"{sum(row.searched for row in part) / total:.1%}",
+                    f"{1000 * sum(row.seconds for row in part) / total:.1f}",
+                )
             )
-        lines.append("")
+        heads = ("variant", "blueprint", "deals", "net levels a round", "moves changed", "searched")
+        lines += [markdown_table((*heads, "ms a decision"), table, "llrrrrr"), ""]
     for name in dict.fromkeys(row.blueprint for row in choices):
         lines += [
             f"## The same positions, blueprint {name}",
@@ -184,15 +189,14 @@ def ablation_markdown(rows: list[Choice | RoundPair]) -> str:
             "uniform deals played to the end. Against `rollouts`: the difference on the positions that both",
             "were asked. Actual: the gain in the deal as it was. Changed: how often another move was chosen.",
             "",
-            "| variant | positions | gain | against `rollouts` | actual | changed | ms |",
-            "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
         ]
-        table: dict[str, dict[str, Choice]] = {}
+        chosen: dict[str, dict[str, Choice]] = {}
         for row in choices:
             if row.blueprint == name:
-                table.setdefault(row.variant, {})[row.position] = row
-        base = table.get("rollouts uniform deals") or table.get("rollouts", {})
-        for variant, found in table.items():
+                chosen.setdefault(row.variant, {})[row.position] = row
+        base = chosen.get("rollouts uniform deals") or chosen.get("rollouts", {})
+        table = []
+        for variant, found in chosen.items():
             gain = mean_interval(1000 * np.array([row.gain for row in found.values()]))
             actual = mean_interval(1000 * np.array([row.actual for row in found.values()]))
             both = [place for place in found if place in base]
@@ -200,11 +204,17 @@ def ablation_markdown(rows: list[Choice | RoundPair]) -> str:
             if both and found is not base:
                 far = mean_interval(1000 * np.array([found[p].gain - base[p].gain for p in both]))
                 against = f"{far[0]:+.0f} ± {far[1]:.0f}"
-            lines.append(
-                f"| {variant} | {len(found):,} | {gain[0]:+.0f} ± {gain[1]:.0f} | {against} | "
-                f"{actual[0]:+.0f} ± {actual[1]:.0f} | "
-                f"{np.mean([row.changed for row in found.values()]):.0%} | "
-                f"{_milliseconds([row.seconds for row in found.values()])} |"
+            table.append(
+                (
+                    variant,
+                    f"{len(found):,}",
+                    f"{gain[0]:+.0f} ± {gain[1]:.0f}",
+                    against,
+                    f"{actual[0]:+.0f} ± {actual[1]:.0f}",
+                    f"{np.mean([row.changed for row in found.values()]):.0%}",
+                    _milliseconds([row.seconds for row in found.values()]),
+                )
             )
-        lines.append("")
+        heads = ("variant", "positions", "gain", "against `rollouts`", "actual", "changed")
+        lines += [markdown_table((*heads, "ms"), table, "lrrrrrr"), ""]
     return "\n".join(lines)

@@ -253,10 +253,3 @@ def bench_tables(result: TableBench) -> list[Table]:
         )
     table.caption = f"a connection that says nothing takes {result.connection_kb:.0f} kB of the server"
     return [table]
-
-
-if __name__ == "__main__":
-    from rich.console import Console
-
-    for shown in bench_tables(run_bench()):
-        Console(width=140).print(shown)

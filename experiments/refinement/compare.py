@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from experiments.markdown import markdown_table
 from experiments.refinement.grid import SAME_K
 from experiments.refinement.summary import CellSummary
 
@@ -53,8 +55,8 @@ class Comparison:
 
 def compare(summaries: Iterable[CellSummary], first: str, second: str) -> Comparison | None:
     """Return how `first` does beside `second`; None if no cell has both."""
-    ours: dict[tuple, CellSummary] = {}
-    theirs: dict[tuple, float] = {}
+    ours: dict[tuple[Any, ...], CellSummary] = {}
+    theirs: dict[tuple[Any, ...], float] = {}
     for row in summaries:
         apart = row.mode == "independent"
         cell = (row.game, row.blueprint, apart, row.limit, row.cap, row.sample)
@@ -92,12 +94,11 @@ def comparison_table(summaries: Sequence[CellSummary]) -> str:
         "Cells (game, blueprint, limit) in which both were measured, by means over seeds: in how many the "
         f"first is less exploitable, level within {TOLERANCE:g}, more exploitable; and the quotient of the "
         "two.\n",
-        "| first | second | cells | below | level | above | median quotient | worst |",
-        "| --- | --- |" + " ---: |" * 6,
     ]
-    lines += [
-        f"| {c.first} | {c.second} | {c.cells} | {c.below} | {c.level} | {c.above} "
-        f"| {c.median:.3g} | {c.worst:.4g} |"
+    table = [
+        (c.first, c.second, c.cells, c.below, c.level, c.above, f"{c.median:.3g}", f"{c.worst:.4g}")
         for c in found
     ]
+    heads = ("first", "second", "cells", "below", "level", "above", "median quotient", "worst")
+    lines.append(markdown_table(heads, table, "llrrrrrr"))
     return "\n".join([*lines, ""])

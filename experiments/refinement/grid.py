@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from experiments.refinement.methods import split_passes, without_field
 from experiments.refinement.mixture import MixtureError, split_draws
 from games.registry import RESEARCH_GAMES
+from games.support.spec import split_spec
 from gs2.search.config.presets import preset
 from gs2.search.refine import MODES
 
@@ -56,11 +58,10 @@ def is_random(method: str) -> bool:
     A diverse generator does where alternative values tie; GS2+ only where it is told not to solve closures
     whole.
     """
-    if ">" in method:
-        return any(is_random(one) for one in method.split(">"))
-    name, _, fields = method.partition(":")
-    config = preset(name)
-    if config.subgame.rest == "summary" and "whole=" not in fields:
+    if len(passes := split_passes(method)) > 1:
+        return any(is_random(one) for one in passes)
+    config = preset(split_spec(method)[0])
+    if config.subgame.rest == "summary" and not without_field(method, "whole")[1]:
         return False
     return config.generation.generator != "all"
 
@@ -70,10 +71,10 @@ def _mode(method: str, mode: str) -> str | None:
 
     A method whose searches add up one after another alone is nested in that way, and never independent.
     """
-    if ">" in method:
-        found = {_mode(one, mode) for one in method.split(">")}
+    if len(passes := split_passes(method)) > 1:
+        found = {_mode(one, mode) for one in passes}
         return found.pop() if len(found) == 1 else None
-    if preset(method.partition(":")[0]).mode != "sequential":
+    if preset(split_spec(method)[0]).mode != "sequential":
         return mode
     return None if mode == "independent" else "sequential"
 
@@ -112,8 +113,8 @@ class Grid:
                 name = split_draws(method)[0]
             except MixtureError as error:
                 raise GridError(str(error)) from None
-            for one in name.split(">"):
-                preset(one.partition(":")[0])
+            for one in split_passes(name):
+                preset(split_spec(one)[0])
 
     def cells(self) -> Iterator[Cell]:
         """Yield the cells, small games and the first seed of everything first, short limits before long."""

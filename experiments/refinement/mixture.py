@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from cfr.tree import FlatTree
 from cfr.values import reach
+from experiments.refinement.methods import without_field
 
 __all__ = ["MixtureError", "mix_policies", "split_draws"]
-
-DRAWS = "draws="
 
 
 class MixtureError(ValueError):
@@ -31,15 +30,12 @@ def split_draws(method: str) -> tuple[str, int | None]:
 
     None for a method that is scored draw by draw. Raises MixtureError for a number that is none.
     """
-    name, _, text = method.partition(":")
-    words = [word.strip() for word in text.split(",") if word.strip()]
-    asked = [word[len(DRAWS) :] for word in words if word.startswith(DRAWS)]
+    kept, asked = without_field(method, "draws")
     if not asked:
         return method, None
     if len(asked) > 1 or not asked[0].isdecimal() or int(asked[0]) < 1:
         raise MixtureError(f"method: draws must be one integer of at least 1; got {method!r}")
-    kept = [word for word in words if not word.startswith(DRAWS)]
-    return name + ":" * bool(kept) + ",".join(kept), int(asked[0])
+    return kept, int(asked[0])
 
 
 def mix_policies(tree: FlatTree, policies: Sequence[NDArray[np.float64]], player: int) -> NDArray[np.float64]:

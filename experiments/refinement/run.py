@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +11,6 @@ from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from multiprocessing import active_children, get_context
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,114 +19,18 @@ from cfr.best_response import best_response_values
 from cfr.sequence_form import SequenceForm, sequence_form
 from experiments.commit import commit_of_code
 from experiments.refinement.grid import Cell, Grid, GridError
+from experiments.refinement.methods import method_passes
 from experiments.refinement.mixture import mix_policies, split_draws
+from experiments.refinement.rows import ROWS, Row, csv_line, read_grid, read_rows
 from games.registry import load_game
-from games.support.files import LineFile, check_folder, read_bytes, read_text, unique, write_text
+from games.support.files import LineFile, check_folder, write_text
 from games.support.interruption import Interrupted, breaking, deaf_children
 from games.support.locks import hold
-from gs2.parts import named_part
 from gs2.policy_spec import policy_from_spec
-from gs2.search.config.presets import preset
-from gs2.search.config.search import SearchConfig
 from gs2.search.context import SearchContext
 from gs2.search.refine import RefineOptions, RefineStats, refine_both
 
-__all__ = ["Row", "method_config", "method_passes", "read_grid", "read_rows", "run_cell", "run_grid"]
-
-ROWS = "rows.csv"
-UNTIL_SOLVED = 100_000
-"""Iterations allowed where time is the limit."""
-SOLVED = 1e-6
-"""Exploitability, in payoffs, at which a subgame counts as solved and a search with time left ends."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """One cell's result.
-
-    The first fields name the cell (`experiments.refinement.grid.Cell`). exploitability: NashConv / 2 of the
-    spliced policy of both players; blueprint_exploitability: before. searches, skipped: infosets of both
-    players searched, and left alone. late: searches that their limit cut short; where there are none, the
-    same cell with a longer limit is the same run, and its row is a copy. ran_at: limit of the run. nodes,
-    kept, iterations, anchor: means over searches. median_ms, p99_ms: time of a search. seconds: of all of
-    them. commit: of the code, "+" if it was changed since.
-    """
-
-    game: str
-    blueprint: str
-    method: str
-    mode: str
-    limit: float | None
-    cap: int | None
-    sample: int | None
-    seed: int
-    blueprint_exploitability: float
-    exploitability: float
-    searches: int
-    skipped: int
-    late: int
-    ran_at: float | None
-    nodes: float
-    kept: float
-    iterations: float
-    anchor: float
-    median_ms: float
-    p99_ms: float
-    seconds: float
-    commit: str
-
-    @property
-    def cell(self) -> Cell:
-        """The cell that this is the result of."""
-        return Cell(
-            self.game, self.blueprint, self.method, self.mode, self.limit, self.cap, self.sample, self.seed
-        )
-
-
-def method_passes(
-    method: str, limit: float | None = None, iterations: int | None = None
-) -> tuple[SearchConfig, ...]:
-    """Return the configurations of a method's passes: `gs2+>gs2+path` is one by each, one after the other.
-
-    Raises ConfigError as `method_config`.
-    """
-    return tuple(method_config(one, limit, iterations) for one in method.split(">"))
-
-
-def method_config(method: str, limit: float | None = None, iterations: int | None = None) -> SearchConfig:
-    """Return the configuration of a method such as `gs2-d:k=5,entry_floor=0.05`, with a cell's limits.
-
-    A limit binds what it can: a method without CFR has no iterations to limit.
-    Raises ConfigError for an unknown preset or field, a value out of range, or a contradiction.
-    """
-    name, _, words = method.partition(":")
-    changes: dict[str, Any] = {}
-    for word in filter(None, words.split(",")):
-        field, _, value = word.partition("=")
-        words_only = isinstance(SearchConfig.defaults().get(field.strip()), str)
-        changes[field.strip()] = value.strip() if words_only else _value(value.strip())
-    for field in changes.keys() & {"generator", "gadget"}:
-        changes[field] = named_part(field, changes[field])
-    config = preset(name, **changes)
-    limits: dict[str, Any] = {} if limit is None else {"time_limit": limit}
-    if config.solve.solver == "cfr":
-        if limit is not None:
-            limits |= {"iterations": UNTIL_SOLVED, "target": SOLVED}
-        if iterations is not None:
-            limits["iterations"] = iterations
-    return config.replace(**limits | changes) if limits else config
-
-
-def _value(text: str) -> Any:
-    """Return a number or None if the text spells one, else the text."""
-    if text.lower() == "none":
-        return None
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            pass
-    return text
+__all__ = ["run_cell", "run_grid"]
 
 
 @lru_cache(maxsize=1)
@@ -257,20 +158,20 @@ def run_grid(
         path = folder / ROWS
         had = read_rows(path) if file.lines else []
         if not file.lines:
-            header = _line([field.name for field in fields(Row)])
+            header = csv_line([field.name for field in fields(Row)])
             if not (header + "\n").encode().startswith(file.tail):
                 raise GridError(f"{path}: it must hold rows of an experiment; choose a new folder")
             file.append([header])
         if not told.exists():
             write_text(told, json.dumps(grid.to_json(), indent=1) + "\n")
-        done = {_cell(row).key for row in had}
+        done = {row.cell.key for row in had}
         cells = list(grid.cells())
         todo = [cell for cell in cells if cell.key not in done]
         finished = len(cells) - len(todo)
         if progress is not None:
             progress(finished, len(cells), None)
         for row in _rows(todo, had, commit_of_code(), workers, stop):
-            file.append([_line(["" if value is None else value for value in asdict(row).values()])])
+            file.append([csv_line(["" if value is None else value for value in asdict(row).values()])])
             finished += 1
             if progress is not None:
                 progress(finished, len(cells), row)
@@ -281,7 +182,7 @@ def _rows(
     cells: list[Cell], had: list[Row], commit: str, workers: int, stop: Callable[[], bool]
 ) -> Iterator[Row]:
     """Yield a row per cell; a cell that came to its end in a shorter limit is not run again."""
-    settled = {_without_limit(_cell(row)): row for row in had if not row.late}
+    settled = {_without_limit(row.cell): row for row in had if not row.late}
 
     def known(cell: Cell) -> Row | None:
         row = settled.get(_without_limit(cell))
@@ -291,7 +192,7 @@ def _rows(
 
     def ran(row: Row) -> Row:
         if not row.late:
-            settled.setdefault(_without_limit(_cell(row)), row)
+            settled.setdefault(_without_limit(row.cell), row)
         return row
 
     if workers == 1:
@@ -342,71 +243,3 @@ def _rows(
 
 def _without_limit(cell: Cell) -> Cell:
     return replace(cell, limit=None)
-
-
-def read_rows(path: Path) -> list[Row]:
-    """Return the rows of a file, one per cell; a last line cut short by a kill is left out.
-
-    Raises GridError if the file has other columns or a damaged row, FileProblem if it cannot be read.
-    Warns with DoubleRows where a cell comes again.
-    """
-    names = [field.name for field in fields(Row)]
-    text = read_text(path)
-    whole = text[: text.rfind("\n") + 1]
-    try:
-        lines = list(csv.reader(io.StringIO(whole, newline="")))
-    except csv.Error as error:
-        raise GridError(f"{path}: not a file of comma-separated values ({error}); run it afresh") from error
-    if not lines or lines[0] != names:
-        raise GridError(f"{path}: its columns must be {','.join(names)}; run the experiment afresh")
-    rows = []
-    for number, values in enumerate(lines[1:], 2):
-        try:
-            rows.append(_parse(dict(zip(names, values, strict=True))))
-        except ValueError as error:
-            raise GridError(
-                f"{path}, row {number}: {len(names)} values are wanted, most of them numbers ({error}); "
-                "delete the row, and run the experiment again"
-            ) from error
-    return unique(rows, lambda row: _cell(row).key, path)
-
-
-def read_grid(folder: Path) -> dict[str, Any]:
-    """Return the fields of the grid that a folder of rows belongs to.
-
-    Raises GridError if its `grid.json` is missing or damaged.
-    """
-    path = folder / "grid.json"
-    try:
-        told = json.loads(read_bytes(path))
-        if not isinstance(told, dict) or not isinstance(told.get("name"), str):
-            raise ValueError("it must be an object with a name")
-    except FileNotFoundError:
-        raise GridError(f"{folder}: it must hold a grid.json; name the folder of a run") from None
-    except (ValueError, RecursionError) as error:
-        raise GridError(f"{path}: not the grid of an experiment ({error}); run it in a new folder") from error
-    return told
-
-
-def _parse(values: dict[str, str]) -> Row:
-    made: dict[str, Any] = {}
-    for field in fields(Row):
-        kind, text = str(field.type), values[field.name]
-        if text == "" and "None" in kind:
-            made[field.name] = None
-        elif kind.startswith("str"):
-            made[field.name] = text
-        else:
-            made[field.name] = int(text) if kind.startswith("int") else float(text)
-    return Row(**made)
-
-
-def _cell(row: Row) -> Cell:
-    return row.cell
-
-
-def _line(values: list[Any]) -> str:
-    """Return a line of a file of comma-separated values, without its end."""
-    out = io.StringIO()
-    csv.writer(out, lineterminator="").writerow(values)
-    return out.getvalue()

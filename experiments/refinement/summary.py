@@ -1,18 +1,27 @@
-"""Rows that differ only in their seed, as one line with an interval."""
+"""Rows that differ only in their seed, as one line with an interval; which lines a table shows together."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from experiments.refinement.run import Row
+from experiments.refinement.rows import Row
+from games.support.bootstrap import bootstrap_interval
 
-__all__ = ["CellSummary", "summarise_cells"]
+__all__ = [
+    "FEW_BLUEPRINTS",
+    "STRENGTH_METHODS",
+    "CellSummary",
+    "block_of",
+    "by_strength",
+    "summarise_cells",
+]
 
-BOOTSTRAPS = 2000
+RESAMPLES = 2000
 
 
 @dataclass(frozen=True)
@@ -45,7 +54,7 @@ class CellSummary:
 
 def summarise_cells(rows: Iterable[Row]) -> list[CellSummary]:
     """Return one summary per cell, in the order of first appearance."""
-    groups: dict[tuple, list[Row]] = defaultdict(list)
+    groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for row in rows:
         cell = (row.game, row.blueprint, row.method, row.mode, row.limit, row.cap, row.sample)
         groups[cell].append(row)
@@ -56,8 +65,7 @@ def summarise_cells(rows: Iterable[Row]) -> list[CellSummary]:
         ratios = after / before
         low = high = float(ratios.mean())
         if len(ratios) > 1:
-            draws = np.random.default_rng(0).integers(len(ratios), size=(BOOTSTRAPS, len(ratios)))
-            low, high = (float(x) for x in np.quantile(ratios[draws].mean(axis=1), (0.025, 0.975)))
+            low, high = bootstrap_interval(ratios, np.random.default_rng(0), resamples=RESAMPLES)
 
         def mean(name: str, members: Sequence[Row] = tuple(members)) -> float:
             return float(np.mean([getattr(row, name) for row in members]))
@@ -78,3 +86,38 @@ def summarise_cells(rows: Iterable[Row]) -> list[CellSummary]:
             )
         )
     return out
+
+
+def block_of(summary: CellSummary) -> tuple[Any, ...]:
+    """Return what one table holds: searches that build on one another stand together."""
+    apart = "independent" if summary.mode == "independent" else "nested"
+    return summary.game, summary.blueprint, apart, summary.sample
+
+
+STRENGTH_METHODS = (
+    "gs2-d:k=3",
+    "gs2-r:k=3",
+    "gs2-r:k=3,draws=5",
+    "1-klss",
+    "gs2+",
+    "gs2+path",
+    "gs2+>gs2+path",
+)
+"""Columns of the table by the strength of the blueprint; single draws of GS2-R beside their mixture."""
+FEW_BLUEPRINTS = 3
+"""Blueprints of one game from which on their strength is worth a table."""
+
+
+def by_strength(summaries: Sequence[CellSummary]) -> list[CellSummary]:
+    """Return the rows of nested searches of 300 iterations, methods and games that the table shows."""
+    rows = [
+        row
+        for row in summaries
+        if row.method in STRENGTH_METHODS
+        and block_of(row)[2] == "nested"
+        and (row.limit, row.cap, row.sample) == (None, 300, None)
+    ]
+    blueprints: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        blueprints[row.game].add(row.blueprint)
+    return [row for row in rows if len(blueprints[row.game]) >= FEW_BLUEPRINTS]

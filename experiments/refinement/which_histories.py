@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from experiments.refinement.grid import Cell
 from experiments.refinement.run import run_cell
+from gs2.commands.groups import run_alone
 from gs2.parts import register_generator
 
 __all__ = ["Ranks", "main"]
@@ -64,4 +65,4 @@ def main(game: str, k: int, ranks: int, iterations: int, blueprint: str, seeds: 
 
 
 if __name__ == "__main__":
-    main()
+    run_alone(main)

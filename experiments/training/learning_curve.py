@@ -15,9 +15,11 @@ from pathlib import Path
 import click
 import numpy as np
 
+from experiments.markdown import markdown_table
 from games.support.files import FileProblem, check_folder, check_output, read_bytes, unique, write_text
 from games.support.locks import hold
 from gs2.commands.common import SEED, stderr
+from gs2.commands.groups import run_alone
 
 __all__ = ["Point", "curve_table", "learning_curve", "plot_curve"]
 
@@ -41,12 +43,13 @@ class Point:
 
 def _measure(path: Path, opponent: str, rounds: int, seed: int, processes: int | None) -> Point:
     from blueprint.checkpoint import read_checkpoint
-    from blueprint.guandan.arena.arena import Arena, MatchConfig
+    from blueprint.guandan.arena.arena import Arena, ArenaConfig, Schedule
     from gs2.guandan.agents import NamedAgents
 
     _, description = read_checkpoint(path, prefix="-")
     with Arena(NamedAgents(), processes) as arena:
-        found = arena.play(str(path), opponent, rounds=rounds, config=MatchConfig(seed=seed)).summary()
+        schedule = Schedule(rounds, config=ArenaConfig(seed=seed))
+        found = arena.play(str(path), opponent, schedule).summary()
     assert found.net is not None and found.won is not None
     net, won = ((x.mean, x.low, x.high) for x in (found.net, found.won))
     return Point(_name(path), int(description["decisions"]), opponent, net, won, rounds, seed)
@@ -86,17 +89,15 @@ def _key(point: Point) -> tuple[str, str, int, int]:
 def curve_table(points: list[Point]) -> str:
     """Return a Markdown table: a row per checkpoint, rounds won and net levels a round per opponent."""
     opponents = sorted({point.opponent for point in points})
-    lines = [
-        "| decisions trained | " + " | ".join(f"against {name}" for name in opponents) + " |",
-        "| ---: |" + " ---: |" * len(opponents),
-    ]
+    table = []
     for decisions in sorted({point.decisions for point in points}):
         cells = []
         for name in opponents:
             found = [p for p in points if p.decisions == decisions and p.opponent == name]
             cells.append(_cell(found[-1]) if found else "")
-        lines.append(f"| {decisions / 1e6:.1f} M | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        table.append((f"{decisions / 1e6:.1f} M", *cells))
+    heads = ("decisions trained", *(f"against {name}" for name in opponents))
+    return markdown_table(heads, table, "r" * len(heads))
 
 
 def _cell(point: Point) -> str:
@@ -155,4 +156,4 @@ def learning_curve(
 
 
 if __name__ == "__main__":
-    learning_curve()
+    run_alone(learning_curve)

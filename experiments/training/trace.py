@@ -15,16 +15,17 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 from numpy.typing import NDArray
 
 from gs2.commands.common import SEED
+from gs2.commands.groups import run_alone
 
 if TYPE_CHECKING:
-    from blueprint.guandan.play.agents import InferenceAgent
+    from blueprint.guandan.play.choosers import InferenceAgent
 
 __all__ = ["TraceRow", "ablate_trace", "agent_returns", "trace_rows"]
 
@@ -73,7 +74,7 @@ def trace_rows(
     Raises ValueError if the checkpoint holds no critic.
     """
     from blueprint.guandan.network.inference import load_inference
-    from blueprint.guandan.play.agents import InferenceAgent
+    from blueprint.guandan.play.choosers import InferenceAgent
     from blueprint.guandan.play.deals import deal_rounds
     from blueprint.guandan.play.selfplay import Scratch, play_rounds
     from blueprint.guandan.training.dmc import lambda_returns
@@ -133,19 +134,18 @@ def trace_rows(
 
 
 def _two_moves(
-    agent: InferenceAgent, states: NDArray, rng: np.random.Generator
-) -> tuple[NDArray, NDArray[np.float64]]:
+    agent: InferenceAgent, states: NDArray[Any], rng: np.random.Generator
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """Return the best move and a runner-up at each state, [n, 2] ACTION, and the gap of their scores, [n].
 
     states: [n] STATE, each with a choice.
     """
-    from blueprint.guandan.play.selfplay import choose_soft
+    from blueprint.guandan.chooser import Decisions
+    from blueprint.soft_choice import choose_soft
     from games.guandan.rounds.round import legal
 
-    n = len(states)
     moves = legal(states, canonical=True)
-    seats = states["player"].astype(np.int64)
-    scores = agent.inference.advantages(states, np.arange(n), seats, moves.offsets, moves.values)
+    scores = agent.inference.advantages(Decisions.of(states, moves))
     at = moves.offsets[:-1]
     best = at + choose_soft(scores, moves.offsets, 0.0, 0.0, rng)
     others = scores.copy()
@@ -155,7 +155,7 @@ def _two_moves(
     return chosen, (scores[best] - scores[other]).astype(np.float64)
 
 
-def agent_returns(agent: InferenceAgent, states: NDArray) -> NDArray[np.float64]:
+def agent_returns(agent: InferenceAgent, states: NDArray[Any]) -> NDArray[np.float64]:
     """Return the lambda-returns to side 0 of playing on from each state, [n, traces]; states: played out."""
     from blueprint.guandan.play.selfplay import Scratch, play_rounds
     from blueprint.guandan.training.dmc import lambda_returns
@@ -197,14 +197,19 @@ def ablate_trace(checkpoint: Path | None, pairs: int, playouts: int, seed: int, 
     if as_json:
         print_json([asdict(row) for row in found])
         return
-    click.echo("| trace | variance of targets | noise | error | " + " | ".join(SITUATIONS) + " |")
-    click.echo("| ---: " * (4 + len(SITUATIONS)) + "|")
-    for row in found:
-        shifts = " | ".join("–" if np.isnan(a) else f"{a:+.3f} ± {1.96 * b:.3f}" for a, b in row.shifts)
-        click.echo(
-            f"| {row.trace:g} | {row.target_variance:.3f} | {row.noise:.3f} | {row.error:.3f} | {shifts} |"
+    from experiments.markdown import markdown_table
+
+    heads = ("trace", "variance of targets", "noise", "error", *SITUATIONS)
+    table = [
+        (
+            f"{row.trace:g}",
+            *(f"{x:.3f}" for x in (row.target_variance, row.noise, row.error)),
+            *("–" if np.isnan(a) else f"{a:+.3f} ± {1.96 * b:.3f}" for a, b in row.shifts),
         )
+        for row in found
+    ]
+    click.echo(markdown_table(heads, table, "r" * len(heads)))
 
 
 if __name__ == "__main__":
-    ablate_trace()
+    run_alone(ablate_trace)

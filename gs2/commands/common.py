@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-class GameType(click.ParamType):
+class GameType(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
     """A game string such as `liars_dice(sides=5)`; converts to the game."""
 
     name = "game"

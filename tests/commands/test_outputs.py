@@ -18,10 +18,11 @@ from click.testing import CliRunner
 
 from blueprint.checkpoint import SHIPPED, read_checkpoint
 from cfr.policy import load_policy, load_state
-from experiments.refinement.run import read_rows
+from experiments.refinement.rows import read_rows
 from games.support.locks import hold
-from gs2.cli import LazyGroup, main
+from gs2.cli import main
 from gs2.commands.common import SEED, FiniteRange
+from gs2.commands.groups import LazyGroup
 
 ONE = ("--processes", "1")
 TINY = (

@@ -1,4 +1,4 @@
-"""What the deals of a match say: means with intervals bootstrapped over deals, never over single rounds."""
+"""What duplicate deals say: means with intervals bootstrapped over deals, never over single rounds."""
 
 from __future__ import annotations
 
@@ -8,18 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from games.support.bootstrap import bootstrap_interval
+
 __all__ = [
-    "RESAMPLES",
+    "ArenaSummary",
     "Estimate",
-    "MatchSummary",
-    "bootstrap_interval",
     "estimate",
     "rounds_won",
     "summarise",
 ]
 
-RESAMPLES = 10_000
-"""Bootstrap resamples: the ends of a 95 % interval then repeat to about 2 % of its width."""
 OUTCOMES = {"+3": 3, "+2": 2, "+1": 1, "0": 0, "-1": -1, "-2": -2, "-3": -3}
 
 
@@ -33,27 +31,6 @@ class Estimate:
     n: int
 
 
-def bootstrap_interval(
-    values: NDArray, rng: np.random.Generator, *, confidence: float = 0.95, resamples: int = RESAMPLES
-) -> tuple[float, float]:
-    """Return the percentile-bootstrap interval of the mean of independent observations.
-
-    values: [n], n >= 1. A resample is drawn as the counts of the distinct values, which is the same as
-    drawing observations one by one and costs the number of distinct values.
-    Raises ValueError for no observations or a confidence outside (0, 1).
-    Source: Efron & Tibshirani 1993, section 13.3.
-    """
-    if len(values) == 0:
-        raise ValueError("bootstrap_interval: there must be at least one observation; got none")
-    if not 0 < confidence < 1:
-        raise ValueError(f"bootstrap_interval: confidence must lie in (0, 1); got {confidence}")
-    distinct, counts = np.unique(np.asarray(values, np.float64), return_counts=True)
-    n = len(values)
-    means = rng.multinomial(n, counts / n, resamples) @ distinct / n
-    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return float(low), float(high)
-
-
 def estimate(values: NDArray, rng: np.random.Generator, *, confidence: float = 0.95) -> Estimate:
     """Return the mean of independent observations with its interval."""
     low, high = bootstrap_interval(values, rng, confidence=confidence)
@@ -61,8 +38,8 @@ def estimate(values: NDArray, rng: np.random.Generator, *, confidence: float = 0
 
 
 @dataclass(frozen=True)
-class MatchSummary:
-    """A match in numbers, all from agent a's side.
+class ArenaSummary:
+    """A comparison in numbers, all from agent a's side.
 
     net: levels a round (won minus lost), over deals. won: share of rounds won (see `rounds_won`).
     outcomes: share of rounds by payoff "+3" … "-3"; by_side: the same for each side it sat on.
@@ -94,8 +71,8 @@ def rounds_won(payoffs: NDArray) -> NDArray[np.float64]:
 
 def summarise(
     payoffs: NDArray, games: NDArray, rng: np.random.Generator, *, confidence: float = 0.95
-) -> MatchSummary:
-    """Return the summary of a match. payoffs: [n, 2] levels to a; games: [g, 2] scores of a (1, 0.5, 0).
+) -> ArenaSummary:
+    """Return the summary of a comparison. payoffs: [n, 2] levels to a; games: [g, 2] scores of a (1, 0.5, 0).
 
     Both plays of a deal count as one observation: their mean.
     """
@@ -107,4 +84,4 @@ def summarise(
         sides = (_shares(payoffs[:, 0]), _shares(payoffs[:, 1]))
     if len(games):
         whole = estimate(games.mean(1), rng, confidence=confidence)
-    return MatchSummary(net, won, outcomes, sides, whole)
+    return ArenaSummary(net, won, outcomes, sides, whole)

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from cfr.variants import VARIANTS
 from experiments.refinement.grid import GRIDS
+from experiments.refinement.methods import method_passes
 from experiments.refinement.mixture import split_draws
-from experiments.refinement.run import method_passes
 from games.support.configuration import ConfigError
 from gs2.search.config.presets import PRESETS, preset
 from gs2.search.config.search import PLACES, SearchConfig

@@ -7,7 +7,7 @@ import hashlib
 import numpy as np
 import pytest
 
-from experiments.bench.simulate_guandan import replay_match, simulate_matches
+from experiments.simulate_guandan import replay_match, simulate_matches
 from games.game import TERMINAL, GameError
 from games.guandan.cards import CARD_NAMES, DECK, NO_ACTION, RANKS, as_level, unpack
 from games.guandan.combos import ORDER

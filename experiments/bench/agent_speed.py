@@ -1,0 +1,202 @@
+"""How fast the GuanDan agent decides: latency by preset and phase, decisions a second, where the time goes.
+
+    gs2 bench agent --rounds 4
+
+Whole rounds of four agents are played one decision at a time, as at a table. Times are of the wall, which is
+what a deadline counts; processor time stands beside them, since other programs may be running.
+"""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from gs2.guandan.agent.decision import Decision
+
+__all__ = ["SHOWN", "AgentSpeed", "Latency", "agent_tables", "measure_agent"]
+
+SHOWN = ("fast", "standard", "deep", "paper")
+"""Presets measured where none is named."""
+
+PHASES = ("opening", "middle", "end")
+"""At least 20 cards in hand; at least 10; fewer."""
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Wall-clock milliseconds a decision of one preset in one phase; forced moves are left out.
+
+    late: decisions that took more than 1.1 times the deadline.
+    """
+
+    phase: str
+    decisions: int
+    median: float
+    p99: float
+    worst: float
+    late: int
+
+
+@dataclass(frozen=True)
+class AgentSpeed:
+    """What one preset costs.
+
+    rate: decisions a second over whole rounds, forced moves included; processor_rate: of processor time.
+    decisions, forced, searched: how many. stages: share of the time thought that each stage took.
+    rollout_rate: network decisions in rollouts a second, 0 without rollouts. memory: the process's peak so
+    far, in MB.
+    """
+
+    preset: str
+    deadline: float
+    rounds: int
+    decisions: int
+    forced: int
+    searched: int
+    rate: float
+    processor_rate: float
+    latencies: list[Latency]
+    stages: dict[str, float]
+    rollout_rate: float
+    memory: float
+
+
+@dataclass
+class _Tally:
+    seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    stages: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    forced: int = 0
+    searched: int = 0
+
+    def add(self, decision: Decision, seconds: float) -> None:
+        if decision.stage == "forced":
+            self.forced += 1
+            return
+        held = int(decision.state["left"][0, decision.seat])
+        self.seconds[PHASES[(held < 20) + (held < 10)]].append(seconds)
+        self.searched += decision.stage in ("rollout", "subgame", "endgame")
+        for stage, spent in decision.seconds.items():
+            self.stages[stage] += spent
+
+
+def _latency(phase: str, seconds: list[float], deadline: float) -> Latency:
+    median, p99, worst = (1000 * float(np.quantile(seconds, q)) for q in (0.5, 0.99, 1.0))
+    return Latency(phase, len(seconds), median, p99, worst, sum(s > 1.1 * deadline for s in seconds))
+
+
+def measure_agent(
+    presets: tuple[str, ...] = SHOWN,
+    *,
+    rounds: int = 4,
+    seed: int = 0,
+    checkpoint: Path | None = None,
+    progress: Callable[[str], None] = lambda what: None,
+) -> list[AgentSpeed]:
+    """Return what each preset costs over some rounds of four agents.
+
+    checkpoint: the blueprint's, by default the shipped one.
+    """
+    import torch
+
+    from games.guandan.rounds.round import advance, deal
+    from gs2.guandan.agent.agent import Gs2Agent
+    from gs2.guandan.agent.agent_presets import agent_preset
+    from gs2.guandan.agent.evaluator import load_evaluator
+
+    torch.set_num_threads(1)
+    evaluator = load_evaluator(checkpoint)
+    out = []
+    for name in presets:
+        config = agent_preset(name)
+        rng = np.random.default_rng(seed)
+        agent = Gs2Agent(evaluator, config, rng)
+        agent.warm_up()
+        tally = _Tally()
+        took = spent = 0.0
+        for number in range(rounds):
+            progress(f"{name}: round {number + 1} of {rounds}")
+            state = deal(1, rng, level=int(rng.integers(13)))
+            while state["player"][0] >= 0:
+                clock, processor = time.perf_counter(), time.process_time()
+                decision = agent.decide(state)
+                seconds = time.perf_counter() - clock
+                spent += time.process_time() - processor
+                took += seconds
+                tally.add(decision, seconds)
+                advance(state, decision.action)
+        latencies = [
+            _latency(phase, tally.seconds[phase], config.deadline) for phase in PHASES if tally.seconds[phase]
+        ]
+        total = tally.forced + sum(row.decisions for row in latencies)
+        thought = sum(tally.stages.values())
+        out.append(
+            AgentSpeed(
+                name,
+                config.deadline,
+                rounds,
+                total,
+                tally.forced,
+                tally.searched,
+                total / took,
+                total / spent,
+                latencies,
+                {stage: part / thought for stage, part in tally.stages.items()},
+                agent.rollouts.decisions / tally.stages["rollouts"] if "rollouts" in tally.stages else 0.0,
+                resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+            )
+        )
+    return out
+
+
+def agent_tables(results: list[AgentSpeed]) -> list[Table]:
+    """Return the results as tables for a terminal."""
+    from rich.table import Table
+
+    speed = Table(title="GuanDan agent, whole rounds of four agents")
+    for column in (
+        "preset",
+        "deadline",
+        "decisions/s",
+        "of processor",
+        "searched",
+        "rollouts",
+        "memory",
+    ):
+        speed.add_column(column, justify="left" if column == "preset" else "right")
+    wait = Table(title="Milliseconds a decision with a choice")
+    for column in ("preset", "phase", "decisions", "median", "p99", "worst", "late"):
+        wait.add_column(column, justify="left" if column in ("preset", "phase") else "right")
+    share = Table(title="Where the time goes")
+    for column in ("preset", "stage", "share"):
+        share.add_column(column, justify="right" if column == "share" else "left")
+    for row in results:
+        speed.add_row(
+            row.preset,
+            f"{row.deadline:g} s",
+            f"{row.rate:.0f}",
+            f"{row.processor_rate:.0f}",
+            f"{row.searched / row.decisions:.0%}",
+            f"{row.rollout_rate:,.0f}/s" if row.rollout_rate else "–",
+            f"{row.memory:.0f} MB",
+        )
+        for latency in row.latencies:
+            wait.add_row(
+                row.preset,
+                latency.phase,
+                str(latency.decisions),
+                *(f"{value:.1f}" for value in (latency.median, latency.p99, latency.worst)),
+                str(latency.late),
+            )
+        for stage, part in row.stages.items():
+            share.add_row(row.preset, stage, f"{part:.0%}")
+    return [speed, wait, share]

@@ -1,0 +1,98 @@
+"""What a bench is: something whose speed is measured, with its options, its record and its tables.
+
+`gs2 bench` finds benches by the entry points `gs2.benches`, ours and anybody's:
+
+    [project.entry-points."gs2.benches"]
+    mine = "my_package.bench:MINE"
+
+`MINE` is an object with what `Bench` lists; `check_bench` says what it lacks. Help is shown for every bench,
+so a module with one should import what takes long inside `run`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["GROUP", "Bench", "BenchError", "Progress", "check_bench"]
+
+GROUP = "gs2.benches"
+"""Entry points that add benches."""
+RESERVED = ("output", "as_json")
+"""Options that every bench has."""
+Progress = Callable[[str], None]
+"""Told in a few words what is measured next."""
+Record = TypeVar("Record")
+
+
+class BenchError(ValueError):
+    """An object that is no bench: the rule, what was found and the next step."""
+
+
+class Bench(Protocol[Record]):
+    """Something whose speed `gs2 bench NAME` measures.
+
+    name: as it is typed. title: of its document. help: what it measures, in a first sentence of one line.
+    about: how the figures were taken, in words. options: click's own, without `--output` and `--json`.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def help(self) -> str: ...
+    @property
+    def about(self) -> str: ...
+    @property
+    def options(self) -> Sequence[click.Parameter]: ...
+
+    def run(self, progress: Progress, *args: Any, **options: Any) -> Record:
+        """Return what was measured, a dataclass or a list of them; options: by the names of `options`."""
+        ...
+
+    def tables(self, result: Record) -> list[Table]:
+        """Return the record as tables for a terminal."""
+        ...
+
+
+def check_bench(bench: Any) -> None:
+    """Return None if an object is a bench. Raises BenchError with the rule that it breaks."""
+
+    def need(holds: bool, rule: str, found: object) -> None:
+        if not holds:
+            raise BenchError(f"bench {getattr(bench, 'name', bench)!r}: {rule}; got {found!r}; change it")
+
+    for word in ("name", "title", "help", "about"):
+        found = getattr(bench, word, None)
+        need(isinstance(found, str) and bool(found.strip()), f"{word} must be text", found)
+    need(
+        re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", bench.name) is not None,
+        "name must be small letters and digits, in words joined by -",
+        bench.name,
+    )
+    options = getattr(bench, "options", None)
+    need(
+        isinstance(options, Sequence) and all(isinstance(option, click.Parameter) for option in options),
+        "options must be a sequence of click options and arguments",
+        options,
+    )
+    names = [option.name for option in bench.options]
+    need(not set(names) & set(RESERVED), f"{' and '.join(RESERVED)} are every bench's own options", names)
+    for word in ("run", "tables"):
+        need(callable(getattr(bench, word, None)), f"{word} must be a method", getattr(bench, word, None))
+    try:
+        inspect.signature(bench.run).bind(print, **dict.fromkeys(filter(None, names)))
+        inspect.signature(bench.tables).bind(None)
+    except TypeError as error:
+        raise BenchError(
+            f"bench {bench.name!r}: run must take a function for progress and the options by name, tables a "
+            f"result; got {error}; change it"
+        ) from error

@@ -1,0 +1,330 @@
+"""How fast full games are built, iterated and solved, beside OpenSpiel's C++ solvers where installed.
+
+    gs2 bench cfr leduc_poker liars_dice_6
+
+Times are processor seconds of one thread, compiled code warm. Both programs run in one process, turn by
+turn; quote the ratio, not the seconds, across machines.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cfr.sequence_form import SequenceForm, sequence_form
+from cfr.solver import Solver
+from cfr.tree import grow
+from cfr.variants import VARIANTS
+from experiments.bench.openspiel_peer import OPENSPIEL, Peer, has_openspiel
+from games.registry import RESEARCH_GAMES, load_game
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = [
+    "CfrRecord",
+    "CfrSpeed",
+    "CfrWork",
+    "Construction",
+    "Convergence",
+    "cfr_tables",
+    "measure_cfr",
+    "print_construction",
+]
+
+
+@dataclass(frozen=True)
+class Construction:
+    """From a game string to a solver, in a process of its own.
+
+    seconds: to the sequence form, growing the tree included. layout_seconds: the solver's memory layout, on
+    top. peak_mb: largest resident memory of the process, Python and compiler included.
+    histories, entries, boxes, distinct: of the tree, the payoff matrix and its boxes.
+    """
+
+    game: str
+    seconds: float
+    layout_seconds: float
+    peak_mb: float
+    histories: int
+    entries: int
+    boxes: int
+    distinct: int
+
+
+@dataclass(frozen=True)
+class CfrSpeed:
+    """CFR+ and one exploitability evaluation, in milliseconds.
+
+    iteration_ms: per iteration, averaged over a run of `iterations`; median of the repeats.
+    exploitability_ms: one evaluation of that run's average policy; smallest of the repeats.
+    openspiel_iteration_ms: of OpenSpiel's C++ solver, over its first `openspiel_iterations`, as many as fit
+        the time limit; first_iteration_ms: ours over as many. None where OpenSpiel is missing.
+    openspiel_exploitability_ms: of OpenSpiel's C++ NashConv.
+    """
+
+    game: str
+    iterations: int
+    iteration_ms: float
+    exploitability_ms: float
+    openspiel_iterations: int | None = None
+    openspiel_iteration_ms: float | None = None
+    first_iteration_ms: float | None = None
+    openspiel_exploitability_ms: float | None = None
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """Seconds and iterations of one variant to one exploitability, the checks on the way included.
+
+    Both are None if `limit` iterations did not get there.
+    """
+
+    game: str
+    variant: str
+    target: float
+    iterations: int | None
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class CfrWork:
+    """How much is measured.
+
+    variants, targets: what to measure convergence of and to, in exploitability. iterations: of the CFR+ run.
+    limit: iterations after which a target counts as missed. repeats: of every timing. openspiel_seconds: for
+    OpenSpiel's iterations, per game.
+    """
+
+    variants: tuple[str, ...] = tuple(VARIANTS)
+    targets: tuple[float, ...] = (1e-2, 1e-3, 1e-4)
+    iterations: int = 1000
+    limit: int = 10_000
+    repeats: int = 3
+    openspiel_seconds: float = 20.0
+
+
+@dataclass(frozen=True)
+class CfrRecord:
+    """All that `measure_cfr` measures."""
+
+    construction: tuple[Construction, ...]
+    speed: tuple[CfrSpeed, ...]
+    convergence: tuple[Convergence, ...]
+
+
+def measure_cfr(
+    games: Sequence[str] = RESEARCH_GAMES,
+    work: CfrWork | None = None,
+    *,
+    openspiel: bool = True,
+    progress: Callable[[str], None] | None = None,
+) -> CfrRecord:
+    """Return construction, speed and convergence of CFR on each game.
+
+    openspiel: measure it too, where it is installed. progress: called with a few words before each step.
+    """
+    work = work or CfrWork()
+    tell = progress or (lambda _: None)
+    construction, speed, convergence = [], [], []
+    for name in games:
+        tell(f"{name}: construction")
+        construction.append(_construct(name))
+        form = sequence_form(grow(load_game(name), keep_states=False))
+        tell(f"{name}: CFR+")
+        speed.append(_speed(name, form, work, work.openspiel_seconds if openspiel else 0.0))
+        for row in work.variants:
+            tell(f"{name}: {row}")
+            convergence += _converge(name, form, row, work)
+    return CfrRecord(tuple(construction), tuple(speed), tuple(convergence))
+
+
+def _construct(name: str) -> Construction:
+    """Build the game in a fresh process, which has built a small one before."""
+    out = subprocess.run(
+        [sys.executable, "-c", BUILD, name],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return Construction(**json.loads(out.stdout))
+
+
+BUILD = "import sys; from experiments.bench.cfr_speed import print_construction as p; p(sys.argv[1])"
+"""Program of the fresh process."""
+
+
+def print_construction(name: str) -> None:
+    """Build a game in this process and print how it went, as JSON."""
+    print(json.dumps(asdict(_construct_here(name))))
+
+
+def _construct_here(name: str) -> Construction:
+    _ = sequence_form(grow(load_game("kuhn_poker"), keep_states=False)).layout  # compiles what is timed
+    began = time.process_time()
+    tree = grow(load_game(name), keep_states=False)
+    form = sequence_form(tree)
+    middle = time.process_time()
+    layout = form.layout
+    ended = time.process_time()
+    boxes = len(layout.boxes[0].box)
+    return Construction(
+        name,
+        middle - began,
+        ended - middle,
+        _peak_mb(),
+        tree.n_nodes,
+        form.n_entries,
+        boxes,
+        layout.n_distinct,
+    )
+
+
+def _peak_mb() -> float:
+    """Return the largest resident memory of this process."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        # Unlike getrusage, this does not count what the parent process held before this one began.
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return float(line.split()[1]) / 1e3
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
+
+
+def _run_ms(form: SequenceForm, iterations: int) -> tuple[float, Solver]:
+    """Return processor milliseconds per iteration of CFR+ from the start, and the solver."""
+    solver = Solver(form, "cfr+")
+    began = time.process_time()
+    solver.run(iterations)
+    return (time.process_time() - began) / iterations * 1e3, solver
+
+
+def _speed(name: str, form: SequenceForm, work: CfrWork, peer_seconds: float) -> CfrSpeed:
+    iterations, repeats = work.iterations, work.repeats
+    _run_ms(form, 2)
+    ours, evaluations, theirs, first = [], [], [], []
+    peer = Peer(OPENSPIEL[name]) if peer_seconds > 0 and name in OPENSPIEL and has_openspiel() else None
+    peer_iterations = peer.fitting(peer_seconds / repeats) if peer else 0
+    for _ in range(repeats):
+        ms, solver = _run_ms(form, iterations)
+        ours.append(ms)
+        for _ in range(5):
+            began = time.process_time()
+            solver.exploitability()
+            evaluations.append((time.process_time() - began) * 1e3)
+        if peer:
+            theirs.append(peer.run_ms(peer_iterations))
+            first.append(_run_ms(form, peer_iterations)[0])
+    return CfrSpeed(
+        name,
+        iterations,
+        float(np.median(ours)),
+        min(evaluations),
+        peer_iterations if peer else None,
+        float(np.median(theirs)) if peer else None,
+        float(np.median(first)) if peer else None,
+        peer.exploitability_ms() if peer else None,
+    )
+
+
+def _converge(name: str, form: SequenceForm, row: str, work: CfrWork) -> list[Convergence]:
+    """Return how long the variant takes to each target; the fastest of the repeats."""
+    targets, limit = work.targets, work.limit
+    best: dict[float, tuple[int, float]] = {}
+    for _ in range(work.repeats):
+        solver = Solver(form, row)
+        open_targets = sorted(targets, reverse=True)
+        began = time.process_time()
+        while open_targets and solver.iteration < limit:
+            solver.run(max(10, solver.iteration // 20))
+            exploitability = solver.exploitability()
+            seconds = time.process_time() - began
+            while open_targets and exploitability <= open_targets[0]:
+                target = open_targets.pop(0)
+                best[target] = min(
+                    best.get(target, (0, np.inf)), (solver.iteration, seconds), key=lambda b: b[1]
+                )
+        # Runs differ in their time alone: what the first one missed, the others need not try.
+        limit = max((reached[0] for reached in best.values()), default=0)
+    out = []
+    for target in targets:
+        reached = best.get(target)
+        out.append(Convergence(name, row, target, *(reached or (None, None))))
+    return out
+
+
+def cfr_tables(result: CfrRecord) -> list[Table]:
+    """Return the result as tables for a terminal."""
+    from rich.table import Table
+
+    build = Table(title="From game string to solver", caption="each in a process of its own")
+    for column in ("game", "histories", "payoffs", "boxes", "distinct", "sequence form", "layout", "peak"):
+        build.add_column(column, justify="left" if column == "game" else "right")
+    for c in result.construction:
+        build.add_row(
+            c.game,
+            f"{c.histories:,}",
+            f"{c.entries:,}",
+            f"{c.boxes:,}",
+            f"{c.distinct:,}",
+            f"{c.seconds:.2f} s",
+            f"{c.layout_seconds:.3f} s",
+            f"{c.peak_mb:,.0f} MB",
+        )
+
+    peers = any(s.openspiel_iterations for s in result.speed)
+    speed = Table(
+        title="Milliseconds per iteration of CFR+, and of one exploitability evaluation",
+        caption="first: as many iterations as OpenSpiel's C++ CFR+ got; ratios are over those"
+        if peers
+        else None,
+    )
+    speed.add_column("game")
+    for column in ("iterations", "ms each", "exploitability"):
+        speed.add_column(column, justify="right")
+    if peers:
+        for column in ("first", "ms each", "OpenSpiel", "ratio", "its NashConv", "ratio"):
+            speed.add_column(column, justify="right")
+    for s in result.speed:
+        ours = (s.game, f"{s.iterations:,}", f"{s.iteration_ms:.4f}", f"{s.exploitability_ms:.3f}")
+        theirs = (
+            _or_blank(s.openspiel_iterations, ",d"),
+            _or_blank(s.first_iteration_ms, ".4f"),
+            _or_blank(s.openspiel_iteration_ms, ",.2f"),
+            _ratio(s.openspiel_iteration_ms, s.first_iteration_ms),
+            _or_blank(s.openspiel_exploitability_ms, ",.0f"),
+            _ratio(s.openspiel_exploitability_ms, s.exploitability_ms),
+        )
+        speed.add_row(*ours, *(theirs if peers else ()))
+
+    targets = sorted({c.target for c in result.convergence}, reverse=True)
+    reach = Table(title="Seconds (iterations) to an exploitability, checks included")
+    for column in ("game", "variant", *(f"{target:g}" for target in targets)):
+        reach.add_column(column, justify="left" if column in ("game", "variant") else "right")
+    rows: dict[tuple[str, str], dict[float, Convergence]] = {}
+    for found in result.convergence:
+        rows.setdefault((found.game, found.variant), {})[found.target] = found
+    for (game, row), cells in rows.items():
+        words = [
+            f"{cell.seconds:.4f} ({cell.iterations:,})" if (cell := cells[t]).seconds is not None else "–"
+            for t in targets
+        ]
+        reach.add_row(game, row, *words)
+    return [build, speed, reach]
+
+
+def _ratio(theirs: float | None, ours: float | None) -> str:
+    return f"{theirs / ours:,.0f} ×" if theirs and ours else ""
+
+
+def _or_blank(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)

@@ -1,0 +1,87 @@
+"""Speed of Minimum Combination Search on dealt hands, by wild cards held.
+
+gs2 bench min-combination
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["SplitSpeed", "dealt_hands", "measure_splits", "split_tables"]
+
+
+@dataclass(frozen=True)
+class SplitSpeed:
+    """Speed on hands with as many wild cards; None for hands as dealt.
+
+    hands: measured. moves: fewest of a hand, on average. fewest, cheapest: microseconds of processor time a
+    hand, for the number of moves alone and for the least cost under any costs.
+    """
+
+    wild: int | None
+    hands: int
+    moves: float
+    fewest: float
+    cheapest: float
+
+
+def dealt_hands(n: int, rng: np.random.Generator) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Return n hands of 27 cards, [n, 2] uint64 packed, and a level of each, [n]."""
+    from games.guandan.cards import NUM_CARDS, pack
+
+    deck = np.repeat(np.arange(NUM_CARDS), 2)
+    counts = np.zeros((n, NUM_CARDS), np.uint8)
+    for row in counts:
+        np.add.at(row, rng.permutation(deck)[:27], 1)
+    return pack(counts), rng.integers(0, 13, n)
+
+
+def measure_splits(n: int, rng: np.random.Generator, *, repeats: int = 5) -> list[SplitSpeed]:
+    """Return the speed with 0, 1 and 2 wild cards and of all hands, the least of `repeats` each."""
+    from blueprint.guandan.rules.min_combination import UNIT_COSTS, Costs, min_combinations
+    from games.guandan.cards import unpack
+
+    hands, levels = dealt_hands(n, rng)
+    held = unpack(hands)[np.arange(n), 4 * levels]
+    general = Costs(UNIT_COSTS.table, UNIT_COSTS.bombs)
+    found = []
+    for wild in (0, 1, 2):
+        rows = held == wild
+        moves = min_combinations(hands[rows], levels[rows])
+        times = [
+            min(_seconds(min_combinations, hands[rows], levels[rows], costs) for _ in range(repeats))
+            for costs in (UNIT_COSTS, general)
+        ]
+        k = int(rows.sum())
+        found.append(SplitSpeed(wild, k, float(moves.mean()), *(1e6 * t / k for t in times)))
+    total = [sum(s.hands * getattr(s, name) for s in found) / n for name in ("moves", "fewest", "cheapest")]
+    return [*found, SplitSpeed(None, n, *total)]
+
+
+def _seconds(work: Callable[..., Any], *arguments: Any) -> float:
+    begin = time.process_time()
+    work(*arguments)
+    return time.process_time() - begin
+
+
+def split_tables(result: list[SplitSpeed]) -> list[Table]:
+    """Return the figures as a table to print."""
+    from rich.table import Table
+
+    table = Table(title="Minimum Combination Search, a dealt hand")
+    table.add_column("wild cards")
+    for name in ("hands", "mean moves", "fewest moves, µs", "cheapest split, µs"):
+        table.add_column(name, justify="right")
+    for s in result:
+        name = "as dealt" if s.wild is None else str(s.wild)
+        table.add_row(name, f"{s.hands:,}", f"{s.moves:.2f}", f"{s.fewest:.1f}", f"{s.cheapest:.1f}")
+    return [table]

@@ -1,0 +1,44 @@
+"""Tables in Markdown, the one way in which every document here gets its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tabulate import DataRow, TableFormat, tabulate
+
+__all__ = ["markdown_table"]
+
+ROW = DataRow("| ", " | ", " |")
+RULES = {"l": " --- ", "r": " ---: "}
+
+
+def markdown_table(headers: Sequence[str], rows: Iterable[Sequence[object]], columns: str) -> str:
+    """Return a table in Markdown, without an end of line; cells are not padded.
+
+    columns: "l" or "r" for each, the side to which it is set.
+    Raises ValueError unless there are as many headers and cells as columns.
+    """
+    cells = [[_cell(value) for value in row] for row in rows]
+    if any(len(row) != len(columns) for row in (headers, *cells)):
+        raise ValueError(
+            f"markdown_table: every row must have {len(columns)} cells, one for each of {columns!r}; "
+            f"got {sorted({len(row) for row in (headers, *cells)})}"
+        )
+    rule = "|" + "|".join(RULES[side] for side in columns) + "|"
+    form = TableFormat(
+        lineabove=None,
+        linebelowheader=lambda widths, sides: rule,
+        linebetweenrows=None,
+        linebelow=None,
+        headerrow=ROW,
+        datarow=ROW,
+        padding=0,
+        with_header_hide=None,
+    )
+    heads = [_cell(head) for head in headers]
+    text: str = tabulate(cells, heads, form, disable_numparse=True, stralign=None, numalign=None)
+    return text
+
+
+def _cell(value: object) -> str:
+    return str(value).replace("|", "\\|")

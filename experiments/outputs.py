@@ -1,0 +1,51 @@
+"""Where reports go: the current folder or, if asked, the results of the checkout; never a package."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from experiments.commit import checkout_of_code
+from games.support.files import check_output
+from gs2.commands.common import NEW_FILE
+
+__all__ = ["NoCheckoutError", "report_file", "report_options"]
+
+RESULTS = Path("experiments") / "results"
+"""The reports of the project itself, in its checkout; an installed gs2 has none."""
+
+
+class NoCheckoutError(ValueError):
+    """Results of the project that were to be renewed where there is no checkout."""
+
+
+def report_options(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the options `--output` and `--checkout` of a command that writes the report called `name`."""
+    output = click.option(
+        "-o", "--output", type=NEW_FILE, help=f"Markdown file.  [default: {name} in this folder]"
+    )
+    checkout = click.option(
+        "--checkout", is_flag=True, help=f"Write {(RESULTS / name).as_posix()} of gs2's checkout instead."
+    )
+    return lambda command: output(checkout(command))
+
+
+def report_file(name: str, output: Path | None, checkout: bool) -> Path:
+    """Return where a report is written: what was asked for, else `name` in the current folder.
+
+    Raises NoCheckoutError if the checkout was asked for and the code lies in none, or a file besides, and
+    FileProblem if the report cannot be written there.
+    """
+    if not checkout:
+        return check_output(Path(name)) if output is None else output
+    if output is not None:
+        raise NoCheckoutError(f"--checkout: no file may be named beside it; got {output}; leave out one")
+    root = checkout_of_code()
+    if root is None:
+        raise NoCheckoutError(
+            f"--checkout: gs2 must run from a checkout; got {Path(__file__).parents[1]}; name a file by -o"
+        )
+    return check_output(root / RESULTS / name)

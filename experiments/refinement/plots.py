@@ -1,0 +1,223 @@
+"""Plots of refinement experiments, a panel for each game."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from experiments.refinement.methods import without_field
+from experiments.refinement.summary import STRENGTH_METHODS, CellSummary, by_strength
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["base_and_k", "plot_k", "plot_strength", "plot_time"]
+
+PANELS = 3
+SHOWN_AS_ZERO = 1e-5
+"""Exploitability below this is drawn as this: the axis is logarithmic."""
+
+
+def base_and_k(method: str) -> tuple[str, int | None]:
+    """Return a method without its k, and the k."""
+    base, found = without_field(method, "k")
+    return base, int(found[-1]) if found else None
+
+
+def plot_k(summaries: Sequence[CellSummary], path: Path) -> None:
+    """Draw exploitability against k, one panel a game, at the longest limit; methods without k are lines."""
+
+    def draw(axis: Axes, rows: list[CellSummary]) -> None:
+        limit = max((row.limit or 0, row.cap or 0) for row in rows)
+        rows = [row for row in rows if (row.limit or 0, row.cap or 0) == limit]
+        curves: dict[str, list[tuple[int, CellSummary]]] = defaultdict(list)
+        for row in rows:
+            base, k = base_and_k(row.method)
+            if k is None:
+                level = max(row.exploitability, SHOWN_AS_ZERO)
+                axis.axhline(level, label=base, linestyle="--", linewidth=1, color=_colour(base))
+            else:
+                curves[base].append((k, row))
+        for base, points in curves.items():
+            points.sort(key=lambda point: point[0])
+            _curve(axis, base, [k for k, _ in points], [row for _, row in points])
+        axis.set_xlabel("histories kept, k")
+
+    _panels(summaries, path, draw)
+
+
+def plot_time(summaries: Sequence[CellSummary], path: Path) -> None:
+    """Draw exploitability against the time limit for each infoset, one panel a game."""
+
+    def draw(axis: Axes, rows: list[CellSummary]) -> None:
+        curves: dict[str, list[CellSummary]] = defaultdict(list)
+        for row in rows:
+            if row.limit is not None:
+                curves[row.method].append(row)
+        for method, points in curves.items():
+            points.sort(key=lambda row: row.limit or 0.0)
+            _curve(axis, method, [row.limit or 0.0 for row in points], points)
+        axis.set_xscale("log")
+        axis.set_xlabel("seconds per infoset")
+
+    _panels([row for row in summaries if row.limit is not None], path, draw)
+
+
+STRENGTH_CURVES = STRENGTH_METHODS[:4]
+"""Those of the plot: GS2+ is orders of magnitude below and would press them together."""
+
+
+def plot_strength(summaries: Sequence[CellSummary], path: Path) -> bool:
+    """Draw ratios to the blueprint's against its exploitability, one panel a game; return whether any is.
+
+    Lines join the iterates of CFR, of which uniform play is the first; other blueprints are hollow points.
+    """
+    shown = [row for row in summaries if row.method in STRENGTH_CURVES]
+    rows = by_strength(shown)
+    if not rows:
+        return False
+
+    def draw(axis: Axes, rows: list[CellSummary]) -> None:
+        from matplotlib.ticker import NullFormatter
+
+        for method in STRENGTH_CURVES:
+            colour = "tab:red" if "draws=" in method else _COLOURS.get(base_and_k(method)[0])
+            mine = sorted((row for row in rows if row.method == method), key=lambda row: _strength(row))
+            curve = [row for row in mine if _is_iterate(row.blueprint)]
+            x = [_strength(row) for row in curve]
+            y = [max(row.ratio, SHOWN_AS_NOTHING) for row in curve]
+            style = "--" if method == "1-klss" else "-"
+            axis.plot(x, y, marker="o", markersize=4, label=method, color=colour, linestyle=style)
+            low, high = (
+                [max(getattr(row, end), SHOWN_AS_NOTHING) for row in curve] for end in ("low", "high")
+            )
+            axis.fill_between(x, low, high, alpha=0.15, color=colour)
+            apart = [row for row in mine if not _is_iterate(row.blueprint)]
+            axis.plot(
+                [_strength(row) for row in apart],
+                [max(row.ratio, SHOWN_AS_NOTHING) for row in apart],
+                marker="o",
+                markersize=5,
+                markerfacecolor="none",
+                color=colour,
+                linestyle="none",
+            )
+        names: dict[str, list[float]] = defaultdict(list)
+        for row in rows:
+            names[row.blueprint].append(_strength(row))
+        for blueprint, found in names.items():
+            where = axis.get_xaxis_transform()
+            at = float(np.mean(found))
+            axis.text(at, 0.98, blueprint, rotation=90, va="top", ha="right", fontsize=6, transform=where)
+            axis.axvline(at, color="lightgrey", linewidth=0.5, zorder=0)
+        axis.set_xscale("log")
+        axis.xaxis.set_minor_formatter(NullFormatter())
+        axis.invert_xaxis()
+        axis.set_xlabel("blueprint's exploitability; the stronger the further right")
+
+    _panels(rows, path, draw, ratio=True)
+    return True
+
+
+def _strength(row: CellSummary) -> float:
+    return row.blueprint_exploitability
+
+
+def _is_iterate(blueprint: str) -> bool:
+    return blueprint == "uniform" or blueprint.startswith("cfr:")
+
+
+SHOWN_AS_NOTHING = 1e-2
+"""Ratio below which a curve is drawn at this: the axis is logarithmic."""
+
+
+def _curve(axis: Axes, label: str, x: Sequence[float], rows: Sequence[CellSummary]) -> None:
+    cold, warm = without_field(label, "warm_start")
+    colour = _colour(cold)
+    middle = [max(row.exploitability, SHOWN_AS_ZERO) for row in rows]
+    style = ":" if warm else "-"
+    axis.plot(x, middle, marker="o", markersize=3, label=label, color=colour, linestyle=style)
+    axis.fill_between(
+        x,
+        [max(row.low * row.blueprint_exploitability, SHOWN_AS_ZERO) for row in rows],
+        [max(row.high * row.blueprint_exploitability, SHOWN_AS_ZERO) for row in rows],
+        alpha=0.15,
+        color=colour,
+    )
+
+
+_COLOURS: dict[str, Any] = {
+    "gs2+": "red",
+    "gs2+path": "darkviolet",
+    "gs2+:fallback_k=0": "salmon",
+    "gs2+:whole=0": "darkred",
+    "gs2+:whole=0,k=3": "deeppink",
+    "gs2-d": "tab:blue",
+    "gs2-r": "tab:orange",
+    "1-klss": "tab:green",
+    "kluss": "lightgreen",
+    "unsafe": "grey",
+    "resolve": "plum",
+    "maxmargin": "tab:purple",
+    "reach-maxmargin": "indigo",
+    "mirror-descent": "tab:brown",
+}
+
+
+_SHADES = {"gs2-d": "Blues", "gs2-r": "Oranges"}
+"""Colour maps of methods of which curves for several k stand in one panel: the more histories the darker."""
+_DARKEST = 10
+"""Histories from which on a shade is the darkest."""
+
+
+def _colour(label: str) -> Any:
+    base, k = base_and_k(label)
+    if k is not None and base in _SHADES:
+        from matplotlib import colormaps
+
+        return colormaps[_SHADES[base]](0.35 + 0.6 * min(k, _DARKEST) / _DARKEST)
+    return _COLOURS.setdefault(label, f"C{len(_COLOURS) % 10}")
+
+
+def _panels(
+    summaries: Sequence[CellSummary],
+    path: Path,
+    draw: Callable[[Axes, list[CellSummary]], None],
+    ratio: bool = False,
+) -> None:
+    """Draw one panel a game with `draw`, exploitability or, if `ratio`, its ratio to the blueprint's."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    games = list(dict.fromkeys(row.game for row in summaries))
+    if not games:
+        return
+    columns = min(PANELS, len(games))
+    lines = -(-len(games) // columns)
+    figure, axes = pyplot.subplots(
+        lines, columns, figsize=(4.6 * columns, 3.6 * lines), squeeze=False, layout="constrained"
+    )
+    handles: dict[str, Any] = {}
+    for axis, game in zip(axes.flat, games, strict=False):
+        rows = [row for row in summaries if row.game == game]
+        before = 1.0 if ratio else float(np.mean([row.blueprint_exploitability for row in rows]))
+        axis.axhline(before, color="black", linewidth=1, linestyle=":", label="blueprint")
+        draw(axis, rows)
+        axis.set_yscale("log")
+        axis.set_title(game)
+        axis.set_ylabel("exploitability over the blueprint's" if ratio else "exploitability (NashConv / 2)")
+        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    for axis in list(axes.flat)[len(games) :]:
+        axis.set_visible(False)
+    figure.legend(
+        list(handles.values()), list(handles), loc="outside lower center", ncols=2 * columns, fontsize="small"
+    )
+    figure.savefig(path, dpi=130)
+    pyplot.close(figure)

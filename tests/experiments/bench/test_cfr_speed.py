@@ -1,0 +1,56 @@
+"""`gs2 bench cfr`: what it measures, and the file it writes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from experiments.bench.benches import CFR
+from experiments.bench.cfr_speed import CfrWork, cfr_tables, measure_cfr
+from experiments.bench.group import bench
+from experiments.bench.output import as_markdown, write_result
+
+
+def test_every_figure_of_a_game_is_measured() -> None:
+    steps: list[str] = []
+    work = CfrWork(("cfr+", "dcfr"), targets=(1e-2, 1e-9), iterations=50, limit=200, repeats=1)
+    result = measure_cfr(["kuhn_poker"], work, openspiel=False, progress=steps.append)
+    assert len(steps) == 4
+    (built,), (speed,) = result.construction, result.speed
+    assert (built.histories, built.entries) == (58, 30)
+    assert built.peak_mb > 1
+    assert speed.iterations == 50
+    assert 0 < speed.iteration_ms < 1000
+    assert speed.openspiel_iterations is None
+    assert [(c.variant, c.target) for c in result.convergence] == [
+        (name, target) for name in ("cfr+", "dcfr") for target in (1e-2, 1e-9)
+    ]
+    for found in result.convergence:
+        # Two hundred iterations reach a hundredth, but not a billionth.
+        assert (found.seconds is not None) == (found.iterations is not None) == (found.target == 1e-2)
+    assert len(cfr_tables(result)) == 3
+
+
+def test_tables_are_written_as_markdown_with_their_figures(tmp_path: Path) -> None:
+    work = CfrWork(("dcfr",), iterations=5, limit=20, repeats=1)
+    result = measure_cfr(["kuhn_poker"], work, openspiel=False)
+    write_result(CFR, result, tmp_path / "r.md", "gs2 bench cfr kuhn_poker")
+    text = (tmp_path / "r.md").read_text()
+    assert text.startswith("# CFR on full games\n\nProcessor time")
+    assert "`gs2 bench cfr kuhn_poker`; commit " in text
+    lines = as_markdown(CFR.tables(result)[0]).splitlines()
+    assert lines[0] == "## From game string to solver"
+    assert lines[2].startswith("| game | histories | payoffs |")
+    assert lines[4].startswith("| kuhn_poker | 58 | 30 |")
+    assert lines[3].count("|") == lines[4].count("|") == lines[2].count("|")
+    assert json.loads((tmp_path / "r.json").read_text())["construction"][0]["histories"] == 58
+
+
+def test_the_command_names_itself_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "r.md"
+    words = ["cfr", "kuhn_poker", "--repeats", "1", "--no-openspiel", "--output", str(path)]
+    answer = CliRunner().invoke(bench, words)
+    assert answer.exit_code == 0, answer.output
+    assert "`gs2 bench cfr kuhn_poker --repeats 1 --no-openspiel`" in path.read_text()

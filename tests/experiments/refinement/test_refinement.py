@@ -1,0 +1,179 @@
+"""The refinement experiment: every cell once, resumable, reported."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from experiments.refinement.compare import BLUEPRINT, compare, comparison_table
+from experiments.refinement.grid import Cell, Grid, GridError
+from experiments.refinement.methods import method_config
+from experiments.refinement.report import strength_table, write_report
+from experiments.refinement.rows import ROWS, read_rows
+from experiments.refinement.run import run_cell, run_grid
+from experiments.refinement.summary import CellSummary, summarise_cells
+from experiments.refinement.which_histories import Ranks
+from experiments.refinement.which_histories import main as which_histories
+from gs2.search.config.stages import GENERATOR_NAMES
+from gs2.search.generation import GENERATORS, check_generator
+
+GRID = Grid(
+    "test", games=("kuhn_poker",), methods=("maxmargin", "gs2-r:k=1", "1-klss"), iterations=(20,), seeds=3
+)
+
+
+def test_a_grid_holds_each_cell_once_and_random_methods_with_every_seed() -> None:
+    cells = list(GRID.cells())
+    assert len({cell.key for cell in cells}) == len(cells) == 5
+    assert sum(cell.method == "gs2-r:k=1" for cell in cells) == 3
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_run_has_a_row_for_every_cell(tmp_path: Path, workers: int) -> None:
+    run_grid(GRID, tmp_path, workers=workers)
+    rows = read_rows(tmp_path / ROWS)
+    assert len(rows) == 5
+    assert {(row.method, row.seed) for row in rows} == {(cell.method, cell.seed) for cell in GRID.cells()}
+
+
+def test_a_run_cut_short_goes_on_and_comes_to_the_same(tmp_path: Path) -> None:
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    run_grid(GRID, whole)
+    asked = iter([False, False, True])
+    run_grid(GRID, cut, stop=lambda: next(asked))
+    rows = cut / ROWS
+    assert len(read_rows(rows)) == 2
+    rows.write_bytes(rows.read_bytes() + b"kuhn_poker,cfr:100,gs2")  # killed while writing
+    run_grid(GRID, cut)
+
+    def results(folder: Path) -> list[tuple]:
+        return [(row.method, row.seed, row.exploitability) for row in read_rows(folder / ROWS)]
+
+    assert results(cut) == results(whole)
+
+
+def test_a_folder_of_another_grid_is_refused(tmp_path: Path) -> None:
+    run_grid(GRID, tmp_path, stop=lambda: True)
+    with pytest.raises(GridError, match="choose a new folder"):
+        run_grid(replace(GRID, seeds=2), tmp_path)
+
+
+def test_only_sampled_infosets_are_searched() -> None:
+    row = run_cell(Cell("kuhn_poker", "cfr:10", "maxmargin", "independent", None, 20, 2, 0))
+    assert row.searches + row.skipped == 4
+
+
+def test_methods_carry_changed_fields() -> None:
+    config = method_config("gs2-d:k=7,entry_floor=0.05,order=none", iterations=9)
+    assert (
+        config.generation.k,
+        config.gadget.entry_floor,
+        config.histories.order,
+        config.solve.iterations,
+    ) == (7, 0.05, None, 9)
+
+
+def test_the_report_shows_every_method(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    run_grid(GRID, tmp_path / "run")
+    files = write_report([tmp_path / "run"], tmp_path / "R.md")
+    text = files[0].read_text()
+    assert all(method in text for method in GRID.methods)
+    assert all(file.stat().st_size > 0 for file in files)
+    assert len(summarise_cells(read_rows(tmp_path / "run" / ROWS))) == 3
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_cell_that_its_limit_did_not_cut_is_not_run_again_with_a_longer_one(
+    tmp_path: Path, workers: int
+) -> None:
+    grid = Grid("test", games=("kuhn_poker",), methods=("maxmargin",), limits=(5.0, 1e-7, 6.0))
+    run_grid(grid, tmp_path, workers=1)
+    short, long, longer = read_rows(tmp_path / ROWS)
+    assert (short.limit, long.limit, longer.limit) == (1e-7, 5.0, 6.0)
+    assert short.late == short.searches > 0 and short.ran_at == 1e-7
+    assert long.late == 0 and long.exploitability < short.exploitability
+    assert longer == replace(long, limit=6.0) and longer.ran_at == 5.0
+    (tmp_path / ROWS).write_bytes((tmp_path / ROWS).read_bytes().rsplit(b"\n", 2)[0] + b"\n")
+    run_grid(grid, tmp_path, workers=workers)
+    assert read_rows(tmp_path / ROWS)[2] == longer
+
+
+def test_methods_are_compared_in_the_cells_that_both_have() -> None:
+    def row(game: str, method: str, exploitability: float) -> CellSummary:
+        return CellSummary(
+            game, "cfr:10", method, "nested", None, 20, None, 1, 0.5, exploitability, 0, 0, 0, 0, 0, 0, 1
+        )
+
+    rows = [row("a", "gs2+", 0.25), row("b", "gs2+", 0.5), row("c", "gs2+", 0.6), row("a", "1-klss", 0.0)]
+    found = compare(rows, "gs2+", BLUEPRINT)
+    assert found is not None
+    assert (found.cells, found.below, found.level, found.above) == (3, 1, 1, 1)
+    assert (found.median, found.worst) == (1.0, 1.2)
+    beside = compare(rows, "gs2+", "1-klss")
+    assert beside is not None and (beside.cells, beside.above) == (1, 1)
+    assert compare(rows, "gs2+", "unsafe") is None
+    assert "| gs2+ | blueprint | 3 | 1 | 1 | 1 | 1 | 1.2 |" in comparison_table(rows)
+
+
+@pytest.mark.parametrize("ranks", [(), (0, 2, 5), (1, 3)])
+def test_a_generator_of_fixed_ranks_keeps_the_contract(ranks: tuple[int, ...]) -> None:
+    check_generator(Ranks(ranks), np.random.default_rng(0))
+    values = np.array([3.0, 1.0, 2.0, 0.0])
+    assert Ranks((1, 3))(values, np.ones(4), 2, np.random.default_rng(0)).tolist() == [0, 1]
+
+
+def test_every_choice_of_ranks_is_measured() -> None:
+    words = ["kuhn_poker(cards=4)", "-k", "1", "--ranks", "3", "--iterations", "20", "--seeds", "1"]
+    lines = CliRunner().invoke(which_histories, words).output.splitlines()
+    GENERATORS.pop("ranks")
+    GENERATOR_NAMES.remove("ranks")
+    assert [line.split()[0] for line in lines] == ["gs2-d", "gs2-r", "0:", "1:", "2:"]
+    assert len({line.split()[1] for line in lines}) > 1
+
+
+def test_the_report_sets_blueprints_of_rising_strength_beside_each_other(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    grid = Grid(
+        "strength",
+        games=("kuhn_poker",),
+        blueprints=("cfr:20", "uniform", "cfr:2"),
+        methods=("gs2-d:k=3", "gs2-r:k=3,draws=5", "gs2-r:k=3", "gs2+"),
+        iterations=(300,),
+        seeds=5,
+    )
+    run_grid(grid, tmp_path / "run")
+    rows = read_rows(tmp_path / "run" / ROWS)
+    lines = [line for line in strength_table(summarise_cells(rows)).splitlines() if "kuhn_poker" in line]
+    assert [line.split(" | ")[1] for line in lines] == ["uniform", "cfr:2", "cfr:20"]
+    strongest = [cell.strip() for cell in lines[-1].strip("|").split("|")]
+    plus = next(row for row in rows if (row.method, row.blueprint) == ("gs2+", "cfr:20"))
+    assert strongest[7] == f"{plus.exploitability / plus.blueprint_exploitability:.3g}"
+    assert strongest[8] == ""  # gs2+path was not measured
+    assert strength_table(summarise_cells(row for row in rows if row.blueprint != "uniform")) == ""
+    files = write_report([tmp_path / "run"], tmp_path / "R.md")
+    assert tmp_path / "strength.png" in files and (tmp_path / "strength.png").stat().st_size > 0
+    assert "strength.png" in files[0].read_text()
+
+
+def test_a_cell_that_two_grids_share_is_compared_once(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    for name in ("one", "other"):
+        run_grid(replace(GRID, name=name, methods=("gs2+",)), tmp_path / name)
+    text = write_report([tmp_path / "one", tmp_path / "other"], tmp_path / "R.md")[0].read_text()
+    assert "| gs2+ | blueprint | 1 |" in text
+
+
+def test_a_seed_that_two_folders_of_a_grid_share_counts_once(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    grid = replace(GRID, methods=("gs2-r:k=1",))
+    run_grid(replace(grid, seeds=1), tmp_path / "few")
+    run_grid(grid, tmp_path / "more")
+    both = write_report([tmp_path / "few", tmp_path / "more"], tmp_path / "both.md")[0].read_text()
+    assert "3 rows" in both
+    alone = write_report([tmp_path / "more"], tmp_path / "alone.md")[0].read_text()
+    assert both == alone

@@ -1,0 +1,74 @@
+"""The one bootstrap: its intervals against drawing by hand, and what it is given and gives."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from games.support.bootstrap import AT_ONCE, bootstrap_interval, bootstrap_intervals
+
+SAME_END = 0.02
+"""Largest difference of two bootstraps' ends on the samples used here."""
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def test_an_interval_agrees_with_drawing_one_by_one() -> None:
+    values = rng(1).choice([-3.0, -2.5, 0.0, 1.0, 3.0], 300)
+    low, high = bootstrap_interval(values, rng(2))
+    means = np.array([values[rng(k).integers(0, 300, 300)].mean() for k in range(6000)])
+    assert abs(low - np.quantile(means, 0.025)) < SAME_END
+    assert abs(high - np.quantile(means, 0.975)) < SAME_END
+
+
+def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
+    inside = []
+    for draws in rng(3).normal(0.3, 1.0, (300, 100)):
+        low, high = bootstrap_interval(draws, rng(4), resamples=500)
+        inside.append(low <= 0.3 <= high)
+    assert 0.91 <= np.mean(inside) <= 0.98
+
+
+def test_the_same_seed_draws_the_same_and_more_confidence_is_wider() -> None:
+    values = rng(5).normal(size=50)
+    assert bootstrap_interval(values, rng(6)) == bootstrap_interval(values, rng(6))
+    low, high = bootstrap_interval(values, rng(6))
+    wide = bootstrap_interval(values, rng(6), confidence=0.999)
+    assert wide[0] < low < values.mean() < high < wide[1]
+
+
+def test_several_quantities_are_drawn_together() -> None:
+    values = rng(7).normal(size=200)
+
+    def ends(samples: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.stack([samples.mean(1), -samples.mean(1), samples.max(1)])
+
+    low, high = bootstrap_intervals(values, ends, rng(8), resamples=400)
+    assert low.shape == high.shape == (3,)
+    assert low[1] == pytest.approx(-high[0]) and high[1] == pytest.approx(-low[0])
+    assert high[2] == values.max()
+
+
+def test_of_one_observation_the_interval_is_the_observation() -> None:
+    assert bootstrap_interval([2.5], rng()) == (2.5, 2.5)
+
+
+@pytest.mark.parametrize(("values", "confidence"), [([], 0.95), ([1.0, 2.0], 0.0), ([1.0, 2.0], 1.0)])
+def test_what_has_no_interval_is_refused(values: list[float], confidence: float) -> None:
+    with pytest.raises(ValueError, match=r"at least one observation|must lie in"):
+        bootstrap_interval(values, rng(), confidence=confidence)
+
+
+def test_many_observations_are_not_drawn_all_at_once() -> None:
+    values = rng(9).normal(size=7000)
+    bootstrap_interval(values[:2], rng(), resamples=10)  # imports
+    tracemalloc.start()
+    bootstrap_interval(values, rng(), resamples=1000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * 8 * AT_ONCE < 8 * values.size * 1000
