@@ -21,7 +21,7 @@ from gs2.guandan.table.client.client import TableClient
 from gs2.guandan.table.client.visit import ClientConfig, ClientError
 from gs2.guandan.table.hosts import InstantHost
 from gs2.guandan.table.server.server import ServerConfig, TableServer
-from tests.gs2.guandan.table.test_client import act, notify
+from tests.gs2.guandan.table.client.test_client import act, notify
 
 PATIENCE = 2.0
 """Seconds until a server that stays silent is given up; one that answers has all the time it needs."""

@@ -25,7 +25,7 @@ from gs2.guandan.table.wire.decode import find_move
 from gs2.guandan.table.wire.openguandan import OpenGuanDan
 from tests.gs2.guandan.table.protocol import until
 
-TRANSCRIPT = Path(__file__).parents[3] / "data" / "openguandan_transcript.jsonl.gz"
+TRANSCRIPT = Path(__file__).parents[4] / "data" / "openguandan_transcript.jsonl.gz"
 
 
 @pytest.fixture(scope="module")
