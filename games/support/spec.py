@@ -11,7 +11,6 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Iterable, Mapping
-from functools import cache
 from typing import Any, ClassVar
 
 from games.support.configuration import ConfigError
@@ -32,8 +31,7 @@ def split_spec(spec: str) -> tuple[str, tuple[str, ...]]:
     return name.strip(), tuple(one.strip() for one in settings.split(",") if one.strip())
 
 
-@cache
-def field_types(kind: type) -> Mapping[str, Kinds]:
+def field_types(kind: type[Any]) -> Mapping[str, Kinds]:
     """Return the types that each field of a configuration class may have, by the field's name.
 
     `int | None` is (int, NoneType). Class variables are no fields.
@@ -49,8 +47,7 @@ def read_settings(settings: Iterable[str], known: Mapping[str, Kinds], *, label:
     """Return the value of each field that settings such as `batch=512` name, in the field's own type.
 
     known: the types of each field (see `field_types`). A whole number may be written as 1e6, a flag as true
-    or false in any case, and None as none. label: what errors call the
-    settings, where that is not clear.
+    or false in any case, and None as none. label: what errors call the settings, where that is not clear.
     Raises ConfigError for a setting without "=", a field that does not exist, and a value of another type.
     What range a value must be in, the configuration says. Of a field set twice the last value counts.
     """

@@ -24,7 +24,7 @@ ROUNDS, SLOW_ROUNDS = 1000, 100
 LEVELS = ("2", "3", "4", "5", "6", "7", "8", "9", "T", "J", "Q", "K", "A")
 
 
-class AgentType(click.ParamType):
+class AgentType(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
     """An agent's name."""
 
     name = "agent"

@@ -29,7 +29,7 @@ __all__ = ["gate", "train"]
 PRESETS = ("ours", "danzero")
 
 
-class SettingType(click.ParamType):
+class SettingType(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
     """FIELD=VALUE of a configuration of training."""
 
     name = "setting"

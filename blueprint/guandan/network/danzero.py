@@ -3,8 +3,8 @@
 It is trained by the same self-play, on the same deals and by the same optimiser as our own network, towards
 the plain Monte-Carlo return in levels, and saved in the same format under a name of its own for its inputs.
 Sources: Lu et al. 2023 (DanZero), Zhao et al. 2023 (DanZero+, section IV); its inputs, soft spots included,
-are in `games.guandan.views.danzero_features`. Where we differ: rounds are trained one by one, so returns are
-not shifted by the whole game's result; Adam replaces RMSProp; the first layer's part of the position is
+are in `games.guandan.views.danzero_features`. Where we differ: rounds are trained one by one, so returns
+are not shifted by the whole game's result; Adam replaces RMSProp; the first layer's part of the position is
 computed once per decision and shared by its actions, which changes its cost (by about a fifth) and not its
 function.
 """
