@@ -12,6 +12,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -159,7 +160,7 @@ class _SearchingAgents:
     def fingerprint(self, spec: AgentSpec) -> str:
         from gs2.guandan.beliefs.belief_network import DEFAULT
 
-        config = json.dumps(self.config(spec).to_json(), sort_keys=True).encode()
+        config = json.dumps(_as_written(spec, self.config(spec)), sort_keys=True).encode()
         beliefs = DEFAULT.read_bytes() if DEFAULT.is_file() else b""
         return _digest(_network(spec).read_bytes(), config, beliefs)
 
@@ -333,6 +334,21 @@ class NamedAgents:
     def deals_at_once(self, name: str) -> int:
         """Return `deals_at_once(name)`."""
         return deals_at_once(name)
+
+
+def _as_written(spec: AgentSpec, config: GuanDanConfig) -> dict[str, Any]:
+    """Return the configuration's fields, numbers as the name writes them.
+
+    Result files know an agent by a hash of them, in which 60 and 60.0 differ.
+    """
+    fields = config.to_json()
+    for setting in spec.settings:
+        name, _, words = (part.strip() for part in setting.partition("="))
+        with suppress(ValueError):
+            written = json.loads(words)
+            if written == fields[name]:
+                fields[name] = written
+    return fields
 
 
 def _check_file(spec: AgentSpec) -> None:

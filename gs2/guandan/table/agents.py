@@ -12,7 +12,6 @@ from games.guandan.cards import pack
 from games.guandan.matches.lockstep import CardDecisions
 from games.guandan.rounds.round import legal
 from games.ragged import Ragged
-from games.support.arrays import Array
 from gs2.guandan.table.hosts import Host, InstantHost, ProcessHost, ThreadHost
 from gs2.guandan.table.seat import Agent, AgentError, Observation
 from gs2.guandan.table.seated import SeatedChooser
@@ -131,7 +130,7 @@ class BatchedSeat(ChooserSeat):
         return self.choices(observations)
 
 
-def _places(canonical: Array, listed: Array) -> NDArray[np.int64]:
+def _places(canonical: NDArray[np.void], listed: NDArray[np.void]) -> NDArray[np.int64]:
     """Return where the canonical moves are in a table's list, [k]; everywhere if none of them is there."""
     words = packed_words(listed).reshape(-1, 3)
     at = {(int(a) & 0xFFFFFF, int(b), int(c)): j for j, (a, b, c) in enumerate(words)}
@@ -141,7 +140,7 @@ def _places(canonical: Array, listed: Array) -> NDArray[np.int64]:
     return places if len(places) else np.arange(len(listed), dtype=np.int64)
 
 
-def _card_indices(moves: Array) -> NDArray[np.int64]:
+def _card_indices(moves: NDArray[np.void]) -> NDArray[np.int64]:
     """Return the card index of each single card, [m]."""
     return np.array([_CARDS[int(move["lo"]), int(move["hi"])] for move in moves])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +21,7 @@ from games.support.configuration import ConfigError
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.agent_presets import PRESETS
 from gs2.guandan.agent.evaluator import load_evaluator
+from gs2.guandan.beliefs.belief_network import DEFAULT
 from gs2.guandan.named_agents import (
     RULE_AGENTS,
     NamedAgents,
@@ -98,6 +101,11 @@ def test_a_fingerprint_follows_the_weights_not_the_name(checkpoints: list[str], 
         fingerprint(f"gs2@{copy}") == fingerprint(f"gs2-standard@{checkpoints[0]}") != fingerprint(str(copy))
     )
     assert fingerprint(f"gs2:worlds=7@{copy}") != fingerprint(f"gs2@{copy}")
+    # as result files of earlier versions know it: numbers as they are written
+    digest = hashlib.sha256(copy.read_bytes())
+    digest.update(json.dumps(PRESETS["fast"].replace(deadline=60).to_json(), sort_keys=True).encode())
+    digest.update(DEFAULT.read_bytes())
+    assert fingerprint(f"gs2-fast:deadline=60@{copy}") == digest.hexdigest()[:16]
     copy.write_bytes(Path(checkpoints[1]).read_bytes())
     assert fingerprint(str(copy)) == fingerprint(checkpoints[1]) != fingerprint(checkpoints[0])
     assert fingerprint("strong") == "strong"
