@@ -1,0 +1,1 @@
+"""What must stay equal while the source moves: recorded results of one commit, computed again at another."""

@@ -1,0 +1,60 @@
+"""A training step from the shipped checkpoint: seeded self-play, then gradient steps, on one thread."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.unchanged.layout import layout
+
+__all__ = ["training_step"]
+
+CONFIG: dict[str, Any] = {
+    "rounds": 24,
+    "batch": 512,
+    "learning_rate": 1e-4,
+    "focus": 3.0,
+    "strangers": "strong",
+    "strangers_share": 0.25,
+    "tribute_by_value": True,
+    "seed": 5,
+}
+
+
+def training_step() -> dict[str, Any]:
+    """Return what two generations make of the shipped network: the first plays, the second learns from it.
+
+    digest: of every tensor of the checkpoint, moments included. norms: of each tensor, for machines whose
+    rounding differs. random: state of the generator; decisions: played.
+    """
+    import torch
+
+    import blueprint
+
+    shipped = Path(str(blueprint.__file__)).parent / "weights" / "guandan.safetensors"
+    lay = layout()
+    threads = torch.get_num_threads()
+    torch.manual_seed(0)
+    try:
+        trainer = lay.trainer.load(shipped, threads=1, config=lay.train_config(**CONFIG))
+        trainer.run_generation()
+        trainer.run_generation()
+        tensors, description = trainer.checkpoint()
+    finally:
+        torch.set_num_threads(threads)
+    digest = hashlib.sha256()
+    norms = {}
+    for name in sorted(tensors):
+        digest.update(name.encode() + np.ascontiguousarray(tensors[name]).tobytes())
+        if not name.startswith("optimiser."):
+            norms[name] = float(np.linalg.norm(tensors[name].astype(np.float64)))
+    return {
+        "digest": digest.hexdigest()[:16],
+        "tensors": len(tensors),
+        "decisions": int(description["decisions"]),
+        "random": str(description["rng"]["state"]["state"]),
+        "norms": norms,
+    }
