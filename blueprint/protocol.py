@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
+from games.support.arrays import Array
+
 from games.game import Game
 from games.ragged import Ragged
-from games.support.arrays import Array
 
 __all__ = ["Blueprint"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-
 from games.support.arrays import Array
 
 __all__ = ["join"]

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from games.support.arrays import Array
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -35,7 +36,6 @@ from blueprint.guandan.network.input_layout import (
 )
 from blueprint.guandan.network.inputs import encode_full_into
 from games.guandan.rounds.state import action_words, views
-from games.support.arrays import Array
 
 __all__ = ["Inference", "load_inference"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from games.support.arrays import Bytes, Int, Ints
 
 from blueprint.guandan.network.input_layout import (
     A_BOMBS,
@@ -75,7 +76,6 @@ from games.guandan.rounds.state import (
     PLAYER,
     TRICK,
 )
-from games.support.arrays import Bytes, Int, Ints
 from games.support.kernel import kernel
 
 __all__ = [

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
+from games.support.arrays import Array
 from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import Chooser, Decisions
@@ -19,7 +20,6 @@ from games.guandan.cards import HAND_SIZE, NUM_CARDS, unpack
 from games.guandan.matches.lockstep import CardDecisions
 from games.guandan.matches.tribute import CARD_PACKED, CARD_RANK
 from games.guandan.rounds.round import from_hands
-from games.support.arrays import Array
 
 __all__ = ["NetworkTribute", "TributeAgent", "Values"]
 

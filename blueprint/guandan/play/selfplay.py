@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from games.support.arrays import Array, Bytes, Ints
 from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import Chooser, Decisions, drawn
@@ -19,7 +20,6 @@ from games.guandan.cards import ACTION
 from games.guandan.moves.listing import RESERVE
 from games.guandan.rounds.playout import legal_states
 from games.guandan.rounds.state import PLAYER, STATE, play_move, views
-from games.support.arrays import Array, Bytes, Ints
 from games.support.kernel import kernel
 
 __all__ = ["PlayRecord", "Scratch", "play_rounds"]

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from games.support.arrays import Array, Ints
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
@@ -32,7 +33,6 @@ from blueprint.guandan.play.selfplay import PlayRecord
 from blueprint.guandan.structured import join
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.soft_choice import draw_soft
-from games.support.arrays import Array, Ints
 from games.support.kernel import kernel
 
 __all__ = ["Judge", "Learner", "NetworkChooser", "Samples", "lambda_returns"]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
+from games.support.arrays import Array
 from numpy.typing import NDArray
 
 from blueprint.checkpoint import SHIPPED
@@ -18,7 +19,6 @@ from blueprint.guandan.chooser import Decisions
 from blueprint.protocol import Blueprint
 from games.guandan.rounds.round import GuanDan
 from games.ragged import Ragged
-from games.support.arrays import Array
 
 if TYPE_CHECKING:
     from blueprint.guandan.network.inference import Inference
