@@ -1,12 +1,12 @@
 from .checkpoint import SHIPPED as SHIPPED
 from .checkpoint import CheckpointError as CheckpointError
-from .config import NetworkConfig as NetworkConfig
-from .config import TrainConfig as TrainConfig
 from .guandan.network.export import export_checkpoint as export_checkpoint
 from .guandan.network.inference import Inference as Inference
 from .guandan.network.inference import load_inference as load_inference
-from .guandan.play.agents import load_chooser as load_chooser
-from .guandan.training.train import Trainer as Trainer
+from .guandan.play.choosers import load_chooser as load_chooser
+from .guandan.train_config import NetworkConfig as NetworkConfig
+from .guandan.train_config import TrainConfig as TrainConfig
+from .guandan.training.trainer import Trainer as Trainer
 from .neural import NeuralBlueprint as NeuralBlueprint
 from .neural import check_blueprint as check_blueprint
 from .neural import load_blueprint as load_blueprint

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.guandan.chooser import Decisions
 from blueprint.protocol import Blueprint
 from games.contract import ContractError
 from games.game import TERMINAL, Game
@@ -75,8 +76,7 @@ class NeuralBlueprint:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         self._check(game)
         n = len(states)
-        rows, seats = np.arange(n), np.full(n, player, np.int64)
-        found = self.inference.advantages(states, rows, seats, actions.offsets, actions.values)
+        found = self.inference.advantages(Decisions.of(states, actions, np.full(n, player)))
         advantage = found.astype(np.float64)
         filled = np.flatnonzero(actions.counts)
         starts = actions.offsets[filled]

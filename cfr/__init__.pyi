@@ -4,6 +4,7 @@ from .best_response import exploitability as exploitability
 from .best_response import nash_conv as nash_conv
 from .lp import solve_lp as solve_lp
 from .mccfr import MonteCarloSolver as MonteCarloSolver
+from .plain import PlainCfr as PlainCfr
 from .policy import Policy as Policy
 from .policy import load_policy as load_policy
 from .policy import save_policy as save_policy
@@ -12,6 +13,8 @@ from .policy import uniform_policy as uniform_policy
 from .solver import Progress as Progress
 from .solver import Solution as Solution
 from .solver import Solver as Solver
+from .solver import Start as Start
+from .solver import Stop as Stop
 from .solver import solve as solve
 from .tree import EnumeratedTree as EnumeratedTree
 from .tree import FlatTree as FlatTree

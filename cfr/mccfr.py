@@ -8,6 +8,7 @@ Source: Lanctot, Waugh, Zinkevich and Bowling 2009.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -124,7 +125,7 @@ class MonteCarloSolver:
             "random": self._random.copy(),
         }
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from what `state_dict` returned.
 
         Raises MonteCarloError if it belongs to another tree or other options.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from math import inf
 from typing import Any
@@ -24,7 +24,7 @@ from cfr.values import check_policy
 from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, START_WEIGHT, Variant, variant
 from cfr.warm_start import start_regrets
 
-__all__ = ["Progress", "Solution", "Solver", "SolverError", "solve"]
+__all__ = ["Progress", "Solution", "Solver", "SolverError", "Start", "Stop", "solve"]
 
 
 class SolverError(ValueError):
@@ -43,6 +43,39 @@ class Progress:
     iteration: int
     exploitability: float
     seconds: float
+
+
+@dataclass(frozen=True)
+class Stop:
+    """What ends a run besides its iterations and its target.
+
+    deadline: an instant of `time.perf_counter()`.
+    callback: called with a `Progress` at every check; the run ends when it returns True.
+    check_every: iterations between checks, at least 1; by default they grow with the run, 5 % of it apart.
+    """
+
+    deadline: float | None = None
+    callback: Callable[[Progress], bool | None] | None = None
+    check_every: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.check_every is not None and self.check_every < 1:
+            raise SolverError(f"solve: check_every must be at least 1; got {self.check_every}")
+
+
+NEVER = Stop()
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """A policy to begin at instead of the uniform one.
+
+    policy: [n_slots] float64, on the slots of the tree that is solved.
+    weight: iterations' worth of regrets with which it is held on to at first, positive (see `warm_start`).
+    """
+
+    policy: NDArray[np.float64]
+    weight: float = START_WEIGHT
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +232,7 @@ class Solver:
             "marked": self._play.to_infosets(self._marked()),
         }
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from what `state_dict` returned, on the same tree and with the same variant.
 
         Raises SolverError if it belongs to another tree or variant.
@@ -241,79 +274,36 @@ def solve(
     variant: str | Variant = DEFAULT_VARIANT,
     iterations: int | None = None,
     target: float | None = None,
-    deadline: float | None = None,
-    callback: Callable[[Progress], bool | None] | None = None,
-    check_every: int | None = None,
-    resume: dict[str, Any] | None = None,
-    start: NDArray[np.float64] | None = None,
-    start_weight: float = START_WEIGHT,
+    stop: Stop = NEVER,
+    start: Start | Mapping[str, Any] | None = None,
 ) -> Solution:
     """Return the average policy of CFR, run until the first limit is met.
 
     On the sequence form where one seat of each team decides, otherwise on the tree itself.
 
     iterations: how many to run in this call. target: stop once the average policy's exploitability is at
-    most this, in payoffs. deadline: an instant of `time.perf_counter()`. At least one must be given.
-    callback: called with a `Progress` at every check; return True to stop.
-    check_every: iterations between checks; by default they grow with the run, 5 % of it apart.
-    resume: a `Solver.state_dict()` to continue from.
-    start: [n_slots] float64, a policy to begin at instead of the uniform one; needs the tree.
-    start_weight: iterations' worth of regrets with which it is held on to at first, positive (see
-        `warm_start`).
+    most this, in payoffs. stop: a deadline, or what else ends the run. Iterations, a target or a deadline
+    must be given.
+    start: a `Start`, which needs the tree, or the `Solver.state_dict()` of a run to continue; by default
+    uniform play.
     Raises SolverError for limits out of range, a state of another game or a start that cannot be used;
     InvalidTree as `sequence_form`; ValueError for a start of another size.
     """
-    if iterations is None and target is None and deadline is None:
-        raise SolverError("solve: give iterations, target or deadline; got none of them")
+    if iterations is None and target is None and stop.deadline is None:
+        raise SolverError("solve: give iterations, target or a deadline, Stop(deadline=…); got none of them")
     if iterations is not None and iterations < 0:
         raise SolverError(f"solve: iterations must be at least 0; got {iterations}")
     if target is not None and not target > 0:
         raise SolverError(f"solve: target must be positive, in payoffs; got {target}")
-    if check_every is not None and check_every < 1:
-        raise SolverError(f"solve: check_every must be at least 1; got {check_every}")
     began = time.perf_counter()
     solver: Solver | TreeSolver
     if isinstance(game_form, FlatTree) and not is_two_sided(game_form):
         solver = TreeSolver(game_form, variant)
     else:
         solver = Solver(game_form, variant)
-    if resume is not None:
-        solver.load_state_dict(resume)
     if start is not None:
-        if not isinstance(game_form, FlatTree) or resume is not None or not start_weight > 0:
-            raise SolverError(
-                "solve: start needs a tree, no resume and a positive start_weight; got "
-                f"{type(game_form).__name__}, {'a' if resume is not None else 'no'} state, {start_weight}"
-            )
-        start = check_policy(game_form, start)
-        scale = float(np.abs(game_form.returns).max(initial=0.0))
-        solver.start_from(start, start_regrets(game_form, start, start_weight, scale))
-    first = solver.iteration
-    last = inf if iterations is None else first + iterations
-    checks = target is not None or callback is not None
-    check_at = first + _check_distance(first, check_every) if checks else inf
-    stopped = "iterations"
-    while solver.iteration < last:
-        until = min(last, check_at)
-        if deadline is not None:
-            gone, left = time.perf_counter() - began, deadline - time.perf_counter()
-            until = min(until, solver.iteration + _affordable(solver.iteration - first, gone, left))
-        solver.run(int(until - solver.iteration))
-        now = time.perf_counter()
-        if checks and solver.iteration >= min(last, check_at):
-            check_at = solver.iteration + _check_distance(solver.iteration, check_every)
-            exploitability = solver.exploitability()
-            if callback is not None and callback(
-                Progress(solver.iteration, exploitability, time.perf_counter() - began)
-            ):
-                stopped = "callback"
-                break
-            if target is not None and exploitability <= target:
-                stopped = "target"
-                break
-        if deadline is not None and now >= deadline:
-            stopped = "deadline"
-            break
+        _begin(solver, game_form, start)
+    stopped = _run(solver, inf if iterations is None else solver.iteration + iterations, target, stop, began)
     value, best = solver.evaluate()
     return Solution(
         policy=solver.average_policy(),
@@ -326,6 +316,53 @@ def solve(
         variant=solver.variant,
         stopped=stopped,
     )
+
+
+def _begin(
+    solver: Solver | TreeSolver, game_form: FlatTree | SequenceForm, start: Start | Mapping[str, Any]
+) -> None:
+    """Put a fresh solver where the run begins."""
+    if isinstance(start, Mapping):
+        solver.load_state_dict(start)
+        return
+    if not isinstance(start, Start):
+        raise SolverError(
+            f"solve: start must be a Start or a saved state; got {type(start).__name__}; "
+            "begin at a policy with cfr.Start(policy)"
+        )
+    if not isinstance(game_form, FlatTree) or not start.weight > 0:
+        raise SolverError(
+            f"solve: start needs a tree and a positive weight; got {type(game_form).__name__}, {start.weight}"
+        )
+    policy = check_policy(game_form, start.policy)
+    scale = float(np.abs(game_form.returns).max(initial=0.0))
+    solver.start_from(policy, start_regrets(game_form, policy, start.weight, scale))
+
+
+def _run(solver: Solver | TreeSolver, last: float, target: float | None, stop: Stop, began: float) -> str:
+    """Run until iteration `last` or until something else ends it; return what did."""
+    first = solver.iteration
+    checks = target is not None or stop.callback is not None
+    check_at = first + _check_distance(first, stop.check_every) if checks else inf
+    while solver.iteration < last:
+        until = min(last, check_at)
+        if stop.deadline is not None:
+            gone, left = time.perf_counter() - began, stop.deadline - time.perf_counter()
+            until = min(until, solver.iteration + _affordable(solver.iteration - first, gone, left))
+        solver.run(int(until - solver.iteration))
+        now = time.perf_counter()
+        if checks and solver.iteration >= min(last, check_at):
+            check_at = solver.iteration + _check_distance(solver.iteration, stop.check_every)
+            exploitability = solver.exploitability()
+            if stop.callback is not None and stop.callback(
+                Progress(solver.iteration, exploitability, time.perf_counter() - began)
+            ):
+                return "callback"
+            if target is not None and exploitability <= target:
+                return "target"
+        if stop.deadline is not None and now >= stop.deadline:
+            return "deadline"
+    return "iterations"
 
 
 def _check_distance(iteration: int, check_every: int | None) -> int:

@@ -7,6 +7,7 @@ still vanishes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -130,7 +131,7 @@ class TreeSolver:
             "strategy_sum": self._sum.copy(),
         }
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from what `state_dict` returned.
 
         Raises ValueError if it belongs to another tree or variant.

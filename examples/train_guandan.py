@@ -11,7 +11,7 @@ import argparse
 from pathlib import Path
 
 from blueprint import NetworkConfig, TrainConfig
-from blueprint.guandan.training.train import train
+from blueprint.guandan.training.training_run import RunConfig, Watch, train
 
 
 def main(folder: Path, minutes: float = 20.0, rounds: int = 100, small: bool = False) -> dict[str, float]:
@@ -23,11 +23,10 @@ def main(folder: Path, minutes: float = 20.0, rounds: int = 100, small: bool = F
     config = TrainConfig(rounds=4, batch=64) if small else TrainConfig()
     trainer = train(
         folder,
+        RunConfig(minutes=minutes, opponents=()),
         network=None if (folder / "last.safetensors").exists() else sizes,
         config=config,
-        minutes=minutes,
-        opponents=(),
-        progress=lambda row: print(" ".join(f"{key}={value}" for key, value in row.items()), flush=True),
+        watch=Watch(lambda row: print(" ".join(f"{key}={value}" for key, value in row.items()), flush=True)),
     )
     results = trainer.evaluate(("random", "greedy"), rounds)
     print(results)

@@ -57,7 +57,7 @@ def policy_from_spec(
             q = monte_carlo_q(tree, int(amount), np.random.default_rng(seed))
             return soft_policy(tree, q, SOFTNESS * (high - low))
         if word == "network":
-            from blueprint.research.train import train_research_blueprint
+            from blueprint.research.research_training import train_research_blueprint
 
             rng = np.random.default_rng(seed)
             trained = train_research_blueprint(game, rng, decisions=int(amount))
@@ -73,7 +73,7 @@ def policy_from_spec(
         base = solve(form or sequence_form(tree), variant="dcfr", iterations=NOISE_BASE_ITERATIONS).policy
         return (1 - epsilon) * base + epsilon * uniform_policy(tree)
     if spec.endswith(".safetensors") and Path(spec).is_file():
-        from blueprint.research.network import load_research_blueprint
+        from blueprint.research.research_network import load_research_blueprint
 
         read = load_research_blueprint(spec, game)
         return read.on_slots(tree.infoset_player, tree.infoset_key, tree.infoset_offset)[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +37,19 @@ def imported_packages(path: Path) -> set[str]:
     return found
 
 
+def named_packages(path: Path) -> set[str]:
+    """Return the top-level packages of modules that a file names as text, as if to import them."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            module = node.value.partition(":")[0]
+            place = ROOT / module.replace(".", "/")
+            dotted = re.fullmatch(r"\w+(\.\w+)+", module) is not None
+            if module == "experiments" or (dotted and (place.is_dir() or place.with_suffix(".py").is_file())):
+                found.add(module.split(".")[0])
+    return found
+
+
 @pytest.mark.parametrize("package", MAY_IMPORT)
 def test_imports_run_one_way(package: str) -> None:
     files = list((ROOT / package).rglob("*.py"))
@@ -43,6 +57,8 @@ def test_imports_run_one_way(package: str) -> None:
     for path in files:
         wrong = (imported_packages(path) & set(MAY_IMPORT)) - MAY_IMPORT[package]
         assert not wrong, f"{path.relative_to(ROOT)} imports {', '.join(sorted(wrong))}"
+        wrong = (named_packages(path) & set(MAY_IMPORT)) - MAY_IMPORT[package]
+        assert not wrong, f"{path.relative_to(ROOT)} imports {', '.join(sorted(wrong))} by a string"
 
 
 def test_generic_search_sees_only_the_blueprint_protocol() -> None:
@@ -54,10 +70,11 @@ def test_generic_search_sees_only_the_blueprint_protocol() -> None:
                 assert node.module in {"blueprint.protocol", "blueprint.tabular"}, path.name
 
 
-def test_help_loads_nothing_heavy() -> None:
+@pytest.mark.parametrize("words", ["", "'bench', ", "'experiment', "])
+def test_help_loads_nothing_heavy(words: str) -> None:
     code = (
         "import sys; from gs2.cli import main\n"
-        "try: main(['--help'])\n"
+        f"try: main([{words}'--help'])\n"
         "except SystemExit: pass\n"
         "print(sorted(m for m in sys.modules if '.' not in m))"
     )

@@ -34,13 +34,13 @@ from games.support.files import write_text
 from gs2.commands.common import NEW_FILE, SEED, print_json
 from gs2.commands.groups import run_alone
 from gs2.commands.progress import working
-from gs2.guandan.agent.config import GuanDanConfig
-from gs2.guandan.agent.presets import PRESETS, agent_preset
+from gs2.guandan.agent.agent_presets import PRESETS, agent_preset
+from gs2.guandan.agent.guandan_config import GuanDanConfig
 
 if TYPE_CHECKING:
     from experiments.agent.judge import Judged
     from gs2.guandan.agent.evaluator import Evaluator
-    from gs2.guandan.beliefs.network import Beliefs
+    from gs2.guandan.beliefs.belief_network import Beliefs
 
 __all__ = ["VARIANTS", "Networks", "ablate_guandan", "choose_moves", "play_pairs", "replay_rollouts"]
 
@@ -177,7 +177,8 @@ def play_pairs(
     """
     from blueprint.guandan.play.selfplay import Scratch, play_rounds
     from games.guandan.rounds.round import GuanDan, deal
-    from gs2.guandan.agent.agent import Decision, Gs2Agent
+    from gs2.guandan.agent.agent import Gs2Agent
+    from gs2.guandan.agent.decision import Decision
 
     counts = {"changed": 0, "searched": 0, "decisions": 0}
 
@@ -224,7 +225,7 @@ def _load(checkpoint: Path | None) -> Networks:
     import torch
 
     from gs2.guandan.agent.evaluator import load_evaluator
-    from gs2.guandan.beliefs.network import DEFAULT, load_beliefs
+    from gs2.guandan.beliefs.belief_network import DEFAULT, load_beliefs
 
     torch.set_num_threads(1)
     return Networks(load_evaluator(checkpoint), load_beliefs() if DEFAULT.is_file() else None)

@@ -21,7 +21,7 @@ import numpy as np
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from gs2.guandan.agent.agent import Decision
+    from gs2.guandan.agent.decision import Decision
 
 __all__ = ["SHOWN", "AgentSpeed", "Latency", "agent_tables", "measure_agent"]
 
@@ -110,8 +110,8 @@ def measure_agent(
 
     from games.guandan.rounds.round import advance, deal
     from gs2.guandan.agent.agent import Gs2Agent
+    from gs2.guandan.agent.agent_presets import agent_preset
     from gs2.guandan.agent.evaluator import load_evaluator
-    from gs2.guandan.agent.presets import agent_preset
 
     torch.set_num_threads(1)
     evaluator = load_evaluator(checkpoint)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from experiments.bench.protocol import Progress
+from experiments.bench.bench import Progress
 from gs2.commands.common import SEED, FiniteRange
 
 if TYPE_CHECKING:

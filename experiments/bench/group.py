@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from experiments.bench.protocol import GROUP, RESERVED, Bench, BenchError, check_bench
+from experiments.bench.bench import GROUP, RESERVED, Bench, BenchError, check_bench
 from gs2.commands.common import NEW_FILE
 from gs2.commands.groups import LazyGroup
 from gs2.commands.progress import working

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,13 +19,16 @@ import torch
 from numpy.typing import NDArray
 
 from blueprint.checkpoint import SHIPPED, read_checkpoint
-from blueprint.config import NetworkConfig, TrainConfig, from_dict
-from blueprint.guandan.network.features import ACTION_WIDTH, STATE_WIDTH
+from blueprint.guandan.chooser import Decisions
+from blueprint.guandan.network.encoding import EncodingRoom
 from blueprint.guandan.network.inference import Inference, load_inference
-from blueprint.guandan.play.agents import InferenceAgent
+from blueprint.guandan.network.layout import ACTION_WIDTH, STATE_WIDTH
+from blueprint.guandan.play.choosers import InferenceAgent
 from blueprint.guandan.play.deals import deal_rounds
-from blueprint.guandan.play.selfplay import Decisions, Scratch, join, play_rounds
-from blueprint.guandan.training.train import Trainer
+from blueprint.guandan.play.selfplay import Scratch, play_rounds
+from blueprint.guandan.rows import join
+from blueprint.guandan.train_config import NetworkConfig, TrainConfig
+from blueprint.guandan.training.trainer import Trainer
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -122,8 +125,8 @@ def _single(inference: Inference, d: Decisions, seconds: float) -> tuple[float, 
     """Return median processor and wall milliseconds of one decision, and the fastest hundredth's."""
     offsets, row = d.offsets[:2], np.zeros(1, np.int64)
     parts = [
-        (d.states[j : j + 1], row, d.seats[j : j + 1], offsets, d.actions[d.offsets[j] : d.offsets[j + 1]])
-        for j in range(len(d))
+        Decisions(d.states[j : j + 1], row, one.seats, offsets, one.actions)
+        for j, one in enumerate(d.spans(1))
     ]
     walls: list[float] = []
     used: list[float] = []
@@ -132,7 +135,7 @@ def _single(inference: Inference, d: Decisions, seconds: float) -> tuple[float, 
         ran = time.thread_time()
         for part in parts:
             begin = time.perf_counter()
-            inference.advantages(*part)
+            inference.advantages(part)
             walls.append(time.perf_counter() - begin)
         used.append((time.thread_time() - ran) / len(parts))
     wall, best = np.quantile(walls, [0.5, 0.01])
@@ -141,7 +144,7 @@ def _single(inference: Inference, d: Decisions, seconds: float) -> tuple[float, 
 
 def _batches(inference: Inference, d: Decisions, threads: int, seconds: float) -> Rate:
     def ask(_: int) -> int:
-        inference.advantages(d.states, d.rows, d.seats, d.offsets, d.actions)
+        inference.advantages(d)
         return len(d)
 
     if threads == 1:
@@ -180,10 +183,10 @@ class _Encoding:
     """Plays at random, but writes the network's inputs: what is left when the network costs nothing."""
 
     def __init__(self, rng: np.random.Generator) -> None:
-        self.rng, self.scratch = rng, Scratch()
+        self.rng, self.room = rng, EncodingRoom()
 
     def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
-        decisions.encode(self.scratch)
+        self.room.encode(decisions)
         counts = np.diff(decisions.offsets)
         drawn = (self.rng.random(len(counts)) * counts).astype(np.int64)
         chosen: NDArray[np.int64] = np.minimum(drawn, counts - 1)
@@ -226,10 +229,10 @@ def measure_network(
     encoders = [_Encoding(r) for r in rng.spawn(threads)]
     without = _rate(lambda: _play(encoders, rounds, rng, scratch), seconds, threads)
     progress("training")
-    saved = from_dict(TrainConfig, read_checkpoint(SHIPPED, prefix="-")[1]["train"])
+    saved = TrainConfig.from_json(read_checkpoint(SHIPPED, prefix="-")[1]["train"])
     # with focus there is more to play than to learn: a thread more keeps the cores busy
     more = int(threads > 1 and saved.focus > 0)
-    config = replace(saved, rounds=2 * rounds, seed=seed)
+    config = saved.replace(rounds=2 * rounds, seed=seed)
     trainer = Trainer.load(SHIPPED, threads=threads + more, config=config)
     for _ in range(2):
         trainer.run_generation()

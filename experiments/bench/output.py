@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.bench.protocol import Bench
+from experiments.bench.bench import Bench
 from experiments.commit import commit_of_code
 from experiments.markdown import markdown_table
 from games.support.files import write_text

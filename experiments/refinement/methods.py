@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from games.support.spec import Kinds, field_types, read_settings, split_spec
@@ -60,8 +61,10 @@ def method_config(method: str, limit: float | None = None, iterations: int | Non
     return config.replace(**limits | changes) if limits else config
 
 
+@cache
 def _fields() -> Mapping[str, Kinds]:
-    """Return the types of every field that a method may change."""
-    staged = {name: field_types(STAGES[stage])[field] for name, (stage, field) in PLACES.items()}
-    own = field_types(SearchConfig)
-    return staged | {name: own[name] for name in OWN}
+    """Return the types of every field that a method may change, a stage's own or the whole search's."""
+    search = field_types(SearchConfig)
+    kinds: dict[str, type] = dict(STAGES)
+    stages = {name: field_types(kinds[stage])[field] for name, (stage, field) in PLACES.items()}
+    return stages | {name: search[name] for name in OWN}

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ from gs2.commands.common import NEW_FILE, NEW_FOLDER, FiniteRange
 from gs2.commands.groups import run_alone
 
 if TYPE_CHECKING:
-    from blueprint.guandan.play.selfplay import Chooser
+    from blueprint.guandan.chooser import Chooser
 
 __all__ = ["ARMS", "Arm", "ablate_blueprint", "report", "run"]
 
@@ -62,11 +62,11 @@ BEGIN, END = "<!-- rows -->", "<!-- end of rows -->"
 
 
 def _trainer(arm: Arm, seed: int, **changes: float) -> Any:
-    from blueprint.config import PRESETS, TrainConfig
-    from blueprint.guandan.training.train import Trainer
+    from blueprint.guandan.train_config import NETWORKS, TrainConfig
+    from blueprint.guandan.training.trainer import Trainer
 
     config = TrainConfig(**{**COMMON, **arm.train, **changes, "seed": seed})
-    return Trainer(PRESETS[arm.network], config, threads=1)
+    return Trainer(NETWORKS[arm.network], config, threads=1)
 
 
 def run(directory: Path, *, cpu_seconds: float, seeds: int, deals: int, arms: Iterable[Arm] = ARMS) -> None:
@@ -116,7 +116,7 @@ def _train(directory: Path, arm: Arm, seed: int, cpu_seconds: float) -> None:
             "arm": arm.name,
             "seed": seed,
             "network": arm.network,
-            "train": {**asdict(trainer.config)},
+            "train": trainer.config.to_json(),
             "cpu_seconds": spent,
             "wall_seconds": time.perf_counter() - begin,
             "decisions": trainer.decisions,
@@ -148,7 +148,7 @@ def _matches(directory: Path, seed: int, deals: int) -> None:
 def _agent(directory: Path, name: str) -> Chooser:
     from blueprint.guandan.rules.rule_agents import GreedyAgent
     from blueprint.guandan.rules.split_agents import StrongAgent
-    from blueprint.guandan.training.train import Trainer
+    from blueprint.guandan.training.trainer import Trainer
 
     if name == "greedy":
         return GreedyAgent()

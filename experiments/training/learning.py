@@ -27,10 +27,10 @@ from gs2.commands.common import SEED, FiniteRange
 from gs2.commands.groups import run_alone
 
 if TYPE_CHECKING:
-    from blueprint.config import TrainConfig
     from blueprint.guandan.play.selfplay import PlayRecord
+    from blueprint.guandan.train_config import TrainConfig
     from blueprint.guandan.training.dmc import Samples
-    from blueprint.guandan.training.train import Trainer
+    from blueprint.guandan.training.trainer import Trainer
 
 __all__ = ["LearningRow", "PlayedRounds", "ablate_learning", "learning_rows", "play"]
 
@@ -87,7 +87,8 @@ class LearningRow:
 def play(trainer: Trainer, rounds: int, rng: np.random.Generator) -> PlayedRounds:
     """Return rounds that the trainer's network plays against itself, as in its training."""
     from blueprint.guandan.play.deals import deal_rounds
-    from blueprint.guandan.play.selfplay import PlayRecord, Scratch, join, play_rounds
+    from blueprint.guandan.play.selfplay import PlayRecord, Scratch, play_rounds
+    from blueprint.guandan.rows import join
     from games.guandan.rounds.round import GuanDan
 
     config, scratch = trainer.config, Scratch()
@@ -124,10 +125,10 @@ def learning_rows(
     Raises ValueError if the checkpoint holds no critic.
     """
     from blueprint.guandan.training.dmc import batches
-    from blueprint.guandan.training.train import Trainer
+    from blueprint.guandan.training.trainer import Trainer
 
     def start(config: TrainConfig) -> Trainer:
-        return Trainer.load(checkpoint, config=replace(config, average=1.0), threads=1)
+        return Trainer.load(checkpoint, config=config.replace(average=1.0), threads=1)
 
     trainer = start(next(iter(settings.values())))
     judge = trainer.learner.judge()
@@ -135,7 +136,7 @@ def learning_rows(
         raise ValueError(f"{checkpoint} holds no critic; give a checkpoint of a run that has one")
     whole = play(trainer, rounds + held_out, np.random.default_rng(seed))
     learned, held = whole.part(0, rounds), whole.part(rounds, rounds + held_out)
-    plain = replace(trainer.config, trace=1.0, focus=0.0)
+    plain = trainer.config.replace(trace=1.0, focus=0.0)
     trainer.learner.config = plain
     truth = trainer.learner.samples(held.record, held.payoff, judge, np.random.default_rng(0))
     before = _judged(trainer, truth)
@@ -172,7 +173,8 @@ def _judged(trainer: Trainer, samples: Samples) -> tuple[NDArray[Any], NDArray[A
     import torch
     from torch.nn import functional as F
 
-    from blueprint.guandan.network.features import encode_full
+    from blueprint.guandan.chooser import Decisions
+    from blueprint.guandan.network.encoding import encode_full
     from blueprint.guandan.training.dmc import tensor
 
     learner = trainer.learner
@@ -182,7 +184,8 @@ def _judged(trainer: Trainer, samples: Samples) -> tuple[NDArray[Any], NDArray[A
             part = slice(first, first + AT_ONCE)
             states = samples.states[part]
             seats, rows = states["player"].astype(np.int64), np.arange(len(states) + 1)
-            inputs = learner.network.encode(states, rows[:-1], seats, rows, samples.actions[part])
+            asked = Decisions(states, rows[:-1], seats, rows, samples.actions[part])
+            inputs = learner.network.encode(asked)
             x, a = (tensor(y, learner.device, learner.dtype) for y in inputs)
             h = learner.mean_network.states(x)
             full = tensor(encode_full(states, seats), learner.device, learner.dtype)
@@ -215,13 +218,18 @@ def ablate_learning(
     import torch
 
     from blueprint.checkpoint import SHIPPED, read_checkpoint
-    from blueprint.config import TrainConfig, from_dict
-    from gs2.commands.train import field_values
+    from blueprint.guandan.train_config import TrainConfig
+    from games.support.configuration import ConfigError
+    from games.support.spec import field_types, read_settings
 
     torch.set_num_threads(1)
     path = SHIPPED if checkpoint is None else checkpoint
-    saved = from_dict(TrainConfig, read_checkpoint(path)[1]["train"])
-    settings = {one: replace(saved, **field_values(saved, tuple(one.split(",")))) for one in tries}
+    saved = TrainConfig.from_json(read_checkpoint(path)[1]["train"])
+    known = field_types(TrainConfig)
+    try:
+        settings = {one: saved.replace(**read_settings(one.split(","), known)) for one in tries}
+    except ConfigError as error:
+        raise click.UsageError(f"--try: {error}") from None
     from gs2.commands.common import print_json
     from gs2.commands.progress import working
 

@@ -43,12 +43,13 @@ class Point:
 
 def _measure(path: Path, opponent: str, rounds: int, seed: int, processes: int | None) -> Point:
     from blueprint.checkpoint import read_checkpoint
-    from blueprint.guandan.arena.arena import Arena, MatchConfig
+    from blueprint.guandan.arena.arena import Arena, ArenaConfig, Schedule
     from gs2.guandan.agents import NamedAgents
 
     _, description = read_checkpoint(path, prefix="-")
     with Arena(NamedAgents(), processes) as arena:
-        found = arena.play(str(path), opponent, rounds=rounds, config=MatchConfig(seed=seed)).summary()
+        schedule = Schedule(rounds, config=ArenaConfig(seed=seed))
+        found = arena.play(str(path), opponent, schedule).summary()
     assert found.net is not None and found.won is not None
     net, won = ((x.mean, x.low, x.high) for x in (found.net, found.won))
     return Point(_name(path), int(description["decisions"]), opponent, net, won, rounds, seed)

@@ -25,7 +25,7 @@ from gs2.commands.common import SEED
 from gs2.commands.groups import run_alone
 
 if TYPE_CHECKING:
-    from blueprint.guandan.play.agents import InferenceAgent
+    from blueprint.guandan.play.choosers import InferenceAgent
 
 __all__ = ["TraceRow", "ablate_trace", "agent_returns", "trace_rows"]
 
@@ -74,7 +74,7 @@ def trace_rows(
     Raises ValueError if the checkpoint holds no critic.
     """
     from blueprint.guandan.network.inference import load_inference
-    from blueprint.guandan.play.agents import InferenceAgent
+    from blueprint.guandan.play.choosers import InferenceAgent
     from blueprint.guandan.play.deals import deal_rounds
     from blueprint.guandan.play.selfplay import Scratch, play_rounds
     from blueprint.guandan.training.dmc import lambda_returns
@@ -140,13 +140,12 @@ def _two_moves(
 
     states: [n] STATE, each with a choice.
     """
-    from blueprint.guandan.play.selfplay import choose_soft
+    from blueprint.guandan.chooser import Decisions
+    from blueprint.soft_choice import choose_soft
     from games.guandan.rounds.round import legal
 
-    n = len(states)
     moves = legal(states, canonical=True)
-    seats = states["player"].astype(np.int64)
-    scores = agent.inference.advantages(states, np.arange(n), seats, moves.offsets, moves.values)
+    scores = agent.inference.advantages(Decisions.of(states, moves))
     at = moves.offsets[:-1]
     best = at + choose_soft(scores, moves.offsets, 0.0, 0.0, rng)
     others = scores.copy()

@@ -48,10 +48,11 @@ def tribute_gain(checkpoint: Path | None, rule: str, deals: int, seed: int) -> T
     checkpoint: of the network; None for the shipped one.
     """
     from blueprint.guandan.network.inference import load_inference
-    from blueprint.guandan.play.agents import InferenceAgent
+    from blueprint.guandan.play.choosers import InferenceAgent
     from blueprint.guandan.play.deals import card_choice
-    from blueprint.guandan.play.selfplay import Scratch, join, play_rounds
-    from blueprint.guandan.play.tribute import NetworkTribute
+    from blueprint.guandan.play.network_tribute import NetworkTribute
+    from blueprint.guandan.play.selfplay import Scratch, play_rounds
+    from blueprint.guandan.rows import join
     from games.guandan.matches.lockstep import CardDecisions, Matches
     from games.guandan.matches.tribute_policy import danzero_cards
     from games.guandan.rounds.round import GuanDan

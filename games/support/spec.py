@@ -11,7 +11,6 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Iterable, Mapping
-from functools import cache
 from typing import Any, ClassVar
 
 from games.support.configuration import ConfigError
@@ -32,8 +31,7 @@ def split_spec(spec: str) -> tuple[str, tuple[str, ...]]:
     return name.strip(), tuple(one.strip() for one in settings.split(",") if one.strip())
 
 
-@cache
-def field_types(kind: type) -> Mapping[str, Kinds]:
+def field_types(kind: type[Any]) -> Mapping[str, Kinds]:
     """Return the types that each field of a configuration class may have, by the field's name.
 
     `int | None` is (int, NoneType). Class variables are no fields.
@@ -45,29 +43,28 @@ def field_types(kind: type) -> Mapping[str, Kinds]:
     }
 
 
-def read_settings(
-    settings: Iterable[str], known: Mapping[str, Kinds], *, label: str = "settings"
-) -> dict[str, Any]:
+def read_settings(settings: Iterable[str], known: Mapping[str, Kinds], *, label: str = "") -> dict[str, Any]:
     """Return the value of each field that settings such as `batch=512` name, in the field's own type.
 
     known: the types of each field (see `field_types`). A whole number may be written as 1e6, a flag as true
-    or false in any case, and None as none. label: what errors call the settings.
+    or false in any case, and None as none. label: what errors call the settings, where that is not clear.
     Raises ConfigError for a setting without "=", a field that does not exist, and a value of another type.
     What range a value must be in, the configuration says. Of a field set twice the last value counts.
     """
+    prefix = f"{label}: " if label else ""
     found: dict[str, Any] = {}
     for setting in settings:
         name, equals, words = (part.strip() for part in setting.partition("="))
         if not equals:
-            raise ConfigError(f"{label}: each must be FIELD=VALUE; got {setting!r}")
+            raise ConfigError(f"{prefix}each must be FIELD=VALUE; got {setting!r}")
         if name not in known:
             hint = near(name, known, f"the fields are {', '.join(known)}")
-            raise ConfigError(f"{label}: there is no field {name!r} to set; {hint}")
-        found[name] = _value(words, name, known[name], label)
+            raise ConfigError(f"{prefix}there is no field {name!r} to set; {hint}")
+        found[name] = _value(words, name, known[name], prefix)
     return found
 
 
-def _value(words: str, name: str, kinds: Kinds, label: str) -> Any:
+def _value(words: str, name: str, kinds: Kinds, prefix: str) -> Any:
     """Return what the words say in the first of the types that can hold it."""
     if types.NoneType in kinds and words.lower() == "none":
         return None
@@ -82,7 +79,7 @@ def _value(words: str, name: str, kinds: Kinds, label: str) -> Any:
         except (ValueError, KeyError, OverflowError):
             continue
     wanted = " or ".join("none" if kind is types.NoneType else kind.__name__ for kind in kinds)
-    raise ConfigError(f"{label}: {name} must be of type {wanted}; got {words!r}")
+    raise ConfigError(f"{prefix}{name} must be of type {wanted}; got {words!r}")
 
 
 def _whole(words: str) -> int:

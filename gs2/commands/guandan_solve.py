@@ -10,7 +10,7 @@ from gs2.commands.common import SEED, FiniteRange, print_json, stdout
 from gs2.commands.progress import working
 
 if TYPE_CHECKING:
-    from gs2.guandan.agent.explain import Explanation
+    from gs2.guandan.agent.explanation import Explanation
 
 __all__ = ["guandan_solve", "render"]
 
@@ -67,7 +67,7 @@ def guandan_solve(
 
     With no options: an example in which one may bomb or pass.
     """
-    from gs2.guandan.solve import example_positions, read_position, solve_position
+    from gs2.guandan.position_solver import example_positions, read_position, solve_position
 
     if positions:
         _list_positions(as_json)
@@ -75,7 +75,7 @@ def guandan_solve(
     import numpy as np
 
     from gs2.guandan.agent.agent import make_agent
-    from gs2.guandan.agent.presets import agent_preset
+    from gs2.guandan.agent.agent_presets import agent_preset
 
     if changes["generator"] is not None:
         from gs2.parts import named_part
@@ -97,7 +97,7 @@ def guandan_solve(
 
 
 def _list_positions(as_json: bool) -> None:
-    from gs2.guandan.solve import example_positions
+    from gs2.guandan.position_solver import example_positions
 
     examples = example_positions()
     if as_json:

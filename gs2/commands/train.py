@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,12 +24,37 @@ from gs2.commands.common import (
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from blueprint.config import NetworkConfig, TrainConfig
-    from blueprint.guandan.arena.arena import GateResult
+    from blueprint.guandan.arena.gate import GateResult
+    from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 
-__all__ = ["field_values", "gate", "train"]
+__all__ = ["gate", "train"]
 
 PRESETS = ("ours", "danzero")
+
+
+class SettingType(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
+    """FIELD=VALUE of a configuration of training."""
+
+    name = "setting"
+
+    def __init__(self, configuration: str) -> None:
+        """Take the name of a class in `blueprint.guandan.train_config`, which loads when it is needed."""
+        self.configuration = configuration
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the setting; one that the configuration cannot have is refused."""
+        from blueprint.guandan import train_config
+        from games.support.configuration import ConfigError
+        from games.support.spec import field_types, read_settings
+
+        try:
+            read_settings([value], field_types(getattr(train_config, self.configuration)))
+        except ConfigError as error:
+            self.fail(str(error), param, ctx)
+        return str(value)
+
+
+OF_TRAINING, OF_NETWORK = SettingType("TrainConfig"), SettingType("NetworkConfig")
 SHOWN = 8
 """Generations in the live table."""
 
@@ -49,8 +73,22 @@ SHOWN = 8
 @click.option(
     "--preset", type=click.Choice(PRESETS), help="Network.  [default: ours, or that of the resumed run]"
 )
-@click.option("--set", "settings", metavar="FIELD=VALUE", multiple=True, help="Of training; repeatable.")
-@click.option("--network", "sizes", metavar="FIELD=VALUE", multiple=True, help="Of the network; repeatable.")
+@click.option(
+    "--set",
+    "settings",
+    type=OF_TRAINING,
+    metavar="FIELD=VALUE",
+    multiple=True,
+    help="Of training; repeatable.",
+)
+@click.option(
+    "--network",
+    "sizes",
+    type=OF_NETWORK,
+    metavar="FIELD=VALUE",
+    multiple=True,
+    help="Of the network; repeatable.",
+)
 @click.option("--threads", type=click.IntRange(min=1), help="Players and learner.  [default: all cores]")
 @click.option("--checkpoint-minutes", type=NOT_NEGATIVE, default=5.0, show_default=True, help="Between them.")
 @click.option("--anneal", is_flag=True, help="Learning rate falls to zero over these minutes.")
@@ -95,8 +133,9 @@ def train(
     output = directory or output
     assert output is not None
     from blueprint.guandan.arena.arena import available_cores
-    from blueprint.guandan.play.agents import load_chooser
-    from blueprint.guandan.training.train import train as run
+    from blueprint.guandan.play.choosers import load_chooser
+    from blueprint.guandan.training.training_run import RunConfig, Watch
+    from blueprint.guandan.training.training_run import train as run
 
     network, config = _configurations(output, resume, preset, settings, sizes)
     opponents = [name for name in against.split(",") if name] if evaluate_minutes else []
@@ -118,19 +157,20 @@ def train(
 
         trainer = run(
             output,
+            RunConfig(
+                minutes=minutes,
+                resume=resume,
+                checkpoint_minutes=checkpoint_minutes,
+                anneal=anneal,
+                evaluate_minutes=evaluate_minutes,
+                opponents=tuple(opponents),
+                rounds=rounds,
+                device=device,
+                threads=threads or available_cores(),
+            ),
             network=network,
             config=config,
-            minutes=minutes,
-            resume=resume,
-            checkpoint_minutes=checkpoint_minutes,
-            anneal=anneal,
-            evaluate_minutes=evaluate_minutes,
-            opponents=opponents,
-            rounds=rounds,
-            device=device,
-            threads=threads or available_cores(),
-            progress=progress,
-            interruption=asked,
+            watch=Watch(progress, interruption=asked),
         )
     if not last:
         stderr().print("interrupted before the first generation was done; nothing is lost but that")
@@ -182,8 +222,9 @@ def gate(
     levels a round, corrected for repeated looks, excludes zero. Exit code 0: better; 1: worse or undecided.
     The deals are kept in a file: after Ctrl-C or a kill, the same command goes on from it.
     """
-    from blueprint.guandan.arena.arena import Arena, MatchConfig
-    from blueprint.guandan.arena.arena import gate as decide
+    from blueprint.guandan.arena.arena import Arena, ArenaConfig
+    from blueprint.guandan.arena.gate import Challenge
+    from blueprint.guandan.arena.gate import gate as decide
     from blueprint.guandan.network.export import check_export, export_checkpoint
     from games.support.files import FileProblem, check_folder, check_output
     from gs2.guandan.agents import NamedAgents, check_agent
@@ -209,11 +250,7 @@ def gate(
     with Interruption() as asked, Arena(NamedAgents(), processes) as arena:
         result = decide(
             arena,
-            str(candidate),
-            against,
-            batch=min(batch, rounds),
-            most=rounds,
-            config=MatchConfig(seed=seed),
+            Challenge(str(candidate), against, min(batch, rounds), rounds, config=ArenaConfig(seed=seed)),
             output=output,
             progress=progress,
             stop=asked,
@@ -267,43 +304,22 @@ def _configurations(
 ) -> tuple[NetworkConfig | None, TrainConfig | None]:
     """Return the network and the training to begin or go on with; None is what the run has."""
     from blueprint.checkpoint import read_checkpoint
-    from blueprint.config import PRESETS as NETWORKS
-    from blueprint.config import TrainConfig, from_dict
+    from blueprint.guandan.train_config import NETWORKS, NetworkConfig, TrainConfig
+    from games.support.spec import field_types, read_settings
 
     last = output / "last.safetensors"
+    changes = read_settings(settings, field_types(TrainConfig))
+    network = NETWORKS[preset or "ours"].replace(**read_settings(sizes, field_types(NetworkConfig)))
     if not last.exists():
-        network = NETWORKS[preset or "ours"]
-        config = TrainConfig(**field_values(TrainConfig(), settings))
-        return replace(network, **field_values(network, sizes)), config
+        return network, TrainConfig(**changes)
     if not resume:
         raise click.UsageError(f"{output} holds a run; --resume goes on with it, or give another directory")
-    wanted = None
-    if preset is not None or sizes:
-        wanted = replace(NETWORKS[preset or "ours"], **field_values(NETWORKS[preset or "ours"], sizes))
-    if not settings:
+    wanted = network if preset is not None or sizes else None
+    if not changes:
         return wanted, None
     _, description = read_checkpoint(last, prefix="-")
-    saved = from_dict(TrainConfig, description.get("train", {}))
-    return wanted, replace(saved, **field_values(saved, settings))
-
-
-def field_values(config: Any, settings: tuple[str, ...]) -> dict[str, Any]:
-    """Return the fields that `FIELD=VALUE` settings name, each in its field's type."""
-    known = {field.name: type(getattr(config, field.name)) for field in fields(config)}
-    found: dict[str, Any] = {}
-    for setting in settings:
-        name, equals, text = setting.partition("=")
-        if not equals or name not in known:
-            raise click.UsageError(f"{setting!r}: must be FIELD=VALUE; the fields are {', '.join(known)}")
-        kind = known[name]
-        try:
-            if kind is bool:
-                found[name] = {"true": True, "false": False}[text.lower()]
-            else:
-                found[name] = int(float(text)) if kind is int and float(text).is_integer() else kind(text)
-        except (ValueError, KeyError):
-            raise click.UsageError(f"{setting!r}: {name} must be of type {kind.__name__}") from None
-    return found
+    saved = TrainConfig.from_json(description.get("train", {}))
+    return wanted, saved.replace(**changes)
 
 
 def _check_device(device: str) -> None:

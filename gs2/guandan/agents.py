@@ -1,26 +1,37 @@
-"""Every GuanDan agent by name: rule agents, the blueprint, any checkpoint, and search on top of either."""
+"""Every GuanDan agent by name: one registry for the arena, the ladder and the tables.
+
+A name is `strong`, `blueprint`, the path of a checkpoint, `gs2-fast:worlds=64,depth=none@PATH`, or one's own
+agent: FILE.py:NAME, MODULE:NAME or the entry point of an installed package. Each family of agents knows its
+names, how to load them and what tells one version from the next.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from blueprint.checkpoint import SHIPPED
-from blueprint.guandan.play.agents import AGENTS, RULE_AGENTS, UnknownAgent, load_chooser
-from blueprint.guandan.play.selfplay import Chooser
+from blueprint.guandan.chooser import Chooser
+from blueprint.guandan.play.choosers import AGENTS, RULE_AGENTS, UnknownAgent, load_chooser
 from games.support.near import near
+from games.support.own import entry_point, entry_points_of, is_own, own_object
+from games.support.spec import field_types, read_settings, split_spec
 
 if TYPE_CHECKING:
-    from gs2.guandan.agent.config import GuanDanConfig
+    from gs2.guandan.agent.guandan_config import GuanDanConfig
 
 __all__ = [
     "AGENT_NAMES",
     "RULE_AGENTS",
+    "AgentSpec",
     "NamedAgents",
     "UnknownAgent",
     "check_agent",
@@ -28,10 +39,244 @@ __all__ = [
     "fingerprint",
     "is_batched",
     "load_batched_agent",
+    "parse_agent",
 ]
 
 AGENT_NAMES = (*AGENTS, "gs2", "gs2-fast", "gs2-deep", "gs2-paper")
-"""The names that stand for themselves; a checkpoint is named by its path."""
+"""The names that stand for themselves; a checkpoint is named by its path, one's own agent by its file."""
+SEARCHING = re.compile(r"gs2(-(?P<preset>.*))?", re.S)
+GROUP = "gs2.agents"
+"""Entry points by which installed packages offer agents."""
+MANY, SOME = 512, 16
+"""Deals played in lockstep by an agent that answers at once, and by one that may take its time."""
+
+
+@dataclass(frozen=True)
+class AgentSpec:
+    """An agent's name, taken apart.
+
+    text: as it was written. name: of the agent, without the rest. settings: FIELD=VALUE of its configuration.
+    checkpoint: of its network, None for the shipped one.
+    """
+
+    text: str
+    name: str
+    settings: tuple[str, ...] = ()
+    checkpoint: Path | None = None
+
+
+def parse_agent(text: str) -> AgentSpec:
+    """Return an agent's name taken apart: NAME, PATH.safetensors, or gs2-PRESET:FIELD=VALUE,…@PATH."""
+    head, at, path = text.partition("@")
+    name, settings = split_spec(head)
+    if SEARCHING.fullmatch(name) and ("=" in head or not is_own(text)):
+        return AgentSpec(text, name, settings, Path(path) if at else None)
+    return AgentSpec(text, text, (), Path(text) if text.endswith(".safetensors") else None)
+
+
+class AgentFamily(Protocol):
+    """Agents that are named, loaded and told apart in one way."""
+
+    def takes(self, spec: AgentSpec) -> bool:
+        """Return whether the name is one of this family's."""
+        ...
+
+    def check(self, spec: AgentSpec) -> None:
+        """Raise what loading the agent would raise at its name; nothing large is loaded."""
+        ...
+
+    def load(self, spec: AgentSpec, rng: np.random.Generator) -> Chooser:
+        """Return a new agent; one that draws draws from `rng`."""
+        ...
+
+    def fingerprint(self, spec: AgentSpec) -> str:
+        """Return what changes when the agent does; `check` was called before."""
+        ...
+
+    def deals_at_once(self, spec: AgentSpec) -> int:
+        """Return how many deals the agent should play in lockstep."""
+        ...
+
+    def is_batched(self, spec: AgentSpec) -> bool:
+        """Return whether the agent gains from deciding for many rounds together."""
+        ...
+
+
+class _Quick:
+    """What agents that answer at once have in common."""
+
+    def deals_at_once(self, spec: AgentSpec) -> int:
+        return MANY
+
+    def is_batched(self, spec: AgentSpec) -> bool:
+        return True
+
+    def load(self, spec: AgentSpec, rng: np.random.Generator) -> Chooser:
+        return load_chooser(spec.text, rng)
+
+
+class _RuleAgents(_Quick):
+    """Agents that follow a rule, told by their names alone."""
+
+    def takes(self, spec: AgentSpec) -> bool:
+        return spec.text in RULE_AGENTS
+
+    def check(self, spec: AgentSpec) -> None:
+        pass
+
+    def fingerprint(self, spec: AgentSpec) -> str:
+        return spec.text
+
+
+class _NetworkAgents(_Quick):
+    """`blueprint` and checkpoints: a network's best move."""
+
+    def takes(self, spec: AgentSpec) -> bool:
+        return spec.text == "blueprint" or (spec.name == spec.text and spec.checkpoint is not None)
+
+    def check(self, spec: AgentSpec) -> None:
+        _check_file(spec)
+
+    def fingerprint(self, spec: AgentSpec) -> str:
+        return _digest(_network(spec).read_bytes())
+
+
+class _SearchingAgents:
+    """`gs2` and `gs2-PRESET`: search on top of a network."""
+
+    def takes(self, spec: AgentSpec) -> bool:
+        return SEARCHING.fullmatch(spec.name) is not None
+
+    def check(self, spec: AgentSpec) -> None:
+        self.config(spec)
+        _check_file(spec)
+
+    def load(self, spec: AgentSpec, rng: np.random.Generator) -> Chooser:
+        from gs2.guandan.agent.agent import make_agent
+
+        return make_agent(spec.checkpoint, self.config(spec), rng)
+
+    def fingerprint(self, spec: AgentSpec) -> str:
+        from gs2.guandan.beliefs.belief_network import DEFAULT
+
+        config = json.dumps(self.config(spec).to_json(), sort_keys=True).encode()
+        beliefs = DEFAULT.read_bytes() if DEFAULT.is_file() else b""
+        return _digest(_network(spec).read_bytes(), config, beliefs)
+
+    def deals_at_once(self, spec: AgentSpec) -> int:
+        """A few: the agent runs the rollouts of several decisions together, but one piece of work must end in
+        minutes, and the agent remembers `REMEMBERED` seats of rounds.
+        """
+        return max(1, min(SOME, int(4 / self._preset(spec).deadline)))
+
+    def is_batched(self, spec: AgentSpec) -> bool:
+        return False
+
+    def config(self, spec: AgentSpec) -> GuanDanConfig:
+        """Return the configuration that a name and its settings ask for."""
+        from gs2.guandan.agent.guandan_config import GuanDanConfig
+
+        changes = read_settings(spec.settings, field_types(GuanDanConfig), label=f"agent {spec.name}")
+        if "generator" in changes:
+            from gs2.parts import named_part
+
+            changes["generator"] = named_part("generator", changes["generator"])
+        return self._preset(spec).replace(**changes)
+
+    def _preset(self, spec: AgentSpec) -> GuanDanConfig:
+        from gs2.guandan.agent.agent_presets import PRESETS
+
+        found = SEARCHING.fullmatch(spec.name)
+        name = (found and found["preset"]) or "standard"
+        if name not in PRESETS:
+            raise UnknownAgent(
+                f"agent {spec.name}: the preset must be one of {', '.join(PRESETS)}; got {name!r}"
+            )
+        return PRESETS[name]
+
+
+class _OwnAgents:
+    """Anybody's agents: FILE.py:NAME, MODULE:NAME, and entry points of installed packages.
+
+    What is named is called without arguments. It makes an agent for a seat (`gs2.guandan.table.Agent`) or one
+    for batches (`blueprint.guandan.chooser.Chooser`).
+    """
+
+    def takes(self, spec: AgentSpec) -> bool:
+        return is_own(spec.text) or spec.text in entry_points_of(GROUP)
+
+    def check(self, spec: AgentSpec) -> None:
+        self._maker(spec)
+
+    def load(self, spec: AgentSpec, rng: np.random.Generator) -> Chooser:
+        from gs2.guandan.table.seat import Agent
+        from gs2.guandan.table.seated import SeatedChooser
+
+        make = self._maker(spec)
+        try:
+            made = make()
+        except Exception as error:
+            raise UnknownAgent(f"agent {spec.text!r} cannot be made: {error!r}") from error
+        if isinstance(made, Agent):
+            return SeatedChooser(spec.text, made, make)
+        if callable(made):
+            chooser: Chooser = made
+            return chooser
+        raise UnknownAgent(
+            f"agent {spec.text!r} has no method act(observation) -> index, and is not called with Decisions"
+        )
+
+    def fingerprint(self, spec: AgentSpec) -> str:
+        made = self._maker(spec)
+        try:
+            source = Path(inspect.getfile(made if inspect.isclass(made) else inspect.unwrap(made)))
+            return _digest(spec.text.encode(), source.read_bytes())
+        except (TypeError, OSError) as error:
+            raise UnknownAgent(f"agent {spec.text!r} must come from a file of Python; got {error}") from error
+
+    def deals_at_once(self, spec: AgentSpec) -> int:
+        return SOME
+
+    def is_batched(self, spec: AgentSpec) -> bool:
+        return False
+
+    def _maker(self, spec: AgentSpec) -> Callable[[], Any]:
+        if is_own(spec.text):
+            found = own_object(spec.text, "agent", UnknownAgent)
+        else:
+            found = entry_point(GROUP, spec.text, UnknownAgent)
+        if not callable(found):
+            raise UnknownAgent(f"agent {spec.text!r} must be a class or function; got {type(found).__name__}")
+        maker: Callable[[], Any] = found
+        return maker
+
+
+FAMILIES: tuple[AgentFamily, ...] = (_RuleAgents(), _NetworkAgents(), _SearchingAgents(), _OwnAgents())
+"""Every family of agents; the first that takes a name has it."""
+
+
+def _found(text: str) -> tuple[AgentFamily, AgentSpec]:
+    """Return the family that has an agent of this name, and the name taken apart."""
+    spec = parse_agent(text)
+    for family in FAMILIES:
+        if family.takes(spec):
+            return family, spec
+    names = (*AGENT_NAMES, *entry_points_of(GROUP))
+    hint = near(text.lower(), names, f"one of {', '.join(names)}")
+    raise UnknownAgent(
+        f"there is no agent {text!r}; {hint}, or the path of a .safetensors checkpoint, or your own as "
+        "FILE.py:NAME"
+    )
+
+
+def check_agent(name: str) -> None:
+    """Check a name without loading what it names; a file of one's own runs.
+
+    Raises UnknownAgent with near matches if no agent has the name, its file does not exist or cannot be
+    loaded; ConfigError for a field of a search configuration, or its value, that does not exist.
+    """
+    family, spec = _found(name)
+    family.check(spec)
 
 
 def load_batched_agent(name: str, rng: np.random.Generator | None = None) -> Chooser:
@@ -40,78 +285,38 @@ def load_batched_agent(name: str, rng: np.random.Generator | None = None) -> Cho
     name: a rule agent (`random`, `greedy`, `mincomb`, `aggressive`, `conservative`, `balanced`, `strong`);
         `blueprint`, the shipped network's best move; the path of a checkpoint, its best move; `gs2` or
         `gs2-PRESET`, search on top of the shipped network, and `gs2@PATH` or `gs2-PRESET@PATH` on another.
-        Fields of the configuration follow a colon: `gs2-fast:worlds=64,deadline=60@PATH`.
+        Fields of the configuration follow a colon: `gs2-fast:worlds=64,deadline=60@PATH`. One's own agent is
+        FILE.py:NAME, MODULE:NAME, or named by an entry point of the group `gs2.agents`.
     rng: what an agent that draws draws from; without it, from the operating system's entropy.
     Raises UnknownAgent with near matches if there is none, ConfigError for a field or value that does not
     exist, CheckpointError if a checkpoint cannot be used.
     """
-    check_agent(name)
-    rng = np.random.default_rng() if rng is None else rng
-    head, path = _parts(name)
-    if head is None:
-        return load_chooser(name, rng)
-    from gs2.guandan.agent.agent import make_agent
-
-    return make_agent(path, _config(head), rng)
+    family, spec = _found(name)
+    family.check(spec)
+    return family.load(spec, np.random.default_rng() if rng is None else rng)
 
 
 def is_batched(name: str) -> bool:
     """Return whether the agent gains from deciding for many rounds together; a searching one does not."""
-    return _parts(name)[0] is None
+    family, spec = _found(name)
+    return family.is_batched(spec)
 
 
 def deals_at_once(name: str) -> int:
-    """Return how many deals of a match the agent should play in lockstep.
-
-    Hundreds for one that answers at once. A searching agent runs the rollouts of several decisions together,
-    but one piece of work must end in minutes, and the agent remembers `REMEMBERED` seats of rounds.
-    """
-    head = _parts(name)[0]
-    if head is None:
-        return 512
-    from gs2.guandan.agent.presets import agent_preset
-
-    return max(1, min(16, int(4 / agent_preset(head.partition(":")[0]).deadline)))
-
-
-def check_agent(name: str) -> None:
-    """Check a name without loading what it names.
-
-    Raises UnknownAgent with near matches if no agent has the name, or its checkpoint's file does not exist;
-    ConfigError for a field of a search configuration, or its value, that does not exist.
-    """
-    if name in RULE_AGENTS:
-        return
-    head, path = _parts(name)
-    if head is not None:
-        _config(head)
-    if head is None and path is not None and path.suffix != ".safetensors":
-        hint = near(name.lower(), AGENT_NAMES, f"one of {', '.join(AGENT_NAMES)}")
-        raise UnknownAgent(f"there is no agent {name!r}; {hint}, or the path of a .safetensors checkpoint")
-    if path is not None and not path.is_file():
-        raise UnknownAgent(f"agent {name!r}: there is no file {str(path)!r}; give a checkpoint that exists")
+    """Return how many deals the agent should play in lockstep: hundreds if it answers at once."""
+    family, spec = _found(name)
+    return family.deals_at_once(spec)
 
 
 def fingerprint(name: str) -> str:
     """Return what tells the agent of today from one of the same name tomorrow.
 
-    A hash of its checkpoint, and for a searching agent of its configuration and beliefs; a rule agent is told
-    by its name alone. Raises what `check_agent` raises.
+    A hash of its checkpoint, for a searching agent of its configuration and beliefs as well, and of the file
+    of one's own agent; a rule agent is told by its name alone. Raises what `check_agent` raises.
     """
-    check_agent(name)
-    if name in RULE_AGENTS:
-        return name
-    head, path = _parts(name)
-    path = path or SHIPPED
-    if not path.is_file():
-        raise UnknownAgent(f"agent {name!r}: no network comes with this installation; name a checkpoint")
-    digest = hashlib.sha256(path.read_bytes())
-    if head is not None:
-        from gs2.guandan.beliefs.network import DEFAULT
-
-        digest.update(json.dumps(_config(head).to_json(), sort_keys=True).encode())
-        digest.update(DEFAULT.read_bytes() if DEFAULT.is_file() else b"")
-    return digest.hexdigest()[:16]
+    family, spec = _found(name)
+    family.check(spec)
+    return family.fingerprint(spec)
 
 
 class NamedAgents:
@@ -130,28 +335,24 @@ class NamedAgents:
         return deals_at_once(name)
 
 
-def _parts(name: str) -> tuple[str | None, Path | None]:
-    """Return the search preset with its changes, None without search, and the checkpoint, None if shipped."""
-    head, at, path = name.partition("@")
-    if re.match(r"gs2\b", head):
-        preset, colon, changes = head.partition(":")
-        preset = preset.removeprefix("gs2").removeprefix("-") or "standard"
-        return f"{preset}{colon}{changes}", Path(path) if at else None
-    return None, None if name in (*RULE_AGENTS, "blueprint") else Path(name)
+def _check_file(spec: AgentSpec) -> None:
+    path = spec.checkpoint
+    if path is not None and not path.is_file():
+        raise UnknownAgent(
+            f"agent {spec.text!r}: there is no file {str(path)!r}; give a checkpoint that exists"
+        )
 
 
-def _config(head: str) -> GuanDanConfig:
-    """Return the configuration that `PRESET` or `PRESET:FIELD=VALUE,…` names."""
-    from gs2.guandan.agent.presets import PRESETS
+def _network(spec: AgentSpec) -> Path:
+    """Return the file of an agent's network."""
+    path = spec.checkpoint or SHIPPED
+    if not path.is_file():
+        raise UnknownAgent(f"agent {spec.text!r}: no network comes with this installation; name a checkpoint")
+    return path
 
-    name, _, words = head.partition(":")
-    if name not in PRESETS:
-        raise UnknownAgent(f"agent gs2-{name}: the preset must be one of {', '.join(PRESETS)}; got {name!r}")
-    changes: dict[str, Any] = {}
-    for word in filter(None, words.split(",")):
-        field, _, text = word.partition("=")
-        try:
-            changes[field] = json.loads(text)
-        except json.JSONDecodeError:
-            changes[field] = None if text == "none" else text
-    return PRESETS[name].replace(**changes)
+
+def _digest(*parts: bytes) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()[:16]

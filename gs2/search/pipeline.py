@@ -145,6 +145,10 @@ def _one_step(
 
     mine = subgame.tree.slot_player == considered.player
     proposal = Proposal(subgame.slot_origin[mine], policy[mine], solved)
+    there = np.any(context.tree.slot_infoset[proposal.slots] == infoset)
+    if not there and config.safety.scope != "block":
+        log.notes.append("the depth limit comes before the infoset itself: its strategy is left as it was")
+        return _untouched(context, strategy, considered, kept, log)
     against = replace(options, deadline=end, start=options.start if hurried else None)
     certified = certify(context, strategy, considered, proposal, config, against)
     log.late = log.late or (end is not None and time.perf_counter() >= end)

@@ -343,7 +343,8 @@ def with_certified(
 
     slots, probs: [s], what the search changes. certified: what it knows of the effect.
     Where the opponent notices every turn, what its infosets are worth is brought up to date, if it is known,
-    by what the certificate found; so later searches of the same level need not derive it anew.
+    by what the certificate found; so later searches of the same level need not derive it anew. Where the
+    player never leads there, nothing changes for the opponent.
     """
     changed = strategy.with_changes(slots, probs)
     if certified is None:
@@ -357,7 +358,7 @@ def with_certified(
     mass = np.bincount(considered.group, considered.reach)
     first = np.searchsorted(considered.group, np.arange(len(mass)))
     last = context.own_slot(opponent)[considered.nodes[first]]
-    gain = mass * (certified.after - certified.before)
+    gain = np.zeros(len(mass)) if considered.unreached else mass * (certified.after - certified.before)
     above = _risen(context, opponent, best, last[known], gain[known])
     return changed.with_opponent_values(opponent, above, slots)
 

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 from blueprint.checkpoint import CheckpointError
-from blueprint.config import ConfigError
 from blueprint.neural import check_blueprint
 from blueprint.protocol import Blueprint
-from blueprint.research.infosets import list_infosets
-from blueprint.research.network import ResearchBlueprint, ResearchConfig, load_research_blueprint
-from blueprint.research.train import sample_games, train_research_blueprint
+from blueprint.research.infoset_table import list_infosets
+from blueprint.research.research_network import ResearchBlueprint, ResearchConfig, load_research_blueprint
+from blueprint.research.research_training import sample_games, train_research_blueprint
 from cfr.best_response import best_response_values, expected_value
 from cfr.policy import uniform_policy
 from cfr.sequence_form import sequence_form
 from cfr.tree import FlatTree, grow
 from games.game import GameError
 from games.registry import load_game
+from games.support.configuration import ConfigError
 
 SMALL = ResearchConfig(width=32, blocks=1, episodes=512, batch=256, epsilon=0.3)
 GAMES = ("kuhn_poker", "leduc_poker", "liars_dice(sides=3)", "goofspiel(cards=3)")

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from cfr.mccfr import SAMPLING, MonteCarloError, MonteCarloSolver
+from cfr.plain import PlainCfr
 from cfr.variants import variant
 from tests.cfr.trees import random_tree, tree_of
-from tests.reference.cfr import PlainCfr
 
 BOTH = pytest.mark.parametrize("sampling", SAMPLING)
 
@@ -24,7 +24,7 @@ def test_sampled_regrets_are_unbiased(sampling: str, teams: tuple[int, ...]) -> 
     plain = PlainCfr(tree, variant("cfr"))
     seat = plain.seats[0]
     plain.measure(seat)
-    exact = plain.slots(plain.gain)
+    exact = plain.on_slots(plain.gain)
     rng = np.random.default_rng(0)
     samples = np.empty((4000, tree.n_slots))
     for k in range(len(samples)):

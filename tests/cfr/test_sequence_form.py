@@ -16,7 +16,7 @@ from cfr.solver import Solver
 from cfr.tree import InvalidTree, grow
 from games import load_game
 from tests.cfr.trees import SMALL, random_policy, random_tree, tree_of
-from tests.reference.cfr import reach_of_terminals
+from tests.reference.reach import reach_of_terminals
 
 
 def matrix(form: SequenceForm) -> csr_array:

@@ -13,7 +13,7 @@ from cfr.best_response import best_response_values, expected_value, exploitabili
 from cfr.lp import solve_lp
 from cfr.policy import uniform_policy
 from cfr.sequence_form import sequence_form
-from cfr.solver import Progress, Solver, SolverError, solve
+from cfr.solver import Progress, Solver, SolverError, Stop, solve
 from cfr.tree_cfr import TreeSolver
 from cfr.values import node_values
 from cfr.variants import DEFAULT_VARIANT, VARIANTS, UnknownVariant, Variant, variant
@@ -91,7 +91,7 @@ def test_a_run_stops_at_its_target() -> None:
 
 
 def test_a_run_stops_at_its_deadline_after_at_least_one_iteration() -> None:
-    solution = solve(tree_of("leduc"), deadline=time.perf_counter() - 1.0)
+    solution = solve(tree_of("leduc"), stop=Stop(deadline=time.perf_counter() - 1.0))
     assert solution.stopped == "deadline"
     assert solution.iteration >= 1
     assert solution.exploitability > 0
@@ -115,7 +115,7 @@ def test_a_deadline_is_passed_by_one_iteration_at_most(
 
     monkeypatch.setattr("cfr.solver.time", clock)
     monkeypatch.setattr("cfr.solver.Solver", Slow)
-    solution = solve(tree_of("kuhn"), deadline=limit, callback=(lambda p: None) if checked else None)
+    solution = solve(tree_of("kuhn"), stop=Stop(limit, (lambda p: None) if checked else None))
     assert solution.stopped == "deadline"
     assert limit <= clock.now < limit + 1
     assert solution.iteration == clock.now
@@ -130,7 +130,7 @@ def test_checks_keep_their_distance_under_a_deadline() -> None:
         seen.append(progress.iteration)
         return len(seen) == 3
 
-    solve(tree_of("kuhn"), deadline=time.perf_counter() + 60, callback=watch, check_every=25)
+    solve(tree_of("kuhn"), stop=Stop(time.perf_counter() + 60, watch, check_every=25))
     assert seen == [25, 50, 75]
 
 
@@ -141,13 +141,13 @@ def test_callbacks_see_progress_and_may_stop_the_run() -> None:
         seen.append(progress)
         return len(seen) == 4
 
-    solution = solve(tree_of("leduc"), iterations=1000, callback=watch, check_every=7)
+    solution = solve(tree_of("leduc"), iterations=1000, stop=Stop(callback=watch, check_every=7))
     assert [p.iteration for p in seen] == [7, 14, 21, 28]
     assert solution.stopped == "callback"
     assert solution.iteration == 28
     assert seen[-1].exploitability == pytest.approx(solution.exploitability, abs=1e-12)
     assert seen == sorted(seen, key=lambda p: p.seconds)
-    ended = solve(tree_of("kuhn"), iterations=20, callback=lambda progress: None, check_every=10)
+    ended = solve(tree_of("kuhn"), iterations=20, stop=Stop(callback=lambda progress: None, check_every=10))
     assert ended.stopped == "iterations"
 
 
@@ -166,7 +166,7 @@ def test_an_interrupted_run_resumes_bit_by_bit(name: str, game: str) -> None:
     assert mine.keys() == theirs.keys()
     for key, value in mine.items():
         np.testing.assert_array_equal(theirs[key], value, err_msg=key)
-    resumed = solve(tree, variant=name, iterations=21, resume=first.state_dict())
+    resumed = solve(tree, variant=name, iterations=21, start=first.state_dict())
     assert resumed.iteration == 37
     np.testing.assert_array_equal(resumed.policy, straight.average_policy())
 
@@ -195,14 +195,14 @@ def test_states_of_other_runs_are_refused() -> None:
 
 def test_limits_out_of_range_are_refused() -> None:
     tree = tree_of("kuhn")
-    with pytest.raises(SolverError, match="give iterations, target or deadline"):
+    with pytest.raises(SolverError, match="give iterations, target or a deadline"):
         solve(tree)
     with pytest.raises(SolverError, match="iterations must be at least 0; got -1"):
         solve(tree, iterations=-1)
     with pytest.raises(SolverError, match="target must be positive, in payoffs; got 0"):
         solve(tree, target=0)
     with pytest.raises(SolverError, match="check_every must be at least 1; got 0"):
-        solve(tree, iterations=1, check_every=0)
+        solve(tree, iterations=1, stop=Stop(check_every=0))
     with pytest.raises(SolverError, match="iterations must be at least 0; got -2"):
         Solver(tree).run(-2)
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cfr.plain import PlainCfr
 from cfr.solver import Solver
 from cfr.tree import FlatTree
 from cfr.tree_cfr import TreeSolver
 from cfr.variants import VARIANTS, Variant, variant
 from tests.cfr.trees import random_tree, tree_of
-from tests.reference.cfr import PlainCfr
 
 TOLERANCE = 1e-9
 MODES = pytest.mark.parametrize("alternating", [True, False], ids=["alternating", "simultaneous"])
@@ -35,9 +35,9 @@ def assert_free_runs_agree(tree: FlatTree, row: Variant, iterations: int) -> Non
         twin.iterate()
     state = solver.state_dict()
     scale = iterations**row.gamma
-    assert_close(state["policy"], twin.slots(twin.policy))
-    assert_close(state["strategy_sum"] / scale, twin.slots(twin.strategy_sum) / scale)
-    assert_close(solver.regrets(), twin.slots(twin.regret))
+    assert_close(state["policy"], twin.on_slots(twin.policy))
+    assert_close(state["strategy_sum"] / scale, twin.on_slots(twin.strategy_sum) / scale)
+    assert_close(solver.regrets(), twin.on_slots(twin.regret))
 
 
 def assert_each_iteration_agrees(solver: Solver | TreeSolver, twin: PlainCfr, iterations: int) -> None:
@@ -53,31 +53,32 @@ def assert_each_iteration_agrees(solver: Solver | TreeSolver, twin: PlainCfr, it
         solver.run(1)
         after, after_regret = solver.state_dict(), regrets()
         twin.t = t
-        twin.regret = twin.lists(before_regret)
-        twin.strategy_sum = twin.lists(before["strategy_sum"])
+        twin.regret = twin.table(before_regret)
+        twin.strategy_sum = twin.table(before["strategy_sum"])
         policy = before["policy"].copy()
-        twin.policy = twin.lists(policy)
-        if not twin.row.alternating:
+        twin.policy = twin.table(policy)
+        if not twin.variant.alternating:
             twin.average()
             for seat in twin.seats:
                 twin.measure(seat)
-                twin.add(seat)
+                twin.accumulate(seat)
         else:
             for k, seat in enumerate(twin.seats):
                 twin.measure(seat)
-                twin.add(seat)
+                twin.accumulate(seat)
                 # The others answer to the solver's own updated policy.
                 policy[owner == seat] = after["policy"][owner == seat]
-                twin.policy = twin.lists(policy)
+                twin.policy = twin.table(policy)
                 if k == 0:
                     twin.average()
-        assert_close(after_regret, twin.slots(twin.regret))
+        assert_close(after_regret, twin.on_slots(twin.regret))
         assert_close(
-            after["strategy_sum"] / t**twin.row.gamma, twin.slots(twin.strategy_sum) / t**twin.row.gamma
+            after["strategy_sum"] / t**twin.variant.gamma,
+            twin.on_slots(twin.strategy_sum) / t**twin.variant.gamma,
         )
         # The solver's policy is what its own regrets call for.
-        twin.regret, twin.gain = twin.lists(after_regret), twin.lists(after["prediction"])
-        assert_close(after["policy"], twin.slots([twin.matched(i) for i in range(len(twin.policy))]))
+        twin.regret, twin.gain = twin.table(after_regret), twin.table(after["prediction"])
+        assert_close(after["policy"], twin.on_slots([twin.matched(i) for i in range(len(twin.policy))]))
 
 
 @ROWS

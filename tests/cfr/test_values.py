@@ -28,7 +28,7 @@ from cfr.values import (
     root_values,
 )
 from tests.cfr.trees import SMALL, random_policy, random_tree, tree_of
-from tests.reference.cfr import reach_of_terminals
+from tests.reference.reach import reach_of_terminals
 
 EFG = json.loads((Path(__file__).parent.parent / "data" / "efg.json").read_text())["games"]
 EXACT = 1e-12

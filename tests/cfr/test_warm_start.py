@@ -7,7 +7,7 @@ import pytest
 
 from cfr.best_response import exploitability
 from cfr.sequence_form import sequence_form
-from cfr.solver import Solver, SolverError, solve
+from cfr.solver import Solver, SolverError, Start, solve
 from cfr.tree_cfr import TreeSolver
 from cfr.values import reach
 from cfr.variants import VARIANTS
@@ -42,7 +42,7 @@ def test_regrets_are_proportional_to_the_start_and_to_how_often_others_lead_ther
 def test_the_heavier_a_start_the_longer_it_stays() -> None:
     tree = tree_of("leduc")
     start = solve(tree, iterations=100).policy
-    found = [solve(tree, iterations=3, start=start, start_weight=w) for w in (0.3, 3, 30, 1e9)]
+    found = [solve(tree, iterations=3, start=Start(start, w)) for w in (0.3, 3, 30, 1e9)]
     moved = [np.abs(solution.current - start).sum() for solution in found]
     assert sorted(moved, reverse=True) == moved
     assert found[-1].exploitability == pytest.approx(exploitability(tree, start), rel=1e-3)
@@ -54,7 +54,7 @@ def test_every_variant_leaves_a_bad_start(name: str) -> None:
     start = np.zeros(tree.n_slots)
     start[tree.infoset_offset[:-1]] = 1.0
     assert exploitability(tree, start) > 0.2
-    assert solve(tree, variant=name, iterations=3000, start=start).exploitability < 1e-2
+    assert solve(tree, variant=name, iterations=3000, start=Start(start)).exploitability < 1e-2
 
 
 def test_both_solvers_start_alike() -> None:
@@ -72,10 +72,10 @@ def test_a_start_that_cannot_be_used_is_refused() -> None:
     tree = tree_of("kuhn")
     start = solve(tree, iterations=3).policy
     with pytest.raises(SolverError, match="start needs a tree"):
-        solve(sequence_form(tree), iterations=1, start=start)
-    with pytest.raises(SolverError, match="positive start_weight"):
-        solve(tree, iterations=1, start=start, start_weight=0.0)
-    with pytest.raises(SolverError, match="no resume"):
-        solve(tree, iterations=1, start=start, resume=Solver(tree).state_dict())
+        solve(sequence_form(tree), iterations=1, start=Start(start))
+    with pytest.raises(SolverError, match=r"positive weight; got FlatTree, 0\.0"):
+        solve(tree, iterations=1, start=Start(start, weight=0.0))
+    with pytest.raises(SolverError, match=r"got ndarray; begin at a policy with cfr\.Start"):
+        solve(tree, iterations=1, start=start)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="one probability per slot"):
-        solve(tree, iterations=1, start=start[:-1])
+        solve(tree, iterations=1, start=Start(start[:-1]))

@@ -45,7 +45,7 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy("experiments/results/rows/agent/fast.jsonl.gz", place / "rows.jsonl.gz")
     record = ("guandan", "play-random", "--record", str(place / "record.jsonl"))
     assert run(*record).exit_code == 0
-    from gs2.guandan.solve import example_positions
+    from gs2.guandan.position_solver import example_positions
 
     (place / "position.json").write_text(json.dumps(example_positions()["follow"]["position"]))
     return place

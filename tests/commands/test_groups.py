@@ -38,7 +38,7 @@ def test_every_module_that_runs_by_itself_has_the_boundary() -> None:
         ("refinement.which_histories", ("no_such_game",), "no_such_game"),
         ("refinement.which_histories", ("kuhn_poker", "--blueprint", "what:3"), "what:3"),
         ("training.learning_curve", ("-o", "/proc/none/x"), "/proc/none"),
-        ("training.ablate_training", ("report", "experiments/results"), "it must hold rows of a run"),
+        ("training.ablate_training", ("report", "experiments/results"), "must hold rows of a run"),
     ],
 )
 def test_what_is_refused_is_one_line(module: str, words: tuple[str, ...], says: str) -> None:

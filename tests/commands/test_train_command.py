@@ -16,8 +16,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint
-from blueprint.config import NetworkConfig, TrainConfig
-from blueprint.guandan.training.train import train as train_run
+from blueprint.guandan.train_config import NetworkConfig, TrainConfig
+from blueprint.guandan.training.training_run import RunConfig, Watch
+from blueprint.guandan.training.training_run import train as train_run
 from gs2.cli import main
 from gs2.commands.train import gate, train
 
@@ -102,14 +103,10 @@ def test_a_new_run_is_saved_after_its_first_generation(tmp_path: Path) -> None:
     small = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
     train_run(
         tmp_path,
+        RunConfig(minutes=60, checkpoint_minutes=60, evaluate_minutes=0, threads=1),
         network=small,
         config=TrainConfig(rounds=4, batch=64),
-        minutes=60,
-        checkpoint_minutes=60,
-        evaluate_minutes=0,
-        threads=1,
-        progress=look,
-        stop=lambda: len(held) == 2,
+        watch=Watch(progress=look, stop=lambda: len(held) == 2),
     )
     assert held == [1, 1]
 
@@ -138,7 +135,8 @@ def test_a_damaged_checkpoint_is_refused(run: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--set", "speed=3"), "must be FIELD=VALUE; the fields are rounds"),
+        (("--set", "speed=3"), "there is no field 'speed' to set; did you mean seed"),
+        (("--set", "speed"), "each must be FIELD=VALUE; got 'speed'"),
         (("--set", "rounds=many"), "rounds must be of type int"),
         (("--set", "rounds=1.5"), "rounds must be of type int"),
         (("--set", "critic=maybe"), "critic must be of type bool"),

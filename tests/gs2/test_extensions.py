@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -69,6 +67,7 @@ solve = stranger:tournament
 number = stranger:__name__
 gone = stranger:gone
 missing = stranger_missing:command
+hidden = json.nothing:command
 [gs2.experiments]
 later = stranger:LATER
 [gs2.benches]
@@ -144,6 +143,7 @@ def test_a_value_that_a_stranger_refuses_is_one_line(site: Path) -> None:
         (("number",), "must stand for a click command or a Target; got str"),
         (("gone",), "stranger:gone of the package stranger cannot be loaded"),
         (("missing",), "Python finds no package 'stranger_missing'; install stranger again"),
+        (("hidden",), "if that hides the package of stranger, run gs2 in another folder"),
         (("bench", "misnamed", "1"), "its entry point must have its name; got 'misnamed'"),
     ],
 )
@@ -170,22 +170,3 @@ def test_without_packages_that_add_commands_the_help_says_so(monkeypatch: pytest
     done = gs2("bench", "cfr")
     assert done.exit_code == 2
     assert "no command 'bench'" in done.stderr and "pip install -e ." in " ".join(done.stderr.split())
-
-
-def test_a_folder_that_hides_the_package_of_a_command_is_named_by_that_command(tmp_path: Path) -> None:
-    (tmp_path / "experiments").mkdir()
-    (tmp_path / "experiments" / "__init__.py").write_text("")
-    path = os.environ.get("PYTHONPATH", "")
-    environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{path}"}
-
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "gs2", *words]
-        return subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
-        )
-
-    assert run("games").returncode == 0  # which needs nothing of it
-    done = run("bench", "generation")
-    assert done.returncode == 2, done.stderr
-    (line,) = done.stderr.strip().splitlines()
-    assert str(tmp_path / "experiments") in line and "run gs2 in another folder" in line

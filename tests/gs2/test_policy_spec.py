@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blueprint.research.train import train_research_blueprint
+from blueprint.research.research_training import train_research_blueprint
 from cfr.best_response import exploitability
 from cfr.tree import FlatTree, grow
 from games.registry import load_game

@@ -1,7 +1,7 @@
-"""Matches between agents on duplicate deals, over all cores, resumable; and the gate for new checkpoints.
+"""Two agents compared on duplicate deals, over all cores; a comparison that was cut short goes on later.
 
     with Arena(source, processes=2) as arena:
-        result = arena.play("blueprint", "strong", rounds=2000, output="match.jsonl")
+        result = arena.play("blueprint", "strong", Schedule(rounds=2000), output="results.jsonl")
     print(result.summary().net)
 
 Agents go by name, since each process loads its own. Quick ones play hundreds of deals in lockstep, searching
@@ -18,10 +18,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,20 +32,21 @@ from blueprint.guandan.arena.duplicate import (
     play_duplicate,
     play_games_duplicate,
 )
-from blueprint.guandan.arena.results_file import MatchFile
-from blueprint.guandan.arena.statistics import MatchSummary, summarise
-from blueprint.guandan.play.selfplay import Chooser, Scratch
-from games.support.bootstrap import bootstrap_interval
+from blueprint.guandan.arena.results_file import ResultsFile
+from blueprint.guandan.arena.statistics import ArenaSummary, summarise
+from blueprint.guandan.chooser import Chooser
+from blueprint.guandan.play.selfplay import Scratch
+from games.support.configuration import Configuration, integer, real, text
 from games.support.interruption import Interrupted, breaking, deaf_children
 
-__all__ = ["AgentSource", "Arena", "GateResult", "MatchConfig", "MatchError", "MatchResult", "gate"]
+__all__ = ["AgentSource", "Arena", "ArenaConfig", "ArenaError", "ArenaResult", "Schedule", "available_cores"]
 
 ROUNDS_OF_A_GAME = 8
 """A whole game takes at least so many rounds, so that many fewer games than deals make a piece of work."""
 
 
-class MatchError(ValueError):
-    """A match that cannot be played."""
+class ArenaError(ValueError):
+    """A comparison that cannot be played."""
 
 
 class AgentSource(Protocol):
@@ -63,31 +65,54 @@ class AgentSource(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class MatchConfig:
-    """What is played.
+@attrs.frozen(slots=False)
+class ArenaConfig(Configuration):
+    """Which cards are dealt, and by which rules whole games go.
 
     seed: of deals, games and the agents' own draws. level: rank code of every deal, None for all of them.
     tribute: share of deals that start with tribute (0.5 as in training). rules: of whole games.
     """
 
-    seed: int = 0
-    level: int | None = None
-    tribute: float = 0.5
-    rules: str = "ruling"
+    label: ClassVar[str] = "arena"
+
+    seed: int = attrs.field(default=0, validator=integer(0, (1 << 63) - 1))
+    level: int | None = attrs.field(default=None, validator=integer(0, 12, optional=True))
+    tribute: float = attrs.field(default=0.5, validator=real(0, 1))
+    rules: str = attrs.field(default="ruling", validator=text)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How much is played, and on which cards.
+
+    rounds: duplicate deals, each played twice. games: whole games, each played twice as well.
+    first: number of the first deal and game; the same seed and number are the same cards for all agents.
+    Raises ArenaError where nothing is to be played.
+    """
+
+    rounds: int = 0
+    games: int = 0
+    first: int = 0
+    config: ArenaConfig = field(default_factory=ArenaConfig)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.seed < 1 << 63:
-            raise MatchError(f"match: seed must be an integer in [0, 2^63); got {self.seed}")
-        if self.level is not None and not 0 <= self.level <= 12:
-            raise MatchError(f"match: level must be a rank code in [0, 12]; got {self.level}")
-        if not 0 <= self.tribute <= 1:
-            raise MatchError(f"match: tribute must lie in [0, 1]; got {self.tribute}")
+        if min(self.rounds, self.games, self.first) < 0 or self.rounds + self.games == 0:
+            raise ArenaError(
+                f"arena: there must be rounds or games to play; got {self.rounds} and {self.games}"
+            )
+
+    @property
+    def wanted(self) -> dict[str, range]:
+        """Numbers of the deals and of the whole games, as the rows of results name them."""
+        return {
+            "deal": range(self.first, self.first + self.rounds),
+            "game": range(self.first, self.first + self.games),
+        }
 
 
 @dataclass(frozen=True, eq=False)
-class MatchResult:
-    """A match, in the order of its deals.
+class ArenaResult:
+    """What a comparison came to, in the order of its deals.
 
     a, b: the agents. payoffs: [n, 2] int8, levels to a of each deal, from side 0 and from side 1.
     games: [g, 2] float64, score of a in each whole game, as team 0 and as team 1.
@@ -96,7 +121,7 @@ class MatchResult:
 
     a: str
     b: str
-    config: MatchConfig
+    config: ArenaConfig
     payoffs: NDArray[np.int8]
     games: NDArray[np.float64]
     complete: bool
@@ -108,23 +133,26 @@ class MatchResult:
         """[n] float64: net levels a round of each deal, the mean of its two plays."""
         return self.payoffs.mean(1)
 
-    def summary(self, *, confidence: float = 0.95) -> MatchSummary:
-        """Return means and intervals; the bootstrap draws from the match's own seed."""
+    def summary(self, *, confidence: float = 0.95) -> ArenaSummary:
+        """Return means and intervals; the bootstrap draws from the seed of the cards."""
         rng = np.random.default_rng([self.config.seed, 0xB007])
         return summarise(self.payoffs, self.games, rng, confidence=confidence)
 
 
+Agents = tuple[tuple[str, str], tuple[str, str]]
+"""(name, fingerprint) of both agents."""
+Rows = list[dict[str, Any]]
+"""Results, one a deal or whole game."""
+
+
 @dataclass(frozen=True)
 class _Piece:
-    """Work for one process. agents: names and fingerprints of both."""
+    """Work for one process. whole: whole games, not deals."""
 
-    agents: tuple[tuple[str, str], tuple[str, str]]
+    agents: Agents
     whole: bool
     indices: tuple[int, ...]
-    config: MatchConfig
-
-
-Rows = list[dict[str, Any]]
+    config: ArenaConfig
 
 
 class _Player:
@@ -139,8 +167,8 @@ class _Player:
         key = (seat, name, fingerprint)
         if key not in self.agents:
             if self.source.fingerprint(name) != fingerprint:
-                raise MatchError(
-                    f"match: {name} changed while the match was starting; copy it and use the copy"
+                raise ArenaError(
+                    f"arena: {name} changed while the processes were starting; copy it and use the copy"
                 )
             self.agents[key] = self.source.load(name, rng)
             if "torch" in sys.modules and multiprocessing.parent_process() is not None:
@@ -193,9 +221,10 @@ def available_cores() -> int:
 
 
 class Arena:
-    """Processes in which matches are played. source: where agents come from. processes: None for all cores.
+    """Processes in which agents are compared; use it in a `with` block.
 
-    With one process everything happens in the caller's own. Use it in a `with` block.
+    source: where agents come from. processes: how many, None for all cores.
+    With one process everything happens in the caller's own.
     """
 
     def __init__(self, source: AgentSource, processes: int | None = None) -> None:
@@ -203,7 +232,7 @@ class Arena:
         self.processes = processes or available_cores()
         self._own = _Player(source)
         self._pool: ProcessPoolExecutor | None = None
-        self._strangers = set(multiprocessing.active_children())
+        self._others = set(multiprocessing.active_children())
 
     def __enter__(self) -> Arena:
         return self
@@ -214,7 +243,7 @@ class Arena:
     def close(self) -> None:
         """End the processes, whatever they are doing."""
         if self._pool is not None:
-            ours = set(multiprocessing.active_children()) - self._strangers
+            ours = set(multiprocessing.active_children()) - self._others
             self._pool.shutdown(wait=False, cancel_futures=True)
             for process in ours:
                 process.terminate()
@@ -226,60 +255,48 @@ class Arena:
         self,
         a: str,
         b: str,
+        schedule: Schedule,
         *,
-        rounds: int = 0,
-        games: int = 0,
-        first: int = 0,
-        config: MatchConfig | None = None,
         output: str | Path | None = None,
-        progress: Callable[[MatchResult], None] | None = None,
+        progress: Callable[[ArenaResult], None] | None = None,
         stop: Callable[[], bool] | None = None,
-    ) -> MatchResult:
-        """Return the match of two agents, a and b.
+    ) -> ArenaResult:
+        """Return how two agents, a and b, compare on the cards of a schedule.
 
-        rounds: duplicate deals, each played twice. games: whole games, each played twice as well.
-        first: number of the first deal and game; the same seed and number are the same cards in every match.
         output: file of results; what it already holds is not played again.
         progress: called with the result so far after every piece of work. stop: asked several times a second;
             once it says so, work under way is dropped and the result so far returned. With one process it is
             asked between pieces of work; an `Interruption` breaks into them too.
-        Raises MatchError if nothing is to be played or a process died, MatchFileError if `output` belongs to
-        another match, FileProblem if it cannot be written, LockHeld if another process writes it, and
-        whatever the source raises at a name.
+        Raises ArenaError if a process died, ResultsFileError if `output` holds the results of something else,
+        FileProblem if it cannot be written, LockHeld if another process writes it, and whatever the source
+        raises at a name.
         """
-        if min(rounds, games, first) < 0 or rounds + games == 0:
-            raise MatchError(f"match: there must be rounds or games to play; got {rounds} and {games}")
-        config = config or MatchConfig()
-        wanted = {"deal": range(first, first + rounds), "game": range(first, first + games)}
         agents = ((a, self.source.fingerprint(a)), (b, self.source.fingerprint(b)))
-        header = {"a": agents[0], "b": agents[1], **asdict(config)}
-        header = {key: list(value) if isinstance(value, tuple) else value for key, value in header.items()}
+        header = {"a": list(agents[0]), "b": list(agents[1]), **schedule.config.to_json()}
         began = time.perf_counter()
         played = 0
-        with nullcontext() if output is None else MatchFile(output, header) as file:
+        with nullcontext() if output is None else ResultsFile(output, header) as file:
             rows: Rows = [] if file is None else list(file.rows)
             together = min(self.source.deals_at_once(a), self.source.deals_at_once(b))
-            pieces = self._pieces(agents, rows, wanted, together, config)
+            pieces = self._pieces(agents, rows, schedule, together)
             for new in self._run(pieces, stop or (lambda: False)):
                 rows += new
                 played += sum(2 if "deal" in row else sum(row["rounds"]) for row in new)
                 if file is not None:
                     file.append(new)
                 if progress is not None:
-                    progress(_result(a, b, config, rows, wanted, time.perf_counter() - began, played))
-        return _result(a, b, config, rows, wanted, time.perf_counter() - began, played)
+                    progress(_result((a, b), schedule, rows, time.perf_counter() - began, played))
+        return _result((a, b), schedule, rows, time.perf_counter() - began, played)
 
-    def _pieces(
-        self, agents: Any, rows: Rows, wanted: dict[str, range], together: int, config: MatchConfig
-    ) -> list[_Piece]:
+    def _pieces(self, agents: Agents, rows: Rows, schedule: Schedule, together: int) -> list[_Piece]:
         """Return the work left to do, as many pieces as keep every process busy."""
         pieces = []
         for key, most in (("deal", together), ("game", max(1, together // ROUNDS_OF_A_GAME))):
             done = {row[key] for row in rows if key in row}
-            left = [i for i in wanted[key] if i not in done]
+            left = [i for i in schedule.wanted[key] if i not in done]
             size = max(1, min(most, -(-len(left) // self.processes)))
             pieces += [
-                _Piece(agents, key == "game", tuple(left[k : k + size]), config)
+                _Piece(agents, key == "game", tuple(left[k : k + size]), schedule.config)
                 for k in range(0, len(left), size)
             ]
         return pieces
@@ -324,101 +341,27 @@ class Arena:
                     return
         except BrokenProcessPool as error:
             self.close()
-            raise MatchError(
-                "match: a process ended without an answer (killed, or out of memory); use fewer --processes"
+            raise ArenaError(
+                "arena: a process ended without an answer (killed, or out of memory); use fewer --processes"
             ) from error
 
 
 def _result(
-    a: str, b: str, config: MatchConfig, rows: Rows, wanted: dict[str, range], seconds: float, played: int
-) -> MatchResult:
-    def found(key: str, field: str) -> NDArray:
+    agents: tuple[str, str], schedule: Schedule, rows: Rows, seconds: float, played: int
+) -> ArenaResult:
+    wanted = schedule.wanted
+
+    def found(key: str, field: str) -> NDArray[Any]:
         mine = sorted((row[key], row[field]) for row in rows if row.get(key) in wanted[key])
         return np.array([value for _, value in mine]).reshape(-1, 2)
 
     deals, games = found("deal", "payoffs"), found("game", "score")
-    return MatchResult(
-        a,
-        b,
-        config,
+    return ArenaResult(
+        *agents,
+        schedule.config,
         deals.astype(np.int8),
         games.astype(np.float64),
         len(deals) == len(wanted["deal"]) and len(games) == len(wanted["game"]),
         seconds,
         played,
     )
-
-
-@dataclass(frozen=True)
-class GateResult:
-    """Whether a candidate may replace what is shipped.
-
-    verdict: "better", "worse", "undecided", or "stopped" before it was decided. net: levels a round of the
-    candidate; low, high: its interval at the last look, wide enough for all looks together. payoffs: [n, 2]
-    int8, of its deals, as in a match.
-    """
-
-    verdict: str
-    net: float
-    low: float
-    high: float
-    payoffs: NDArray[np.int8]
-
-
-def gate(
-    arena: Arena,
-    candidate: str,
-    shipped: str,
-    *,
-    batch: int = 1000,
-    most: int = 8000,
-    confidence: float = 0.95,
-    config: MatchConfig | None = None,
-    output: str | Path | None = None,
-    progress: Callable[[GateResult], None] | None = None,
-    stop: Callable[[], bool] | None = None,
-) -> GateResult:
-    """Return whether `candidate` beats `shipped` on duplicate deals, stopping as soon as that is clear.
-
-    batch: deals between looks; most: deals in all. At each of the `most / batch` looks the interval has
-    confidence 1 - (1 - confidence) / looks, so that all looks together are wrong in either direction with
-    probability at most 1 - confidence (Bonferroni). "better": the interval lies above zero.
-    output: file of results, as of a match: the same gate goes on from it and comes to the same.
-    progress: called at every look. stop: see `Arena.play`; the result then has the deals of the looks so far.
-    Raises MatchError for numbers out of range, and what `Arena.play` raises.
-    """
-    if not 1 <= batch <= most or not 0 < confidence < 1:
-        raise MatchError(
-            "gate: batch must be in [1, most] and confidence in (0, 1); "
-            f"got batch {batch}, most {most}, confidence {confidence}"
-        )
-    config = config or MatchConfig()
-    looks = -(-most // batch)
-    level = 1 - (1 - confidence) / looks
-    rng = np.random.default_rng([config.seed, 0x6A7E])
-    payoffs = np.zeros((0, 2), np.int8)
-    verdict = "undecided"
-    found = GateResult("stopped", 0.0, -3.0, 3.0, payoffs)
-    while verdict == "undecided" and len(payoffs) < most:
-        result = arena.play(
-            candidate,
-            shipped,
-            rounds=min(batch, most - len(payoffs)),
-            first=len(payoffs),
-            config=config,
-            output=output,
-            stop=stop,
-        )
-        if not result.complete:
-            return replace(found, verdict="stopped")
-        payoffs = np.concatenate([payoffs, result.payoffs])
-        try:
-            with breaking(stop):
-                low, high = bootstrap_interval(payoffs.mean(1), rng, confidence=level)
-        except Interrupted:
-            return replace(found, verdict="stopped")
-        verdict = "better" if low > 0 else "worse" if high < 0 else "undecided"
-        found = GateResult(verdict, float(payoffs.mean()), low, high, payoffs)
-        if progress is not None:
-            progress(found)
-    return found

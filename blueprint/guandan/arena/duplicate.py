@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.guandan.chooser import Chooser, Decisions
 from blueprint.guandan.play.deals import card_choice, deal_rounds
-from blueprint.guandan.play.selfplay import Chooser, Decisions, Scratch, join, play_rounds
+from blueprint.guandan.play.selfplay import Scratch, play_rounds
+from blueprint.guandan.rows import join
 from games.guandan.matches.lockstep import CardDecisions, Matches
 from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import NOBODY
@@ -19,7 +21,7 @@ from games.guandan.rules import Rules
 __all__ = ["BLOCK", "AgentFault", "duplicate_deals", "game_seeds", "play_duplicate", "play_games_duplicate"]
 
 BLOCK = 512
-"""Deals that come from one generator, so that deal i is the same however a match is cut into pieces."""
+"""Deals that come from one generator, so that deal i is the same however the work is cut into pieces."""
 
 
 class AgentFault(ValueError):
@@ -29,7 +31,7 @@ class AgentFault(ValueError):
 def duplicate_deals(
     indices: NDArray[np.int64], seed: int, *, tribute: float = 0.5, level: int | None = None
 ) -> NDArray:
-    """Return the deals of a match with these numbers, [n] STATE; each follows from seed and number alone.
+    """Return the deals with these numbers, [n] STATE; each follows from seed and number alone.
 
     tribute, level: as in `deal_rounds`.
     """
@@ -47,7 +49,7 @@ def _block(seed: int, block: int, tribute: float, level: int | None) -> NDArray:
 
 
 def game_seeds(indices: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
-    """Return the seed of each whole game of a match, [n] uint64; `Matches` scrambles them."""
+    """Return the seed of each whole game, [n] uint64; `Matches` scrambles them."""
     start = np.random.SeedSequence(seed).generate_state(1, np.uint64)
     return np.asarray(start + indices.astype(np.uint64), np.uint64)
 

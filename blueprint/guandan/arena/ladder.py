@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.arena.arena import Arena, MatchConfig, MatchError, MatchResult
+from blueprint.guandan.arena.arena import Arena, ArenaError, ArenaResult, Schedule
 from blueprint.guandan.arena.statistics import Estimate, rounds_won
 from games.support.bootstrap import bootstrap_intervals
 from games.support.files import check_folder
@@ -106,7 +107,7 @@ def rate(
     *,
     resamples: int = RESAMPLES,
 ) -> Ladder:
-    """Return the ladder of matches on the same deals.
+    """Return the ladder of agents that played the same deals.
 
     payoffs: [n, 2] levels to agent i from either side of each deal, for every pair i < j.
     Intervals: 95 % percentile bootstrap over deals, one draw for all pairs, since they share the cards.
@@ -153,42 +154,49 @@ def short_names(agents: Sequence[str]) -> tuple[str, ...]:
 def play_ladder(
     arena: Arena,
     agents: Sequence[str],
+    schedule: Schedule,
     *,
-    rounds: int,
-    config: MatchConfig | None = None,
     output: str | Path | None = None,
-    progress: Callable[[int, MatchResult], None] | None = None,
+    progress: Callable[[int, ArenaResult], None] | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Ladder | None:
-    """Return the ladder after a match of every pair on the same deals, None if it was stopped.
+    """Return the ladder after every pair has played the same deals, None if it was stopped.
 
-    rounds: deals of each pair. output: folder of one result file per pair, to go on from.
-    progress: called with the deals played so far and the match under way. stop: see `Arena.play`.
-    Raises MatchError for fewer than two agents or one that comes twice, LockHeld if another process plays in
-    the folder, and what `Arena.play` raises.
+    schedule: of each pair, deals alone. output: folder of one result file per pair, to go on from.
+    progress: called with the deals played so far and the result of the pair under way. stop: see
+        `Arena.play`.
+    Raises ArenaError for fewer than two agents, one that comes twice or whole games, LockHeld if another
+    process plays in the folder, and what `Arena.play` raises.
     """
     if len(agents) < 2 or len(set(agents)) < len(agents):
-        raise MatchError(f"ladder: there must be two or more different agents; got {', '.join(agents)}")
-    config = config or MatchConfig()
-    if output is not None:
-        with hold(check_folder(output), folder=True):
-            return _play_ladder(arena, agents, rounds, config, Path(output), progress, stop)
-    return _play_ladder(arena, agents, rounds, config, None, progress, stop)
+        raise ArenaError(f"ladder: there must be two or more different agents; got {', '.join(agents)}")
+    if schedule.games:
+        raise ArenaError(f"ladder: ratings are of rounds, games must be 0; got {schedule.games}")
+    folder = None if output is None else check_folder(output)
+    with nullcontext() if folder is None else hold(folder, folder=True):
+        payoffs = _payoffs(arena, agents, schedule, folder, progress, stop)
+    if payoffs is None:
+        return None
+    try:
+        with breaking(stop):
+            return rate(agents, payoffs, np.random.default_rng([schedule.config.seed, 0x1ADD]))
+    except Interrupted:
+        return None
 
 
-def _play_ladder(
+def _payoffs(
     arena: Arena,
     agents: Sequence[str],
-    rounds: int,
-    config: MatchConfig,
+    schedule: Schedule,
     folder: Path | None,
-    progress: Callable[[int, MatchResult], None] | None,
+    progress: Callable[[int, ArenaResult], None] | None,
     stop: Callable[[], bool] | None,
-) -> Ladder | None:
+) -> dict[tuple[int, int], NDArray[np.int8]] | None:
+    """Return the payoffs of each pair of agents, by their places; None if it was stopped."""
     payoffs: dict[tuple[int, int], NDArray] = {}
     before = 0
 
-    def report(result: MatchResult) -> None:
+    def report(result: ArenaResult) -> None:
         if progress is not None:
             progress(before + len(result.payoffs), result)
 
@@ -197,8 +205,7 @@ def _play_ladder(
             result = arena.play(
                 agents[i],
                 agents[j],
-                rounds=rounds,
-                config=config,
+                schedule,
                 output=None if folder is None else folder / _file_name(agents[i], agents[j]),
                 progress=report,
                 stop=stop,
@@ -206,12 +213,8 @@ def _play_ladder(
             if not result.complete:
                 return None
             payoffs[i, j] = result.payoffs
-            before += rounds
-    try:
-        with breaking(stop):
-            return rate(agents, payoffs, np.random.default_rng([config.seed, 0x1ADD]))
-    except Interrupted:
-        return None
+            before += schedule.rounds
+    return payoffs
 
 
 def _file_name(a: str, b: str) -> str:

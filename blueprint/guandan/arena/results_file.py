@@ -1,7 +1,7 @@
-"""The result file of a match: a header line, then one JSON line per deal or game, appended whole.
+"""The result file of two agents: a header line, then one JSON line per deal or game, appended whole.
 
-A match that was killed leaves at most one torn last line; reading drops it, and the match goes on behind
-the last whole one.
+A process that was killed leaves at most one torn last line; reading drops it, and play goes on behind the
+last whole one.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from typing import Any
 
 from games.support.files import LineFile, unique
 
-__all__ = ["FORMAT", "MatchFile", "MatchFileError"]
+__all__ = ["FORMAT", "ResultsFile", "ResultsFileError"]
 
 FORMAT = "gs2-match-1"
 Row = dict[str, Any]
 
 
-class MatchFileError(ValueError):
-    """A result file that belongs to another match, or to something else."""
+class ResultsFileError(ValueError):
+    """A file that holds the results of something else."""
 
 
-class MatchFile:
-    """Rows of a match on disk, of which this process is the only writer. Use it in a `with` block.
+class ResultsFile:
+    """Rows of results on disk, of which this process is the only writer. Use it in a `with` block.
 
-    path: created with its header if it does not exist. header: what the match is; an existing file must say
-    the same. rows: those it holds, each deal and game once.
-    Raises MatchFileError if it says something else, or is no result file; FileProblem if it cannot be read or
-    written; LockHeld if another process writes it.
+    path: created with its header if it does not exist. header: who plays on which cards; an existing file
+    must say the same. rows: those it holds, each deal and game once.
+    Raises ResultsFileError if it says something else, or is no result file; FileProblem if it cannot be read
+    or written; LockHeld if another process writes it.
     """
 
     def __init__(self, path: str | Path, header: Row) -> None:
@@ -50,22 +50,22 @@ class MatchFile:
     def _read(self, lines: list[bytes]) -> None:
         found = _object(lines[0]) if lines else {}
         if found.get("format") != FORMAT:
-            raise MatchFileError(
-                f"{self.path}: the file must be the result of a match ({FORMAT}); name another file"
+            raise ResultsFileError(
+                f"{self.path}: the file must be a result of gs2 match ({FORMAT}); name another file"
             )
         for key in self.header.keys() | found.keys():
             if found.get(key) != self.header.get(key):
-                raise MatchFileError(
-                    f"{self.path}: it holds a match with {key} {found.get(key)!r}, this one has "
+                raise ResultsFileError(
+                    f"{self.path}: it holds results with {key} {found.get(key)!r}, these have "
                     f"{self.header.get(key)!r}; name another file"
                 )
         rows = []
         for number, line in enumerate(lines[1:], 2):
             row = _object(line)
             if not _is_row(row):
-                raise MatchFileError(
-                    f"{self.path}, line {number}: not a result of a match; got {line[:60]!r}; delete the "
-                    "line or name another file"
+                raise ResultsFileError(
+                    f"{self.path}, line {number}: not the result of a deal or game; got {line[:60]!r}; "
+                    "delete the line or name another file"
                 )
             rows.append(row)
         self.rows = unique(rows, _key, self.path)
@@ -80,7 +80,7 @@ class MatchFile:
         """Let others write the file."""
         self._file.close()
 
-    def __enter__(self) -> MatchFile:
+    def __enter__(self) -> ResultsFile:
         """Return the file."""
         return self
 

@@ -1,4 +1,4 @@
-"""What the deals of a match say: means with intervals bootstrapped over deals, never over single rounds."""
+"""What duplicate deals say: means with intervals bootstrapped over deals, never over single rounds."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from games.support.bootstrap import bootstrap_interval
 
 __all__ = [
+    "ArenaSummary",
     "Estimate",
-    "MatchSummary",
     "estimate",
     "rounds_won",
     "summarise",
@@ -38,8 +38,8 @@ def estimate(values: NDArray, rng: np.random.Generator, *, confidence: float = 0
 
 
 @dataclass(frozen=True)
-class MatchSummary:
-    """A match in numbers, all from agent a's side.
+class ArenaSummary:
+    """A comparison in numbers, all from agent a's side.
 
     net: levels a round (won minus lost), over deals. won: share of rounds won (see `rounds_won`).
     outcomes: share of rounds by payoff "+3" … "-3"; by_side: the same for each side it sat on.
@@ -71,8 +71,8 @@ def rounds_won(payoffs: NDArray) -> NDArray[np.float64]:
 
 def summarise(
     payoffs: NDArray, games: NDArray, rng: np.random.Generator, *, confidence: float = 0.95
-) -> MatchSummary:
-    """Return the summary of a match. payoffs: [n, 2] levels to a; games: [g, 2] scores of a (1, 0.5, 0).
+) -> ArenaSummary:
+    """Return the summary of a comparison. payoffs: [n, 2] levels to a; games: [g, 2] scores of a (1, 0.5, 0).
 
     Both plays of a deal count as one observation: their mean.
     """
@@ -84,4 +84,4 @@ def summarise(
         sides = (_shares(payoffs[:, 0]), _shares(payoffs[:, 1]))
     if len(games):
         whole = estimate(games.mean(1), rng, confidence=confidence)
-    return MatchSummary(net, won, outcomes, sides, whole)
+    return ArenaSummary(net, won, outcomes, sides, whole)

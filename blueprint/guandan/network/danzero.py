@@ -3,9 +3,10 @@
 It is trained by the same self-play, on the same deals and by the same optimiser as our own network, towards
 the plain Monte-Carlo return in levels, and saved in the same format under a name of its own for its inputs.
 Sources: Lu et al. 2023 (DanZero), Zhao et al. 2023 (DanZero+, section IV); its inputs, soft spots included,
-are in `games.guandan.views.danzero_features`. Where we differ: rounds are trained one by one, so returns are
-not shifted by the whole game's result; Adam replaces RMSProp; the first layer's part of the position is computed
-once per decision and shared by its actions, which changes its cost (by about a fifth) and not its function.
+are in `games.guandan.views.danzero_features`. Where we differ: rounds are trained one by one, so returns
+are not shifted by the whole game's result; Adam replaces RMSProp; the first layer's part of the position is
+computed once per decision and shared by its actions, which changes its cost (by about a fifth) and not its
+function.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from blueprint.config import NetworkConfig
+from blueprint.guandan.chooser import Decisions
+from blueprint.guandan.train_config import NetworkConfig
 from games.guandan.views.danzero_features import (
     ACTION_WIDTH,
     SLICES,
@@ -50,12 +52,11 @@ class DanZeroNetwork(nn.Module):
         self.value = nn.Linear(config.state, 1)
 
     @staticmethod
-    def encode(
-        states: NDArray, rows: NDArray, seats: NDArray, offsets: NDArray, actions: NDArray
-    ) -> tuple[NDArray, NDArray]:
+    def encode(decisions: Decisions) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
         """Return the inputs of positions, [n, 513] int8, and of actions, [m, 54] int8."""
-        x = state_features(np.ascontiguousarray(states)[rows], seats, dtype=np.int8)
-        return x, action_features(actions, dtype=np.int8)
+        states = np.ascontiguousarray(decisions.states)[decisions.rows]
+        x = state_features(states, decisions.seats, dtype=np.int8)
+        return x, action_features(decisions.actions, dtype=np.int8)
 
     def states(self, x: Tensor) -> Tensor:
         """Return the position's part of the first layer, [n, width]."""

@@ -12,189 +12,36 @@ from __future__ import annotations
 
 import itertools
 import os
-import platform
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from llvmlite import binding, ir
-from numba import njit, types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn import functional as F
 
 from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint
-from blueprint.guandan.network.bfloat import add_positive, bits, dot_rows, native_half, relu, relu_joined
-from blueprint.guandan.network.features import (
+from blueprint.guandan.chooser import Decisions
+from blueprint.guandan.network.bfloat import bits, dot_rows, native_half, relu_joined
+from blueprint.guandan.network.encoding import encode_full_into
+from blueprint.guandan.network.encoding_kernels import encode_actions_into, encode_states_into
+from blueprint.guandan.network.fast_layers import FastLayer, FastTower, first_layer, run_residual
+from blueprint.guandan.network.layout import (
     ACTION_WIDTH,
     FEATURE_HASH,
     HIDDEN_WIDTH,
-    STATE_BLOCKS,
+    OUTCOMES,
     STATE_WIDTH,
-    encode_actions_into,
-    encode_full_into,
-    encode_states_into,
+    state_scale,
 )
 from games.guandan.rounds.state import action_words, views
 
-__all__ = ["OUTCOMES", "Inference", "load_inference"]
+__all__ = ["Inference", "load_inference"]
 
-OUTCOMES = (3.0, 2.0, 1.0, 0.0, -1.0, -2.0, -3.0)
-"""Payoffs of a round to one side, the classes of V."""
-PLAYED_SCALE = 0.25
-"""Counts of played cards reach 8, the other inputs are 0 or 1."""
 CHUNK = 2048
 """Actions, or states without, that go through half precision at once: more leave the cache (measured)."""
-FEW = 2
-"""States up to which kernels that read half-precision weights beat matrix products (measured)."""
 SMALL = 160
 """Actions, or states without, below which single precision is faster (measured)."""
-
-
-def _widens() -> bool:
-    """Return whether one instruction widens half precision: all but x86 processors from before 2012."""
-    features = binding.get_host_cpu_features()
-    return bool(features["f16c"]) if "f16c" in features else platform.machine() in ("arm64", "aarch64")
-
-
-def _widen_bits(typingctx: Any, bits: Any) -> Any:
-    """The single-precision value of 16 bits in half precision."""
-
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        single, word = ir.FloatType(), ir.IntType(32)
-        if _widens():
-            return builder.fpext(builder.bitcast(arguments[0], ir.HalfType()), single)
-        bits32 = builder.zext(arguments[0], word)
-        size = builder.shl(builder.and_(bits32, word(0x7FFF)), word(13))
-        sign = builder.shl(builder.and_(bits32, word(0x8000)), word(16))
-        size = builder.fmul(builder.bitcast(size, single), single(2.0**112))
-        return builder.bitcast(builder.or_(builder.bitcast(size, word), sign), single)
-
-    return types.float32(types.uint16), codegen
-
-
-_widen: Any = intrinsic(_widen_bits)
-
-
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def _add_rows(index, value, n, weight, out):
-    """out += value[:n] @ weight[index[:n]], four rows at a time; both lists have room for three more."""
-    while n % 4:
-        index[n], value[n] = 0, 0
-        n += 1
-    for q in range(0, n, 4):
-        a, b, c, d = index[q], index[q + 1], index[q + 2], index[q + 3]
-        u, v, w, z = value[q], value[q + 1], value[q + 2], value[q + 3]
-        for o in range(len(out)):
-            first = u * _widen(weight[a, o]) + v * _widen(weight[b, o])
-            out[o] += first + w * _widen(weight[c, o]) + z * _widen(weight[d, o])
-
-
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def _first_layer(x, weight, base, row_of, out):
-    """out[j] = relu(base[row_of[j]] + x[j] @ weight), over the set bytes of x[j] alone."""
-    index = np.empty(x.shape[1] + 3, np.int64)
-    value = np.empty(x.shape[1] + 3, np.float32)
-    for j in range(len(x)):
-        n = 0
-        for k in range(x.shape[1]):
-            index[n] = k
-            value[n] = x[j, k]
-            n += x[j, k] != 0
-        out[j] = base[row_of[j]]
-        _add_rows(index, value, n, weight, out[j])
-        for o in range(out.shape[1]):
-            out[j, o] = max(out[j, o], np.float32(0))
-
-
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
-def _few(h, weights, biases, top_weight, top_bias, top):
-    """Run residual layers on h [n, width] in place, then write the top layer's output of it."""
-    width = h.shape[1]
-    index = np.arange(width + 3)
-    value = np.zeros(width + 3, np.float32)
-    out = np.empty(width, np.float32)
-    for j in range(len(h)):
-        for k in range(len(weights)):
-            value[:width] = h[j]
-            out[:] = biases[k]
-            _add_rows(index, value, width, weights[k], out)
-            for o in range(width):
-                h[j, o] += max(out[o], np.float32(0))
-        value[:width] = h[j]
-        top[j] = top_bias
-        _add_rows(index, value, width, top_weight, top[j])
-
-
-class _Layer:
-    """One linear layer: by products in single and in bfloat16, by rows of half-precision weights."""
-
-    def __init__(self, weight: NDArray, bias: NDArray, half: bool) -> None:
-        self.weight = torch.from_numpy(np.ascontiguousarray(weight, np.float32))
-        self.bias = torch.from_numpy(np.ascontiguousarray(bias, np.float32))
-        self.base = self.bias.numpy()
-        self.half = (self.weight.bfloat16(), self.bias.bfloat16()) if half else None
-
-    def __call__(self, x: Tensor) -> Tensor:
-        """Return the layer's output in the precision of `x`."""
-        if x.dtype == torch.float32:
-            return F.linear(x, self.weight, self.bias)
-        assert self.half is not None
-        return F.linear(x, *self.half)
-
-    def product(self, x: Tensor) -> Tensor:
-        """Return the layer's output without its bias, all in bfloat16."""
-        assert self.half is not None
-        return F.linear(x, self.half[0])
-
-    @cached_property
-    def rows(self) -> NDArray[np.uint16]:
-        """[inputs, width] weights as bits in half precision."""
-        return np.ascontiguousarray(self.weight.numpy().T.astype(np.float16)).view(np.uint16)
-
-
-def _residual(layers: list[_Layer], h: Tensor) -> Tensor:
-    """Return the output of residual layers; h is overwritten."""
-    for layer in layers:
-        if h.dtype == torch.bfloat16:
-            add_positive(bits(h), bits(layer.product(h)), layer.base, bits(h))
-        else:
-            h.add_(layer(h).relu_())
-    return h
-
-
-class _Tower:
-    """An input layer on bytes and residual layers, with any layer on top."""
-
-    def __init__(self, first: _Layer, blocks: list[_Layer]) -> None:
-        self.first, self.blocks, self.base = first, blocks, first.base[None]
-        self.last = blocks[-1] if blocks else first
-        width = len(first.base)
-        self.stack = np.zeros((len(blocks), width, width), np.uint16)
-        self.biases = np.zeros((len(blocks), width), np.float32)
-        for k, block in enumerate(blocks):
-            if block.weight.shape != (width, width):
-                raise CheckpointError(
-                    f"a network's blocks must be {width} wide; got {tuple(block.weight.shape)}; train it anew"
-                )
-            self.stack[k], self.biases[k] = block.rows, block.base
-
-    def __call__(self, x: NDArray[np.uint8], top: _Layer, half: bool) -> Tensor:
-        """Return the output of `top` on the tower's on x [n, inputs], [n, outputs of top]."""
-        if half:
-            h = self.first.product(torch.from_numpy(x).bfloat16())
-            relu(bits(h), self.first.base)
-            return top(_residual(self.blocks, h))
-        first = np.empty((len(x), self.base.shape[1]), np.float32)
-        _first_layer(x, self.first.rows, self.base, np.zeros(len(x), np.int64), first)
-        if len(x) > FEW:
-            return top(_residual(self.blocks, torch.from_numpy(first)))
-        out = np.empty((len(x), len(top.base)), np.float32)
-        _few(first, self.stack, self.biases, top.rows, top.base, out)
-        return torch.from_numpy(out)
 
 
 def _bucket(n: int) -> int:
@@ -226,14 +73,9 @@ class Inference:
         self.name = name
         self.half = native_half() if half is None else half
         self._tensors = tensors
-        scale = np.ones(STATE_WIDTH, np.float32)
-        start = 0
-        for block, width in STATE_BLOCKS:
-            if block == "played":
-                scale[start : start + width] = PLAYED_SCALE
-            start += width
+        scale = state_scale()
         first = self._layer("network.tower.input", STATE_WIDTH, scale)
-        self._tower = _Tower(first, self._blocks("network.tower.blocks"))
+        self._tower = FastTower(first, self._blocks("network.tower.blocks"))
         self._value = (self._layer("network.value_hidden"), self._layer("network.value"))
         self._context = self._layer("network.context")
         self._action = self._layer("network.action", ACTION_WIDTH)
@@ -250,12 +92,12 @@ class Inference:
         if self.sees_all:
             both = np.concatenate([scale, np.ones(HIDDEN_WIDTH, np.float32)])
             first = self._layer("critic.tower.input", STATE_WIDTH + HIDDEN_WIDTH, both)
-            self._critic = _Tower(first, self._blocks("critic.tower.blocks"))
+            self._critic = FastTower(first, self._blocks("critic.tower.blocks"))
             self._critic_value = self._layer("critic.value")
             self._leads("critic.value", self._critic.last, self._critic_value, outputs=len(OUTCOMES))
         del self._tensors
 
-    def _layer(self, name: str, inputs: int | None = None, scale: NDArray | None = None) -> _Layer:
+    def _layer(self, name: str, inputs: int | None = None, scale: NDArray | None = None) -> FastLayer:
         weight, bias = self._tensors.get(f"{name}.weight"), self._tensors.get(f"{name}.bias")
         if weight is None or bias is None or weight.ndim != 2 or bias.shape != weight.shape[:1]:
             raise CheckpointError(f"{self.name}: {name} must be a layer, weight and bias; it is not there")
@@ -263,9 +105,9 @@ class Inference:
             raise CheckpointError(f"{self.name}: {name} must have {inputs} inputs; got {weight.shape[1]}")
         # copies: a snapshot of a network in training must not follow it
         weight = weight.astype(np.float32) if scale is None else (weight * scale).astype(np.float32)
-        return _Layer(weight, bias.astype(np.float32), self.half)
+        return FastLayer(weight, bias.astype(np.float32), self.half)
 
-    def _leads(self, name: str, *layers: _Layer, outputs: int | None = None) -> None:
+    def _leads(self, name: str, *layers: FastLayer, outputs: int | None = None) -> None:
         """Raise CheckpointError unless each layer takes what the one before gives; kernels trust that."""
         for before, after in itertools.pairwise(layers):
             if after.weight.shape[1] != len(before.base):
@@ -277,27 +119,17 @@ class Inference:
                 f"{self.name}: {name} must have {outputs} outputs; got {len(layers[-1].base)}"
             )
 
-    def _blocks(self, name: str) -> list[_Layer]:
-        blocks: list[_Layer] = []
+    def _blocks(self, name: str) -> list[FastLayer]:
+        blocks: list[FastLayer] = []
         while f"{name}.{len(blocks)}.weight" in self._tensors:
             blocks.append(self._layer(f"{name}.{len(blocks)}"))
         return blocks
 
-    def advantages(
-        self,
-        states: NDArray,
-        rows: NDArray[np.int64],
-        seats: NDArray[np.int64],
-        offsets: NDArray[np.int64],
-        actions: NDArray,
-    ) -> NDArray[np.float32]:
-        """Return A(I, a) of each action, [m] float32: comparable within a decision.
-
-        states: [..] STATE. rows: [k] which states decide; seats: [k] who. offsets: [k + 1], actions: [m]
-        ACTION: those of decision j are `actions[offsets[j]:offsets[j + 1]]`.
-        """
-        words, bytes_ = views(states)
-        moves = action_words(actions)
+    def advantages(self, decisions: Decisions) -> NDArray[np.float32]:
+        """Return A(I, a) of each action, [m] float32: comparable within a decision."""
+        rows, seats, offsets = decisions.rows, decisions.seats, decisions.offsets
+        words, bytes_ = views(decisions.states)
+        moves = action_words(decisions.actions)
         out = np.empty(len(moves), np.float32)
         for start in range(0, len(rows), CHUNK):
             end = min(start + CHUNK, len(rows))
@@ -382,13 +214,13 @@ class Inference:
                 z = self._action.product(torch.from_numpy(a).bfloat16())
                 relu_joined(bits(z), bits(context), self._action.base, counts)
                 out = np.empty(m, np.float32)
-                dot_rows(bits(_residual(self._head, z)), weight, bias, out)
+                dot_rows(bits(run_residual(self._head, z)), weight, bias, out)
                 return out
             base = context.numpy() + self._action.base
             first = np.empty((m, base.shape[1]), np.float32)
             at = np.repeat(np.arange(len(counts)), counts) if len(counts) > 1 else np.zeros(m, np.int64)
-            _first_layer(a, self._action.rows, base, at, first)
-            return _residual(self._head, torch.from_numpy(first)).numpy() @ weight + bias
+            first_layer(a, self._action.rows, base, at, first)
+            return run_residual(self._head, torch.from_numpy(first)).numpy() @ weight + bias
 
     def _expected(self, logits: Tensor) -> NDArray[np.float64]:
         return (logits.float().softmax(1) @ self._payoffs).double().numpy()

@@ -7,73 +7,21 @@ release the GIL, so that two threads with half of the rounds each keep two cores
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from blueprint.guandan.network.features import (
-    ACTION_WIDTH,
-    STATE_WIDTH,
-    encode_actions_into,
-    encode_states_into,
-)
+from blueprint.guandan.chooser import Chooser, Decisions, drawn
+from blueprint.guandan.rows import join
 from games.guandan.cards import ACTION
 from games.guandan.moves.listing import RESERVE
 from games.guandan.rounds.playout import legal_states
 from games.guandan.rounds.state import PLAYER, STATE, play_move, views
 
-__all__ = [
-    "Chooser",
-    "Decisions",
-    "PlayRecord",
-    "Scratch",
-    "choose_soft",
-    "draw_soft",
-    "drawn",
-    "join",
-    "play_rounds",
-]
-
-
-@dataclass(frozen=True)
-class Decisions:
-    """The decisions of one step that have a choice.
-
-    states: [all] STATE, every running or finished round of the batch.
-    rows: [n] int64, rounds in which somebody has a choice. seats: [n] int64, who.
-    offsets: [n + 1] int64, and actions [m] ACTION: legal moves of decision j are offsets[j]:offsets[j + 1].
-    """
-
-    states: NDArray
-    rows: NDArray[np.int64]
-    seats: NDArray[np.int64]
-    offsets: NDArray[np.int64]
-    actions: NDArray
-
-    def __len__(self) -> int:
-        """Return the number of decisions."""
-        return len(self.rows)
-
-    def encode(self, scratch: Scratch) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-        """Return features of the states and of the actions, in buffers that the next call overwrites."""
-        x, a = scratch.features(len(self.rows), len(self.actions))
-        words, bytes_ = views(self.states)
-        encode_states_into(words, bytes_, self.rows, self.seats, x)
-        moves = self.actions.view(np.int64).reshape(-1, 3)
-        encode_actions_into(words, bytes_, self.rows, self.seats, self.offsets, moves, a)
-        return x, a
-
-    def where(self, mask: NDArray[np.bool_]) -> Decisions:
-        """Return the decisions at which `mask` [n] holds."""
-        counts = np.diff(self.offsets)
-        offsets = np.zeros(int(mask.sum()) + 1, np.int64)
-        np.cumsum(counts[mask], out=offsets[1:])
-        return Decisions(
-            self.states, self.rows[mask], self.seats[mask], offsets, self.actions[np.repeat(mask, counts)]
-        )
+__all__ = ["PlayRecord", "Scratch", "play_rounds"]
 
 
 @dataclass(frozen=True)
@@ -93,33 +41,11 @@ class PlayRecord:
     steps: int
 
 
-def join(arrays: list[NDArray]) -> NDArray:
-    """Return arrays of one dtype end to end, structured ones as they are.
-
-    NumPy's `concatenate` would pack a structured dtype and drop its padding.
-    """
-    dtype = arrays[0].dtype
-    if dtype.fields is None:
-        return np.concatenate(arrays)
-    rows = [np.ascontiguousarray(a).view(np.uint8).reshape(len(a), dtype.itemsize) for a in arrays]
-    return np.concatenate(rows).view(dtype)[:, 0]
-
-
 class Scratch:
-    """Buffers that one thread of self-play uses again and again."""
+    """Room for lists of moves that one thread of self-play uses again and again."""
 
     def __init__(self) -> None:
         self.moves = np.empty((RESERVE + 65536, 3), np.int64)
-        self.state_features = np.empty((0, STATE_WIDTH), np.uint8)
-        self.action_features = np.empty((0, ACTION_WIDTH), np.uint8)
-
-    def features(self, n: int, m: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-        """Return room for n states and m actions."""
-        if len(self.state_features) < n:
-            self.state_features = np.empty((n + n // 2, STATE_WIDTH), np.uint8)
-        if len(self.action_features) < m:
-            self.action_features = np.empty((m + m // 2, ACTION_WIDTH), np.uint8)
-        return self.state_features[:n], self.action_features[:m]
 
 
 @njit(cache=True, nogil=True)
@@ -167,74 +93,6 @@ def _play_chosen(words, bytes_, rows, offsets, moves, choice, record, log_words,
                 log_actions[j, w] = moves[k, w]
             log_round[j] = i
         play_move(words, bytes_, i, moves[k, 0] & 0xFFFFFF, moves[k, 1], moves[k, 2])
-
-
-@njit(cache=True, nogil=True)
-def _choose_soft(values, offsets, temperature, epsilon, uniforms, choice, chance):
-    """Draw an action per row: uniform with probability epsilon, else softmax of values / temperature."""
-    for j in range(len(choice)):
-        start, end = offsets[j], offsets[j + 1]
-        u = uniforms[j]
-        best = start
-        for k in range(start, end):
-            if values[k] > values[best]:
-                best = k
-        total = 1.0
-        if temperature > 0:
-            total = 0.0
-            for k in range(start, end):
-                total += np.exp((values[k] - values[best]) / temperature)
-        picked = best
-        if u < epsilon:
-            picked = start + min(np.int64(u / epsilon * (end - start)), end - start - 1)
-        elif temperature > 0:
-            left = (u - epsilon) / (1.0 - epsilon) * total
-            for k in range(start, end):
-                left -= np.exp((values[k] - values[best]) / temperature)
-                if left < 0:
-                    picked = k
-                    break
-        choice[j] = picked - start
-        share = 1.0 if picked == best else 0.0
-        if temperature > 0:
-            share = np.exp((values[picked] - values[best]) / temperature) / total
-        chance[j] = (1.0 - epsilon) * share + epsilon / (end - start)
-
-
-def choose_soft(
-    values: NDArray, offsets: NDArray[np.int64], temperature: float, epsilon: float, rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Return the index within its row of one action per row, [n] int64.
-
-    values: [m] of each action. With probability `epsilon` any action of the row, else one drawn from the
-    softmax of values / temperature (the greedy one at temperature 0; the first among equals).
-    """
-    return draw_soft(values, offsets, temperature, epsilon, rng)[0]
-
-
-def draw_soft(
-    values: NDArray, offsets: NDArray[np.int64], temperature: float, epsilon: float, rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return what `choose_soft` does, and the probability of each action it returns, [n] float32."""
-    choice = np.zeros(len(offsets) - 1, np.int64)
-    chance = np.zeros(len(choice), np.float32)
-    _choose_soft(values, offsets, temperature, epsilon, rng.random(len(choice)), choice, chance)
-    return choice, chance
-
-
-Chooser = Callable[[Decisions], NDArray[np.int64]]
-"""Answers decisions with one action each, as an index within its row.
-
-One that draws may have a method `draw` too, which also returns the probability of each action it answers."""
-
-
-def drawn(chooser: Chooser, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return a chooser's answer and its probability, 0 where it does not tell."""
-    draw = getattr(chooser, "draw", None)
-    if draw is None:
-        return chooser(decisions), np.zeros(len(decisions), np.float32)
-    choice, chance = draw(decisions)
-    return choice, chance
 
 
 def play_rounds(

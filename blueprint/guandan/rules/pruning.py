@@ -19,7 +19,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from blueprint.guandan.play.selfplay import Chooser, Decisions
+from blueprint.guandan.chooser import Chooser, Decisions
 from blueprint.guandan.rules.fewest_moves import NO_ROOM, count_fewest_moves, room
 from blueprint.guandan.rules.hands import card_counts
 from games.guandan.cards import HAND_SIZE, PASS, STRAIGHT_FLUSH

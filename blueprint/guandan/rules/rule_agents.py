@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from blueprint.guandan.play.selfplay import Decisions
+from blueprint.guandan.chooser import Decisions
 from games.guandan.cards import PASS
 from games.guandan.combos import BOMB_CLASS, combo_strength
 from games.guandan.rounds.state import LEVEL, views

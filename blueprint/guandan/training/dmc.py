@@ -22,13 +22,17 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from blueprint.config import NetworkConfig, TrainConfig
+from blueprint.guandan.chooser import Chooser, Decisions
 from blueprint.guandan.network.bfloat import native_half
-from blueprint.guandan.network.features import encode_full, encode_states
+from blueprint.guandan.network.encoding import encode_full, encode_states
 from blueprint.guandan.network.inference import Inference
-from blueprint.guandan.network.network import OUTCOMES, Critic, make_network
-from blueprint.guandan.play.agents import InferenceAgent
-from blueprint.guandan.play.selfplay import Chooser, Decisions, PlayRecord, draw_soft, join
+from blueprint.guandan.network.layout import OUTCOMES
+from blueprint.guandan.network.q_network import Critic, make_network
+from blueprint.guandan.play.choosers import InferenceAgent
+from blueprint.guandan.play.selfplay import PlayRecord
+from blueprint.guandan.rows import join
+from blueprint.guandan.train_config import NetworkConfig, TrainConfig
+from blueprint.soft_choice import draw_soft
 
 __all__ = ["Judge", "Learner", "NetworkChooser", "Samples", "lambda_returns"]
 
@@ -114,7 +118,7 @@ class NetworkChooser:
     def values(self, decisions: Decisions) -> NDArray[np.float32]:
         """Return the score of each action, [m] float32."""
         d = decisions
-        x, a = self.network.encode(d.states, d.rows, d.seats, d.offsets, d.actions)
+        x, a = self.network.encode(d)
         rows = np.repeat(np.arange(len(d.rows)), np.diff(d.offsets))
         with torch.inference_mode():
             h = self.network.states(tensor(x, self.device, self.dtype))
@@ -267,7 +271,7 @@ class Learner:
         n = len(batch)
         seats = batch["player"].astype(np.int64)
         rows = np.arange(n + 1)
-        inputs = self.network.encode(batch, rows[:n], seats, rows, samples.actions[part])
+        inputs = self.network.encode(Decisions(batch, rows[:n], seats, rows, samples.actions[part]))
         states, actions = (tensor(y, self.device, self.dtype) for y in inputs)
         outcome = torch.from_numpy(samples.outcome[part]).to(self.device)
         target = torch.from_numpy(samples.target[part]).to(self.device)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.play.selfplay import Chooser, Decisions
+from blueprint.guandan.chooser import Chooser, Decisions
 
 __all__ = ["GuidedChooser", "guidance_share"]
 

@@ -12,7 +12,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.play.selfplay import Chooser, Decisions, PlayRecord, drawn
+from blueprint.guandan.chooser import Chooser, Decisions, drawn
+from blueprint.guandan.play.selfplay import PlayRecord
 
 __all__ = ["SparringChooser"]
 

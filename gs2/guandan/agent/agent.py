@@ -7,37 +7,37 @@ it has by then, at worst the blueprint's move or the first legal one, and says s
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.guandan.chooser import Decisions
 from blueprint.protocol import Blueprint
 from games.game import TERMINAL, GameError
 from games.guandan.cards import ACTION
 from games.guandan.rounds.round import GuanDan, advance, deal, legal
 from games.ragged import Ragged
-from gs2.guandan.agent.config import GuanDanConfig
+from gs2.guandan.agent.agent_presets import agent_preset
+from gs2.guandan.agent.decision import Decision, DecisionProgress, noted_faults
 from gs2.guandan.agent.determinize import Worlds, list_worlds, sample_worlds
-from gs2.guandan.agent.endgame import Endgame, is_endgame, solve_endgame
+from gs2.guandan.agent.endgame import is_endgame, solve_endgame
 from gs2.guandan.agent.evaluator import BlueprintEvaluator, Evaluator, evaluator_values
+from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.particles import Particles, top_up
-from gs2.guandan.agent.presets import agent_preset
-from gs2.guandan.agent.racing import MoveComparison, Question, candidate_moves, compare_moves
+from gs2.guandan.agent.racing import Question, candidate_moves, compare_moves
 from gs2.guandan.agent.reach import log_reach, weigh
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.agent.subgame import (
-    SampledSolution,
     alternative_values,
     choose_worlds,
     solve_sampled_subgame,
 )
-from gs2.guandan.beliefs.network import Beliefs
+from gs2.guandan.beliefs.belief_network import Beliefs
 
-__all__ = ["Decision", "Gs2Agent", "make_agent"]
+__all__ = ["Gs2Agent", "make_agent"]
 
 _GAME = GuanDan(moves="canonical")
 REMEMBERED = 64
@@ -52,46 +52,6 @@ RESERVE = 0.06
 """Share of the deadline kept for finishing the work under way."""
 
 
-@dataclass(frozen=True, eq=False)
-class Decision:
-    """One decision and how it came about.
-
-    state: [1] STATE, hidden hands included as given (search does not look at them). seat: who decides.
-    actions: [m] ACTION, canonical moves. q: [m], the blueprint's score of each in levels, nan if it failed.
-    choice: index of the move played. blueprint: index of the blueprint's move.
-    stage: what decided: "forced", "blueprint", "clear", "endgame", "rollout", "subgame".
-    candidates: [k] indices of the moves compared; comparison: of them, None if there was none.
-    worlds: the deals it used. endgame: the exact solution if two seats were left.
-    solution: of the subgame, None if there was none.
-    notes: what was cut short or went wrong, one sentence each. seconds: wall-clock time of each stage.
-    """
-
-    state: NDArray
-    seat: int
-    actions: NDArray
-    q: NDArray[np.float64]
-    choice: int
-    blueprint: int
-    stage: str
-    candidates: NDArray[np.int64]
-    comparison: MoveComparison | None = None
-    worlds: Worlds | None = None
-    endgame: Endgame | None = None
-    solution: SampledSolution | None = None
-    notes: tuple[str, ...] = ()
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    @property
-    def action(self) -> NDArray:
-        """The move played, [1] ACTION."""
-        return self.actions[self.choice : self.choice + 1]
-
-    @property
-    def changed(self) -> bool:
-        """Whether search played another move than the blueprint's."""
-        return self.choice != self.blueprint
-
-
 @dataclass
 class _Memory:
     """What is kept of one round: own decisions, deals, and what solved subgames play further down."""
@@ -99,48 +59,6 @@ class _Memory:
     particles: Particles = field(default_factory=Particles)
     later: dict[bytes, tuple[NDArray, NDArray[np.float64]]] = field(default_factory=dict)
     trail: list[tuple[NDArray, NDArray]] = field(default_factory=list)
-
-
-class _Progress:
-    """What is known so far while a decision is being made."""
-
-    def __init__(self, state: NDArray, actions: NDArray) -> None:
-        self.began = self.last = time.perf_counter()
-        self.state = state
-        self.actions = actions
-        self.q = np.full(len(actions), np.nan)
-        self.choice = self.blueprint = 0
-        self.stage = "forced"
-        self.candidates = np.zeros(0, np.int64)
-        self.comparison: MoveComparison | None = None
-        self.worlds: Worlds | None = None
-        self.endgame: Endgame | None = None
-        self.solution: SampledSolution | None = None
-        self.notes: list[str] = []
-        self.seconds: dict[str, float] = {}
-
-    def lap(self, stage: str) -> None:
-        now = time.perf_counter()
-        self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self.last
-        self.last = now
-
-    def decision(self) -> Decision:
-        return Decision(
-            self.state,
-            int(self.state["player"][0]),
-            self.actions,
-            self.q,
-            self.choice,
-            self.blueprint,
-            self.stage,
-            self.candidates,
-            self.comparison,
-            self.worlds,
-            self.endgame,
-            self.solution,
-            tuple(self.notes),
-            self.seconds,
-        )
 
 
 class Gs2Agent:
@@ -171,11 +89,10 @@ class Gs2Agent:
         self.watch = watch
         self.name = f"gs2-{self.config.name}"
 
-    def __call__(self, decisions: object) -> NDArray[np.int64]:
-        """Return one action per decision as an index within its row, [n] int64 (see `Decisions`)."""
-        rows, offsets = decisions.rows, decisions.offsets  # type: ignore[attr-defined]
-        states, moves = decisions.states, decisions.actions  # type: ignore[attr-defined]
-        group = [(states[row : row + 1], moves[offsets[j] : offsets[j + 1]]) for j, row in enumerate(rows)]
+    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
+        """Return one action per decision as an index within its row, [n] int64."""
+        parts = (decisions.span(j, j + 1) for j in range(len(decisions)))
+        group = [(part.states[part.rows], part.actions) for part in parts]
         return np.array([decision.choice for decision in self.decide_all(group)], np.int64)
 
     def act(self, state: NDArray) -> NDArray:
@@ -204,14 +121,14 @@ class Gs2Agent:
                 raise GameError("guandan: the round is over, nobody can act; start a new one")
             if actions is None:
                 actions = legal(state, canonical=True).values
-            progress = _Progress(state, np.array(actions, ACTION))
+            progress = DecisionProgress(state, np.array(actions, ACTION))
             progress.began = began
             group.append(progress)
         thinking = [progress for progress in group if len(progress.actions) > 1]
         deadline = began + len(thinking) * self.config.deadline * (1 - RESERVE)
         questions = []
         for progress in self._ask(thinking):
-            with _caught(progress):
+            with noted_faults(progress):
                 question = self._think(progress, deadline)
                 if question is not None:
                     questions.append((progress, question))
@@ -250,14 +167,14 @@ class Gs2Agent:
             advance(state, move.action)
         return stages
 
-    def _ask(self, group: list[_Progress]) -> list[_Progress]:
+    def _ask(self, group: list[DecisionProgress]) -> list[DecisionProgress]:
         """Ask the blueprint for its moves, for all together if it can; return those it answered."""
         if not group:
             return []
         states = np.concatenate([progress.state for progress in group])
         sizes = np.array([len(progress.actions) for progress in group])
         table = Ragged.from_counts(sizes, np.concatenate([progress.actions for progress in group]))
-        with _caught(*group) as fault:
+        with noted_faults(*group) as fault:
             for progress in group:
                 # until the blueprint has spoken: pass if allowed, else the first move listed
                 progress.stage = "first"
@@ -274,7 +191,7 @@ class Gs2Agent:
             return group
         return [] if len(group) == 1 else [p for progress in group for p in self._ask([progress])]
 
-    def _think(self, progress: _Progress, deadline: float) -> Question | None:
+    def _think(self, progress: DecisionProgress, deadline: float) -> Question | None:
         """Settle the choice in `progress`, or return the question that rollouts should settle."""
         config = self.config
         if config.method == "none":
@@ -296,11 +213,11 @@ class Gs2Agent:
         chosen = progress.candidates
         return Question(progress.state, progress.actions[chosen], progress.q[chosen], progress.worlds)
 
-    def _compare(self, questions: list[tuple[_Progress, Question]], deadline: float) -> None:
+    def _compare(self, questions: list[tuple[DecisionProgress, Question]], deadline: float) -> None:
         """Choose by rollouts of the candidates in common deals."""
         if not questions:
             return
-        with _caught(*(progress for progress, _ in questions)) as fault:
+        with noted_faults(*(progress for progress, _ in questions)) as fault:
             results = compare_moves(
                 [question for _, question in questions], self.rollouts, self.config, deadline
             )
@@ -321,7 +238,7 @@ class Gs2Agent:
             for pair in questions:
                 self._compare([pair], deadline)
 
-    def _solve(self, progress: _Progress, deadline: float) -> None:
+    def _solve(self, progress: DecisionProgress, deadline: float) -> None:
         """Choose by generative subgame solving."""
         state, config = progress.state, self.config
         seat = int(state["player"][0])
@@ -392,7 +309,7 @@ class Gs2Agent:
         weights = np.concatenate([np.full(len(old), worlds.weights.mean()), worlds.weights[new]])
         return Worlds(states, weights, False), np.concatenate([kept, values[:, new]], 1)
 
-    def _reuse(self, progress: _Progress, memory: _Memory, why: str) -> None:
+    def _reuse(self, progress: DecisionProgress, memory: _Memory, why: str) -> None:
         """Play what an earlier subgame of the round says here, if the line stayed inside it."""
         state = progress.state
         key = _GAME.infoset_key(state, int(state["player"][0]))[0].tobytes()
@@ -417,7 +334,7 @@ class Gs2Agent:
         logs = log_reach(worlds.states, seat, trail, self.evaluator, config.temperature)
         return weigh(worlds, config.reach * logs, n, self.rng)
 
-    def _settle_endgame(self, progress: _Progress, deadline: float) -> bool:
+    def _settle_endgame(self, progress: DecisionProgress, deadline: float) -> bool:
         """Decide an endgame of two exactly; return whether that settled the choice."""
         state = progress.state
         seat = int(state["player"][0])
@@ -446,25 +363,6 @@ class Gs2Agent:
         return True
 
 
-_FALLBACK = {
-    "first": "the blueprint failed, the first legal move is played",
-    "blueprint": "search failed, the blueprint's move is played",
-}
-
-
-@contextmanager
-def _caught(*group: _Progress) -> Iterator[list[Exception]]:
-    """Catch what goes wrong; the list says what. If one decision was being made, it takes note."""
-    faults: list[Exception] = []
-    try:
-        yield faults
-    except Exception as error:
-        faults.append(error)
-        if len(group) == 1:
-            what = f"{type(error).__name__}: {str(error)[:200]}"
-            group[0].notes.append(f"{_FALLBACK[group[0].stage]}: {what}")
-
-
 def make_agent(
     blueprint: str | Path | None = None,
     config: GuanDanConfig | str = "standard",
@@ -475,7 +373,7 @@ def make_agent(
     Raises CheckpointError if the checkpoint is damaged or foreign.
     """
     from gs2.guandan.agent.evaluator import load_evaluator
-    from gs2.guandan.beliefs.network import DEFAULT, load_beliefs
+    from gs2.guandan.beliefs.belief_network import DEFAULT, load_beliefs
 
     beliefs = load_beliefs() if DEFAULT.is_file() else None
     return Gs2Agent(load_evaluator(blueprint), config, rng, beliefs=beliefs)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.checkpoint import SHIPPED
+from blueprint.guandan.chooser import Decisions
 from blueprint.protocol import Blueprint
 from games.guandan.rounds.round import GuanDan
 from games.ragged import Ragged
@@ -46,19 +47,8 @@ class Evaluator(Protocol):
     name: str
     sees_all: bool
 
-    def q(
-        self,
-        states: NDArray,
-        rows: NDArray[np.int64],
-        seats: NDArray[np.int64],
-        offsets: NDArray[np.int64],
-        actions: NDArray,
-    ) -> NDArray[np.float32]:
-        """Return a score of each action in levels, [m]; only differences within a decision matter.
-
-        states: [n] STATE. rows: [k] which states decide; seats: [k] who. offsets: [k + 1], actions: [m]
-        ACTION: the legal actions of decision j are `actions[offsets[j]:offsets[j + 1]]`.
-        """
+    def q(self, decisions: Decisions) -> NDArray[np.float32]:
+        """Return a score of each action in levels, [m]; only differences within a decision matter."""
         ...
 
     def values(
@@ -84,17 +74,11 @@ class BlueprintEvaluator:
         self.game = GuanDan(moves="canonical") if game is None else game
         self.name = blueprint.name
 
-    def q(
-        self,
-        states: NDArray,
-        rows: NDArray[np.int64],
-        seats: NDArray[np.int64],
-        offsets: NDArray[np.int64],
-        actions: NDArray,
-    ) -> NDArray[np.float32]:
+    def q(self, decisions: Decisions) -> NDArray[np.float32]:
         """Return the blueprint's Q of each action, [m] float32."""
-        out = np.empty(len(actions), np.float32)
-        table = Ragged(np.asarray(offsets, np.int64), actions)
+        states, rows, seats = decisions.states, decisions.rows, decisions.seats
+        out = np.empty(len(decisions.actions), np.float32)
+        table = Ragged(np.asarray(decisions.offsets, np.int64), decisions.actions)
         counts = table.counts
         for seat in np.unique(seats):
             mine = np.flatnonzero(seats == seat)
@@ -127,16 +111,9 @@ class NetworkEvaluator:
         self.name = inference.name
         self.sees_all = inference.sees_all
 
-    def q(
-        self,
-        states: NDArray,
-        rows: NDArray[np.int64],
-        seats: NDArray[np.int64],
-        offsets: NDArray[np.int64],
-        actions: NDArray,
-    ) -> NDArray[np.float32]:
+    def q(self, decisions: Decisions) -> NDArray[np.float32]:
         """Return the advantage of each action, [m] float32."""
-        return self.inference.advantages(states, rows, seats, offsets, actions)
+        return self.inference.advantages(decisions)
 
     def values(
         self, states: NDArray, rows: NDArray[np.int64], seats: NDArray[np.int64]
@@ -158,12 +135,10 @@ def evaluator_values(evaluator: Evaluator, states: NDArray, actions: Ragged) -> 
     states: [n] STATE, unfinished; actions: their legal actions.
     """
     out = np.empty(len(actions.values))
-    seats = states["player"].astype(np.int64)
-    for start in range(0, len(states), BATCH):
-        rows = np.arange(start, min(start + BATCH, len(states)))
-        low, high = actions.offsets[rows[0]], actions.offsets[rows[-1] + 1]
-        offsets = actions.offsets[rows[0] : rows[-1] + 2] - low
-        out[low:high] = evaluator.q(states, rows, seats[rows], offsets, actions.values[low:high])
+    done = 0
+    for part in Decisions.of(states, actions).spans(BATCH):
+        out[done : done + len(part.actions)] = evaluator.q(part)
+        done += len(part.actions)
     return out
 
 

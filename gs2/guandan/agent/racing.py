@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from games.guandan.rounds.round import advance
 from games.guandan.rounds.state import STATE
-from gs2.guandan.agent.config import GuanDanConfig
 from gs2.guandan.agent.determinize import Worlds
+from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.rollout import Rollouts
 
 __all__ = ["MoveComparison", "Question", "candidate_moves", "compare_moves"]

@@ -7,16 +7,19 @@ move makes a rollout a function of the deal: between two candidate moves only wh
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from blueprint.guandan.chooser import Decisions
 from games.game import TERMINAL
 from games.guandan.cards import ACTION
 from games.guandan.moves.listing import list_moves, moves_scratch
 from games.guandan.rounds.round import GuanDan
-from games.guandan.rounds.state import BEAT, HAND, LEVEL, PLAYER, play_move, views
+from games.guandan.rounds.state import BEAT, HAND, LEVEL, PLAYER, action_words, play_move, views
 from gs2.guandan.agent.evaluator import BATCH, Evaluator
 
 __all__ = ["Rollouts", "play_best"]
@@ -57,14 +60,22 @@ def _gather(words, bytes_, live, begin, limit, moves, rows, seats, offsets):
 
 
 @njit(cache=True, nogil=True)
-def play_best(words, bytes_, rows, offsets, moves, values):
-    """Play the move of highest value at each decision; the first among equals."""
+def _play_best(words, bytes_, rows, offsets, moves, values):
     for j in range(len(rows)):
         best = offsets[j]
         for k in range(offsets[j] + 1, offsets[j + 1]):
             if values[k] > values[best]:
                 best = k
         play_move(words, bytes_, rows[j], moves[best, 0] & 0xFFFFFF, moves[best, 1], moves[best, 2])
+
+
+def play_best(decisions: Decisions, values: NDArray[Any]) -> None:
+    """Play the move of highest value at each decision, in place; the first among equals.
+
+    values: [m] of each action.
+    """
+    words, bytes_ = views(decisions.states)
+    _play_best(words, bytes_, decisions.rows, decisions.offsets, action_words(decisions.actions), values)
 
 
 class Rollouts:
@@ -91,38 +102,37 @@ class Rollouts:
             by the evaluator; None plays to the end.
         deadline: an instant of `time.perf_counter()` from which on states are valued where they stand.
         """
-        words, bytes_ = views(states)
         live = np.arange(len(states), dtype=np.int64)
         taken = 0
         while len(live) and (depth is None or taken < depth):
             if deadline is not None and time.perf_counter() >= deadline:
                 break
-            begin, kept = 0, []
-            while begin < len(live):
-                begin, k, m = self._collect(words, bytes_, live, begin)
-                if k == 0:
-                    continue
-                rows, seats, offsets = self._rows[:k], self._seats[:k], self._offsets[: k + 1]
-                moves = self._moves[:m]
-                q = self.evaluator.q(states, rows, seats, offsets, moves.view(ACTION)[:, 0])
-                play_best(words, bytes_, rows, offsets, moves, q)
-                kept.append(rows.copy())
-                self.decisions += k
-            live = np.concatenate(kept) if kept else live[:0]
+            kept = [live[:0]]
+            for decisions in self.due(states, live):
+                play_best(decisions, self.evaluator.q(decisions))
+                kept.append(decisions.rows.copy())
+                self.decisions += len(decisions)
+            live = np.concatenate(kept)
             taken += 1
         out = np.zeros(len(states))
-        begin = 0
-        while begin < len(live):
-            begin, k, _ = self._collect(words, bytes_, live, begin)
-            if k:
-                rows, seats = self._rows[:k], self._seats[:k]
-                out[rows] = self.evaluator.values(states, rows, seats) * (1 - 2 * (seats & 1))
-                self.leaves += k
+        for decisions in self.due(states, live):
+            rows, seats = decisions.rows, decisions.seats
+            out[rows] = self.evaluator.values(states, rows, seats) * (1 - 2 * (seats & 1))
+            self.leaves += len(decisions)
         over = states["player"] == TERMINAL
         out[over] = _GAME.returns(states[over])[:, 0]
         return out
 
-    def _collect(
-        self, words: NDArray, bytes_: NDArray, live: NDArray[np.int64], begin: int
-    ) -> tuple[int, int, int]:
-        return _gather(words, bytes_, live, begin, BATCH, self._moves, self._rows, self._seats, self._offsets)
+    def due(self, states: NDArray[Any], live: NDArray[np.int64]) -> Iterator[Decisions]:
+        """Yield the next decision of each of the rounds `live` that goes on, up to BATCH at a time.
+
+        states: [n] STATE; forced moves are played in them. What is yielded holds until the next.
+        """
+        words, bytes_ = views(states)
+        moves, rows, seats, offsets = self._moves, self._rows, self._seats, self._offsets
+        begin = 0
+        while begin < len(live):
+            begin, k, m = _gather(words, bytes_, live, begin, BATCH, moves, rows, seats, offsets)
+            if k:
+                actions = moves[:m].view(ACTION)[:, 0]
+                yield Decisions(states, rows[:k], seats[:k], offsets[: k + 1], actions)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.solver import solve
+from cfr.solver import Stop, solve
 from cfr.tree import FlatTree, TreeRules
 from cfr.values import node_values
 from games.game import Game
@@ -25,11 +25,11 @@ from games.guandan.cards import PASS
 from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import action_words
 from games.ragged import Ragged
-from gs2.guandan.agent.config import GuanDanConfig
 from gs2.guandan.agent.determinize import Worlds
 from gs2.guandan.agent.evaluator import Evaluator, evaluator_values
+from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.rollout import Rollouts
-from gs2.guandan.beliefs.network import steer
+from gs2.guandan.beliefs.belief_network import steer
 from gs2.search.gadget.build import Entry, build_gadget
 from gs2.search.generation import generator
 from gs2.search.subgame.cut import grow_subgame
@@ -233,7 +233,7 @@ def solve_sampled_subgame(
         kind, subgame.tree, subgame.root_of, entry, floor=0.0 if kind == "unsafe" else config.entry_floor
     )
     # the average of few iterations is what counts, and exploitability costs more than they do
-    solution = solve(gadget.tree, iterations=config.iterations, deadline=deadline)
+    solution = solve(gadget.tree, iterations=config.iterations, stop=Stop(deadline))
     policy = gadget.to_forest(solution.policy, subgame.tree.n_slots)
     laps["solve"] = time.perf_counter() - began
 

@@ -2,8 +2,9 @@
 
 Read in this order: `seat` (what an agent sees), `session` (games at a table), `runner` (agents in this
 process); then the wire: `messages`, `dialect` with `openguandan` and `njupt`, `encode` and `decode`; the
-server: `wire`, `place`, `room`, `lobby`, `server`; the client: `tracker`, `client`. Games in this process
-need nothing beyond gs2 itself; the wire needs `pip install 'gs2[table]'`.
+server: `admission`, `connection`, `place`, `room`, `lobby`, `server`; the client: `visit`, `outcome`,
+`tracker`, `client`. Games in this process need nothing beyond gs2 itself; the wire needs
+`pip install 'gs2[table]'`.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gs2.guandan.table.agents import load_agent
-    from gs2.guandan.table.client.client import ClientConfig, ClientError, ClientResult, TableClient
+    from gs2.guandan.table.client.client import TableClient
     from gs2.guandan.table.client.human import HumanAgent
     from gs2.guandan.table.client.language import LanguageAgent
+    from gs2.guandan.table.client.outcome import ClientResult
+    from gs2.guandan.table.client.visit import ClientConfig, ClientError
     from gs2.guandan.table.hosts import InstantHost, ProcessHost, ThreadHost
     from gs2.guandan.table.runner import play_games
     from gs2.guandan.table.seat import Agent, AgentError, BatchAgent, Observation
@@ -50,7 +53,9 @@ __all__ = [
 
 _HOMES = {
     "agents": ("load_agent",),
-    "client.client": ("ClientConfig", "ClientError", "ClientResult", "TableClient"),
+    "client.client": ("TableClient",),
+    "client.outcome": ("ClientResult",),
+    "client.visit": ("ClientConfig", "ClientError"),
     "hosts": ("InstantHost", "ProcessHost", "ThreadHost"),
     "client.human": ("HumanAgent",),
     "client.language": ("LanguageAgent",),

@@ -12,9 +12,9 @@ from games.guandan.cards import pack
 from games.guandan.matches.lockstep import CardDecisions
 from games.guandan.rounds.round import legal
 from games.ragged import Ragged
-from games.support.own import entry_point, is_own, own_object
 from gs2.guandan.table.hosts import Host, InstantHost, ProcessHost, ThreadHost
 from gs2.guandan.table.seat import Agent, AgentError, Observation
+from gs2.guandan.table.seated import SeatedChooser
 from gs2.guandan.table.session import Listener, Session
 from gs2.guandan.table.wire.decode import packed_words
 
@@ -89,7 +89,8 @@ class ChooserSeat:
         return answers
 
     def _plays(self, seen: list[Observation]) -> list[int]:
-        from blueprint.guandan.play.selfplay import Decisions, join
+        from blueprint.guandan.chooser import Decisions
+        from blueprint.guandan.rows import join
 
         states = join([observation.state for observation in seen])
         canonical = legal(states, canonical=True)
@@ -129,7 +130,7 @@ class BatchedSeat(ChooserSeat):
         return self.choices(observations)
 
 
-def _places(canonical: NDArray, listed: NDArray) -> NDArray[np.int64]:
+def _places(canonical: NDArray[np.void], listed: NDArray[np.void]) -> NDArray[np.int64]:
     """Return where the canonical moves are in a table's list, [k]; everywhere if none of them is there."""
     words = packed_words(listed).reshape(-1, 3)
     at = {(int(a) & 0xFFFFFF, int(b), int(c)): j for j, (a, b, c) in enumerate(words)}
@@ -139,7 +140,7 @@ def _places(canonical: NDArray, listed: NDArray) -> NDArray[np.int64]:
     return places if len(places) else np.arange(len(listed), dtype=np.int64)
 
 
-def _card_indices(moves: NDArray) -> NDArray[np.int64]:
+def _card_indices(moves: NDArray[np.void]) -> NDArray[np.int64]:
     """Return the card index of each single card, [m]."""
     return np.array([_CARDS[int(move["lo"]), int(move["hi"])] for move in moves])
 
@@ -150,9 +151,8 @@ _CARDS = {(int(lo), int(hi)): card for card, (lo, hi) in enumerate(pack(np.eye(5
 def load_agent(name: str) -> Agent:
     """Return an agent by name.
 
-    name: `random`, `first` or `human`; `MODULE:CLASS` or `FILE.py:CLASS` for a class of anybody's that can be
-        called without arguments and has `act`; one that an installed package offers by the entry point group
-        `gs2.agents`; else what `gs2.guandan.agents` knows.
+    name: `random` among all moves, `first` or `human`; else any that `gs2.guandan.agents` knows, one's own as
+        MODULE:NAME or FILE.py:NAME included.
     Raises AgentError if there is none, or it does not have what an agent needs.
     """
     if name == "random":
@@ -163,32 +163,16 @@ def load_agent(name: str) -> Agent:
         from gs2.guandan.table.client.human import HumanAgent
 
         return HumanAgent()
-    if is_own(name):
-        return _own_agent(name, own_object(name, "agent", AgentError))
-    installed = entry_point("gs2.agents", name, AgentError)
-    if installed is not None:
-        return _own_agent(name, installed)
-    return _batched_agent(name)
-
-
-def _own_agent(name: str, made: Any) -> Agent:
-    try:
-        agent = made()
-    except Exception as error:
-        raise AgentError(f"agent {name!r} cannot be made: {error!r}") from error
-    if not isinstance(agent, Agent):
-        raise AgentError(f"agent {name!r} has no method act(observation) -> index")
-    return agent
-
-
-def _batched_agent(name: str) -> Agent:
     from gs2.guandan.agents import UnknownAgent, is_batched, load_batched_agent
 
     try:
-        choose = load_batched_agent(name)
+        found = load_batched_agent(name)
+        batched = is_batched(name)
     except UnknownAgent as error:
-        raise AgentError(f"{error}; or first, human, MODULE:CLASS or FILE.py:CLASS for your own") from error
-    return (BatchedSeat if is_batched(name) else ChooserSeat)(name, choose)
+        raise AgentError(f"{error}; at a table also first and human") from error
+    if isinstance(found, SeatedChooser):
+        return found.agent
+    return (BatchedSeat if batched else ChooserSeat)(name, found)
 
 
 class _Nobody(Listener):

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 from numpy.typing import NDArray
 
 from games.guandan.cards import NO_ACTION, RANKS, hand_text, unpack
@@ -48,10 +49,10 @@ class Observation:
 
     seat: int
     stage: str
-    state: NDArray
-    moves: NDArray
-    actors: NDArray
-    record: NDArray
+    state: NDArray[np.void]
+    moves: NDArray[np.void]
+    actors: NDArray[np.void]
+    record: NDArray[np.void]
     tributes: tuple[Transfer, ...] = ()
     returns: tuple[Transfer, ...] = ()
     listed: list[Any] | None = field(default=None, repr=False)

@@ -184,7 +184,7 @@ class Session:
             rest = match.hands.sum(1, dtype=np.int64).tolist()
         return RoundView(self.level, self.levels, rest)
 
-    def choices(self, seat: int) -> NDArray:
+    def choices(self, seat: int) -> NDArray[np.void]:
         """Return what a pending seat may choose from, [m] ACTION; tribute and return cards as Singles."""
         return self.pending[seat].actions
 
@@ -213,7 +213,7 @@ class Session:
             returns=self.returns,
         )
 
-    def _dealt(self, seat: int) -> NDArray:
+    def _dealt(self, seat: int) -> NDArray[np.void]:
         """Return the round before play as one seat knows it."""
         state = np.zeros(1, STATE)
         view = self.view()

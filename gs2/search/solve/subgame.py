@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.lp import LpTimeout, solve_lp
-from cfr.solver import solve
+from cfr.solver import Start, Stop, solve
 from cfr.tree import FlatTree
 from cfr.variants import variant
 from gs2.search.config.search import SearchConfig
@@ -195,10 +195,9 @@ def _solve(
         tree,
         variant=row,
         iterations=config.solve.iterations,
-        deadline=deadline,
         target=config.solve.target,
-        start=start,
-        start_weight=config.solve.warm_start,
+        stop=Stop(deadline),
+        start=None if start is None else Start(start, config.solve.warm_start),
     )
     if found.stopped == "deadline":
         log.late = True

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.config import NetworkConfig
+from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.deals import deal_rounds
-from blueprint.guandan.play.selfplay import Decisions, Scratch, join, play_rounds
+from blueprint.guandan.play.selfplay import Scratch, play_rounds
+from blueprint.guandan.rows import join
 from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomChooser
+from blueprint.guandan.train_config import NetworkConfig
 
 SMALL = NetworkConfig(state=24, blocks=2, action=16, action_blocks=2, critic=24)
 
@@ -38,7 +40,7 @@ def random_tensors(config: NetworkConfig = SMALL, seed: int = 0) -> dict[str, ND
     """Return the tensors of a new network with its critic, as in a checkpoint."""
     import torch
 
-    from blueprint.guandan.network.network import Critic, make_network
+    from blueprint.guandan.network.q_network import Critic, make_network
 
     torch.manual_seed(seed)
     parts = {"network": make_network(config), "critic": Critic(config.critic)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from blueprint.config import NetworkConfig
+from blueprint.guandan.train_config import NetworkConfig
 from experiments.bench.network_speed import measure_network, network_tables, operations
 from tests.blueprint.guandan.positions import random_tensors
 

@@ -14,13 +14,12 @@ from tests.blueprint.guandan.positions import random_tensors
 
 def test_the_curve_keeps_what_was_measured_and_plays_the_rest(tmp_path: Path) -> None:
     from blueprint.checkpoint import write_checkpoint
-    from blueprint.config import to_dict
-    from blueprint.guandan.network.features import FEATURE_HASH
+    from blueprint.guandan.network.layout import FEATURE_HASH
     from tests.blueprint.guandan.positions import SMALL
 
     pytest.importorskip("matplotlib")
     path = tmp_path / "small.safetensors"
-    described = {"features": FEATURE_HASH, "network": to_dict(SMALL), "decisions": 2_000_000}
+    described = {"features": FEATURE_HASH, "network": SMALL.to_json(), "decisions": 2_000_000}
     write_checkpoint(path, random_tensors(), described)
     words = [str(path), "--against", "random", "--rounds", "4", "--processes", "1", "-o", str(tmp_path / "c")]
     for _ in range(2):

@@ -8,7 +8,7 @@ import numpy as np
 from click.testing import CliRunner
 
 from blueprint.guandan.network.inference import load_inference
-from blueprint.guandan.play.agents import InferenceAgent
+from blueprint.guandan.play.choosers import InferenceAgent
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from experiments.training.trace import TRACES, ablate_trace, agent_returns, trace_rows

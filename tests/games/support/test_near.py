@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-import blueprint.config
+import blueprint.guandan.train_config
 import gs2.search.config.search
 from games.support.configuration import ConfigError
 from games.support.near import near, nearest
@@ -34,5 +34,5 @@ def test_every_hint_comes_from_one_helper() -> None:
 
 
 def test_all_configurations_raise_one_error() -> None:
-    assert blueprint.config.ConfigError is gs2.search.config.search.ConfigError is ConfigError
+    assert blueprint.guandan.train_config.ConfigError is gs2.search.config.search.ConfigError is ConfigError
     assert issubclass(ConfigError, ValueError)

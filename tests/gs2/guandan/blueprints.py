@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.guandan.chooser import Decisions
 from games.game import Game
 from games.guandan.cards import BOMB, PASS
 from games.guandan.combos import ORDER
@@ -53,8 +54,9 @@ class CountEvaluator:
     def __init__(self, noise: float = 0.0) -> None:
         self.blueprint = CountBlueprint(noise)
 
-    def q(self, states, rows, seats, offsets, actions):
-        table = Ragged(np.asarray(offsets, np.int64), actions)
+    def q(self, decisions: Decisions) -> np.ndarray:
+        states, rows, seats = decisions.states, decisions.rows, decisions.seats
+        table = Ragged(np.asarray(decisions.offsets, np.int64), decisions.actions)
         turned = states[rows]
         turned["left"][:, 0] = turned["left"][np.arange(len(rows)), seats]
         return self.blueprint.q(None, turned, 0, table).astype(np.float32)

@@ -7,13 +7,15 @@ import time
 import numpy as np
 import pytest
 
+from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from games.game import GameError
 from games.guandan.rounds.round import GuanDan, advance, deal, legal
 from gs2.guandan.agent import agent as agent_module
-from gs2.guandan.agent.agent import Decision, Gs2Agent
+from gs2.guandan.agent.agent import Gs2Agent
+from gs2.guandan.agent.agent_presets import PRESETS, agent_preset
+from gs2.guandan.agent.decision import Decision
 from gs2.guandan.agent.evaluator import BlueprintEvaluator
-from gs2.guandan.agent.presets import PRESETS, agent_preset
 from tests.gs2.guandan.blueprints import CountBlueprint, CountEvaluator, midgame, random_choice
 from tests.gs2.guandan.test_endgame import endgames
 
@@ -27,11 +29,11 @@ class Broken(BlueprintEvaluator):
         super().__init__(CountBlueprint())
         self.fault, self.after, self.calls = fault, after, 0
 
-    def q(self, states, rows, seats, offsets, actions):
+    def q(self, decisions: Decisions) -> np.ndarray:
         self.calls += 1
         if self.fault == "q" and self.calls > self.after:
             raise RuntimeError("the network is gone")
-        out = super().q(states, rows, seats, offsets, actions)
+        out = super().q(decisions)
         if self.fault == "nan" and self.calls > self.after:
             out[:] = np.nan
         return out

@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blueprint.guandan.play.selfplay import Decisions, Scratch, play_rounds
+from blueprint.guandan.chooser import Decisions
+from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from games.game import GameError
 from games.guandan.rounds.round import deal, legal
 from gs2.guandan.agent import agent as agent_module
-from gs2.guandan.agent.agent import Decision, Gs2Agent
+from gs2.guandan.agent.agent import Gs2Agent
+from gs2.guandan.agent.agent_presets import agent_preset
+from gs2.guandan.agent.decision import Decision
 from gs2.guandan.agent.determinize import sample_worlds
-from gs2.guandan.agent.presets import agent_preset
 from tests.gs2.guandan.blueprints import CountEvaluator
 
 FAULTS = ("q", "nan", "values", "shape", "sampler", "hurry")
@@ -31,10 +33,10 @@ class Flaky(CountEvaluator):
         self.failed += fails
         return fails
 
-    def q(self, states, rows, seats, offsets, actions):
+    def q(self, decisions: Decisions) -> np.ndarray:
         if self._fails("q"):
             raise RuntimeError("the network is gone")
-        out = super().q(states, rows, seats, offsets, actions)
+        out = super().q(decisions)
         if self._fails("nan"):
             out[0] = np.nan
         return out

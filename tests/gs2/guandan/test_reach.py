@@ -7,9 +7,9 @@ import numpy as np
 from games.guandan.cards import PASS
 from games.guandan.rounds.round import advance, deal, legal
 from gs2.guandan.agent.agent import Gs2Agent
+from gs2.guandan.agent.agent_presets import agent_preset
 from gs2.guandan.agent.determinize import Worlds, sample_worlds
 from gs2.guandan.agent.evaluator import evaluator_values
-from gs2.guandan.agent.presets import agent_preset
 from gs2.guandan.agent.reach import LEAST, log_reach, weigh
 from tests.gs2.guandan.blueprints import CountEvaluator
 

@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 
+from blueprint.guandan.chooser import Decisions
 from games.guandan.rounds.round import GuanDan, advance, legal
 from gs2.guandan.agent.evaluator import BlueprintEvaluator, NetworkEvaluator, evaluator_values
 from gs2.guandan.agent.rollout import Rollouts
@@ -26,7 +27,7 @@ def slow_payoff(evaluator, state: np.ndarray, depth: int | None) -> float:
             if depth is not None and taken >= depth:
                 value = evaluator.values(state, np.zeros(1, np.int64), seat)[0]
                 return value if seat[0] % 2 == 0 else -value
-            q = evaluator.q(state, np.zeros(1, np.int64), seat, moves.offsets, moves.values)
+            q = evaluator.q(Decisions.of(state, moves))
             best = int(np.argmax(q))
             taken += 1
         else:
@@ -77,10 +78,11 @@ def test_the_two_test_evaluators_agree() -> None:
 def test_the_network_is_asked_as_training_asks_it() -> None:
     import torch
 
-    from blueprint.config import NetworkConfig
-    from blueprint.guandan.network.features import encode_actions, encode_full, encode_states
+    from blueprint.guandan.network.encoding import encode_actions, encode_full, encode_states
     from blueprint.guandan.network.inference import Inference
-    from blueprint.guandan.network.network import OUTCOMES, Critic, QNetwork
+    from blueprint.guandan.network.layout import OUTCOMES
+    from blueprint.guandan.network.q_network import Critic, QNetwork
+    from blueprint.guandan.train_config import NetworkConfig
 
     torch.manual_seed(0)
     config = NetworkConfig(state=32, blocks=1, action=16, action_blocks=1, critic=32)
@@ -92,7 +94,7 @@ def test_the_network_is_asked_as_training_asks_it() -> None:
     seats = states["player"].astype(np.int64)
     moves = legal(states, canonical=True)
     x = torch.from_numpy(encode_states(states, seats)).float()
-    a = torch.from_numpy(encode_actions(states, seats, moves.offsets, moves.values)).float()
+    a = torch.from_numpy(encode_actions(Decisions.of(states, moves))).float()
     payoffs = torch.tensor(OUTCOMES)
     with torch.inference_mode():
         h = network.states(x)
@@ -108,16 +110,16 @@ def test_the_network_is_asked_as_training_asks_it() -> None:
 
 def test_a_checkpoint_becomes_an_evaluator(tmp_path) -> None:
     from blueprint.checkpoint import write_checkpoint
-    from blueprint.config import NetworkConfig, to_dict
-    from blueprint.guandan.network.features import FEATURE_HASH
-    from blueprint.guandan.network.network import Critic, QNetwork
+    from blueprint.guandan.network.layout import FEATURE_HASH
+    from blueprint.guandan.network.q_network import Critic, QNetwork
+    from blueprint.guandan.train_config import NetworkConfig
     from gs2.guandan.agent.evaluator import load_evaluator
 
     config = NetworkConfig(state=32, blocks=1, action=16, action_blocks=1, critic=32)
     parts = {"network": QNetwork(config), "critic": Critic(32)}
     tensors = {f"{name}.{k}": v.numpy() for name, part in parts.items() for k, v in part.state_dict().items()}
     path = tmp_path / "small.safetensors"
-    write_checkpoint(path, tensors, {"features": FEATURE_HASH, "network": to_dict(config), "decisions": 7})
+    write_checkpoint(path, tensors, {"features": FEATURE_HASH, "network": config.to_json(), "decisions": 7})
     evaluator = load_evaluator(path)
     assert evaluator.sees_all and evaluator.name == "small@7"
     assert not load_evaluator(path, critic=False).sees_all

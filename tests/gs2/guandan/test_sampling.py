@@ -13,7 +13,7 @@ from games.guandan.combos import ORDER
 from games.guandan.rounds.belief import determinise
 from games.guandan.rounds.round import GuanDan, Shown, deal, from_hands, legal
 from gs2.guandan.agent.determinize import count_bound, list_worlds, sample_worlds
-from gs2.guandan.beliefs.network import BeliefNetwork, load_beliefs, save_beliefs, steer
+from gs2.guandan.beliefs.belief_network import BeliefNetwork, load_beliefs, save_beliefs, steer
 from tests.gs2.guandan.blueprints import midgame
 
 
@@ -183,7 +183,7 @@ def test_a_belief_of_wrong_shape_is_refused() -> None:
 
 
 def test_a_belief_network_survives_saving(tmp_path) -> None:
-    from blueprint.guandan.network.features import STATE_WIDTH
+    from blueprint.guandan.network.layout import STATE_WIDTH
 
     rng = np.random.default_rng(0)
     layers = [
@@ -211,8 +211,8 @@ def test_the_mover_has_the_same_moves_in_every_world() -> None:
 
 def test_the_shipped_beliefs_are_small_and_beat_uniform_deals() -> None:
     from gs2.guandan.agent.evaluator import load_evaluator
-    from gs2.guandan.beliefs.network import DEFAULT, load_beliefs
-    from gs2.guandan.beliefs.train import collect_positions, hidden_hands
+    from gs2.guandan.beliefs.belief_network import DEFAULT, load_beliefs
+    from gs2.guandan.beliefs.train_beliefs import collect_positions, hidden_hands
 
     assert DEFAULT.stat().st_size <= 2_000_000
     states = collect_positions(load_evaluator(critic=False), 24, np.random.default_rng(5))

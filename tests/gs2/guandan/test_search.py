@@ -9,10 +9,10 @@ import pytest
 
 from games.guandan.rounds.round import GuanDan, advance, legal
 from games.support.configuration import ConfigError
-from gs2.guandan.agent.config import GuanDanConfig
+from gs2.guandan.agent.agent_presets import PRESETS, agent_preset
 from gs2.guandan.agent.determinize import sample_worlds
 from gs2.guandan.agent.evaluator import BlueprintEvaluator, evaluator_values
-from gs2.guandan.agent.presets import PRESETS, agent_preset
+from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.racing import Question, candidate_moves, compare_moves, posterior
 from gs2.guandan.agent.rollout import Rollouts
 from tests.gs2.guandan.blueprints import CountBlueprint, midgame

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from cfr.best_response import best_response_values
 from games.support.configuration import ConfigError
 from gs2.parts import register_generator
-from gs2.search import pipeline
 from gs2.search.config.presets import PRESET_NOTES, PRESETS, preset
 from gs2.search.config.search import SearchConfig
 from gs2.search.config.stages import GENERATOR_NAMES
@@ -229,29 +228,6 @@ def test_a_warm_start_begins_at_the_blueprint():
             np.testing.assert_allclose(
                 found.at(prepared.tree, infoset), policy[prepared.tree.slots(infoset)], atol=1e-6
             )
-
-
-def test_an_interrupted_search_of_several_steps_leaves_the_callers_strategy_as_it_was(monkeypatch):
-    prepared = context(KUHN)
-    calls = []
-    inner = pipeline._one_step
-
-    def interrupted(*args):
-        calls.append(args)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        return inner(*args)
-
-    monkeypatch.setattr(pipeline, "_one_step", interrupted)
-    policy = random_policy(KUHN, np.random.default_rng(3))
-    strategy = Strategy(prepared.tree, policy)
-    best = strategy.opponent_values(1)
-    before = best.slot.copy(), best.infoset.copy(), best.root
-    with pytest.raises(KeyboardInterrupt):
-        pipeline.refine_infoset(prepared, strategy, 0, preset("gs2+", rounds=2), np.random.default_rng(0))
-    assert len(calls) == 2 and np.array_equal(strategy.probs, policy)
-    assert np.array_equal(best.slot, before[0], equal_nan=True) and best.root == before[2]
-    assert np.array_equal(best.infoset, before[1], equal_nan=True)
 
 
 @given(

@@ -9,13 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import time
-from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote
 
-from msgspec import UNSET
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import (
     ConnectionClosed,
@@ -25,118 +21,23 @@ from websockets.exceptions import (
     WebSocketException,
 )
 
+from gs2.guandan.table.client.outcome import ClientResult, Ending
 from gs2.guandan.table.client.tracker import Tracker
+from gs2.guandan.table.client.visit import ClientConfig, ClientError
 from gs2.guandan.table.hosts import Host
 from gs2.guandan.table.seat import AgentError
-from gs2.guandan.table.server.timing import Timing
 from gs2.guandan.table.wire import messages as m
-from gs2.guandan.table.wire.admission import check_token
 
-__all__ = ["ClientConfig", "ClientError", "ClientResult", "TableClient"]
+__all__ = ["TableClient"]
 
 logger = logging.getLogger("gs2.guandan.table")
 
-DIALECTS = ("openguandan", "njupt")
 FRAME = 16 * 1024 * 1024
 """Bytes of a message from a server; a lead with two wild cards has over 300,000."""
 PASS = ["PASS", "PASS", "PASS"]
 CLOSE = 1.0
 """Seconds that a server has to answer when we leave."""
 _COMMANDS = {"play": "PLAY", "tribute": "TRIBUTE", "back": "PAYTRIBUTE"}
-
-
-class ClientError(ValueError):
-    """A server that cannot be reached, or does not give us a seat."""
-
-
-@dataclass(frozen=True)
-class ClientConfig:
-    """One seat at a server.
-
-    url: `ws://HOST:PORT`; for njupt the path `/game/NAME` is added if there is none.
-    user: userId, or the name in the path. games: to play. room: to join; None to create one (openguandan).
-    seat: wanted; None for the first free. token: of a gs2 server.
-    reconnect: tries to come back after a lost connection. silence: seconds without a word from the server,
-    after which it is asked for one (openguandan). linger: seconds to wait for last words after the result.
-    between: seconds to wait for another game after an end that may not be the last. patience: seconds until
-    the server must have let us in, and for openguandan given a seat; an njupt server may be silent as long as
-    it waits for players, so there it is only said that nothing was heard.
-    """
-
-    url: str
-    dialect: str = "openguandan"
-    user: str = "gs2"
-    games: int = 1
-    room: int | None = None
-    seat: int | None = None
-    token: str | None = None
-    reconnect: int = 5
-    silence: float = 5.0
-    linger: float = 1.0
-    between: float = 10.0
-    patience: float = 8.0
-
-    def __post_init__(self) -> None:
-        if self.dialect not in DIALECTS:
-            raise ClientError(f"a dialect is one of {', '.join(DIALECTS)}; got {self.dialect!r}")
-        if not self.user:
-            raise ClientError("a user has a name; got an empty one; leave it out for the default")
-        if self.games < 1:
-            raise ClientError(f"games is at least 1; got {self.games}")
-        for name in ("silence", "linger", "between", "patience"):
-            seconds = getattr(self, name)
-            if not (math.isfinite(seconds) and seconds > 0):
-                raise ClientError(f"{name} is a number of seconds above 0; got {seconds:g}")
-        if self.token is not None:
-            try:
-                check_token(self.token)
-            except ValueError as error:
-                raise ClientError(str(error)) from None
-
-    def address(self) -> str:
-        """Return the URL to connect to."""
-        url, mark, query = self.url.partition("?")
-        url = url.rstrip("/")
-        if self.dialect == "njupt" and "/game/" not in url:
-            url = f"{url}/game/{quote(self.user, safe='')}"
-        if self.token is not None:
-            query, mark = "&".join(filter(None, (query, f"token={quote(self.token, safe='')}"))), "?"
-        return f"{url}{mark}{query}"
-
-    @property
-    def other_dialect(self) -> str:
-        """What to try if the server speaks the other dialect."""
-        other = next(name for name in DIALECTS if name != self.dialect)
-        return f"if it is a server of the {other} dialect, pass --dialect {other}"
-
-
-@dataclass
-class ClientResult:
-    """What a seat lived through.
-
-    games: that ended. rounds: that ended; shares: those won by 3, 2, 1 levels (positive) or lost (negative).
-    decisions: answered. timing: of the agent. refused: answers that the server refused. unread: messages that
-    could not be read. reconnects: connections opened again. result: the server's gameResult, if it sent one.
-    """
-
-    user: str
-    seat: int = -1
-    room: int | None = None
-    games: int = 0
-    rounds: int = 0
-    shares: dict[int, int] = field(default_factory=lambda: dict.fromkeys((3, 2, 1, -1, -2, -3), 0))
-    decisions: int = 0
-    fallbacks: int = 0
-    refused: int = 0
-    unread: int = 0
-    reconnects: int = 0
-    timing: Timing = field(default_factory=Timing)
-    result: dict[str, Any] | None = None
-
-    def summary(self) -> dict[str, Any]:
-        """Return everything as plain data."""
-        data = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "timing"}
-        return {**data, "timing": self.timing.summary()}
 
 
 class TableClient:
@@ -157,9 +58,7 @@ class TableClient:
         # of the whole visit: whether the server has ever given us a seat; of this connection: whether it has
         self._joined = False
         self._seated = False
-        # what was said of the end of a game since the last deal
-        self._game_over: m.GameOver | None = None
-        self._game_result = False
+        self._ending = Ending(config, self.result)
         self._strange = ""
         self._tries = 0
         self._heard = 0.0
@@ -189,7 +88,7 @@ class TableClient:
                     raise self._lost(f"cannot connect to {self.config.url}: {problem}") from None
             else:
                 problem = await self._visit(socket)
-            if self._last_words is not None:
+            if self._ending.last_words is not None:
                 return self.result
             self._tries += 1
             if not self._joined or self._tries > self.config.reconnect:
@@ -257,7 +156,7 @@ class TableClient:
             while True:
                 if self._seated:
                     deadline = None
-                limit = self._last_words
+                limit = self._ending.last_words
                 if limit is None and deadline is not None:
                     limit = deadline - time.monotonic()
                 try:
@@ -324,8 +223,8 @@ class TableClient:
         if isinstance(message, m.Act):
             await self._asked(socket, message)
             return
-        self._note(message)
-        self.tracker.note(message)
+        for listener in (self.result, self._ending, self.tracker):
+            listener.note(message)
         if isinstance(message, m.Reply):
             await self._replied(socket, message)
 
@@ -345,47 +244,6 @@ class TableClient:
             raise self._lost(
                 f"{config.url} does not answer as OpenGuanDan servers do ({said}); {config.other_dialect}"
             )
-
-    def _note(self, message: m.ServerMessage) -> None:
-        result = self.result
-        if isinstance(message, m.Beginning):
-            result.seat = message.myPos
-            self._game_over, self._game_result = None, False
-        elif isinstance(message, m.EpisodeOver):
-            result.rounds += 1
-            order = message.order
-            if sorted(order) == [0, 1, 2, 3]:
-                gain = 4 - order.index((order[0] + 2) % 4)
-                result.shares[gain if (order[0] - result.seat) % 2 == 0 else -gain] += 1
-        elif isinstance(message, m.GameOver | m.GameResult):
-            # some servers end every game with gameOver and the last with gameResult too, the official one
-            # every game with gameResult and the last with gameOver too: between two deals one game ends
-            if self._game_over is None and not self._game_result:
-                result.games += 1
-            if isinstance(message, m.GameOver):
-                self._game_over = message
-            else:
-                self._game_result = True
-                fields = {name: getattr(message, name) for name in message.__struct_fields__}
-                result.result = {name: value for name, value in fields.items() if value is not UNSET}
-
-    @property
-    def _last_words(self) -> float | None:
-        """Seconds to wait for another word, once the games seem to be over; None while they are not.
-
-        It is the number of games that tells, where we have asked for it ourselves; else both words of the
-        end, or a gameOver that counts as many games as were agreed on. The official server counts games
-        finished there, so what looks like the last game is, unless another begins.
-        """
-        over, config = self._game_over, self.config
-        if over is None and not self._game_result:
-            return None
-        if over is not None and not self._game_result and over.curTimes < over.settingTimes:
-            return None
-        ours = config.dialect == "openguandan" and config.room is None
-        if ours or (over is not None and not self._game_result):
-            return config.linger if self.result.games >= config.games else config.between
-        return config.linger if over is not None else config.between
 
     # --- being asked ---
 

@@ -55,7 +55,7 @@ class Tracker:
         self.tributes: tuple[Transfer, ...] = ()
         self.returns: tuple[Transfer, ...] = ()
         self.refused: list[int] = []
-        self._round: NDArray | None = None
+        self._round: NDArray[np.void] | None = None
         self._replayed = 0
 
     def note(self, message: m.ServerMessage) -> None:
@@ -112,7 +112,7 @@ class Tracker:
         )
         return observation, places
 
-    def _state(self, act: m.Act) -> NDArray:
+    def _state(self, act: m.Act) -> NDArray[np.void]:
         """Return the round as this seat knows it, [1] STATE, hidden hands empty."""
         if act.stage != "play":
             return self._as_told(act)
@@ -185,7 +185,7 @@ class Tracker:
             and same_hand
         )
 
-    def _as_told(self, act: m.Act) -> NDArray:
+    def _as_told(self, act: m.Act) -> NDArray[np.void]:
         """Return what the request alone tells: a seat that comes back in mid-round knows no more."""
         state = np.zeros(1, STATE)
         row = state[0]

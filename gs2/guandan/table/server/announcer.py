@@ -15,7 +15,7 @@ from gs2.guandan.table.seat import Transfer
 from gs2.guandan.table.server.place import Seat
 from gs2.guandan.table.server.recording import GameRecorder, RecordFolder, SessionResult
 from gs2.guandan.table.session import GameCount, Listener, RoundResult, Session
-from gs2.guandan.table.wire.dialect import Dialect, Trick
+from gs2.guandan.table.wire.dialect import Choices, Dialect, Trick
 from gs2.guandan.table.wire.encode import encode_hand, encode_moves
 
 __all__ = ["Announcer", "encode_card"]
@@ -87,8 +87,8 @@ class Announcer(Listener):
         hand = self._hand(seat.index)
         cards = [encode_card(due.stage, action) for action in due.actions]
         paid = session.paid_to(seat.index) if due.stage == "back" else None
-        listed = b"[" + b",".join(cards) + b"]"
-        return self.dialect.ask_card(due.stage, seat.index, hand, view, listed, len(cards), paid)
+        choices = Choices(b"[" + b",".join(cards) + b"]", len(cards))
+        return self.dialect.ask_card(due.stage, seat.index, hand, view, choices, paid)
 
     # --- the session tells ---
 

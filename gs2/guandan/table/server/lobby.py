@@ -6,6 +6,8 @@ import abc
 from collections.abc import Callable
 from typing import Any
 
+from msgspec import UNSET
+
 from gs2.guandan.table.seat import AgentError
 from gs2.guandan.table.server.place import Seat, TableError
 from gs2.guandan.table.server.room import Room
@@ -132,13 +134,13 @@ class OpenGuanDanLobby(Lobby):
 
     def _act(self, connection: Connection, command: m.PlayMove | m.GiveTribute | m.PayTribute) -> None:
         data = command.data
-        number = data.roomID if data.roomId is m.UNSET else data.roomId
+        number = data.roomID if data.roomId is UNSET else data.roomId
         if connection.seat is None:
             raise TableError("you sit nowhere; CREATE_ROOM or JOIN_ROOM first")
         room: Room
         seat: Seat
         room, seat = connection.seat
-        if number is not m.UNSET and number != room.number:
+        if number is not UNSET and number != room.number:
             raise TableError(f"you sit in room {room.number}, not {number}")
         if data.player != seat.index:
             raise TableError(f"you sit in seat {seat.index}; you cannot act for seat {data.player}")

@@ -7,6 +7,7 @@ import logging
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from games.guandan.matches.match import Pending
@@ -19,47 +20,62 @@ from gs2.guandan.table.session import Session
 from gs2.guandan.table.wire.connection import Connection
 from gs2.guandan.table.wire.dialect import Dialect
 
-__all__ = ["Room"]
+__all__ = ["Room", "RoomSetup"]
 
 logger = logging.getLogger("gs2.guandan.table")
 
 
-class Room:
-    """One table. Everything happens on the event loop, in the order in which it arrives.
+@dataclass(frozen=True)
+class RoomSetup:
+    """What all rooms of a server have in common.
 
     fallback: host of the agent that decides for silent or lost clients; None plays PASS where one may, else
         the first move of the list, the weakest.
+    record: folder for the games' records; None for none.
     """
+
+    dialect: Dialect
+    config: RoomConfig
+    fallback: Host | None = None
+    record: RecordFolder | None = None
+
+
+class Room:
+    """One table. Everything happens on the event loop, in the order in which it arrives."""
 
     def __init__(
         self,
         number: int,
-        dialect: Dialect,
-        config: RoomConfig,
+        setup: RoomSetup,
         *,
         games: int,
         seed: int,
-        fallback: Host | None = None,
-        record: RecordFolder | None = None,
         finished: Callable[[Room], None],
         **first_game: Any,
     ) -> None:
-        """first_game: further arguments of the first game's `Match`, such as deals."""
+        """Wait for players.
+
+        games, seed: of the session. finished: called once, when the room is over. first_game: further
+        arguments of the first game's `Match`, such as deals.
+        """
         self.number = number
-        self.dialect = dialect
-        self.config = config
-        self.fallback = fallback
-        self.record = record
+        self.dialect, self.config = setup.dialect, setup.config
+        self.fallback, self.record = setup.fallback, setup.record
         self.seats = [Seat(index) for index in range(4)]
         self.announcer = Announcer(
-            number, dialect, self.seats, record, asked=self._asked, over=lambda: self._finish("played")
+            number,
+            self.dialect,
+            self.seats,
+            self.record,
+            asked=self._asked,
+            over=lambda: self._finish("played"),
         )
-        self.session = Session(self.announcer, games=games, rules=config.rules, seed=seed, **first_game)
+        self.session = Session(self.announcer, games=games, rules=self.config.rules, seed=seed, **first_game)
         self.announcer.session = self.session
         self.result: SessionResult | None = None
         self.state = "waiting"
         self._finished = finished
-        self._limit = config.decision or math.inf
+        self._limit = self.config.decision or math.inf
         self._tasks: set[asyncio.Task[None]] = set()
 
     # --- seats ---

@@ -20,7 +20,7 @@ from gs2.guandan.table.seat import AgentError
 from gs2.guandan.table.server.lobby import Lobby, NjuptLobby, OpenGuanDanLobby
 from gs2.guandan.table.server.place import RoomConfig, TableError
 from gs2.guandan.table.server.recording import RecordFolder, SessionResult
-from gs2.guandan.table.server.room import Room
+from gs2.guandan.table.server.room import Room, RoomSetup
 from gs2.guandan.table.server.seating import agent_names, place_agents
 from gs2.guandan.table.server.timing import Timing
 from gs2.guandan.table.wire import messages as m
@@ -364,12 +364,9 @@ class TableServer:
         self._number += 1
         room = Room(
             self._number,
-            self.lobby.dialect,
-            self.config.room,
+            RoomSetup(self.lobby.dialect, self.config.room, self.hosts.get("fallback"), self._folder),
             games=games,
             seed=int(self._seeds.integers(0, 2**63)),
-            fallback=self.hosts.get("fallback"),
-            record=self._folder,
             finished=self._room_done,
         )
         self.rooms[room.number] = room

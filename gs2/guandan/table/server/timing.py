@@ -70,7 +70,8 @@ class Timing:
         for bucket in sorted(self._buckets):
             seen += self._buckets[bucket]
             if seen >= wanted:
-                return min((2.0 ** ((bucket + 1) / _PER_OCTAVE) - 1.0) * 1e-7, self.longest)
+                edge: float = (2.0 ** ((bucket + 1) / _PER_OCTAVE) - 1.0) * 1e-7
+                return min(edge, self.longest)
         return self.longest
 
     def summary(self) -> dict[str, Any]:

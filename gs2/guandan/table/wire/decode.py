@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from games.guandan.cards import ACTION, CARD_NAMES, FOUR_KINGS, RANKS, SINGLE, TYPE_NAMES
+from games.support.kernel import kernel
 
 __all__ = ["find_move", "packed_words", "read_move", "read_moves"]
 
@@ -42,7 +42,7 @@ def read_move(move: Any) -> tuple[int, int, int] | None:
     return kind | rank << 8 | len(cards) << 16, total & _MASK, total >> 64
 
 
-def read_moves(listed: list[Any]) -> tuple[NDArray, list[int]]:
+def read_moves(listed: list[Any]) -> tuple[NDArray[np.void], list[int]]:
     """Return the moves of a wire list that we can read, [m] ACTION, and the index of each in the list.
 
     A server's list may hold what no rule knows; such entries are left out rather than fatal.
@@ -57,7 +57,7 @@ def read_moves(listed: list[Any]) -> tuple[NDArray, list[int]]:
     return np.ascontiguousarray(table).view(ACTION)[:, 0], places
 
 
-def packed_words(actions: NDArray) -> NDArray[np.int64]:
+def packed_words(actions: NDArray[np.void]) -> NDArray[np.int64]:
     """Return actions [m] as their three words each, [3 m] int64, sharing memory if they are contiguous.
 
     The bytes between the fields may be anything in an array that NumPy has indexed.
@@ -66,8 +66,8 @@ def packed_words(actions: NDArray) -> NDArray[np.int64]:
     return np.frombuffer(np.ascontiguousarray(actions), np.int64)
 
 
-@njit(cache=True)
-def _find(words, head, lo, hi):
+@kernel
+def _find(words: NDArray[np.int64], head: int, lo: int, hi: int) -> int:
     """Return the place of a move among [3 m] words, -1 if it is not there."""
     for j in range(0, len(words), 3):
         if words[j] & 0xFFFFFF == head and words[j + 1] == lo and words[j + 2] == hi:
@@ -75,7 +75,7 @@ def _find(words, head, lo, hi):
     return -1
 
 
-def find_move(move: Any, choices: NDArray) -> int | None:
+def find_move(move: Any, choices: NDArray[np.void]) -> int | None:
     """Return the index of a wire move among `choices`, [m] ACTION; None if it is not there."""
     words = read_move(move)
     if words is None:

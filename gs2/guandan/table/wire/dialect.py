@@ -14,7 +14,7 @@ from gs2.guandan.table.seat import Transfer
 from gs2.guandan.table.session import GameCount, RoundView
 from gs2.guandan.table.wire.encode import PASS_JSON, MoveList
 
-__all__ = ["NULL", "Dialect", "Trick", "notify", "rank_words"]
+__all__ = ["NULL", "Choices", "Dialect", "Trick", "notify", "rank_words"]
 
 NULL = b"null"
 _RANK_JSON = [f'"{rank}"'.encode() for rank in RANKS]
@@ -48,6 +48,14 @@ def rank_words(view: RoundView, seat: int) -> tuple[bytes, bytes, bytes]:
     return _RANK_JSON[own], _RANK_JSON[other], _RANK_JSON[view.level]
 
 
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a request offers: the list in JSON, and how long it is."""
+
+    json: bytes
+    count: int
+
+
 class Dialect(abc.ABC):
     """Builds every message of a server in one dialect, as JSON bytes."""
 
@@ -62,18 +70,11 @@ class Dialect(abc.ABC):
 
     @abc.abstractmethod
     def ask_card(
-        self,
-        stage: str,
-        seat: int,
-        hand: bytes,
-        view: RoundView,
-        cards: bytes,
-        count: int,
-        paid: Transfer | None,
+        self, stage: str, seat: int, hand: bytes, view: RoundView, cards: Choices, paid: Transfer | None
     ) -> bytes:
         """Return the request for a tribute ("tribute") or return card ("back").
 
-        cards, count: the choices in JSON, and how many. paid: the tribute that is answered, for "back".
+        paid: the tribute that is answered, for "back".
         """
 
     # --- notifications ---

@@ -10,7 +10,6 @@ import threading
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from games.game import GameError
@@ -30,9 +29,13 @@ from games.guandan.cards import (
     level_order,
 )
 from games.guandan.matches.match import Match
+from games.support.kernel import kernel
 from gs2.guandan.table.wire.decode import find_move, packed_words
 
 __all__ = ["DIALECTS", "MoveList", "encode_hand", "encode_moves", "warm_kernels"]
+
+Bytes = NDArray[np.uint8]
+Ints = NDArray[np.int64]
 
 DIALECTS = ("openguandan", "njupt")
 PASS_JSON = b'["PASS","PASS","PASS"]'
@@ -71,21 +74,21 @@ _SLOTS[FOUR_KINGS] = (2, 2)
 _SUITS_IN_PRINT = np.array([1, 0, 2, 3])
 
 
-@njit(cache=True)
-def _held(lo, hi, card):
+@kernel
+def _held(lo: int, hi: int, card: int) -> int:
     return (lo >> 2 * card if card < 28 else hi >> 2 * (card - 28)) & 3
 
 
-@njit(cache=True)
-def _put_card(out, at, card, cards):
+@kernel
+def _put_card(out: Bytes, at: int, card: int, cards: Bytes) -> int:
     for k in range(4):
         out[at + k] = cards[card, k]
     out[at + 4] = 44
     return at + 5
 
 
-@njit(cache=True)
-def _pair_rank(lo, hi, trips, level):
+@kernel
+def _pair_rank(lo: int, hi: int, trips: int, level: int) -> int:
     """Return the rank code of a full house's pair: what is neither of the trips' rank nor wild."""
     for card in range(NUM_CARDS):
         rank = card // 4 if card < 52 else card - 39
@@ -94,8 +97,18 @@ def _pair_rank(lo, hi, trips, level):
     return level
 
 
-@njit(cache=True)
-def _put_moves(words, level, heads, head_sizes, cards, slots, suits, out, offsets):
+@kernel
+def _put_moves(
+    words: Ints,
+    level: int,
+    heads: Bytes,
+    head_sizes: Ints,
+    cards: Bytes,
+    slots: Ints,
+    suits: Ints,
+    out: Bytes,
+    offsets: Ints,
+) -> bool:
     """Write each move followed by a comma, offsets[j] where move j starts; return whether all are moves."""
     at = 0
     wild = 4 * level
@@ -193,7 +206,7 @@ class _Scratch(threading.local):
 _SCRATCH = _Scratch()
 
 
-def encode_moves(moves: NDArray, level: int, *, dialect: str = "openguandan") -> MoveList:
+def encode_moves(moves: NDArray[np.void], level: int, *, dialect: str = "openguandan") -> MoveList:
     """Return moves [m] of dtype ACTION as JSON, cards in the places they fill.
 
     The text is that of `games.guandan.notation.action_list`: trips before the pair, sequences upwards, a wild
@@ -243,8 +256,8 @@ def _hand_orders() -> NDArray[np.int64]:
 _HAND_ORDERS = _hand_orders()
 
 
-@njit(cache=True)
-def _put_hand(lo, hi, order, cards, out):
+@kernel
+def _put_hand(lo: int, hi: int, order: Ints, cards: Bytes, out: Bytes) -> int:
     out[0] = 91
     at = 1
     for card in order:

@@ -269,7 +269,7 @@ class _Head(Struct):
     stage: str | None = None
 
 
-_NOTICES: dict[str, msgspec.json.Decoder] = {
+_NOTICES: dict[str, msgspec.json.Decoder[ServerMessage]] = {
     "beginning": msgspec.json.Decoder(Beginning),
     "play": msgspec.json.Decoder(PlayNotice),
     "tribute": msgspec.json.Decoder(TributeNotice),
@@ -282,7 +282,7 @@ _NOTICES: dict[str, msgspec.json.Decoder] = {
 _ACT = msgspec.json.Decoder(Act)
 _HEAD = msgspec.json.Decoder(_Head)
 _REPLY = msgspec.json.Decoder(Reply)
-_COMMAND = msgspec.json.Decoder(Command)
+_COMMAND: msgspec.json.Decoder[Command] = msgspec.json.Decoder(Command)
 _ACT_INDEX = msgspec.json.Decoder(ActIndex, strict=False)
 
 encode = msgspec.json.encode
@@ -299,7 +299,8 @@ def decode_command(text: str | bytes) -> Command:
     Raises MessageError that says what is wrong and where: bad JSON, unknown type, missing or bad field.
     """
     try:
-        return _COMMAND.decode(text)
+        command: Command = _COMMAND.decode(text)
+        return command
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise MessageError(
             f"a message is {{type, data}} with type CREATE_ROOM, JOIN_ROOM, PLAY, TRIBUTE, PAYTRIBUTE or "

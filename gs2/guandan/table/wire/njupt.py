@@ -6,7 +6,7 @@ import msgspec
 
 from gs2.guandan.table.seat import Transfer
 from gs2.guandan.table.session import GameCount, RoundView
-from gs2.guandan.table.wire.dialect import NULL, Dialect, Trick, notify, rank_words
+from gs2.guandan.table.wire.dialect import NULL, Choices, Dialect, Trick, notify, rank_words
 from gs2.guandan.table.wire.encode import MoveList
 
 __all__ = ["Njupt"]
@@ -22,23 +22,17 @@ class Njupt(Dialect):
     def ask_play(self, seat: int, hand: bytes, view: RoundView, trick: Trick, moves: MoveList) -> bytes:
         """Return the request for a move; positions are -1 and moves three nulls when leading."""
         leading = trick.greatest is None
-        return self._ask(b"play", seat, hand, view, Trick() if leading else trick, moves.json, len(moves))
+        choices = Choices(moves.json, len(moves))
+        return self._ask(b"play", seat, hand, view, Trick() if leading else trick, choices)
 
     def ask_card(
-        self,
-        stage: str,
-        seat: int,
-        hand: bytes,
-        view: RoundView,
-        cards: bytes,
-        count: int,
-        paid: Transfer | None,
+        self, stage: str, seat: int, hand: bytes, view: RoundView, cards: Choices, paid: Transfer | None
     ) -> bytes:
         """Return the request for a tribute or return card."""
-        return self._ask(stage.encode(), seat, hand, view, Trick(), cards, count)
+        return self._ask(stage.encode(), seat, hand, view, Trick(), cards)
 
     def _ask(
-        self, stage: bytes, seat: int, hand: bytes, view: RoundView, trick: Trick, listed: bytes, count: int
+        self, stage: bytes, seat: int, hand: bytes, view: RoundView, trick: Trick, choices: Choices
     ) -> bytes:
         info = b",".join(
             [
@@ -59,8 +53,8 @@ class Njupt(Dialect):
                 trick.last or NOTHING,
                 trick.greatest_seat,
                 trick.greatest or NOTHING,
-                listed,
-                count - 1,
+                choices.json,
+                choices.count - 1,
             )
         )
 

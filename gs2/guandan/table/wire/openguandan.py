@@ -9,7 +9,7 @@ import msgspec
 from games.guandan.cards import RANKS
 from gs2.guandan.table.seat import Transfer
 from gs2.guandan.table.session import GameCount, RoundView
-from gs2.guandan.table.wire.dialect import NULL, Dialect, Trick, notify, rank_words
+from gs2.guandan.table.wire.dialect import NULL, Choices, Dialect, Trick, notify, rank_words
 from gs2.guandan.table.wire.encode import PASS_JSON, MoveList
 
 __all__ = ["OpenGuanDan", "reply"]
@@ -65,23 +65,16 @@ class OpenGuanDan(Dialect):
         )
 
     def ask_card(
-        self,
-        stage: str,
-        seat: int,
-        hand: bytes,
-        view: RoundView,
-        cards: bytes,
-        count: int,
-        paid: Transfer | None,
+        self, stage: str, seat: int, hand: bytes, view: RoundView, cards: Choices, paid: Transfer | None
     ) -> bytes:
         """Return the request for a tribute or return card; the latter says what was paid by whom."""
         if self.official and stage == "back":
-            cards, count = b"%b,%b]" % (cards[:-1], cards[1:-1]), 2 * count
+            cards = Choices(b"%b,%b]" % (cards.json[:-1], cards.json[1:-1]), 2 * cards.count)
         told = b"" if paid is None else b'"tributePos":%d,"tribute":"%b",' % (paid[0], paid[2].encode())
         return (
             b'{"type":"act","stage":"%b","handCards":%b,"selfRank":%b,"oppoRank":%b,"curRank":%b,%b'
             b'"actionList":%b,"indexRange":%d}'
-            % (stage.encode(), hand, *rank_words(view, seat), told, cards, count - 1)
+            % (stage.encode(), hand, *rank_words(view, seat), told, cards.json, cards.count - 1)
         )
 
     def tribute_begins(self) -> bytes | None:

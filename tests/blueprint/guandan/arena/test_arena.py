@@ -1,4 +1,4 @@
-"""Matches: duplicate deals, whole games, intervals, the result file, processes and the gate."""
+"""The arena: duplicate deals, whole games, intervals, the result file, processes and the gate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from blueprint.guandan.arena.arena import Arena, MatchConfig, MatchError, available_cores, gate
+from blueprint.guandan.arena.arena import Arena, ArenaConfig, ArenaError, Schedule, available_cores
 from blueprint.guandan.arena.duplicate import (
     BLOCK,
     AgentFault,
@@ -19,12 +19,14 @@ from blueprint.guandan.arena.duplicate import (
     play_duplicate,
     play_games_duplicate,
 )
-from blueprint.guandan.arena.results_file import MatchFile, MatchFileError
+from blueprint.guandan.arena.gate import Challenge, gate
+from blueprint.guandan.arena.results_file import ResultsFile, ResultsFileError
 from blueprint.guandan.arena.statistics import summarise
-from blueprint.guandan.play.selfplay import Decisions
+from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomChooser
 from games.guandan.matches.lockstep import CardDecisions, Matches
 from games.guandan.rounds.round import GuanDan, advance, legal
+from games.support.configuration import ConfigError
 from games.support.files import FileProblem
 from gs2.guandan.agents import NamedAgents
 
@@ -140,14 +142,14 @@ def test_a_summary_counts_both_sides() -> None:
     assert summary.games.mean == 0.75
 
 
-def test_a_match_goes_on_from_its_file_as_if_it_had_never_stopped(tmp_path: Path) -> None:
-    path = tmp_path / "match.jsonl"
+def test_a_comparison_goes_on_from_its_file_as_if_it_had_never_stopped(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
     with Arena(NamedAgents(), processes=1) as arena:
-        arena.play("greedy", "balanced", rounds=6, output=path)
-        whole = arena.play("greedy", "balanced", rounds=10, games=1)
+        arena.play("greedy", "balanced", Schedule(6), output=path)
+        whole = arena.play("greedy", "balanced", Schedule(10, games=1))
         with open(path, "a") as file:
             file.write('{"deal": 6, "pay')  # killed while writing
-        again = arena.play("greedy", "balanced", rounds=10, games=1, output=path)
+        again = arena.play("greedy", "balanced", Schedule(10, games=1), output=path)
     assert again.complete and again.played < whole.played
     assert np.array_equal(again.payoffs, whole.payoffs) and np.array_equal(again.games, whole.games)
     assert sorted(json.loads(line).get("deal", -1) for line in path.read_text().splitlines()[1:]) == [
@@ -156,35 +158,35 @@ def test_a_match_goes_on_from_its_file_as_if_it_had_never_stopped(tmp_path: Path
     ]
 
 
-def test_a_file_of_another_match_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "match.jsonl"
+def test_a_file_of_other_results_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
     with Arena(NamedAgents(), processes=1) as arena:
-        arena.play("greedy", "balanced", rounds=2, output=path)
-        for change, word in (
-            ({"a": "random"}, "with a"),
-            ({"config": MatchConfig(seed=1)}, "with seed"),
-            ({"config": MatchConfig(tribute=0.0)}, "with tribute"),
+        arena.play("greedy", "balanced", Schedule(2), output=path)
+        for a, config, word in (
+            ("random", ArenaConfig(), "with a"),
+            ("greedy", ArenaConfig(seed=1), "with seed"),
+            ("greedy", ArenaConfig(tribute=0.0), "with tribute"),
         ):
-            with pytest.raises(MatchFileError, match=word):
-                arena.play(**{"a": "greedy", "b": "balanced", "rounds": 2, "output": path, **change})
+            with pytest.raises(ResultsFileError, match=word):
+                arena.play(a, "balanced", Schedule(2, config=config), output=path)
         (tmp_path / "other").write_text("a,b\n1,2\n")
-        with pytest.raises(MatchFileError, match="result"):
-            arena.play("greedy", "balanced", rounds=2, output=tmp_path / "other")
+        with pytest.raises(ResultsFileError, match="result"):
+            arena.play("greedy", "balanced", Schedule(2), output=tmp_path / "other")
         with pytest.raises(FileProblem, match="its folder must exist"):
-            arena.play("greedy", "balanced", rounds=2, output=tmp_path / "none" / "x.jsonl")
+            arena.play("greedy", "balanced", Schedule(2), output=tmp_path / "none" / "x.jsonl")
 
 
 def test_a_file_whose_header_was_cut_off_starts_anew(tmp_path: Path) -> None:
-    path = tmp_path / "match.jsonl"
-    MatchFile(path, {"a": 1})
+    path = tmp_path / "results.jsonl"
+    ResultsFile(path, {"a": 1})
     whole = path.read_bytes()
     path.write_bytes(whole[:9])
-    assert MatchFile(path, {"a": 1}).rows == []
+    assert ResultsFile(path, {"a": 1}).rows == []
     assert path.read_bytes() == whole
 
 
 class Changing:
-    """A source whose agents change behind the match's back, and one that draws."""
+    """A source whose agents change behind the arena's back, and one that draws."""
 
     def __init__(self) -> None:
         self.version = 0
@@ -200,34 +202,34 @@ class Changing:
         return 1 if name == "slow" else 512
 
 
-def test_an_agent_that_changed_since_the_match_began_is_refused() -> None:
-    with Arena(Changing(), processes=1) as arena, pytest.raises(MatchError, match="changed"):
-        arena.play("changing", "fixed", rounds=1)
+def test_an_agent_that_changed_since_play_began_is_refused() -> None:
+    with Arena(Changing(), processes=1) as arena, pytest.raises(ArenaError, match="changed"):
+        arena.play("changing", "fixed", Schedule(1))
 
 
 def test_agents_that_draw_replay_from_the_seed() -> None:
     results = []
     for _ in range(2):
         with Arena(Changing(), processes=1) as arena:
-            results.append(arena.play("x", "y", rounds=20).payoffs)
+            results.append(arena.play("x", "y", Schedule(20)).payoffs)
     assert np.array_equal(*results)
 
 
 def test_a_slow_agent_gets_one_deal_at_a_time() -> None:
     seen = []
     with Arena(Changing(), processes=1) as arena:
-        arena.play("slow", "x", rounds=3, progress=lambda result: seen.append(len(result.payoffs)))
-        arena.play("x", "y", rounds=3, progress=lambda result: seen.append(len(result.payoffs)))
+        arena.play("slow", "x", Schedule(3), progress=lambda result: seen.append(len(result.payoffs)))
+        arena.play("x", "y", Schedule(3), progress=lambda result: seen.append(len(result.payoffs)))
     assert seen == [1, 2, 3, 3]
 
 
-def test_a_stopped_match_returns_what_it_has() -> None:
+def test_a_stopped_comparison_returns_what_it_has() -> None:
     with Arena(Changing(), processes=1) as arena:
         seen: list[int] = []
         result = arena.play(
             "slow",
             "x",
-            rounds=9,
+            Schedule(9),
             progress=lambda result: seen.append(len(result.payoffs)),
             stop=lambda: len(seen) == 2,
         )
@@ -236,11 +238,11 @@ def test_a_stopped_match_returns_what_it_has() -> None:
 
 def test_processes_give_the_same_results_as_one(tmp_path: Path) -> None:
     with Arena(NamedAgents(), processes=1) as arena:
-        one = arena.play("greedy", "balanced", rounds=8)
+        one = arena.play("greedy", "balanced", Schedule(8))
     with Arena(NamedAgents(), processes=2) as arena:
-        two = arena.play("greedy", "balanced", rounds=8)
+        two = arena.play("greedy", "balanced", Schedule(8))
         with pytest.raises(ValueError, match="no agent 'nobody'"):
-            arena.play("nobody", "greedy", rounds=1)
+            arena.play("nobody", "greedy", Schedule(1))
     assert np.array_equal(one.payoffs, two.payoffs)
 
 
@@ -259,23 +261,23 @@ class Dies:
         return 512
 
 
-def test_a_process_that_dies_ends_the_match_with_an_error() -> None:
-    with Arena(Dies(), processes=2) as arena, pytest.raises(MatchError, match="ended without an answer"):
-        arena.play("x", "y", rounds=2)
+def test_a_process_that_dies_ends_the_comparison_with_an_error() -> None:
+    with Arena(Dies(), processes=2) as arena, pytest.raises(ArenaError, match="ended without an answer"):
+        arena.play("x", "y", Schedule(2))
 
 
 @pytest.mark.parametrize(
     "wrong", [{"rounds": 0}, {"rounds": -1}, {"rounds": 1, "games": -1}, {"rounds": 1, "first": -1}]
 )
 def test_numbers_out_of_range_are_refused(wrong: dict[str, int]) -> None:
-    with Arena(NamedAgents()) as arena, pytest.raises(MatchError):
-        arena.play("greedy", "random", **wrong)
+    with pytest.raises(ArenaError, match="there must be rounds or games to play"):
+        Schedule(**wrong)
 
 
 @pytest.mark.parametrize("wrong", [{"seed": -1}, {"level": 13}, {"tribute": 1.5}])
 def test_configurations_out_of_range_are_refused(wrong: dict[str, int]) -> None:
-    with pytest.raises(MatchError):
-        MatchConfig(**wrong)
+    with pytest.raises(ConfigError, match=f"arena: {next(iter(wrong))} must be"):
+        ArenaConfig(**wrong)
 
 
 def test_all_cores_are_used_by_default() -> None:
@@ -284,10 +286,10 @@ def test_all_cores_are_used_by_default() -> None:
 
 def test_the_gate_lets_the_better_agent_through_early_and_stops_the_worse(tmp_path: Path) -> None:
     with Arena(NamedAgents(), processes=1) as arena:
-        better = gate(arena, "greedy", "random", batch=20, most=200, output=tmp_path / "g.jsonl")
-        worse = gate(arena, "random", "greedy", batch=20, most=200)
-        same = gate(arena, "greedy", "greedy", batch=20, most=40)
-        again = arena.play("greedy", "random", rounds=20, output=tmp_path / "g.jsonl")
+        better = gate(arena, Challenge("greedy", "random", 20, 200), output=tmp_path / "g.jsonl")
+        worse = gate(arena, Challenge("random", "greedy", 20, 200))
+        same = gate(arena, Challenge("greedy", "greedy", 20, 40))
+        again = arena.play("greedy", "random", Schedule(20), output=tmp_path / "g.jsonl")
     assert better.verdict == "better" and better.low > 0 and len(better.payoffs) <= 60
     assert worse.verdict == "worse" and worse.high < 0
     assert same.verdict == "undecided" and same.net == 0 and len(same.payoffs) == 40
@@ -295,5 +297,5 @@ def test_the_gate_lets_the_better_agent_through_early_and_stops_the_worse(tmp_pa
 
 
 def test_the_gate_refuses_numbers_out_of_range() -> None:
-    with Arena(NamedAgents(), processes=1) as arena, pytest.raises(MatchError, match="batch"):
-        gate(arena, "greedy", "random", batch=10, most=5)
+    with pytest.raises(ArenaError, match="batch"):
+        Challenge("greedy", "random", batch=10, most=5)

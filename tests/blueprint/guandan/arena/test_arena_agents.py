@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from blueprint.checkpoint import CheckpointError
-from blueprint.config import NetworkConfig, TrainConfig
-from blueprint.guandan.arena.arena import Arena
+from blueprint.guandan.arena.arena import Arena, Schedule
 from blueprint.guandan.arena.duplicate import duplicate_deals, play_duplicate
-from blueprint.guandan.play.selfplay import Decisions
+from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.rules.rule_agents import GreedyAgent
-from blueprint.guandan.training.train import Trainer
+from blueprint.guandan.train_config import NetworkConfig, TrainConfig
+from blueprint.guandan.training.trainer import Trainer
 from games.guandan.rounds.round import legal
 from games.support.configuration import ConfigError
 from gs2.guandan.agent.agent import Gs2Agent
+from gs2.guandan.agent.agent_presets import PRESETS
 from gs2.guandan.agent.evaluator import load_evaluator
-from gs2.guandan.agent.presets import PRESETS
 from gs2.guandan.agents import (
     RULE_AGENTS,
     NamedAgents,
@@ -54,18 +54,16 @@ def test_a_checkpoint_plays_the_move_it_scores_highest(checkpoints: list[str]) -
     agent, evaluator = load_batched_agent(checkpoints[0]), load_evaluator(checkpoints[0])
     states = duplicate_deals(np.arange(600), 1)
     moves = legal(states, canonical=True)
-    rows = np.arange(len(states))
-    seats = states["player"].astype(np.int64)
-    chosen = agent(Decisions(states, rows, seats, moves.offsets, moves.values))
+    decisions = Decisions.of(states, moves)
+    chosen = agent(decisions)
     for row in range(0, len(states), 60):
-        offsets = np.array([0, moves.counts[row]])
-        q = evaluator.q(states, rows[row : row + 1], seats[row : row + 1], offsets, moves[row])
+        q = evaluator.q(decisions.span(row, row + 1))
         assert q[chosen[row]] >= q.max() - 0.02 * np.ptp(q)  # batches of other sizes round otherwise
 
 
 def test_search_without_a_method_plays_as_its_blueprint(checkpoints: list[str]) -> None:
     with Arena(NamedAgents(), processes=1) as arena:
-        payoffs = arena.play(f"gs2-blueprint@{checkpoints[0]}", checkpoints[0], rounds=4).payoffs
+        payoffs = arena.play(f"gs2-blueprint@{checkpoints[0]}", checkpoints[0], Schedule(4)).payoffs
     assert np.mean(payoffs[:, 0] == -payoffs[:, 1]) >= 0.75  # a tie may be rounded either way
 
 
@@ -74,7 +72,7 @@ def test_a_searching_agent_plays_a_match_of_a_few_deals_at_once(checkpoints: lis
     assert not is_batched(name) and 1 < deals_at_once(name) < 50
     assert deals_at_once("gs2-deep") == 1
     with Arena(NamedAgents(), processes=1) as arena:
-        result = arena.play(name, checkpoints[1], rounds=2)
+        result = arena.play(name, checkpoints[1], Schedule(2))
     assert result.complete and len(result.payoffs) == 2
 
 
@@ -84,7 +82,7 @@ def test_fields_of_a_configuration_follow_a_colon(checkpoints: list[str]) -> Non
     assert (agent.config.worlds, agent.config.per_type, agent.config.leaf) == (5, None, "value")
     assert agent.config.gap == PRESETS["fast"].gap
     for wrong, says in (
-        ("wolds=5", "no field wolds"),
+        ("wolds=5", "no field 'wolds'"),
         ("worlds=0", "worlds must be"),
         ("leaf=x", "leaf must"),
     ):

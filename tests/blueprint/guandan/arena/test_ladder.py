@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blueprint.guandan.arena.arena import Arena, MatchConfig, MatchError
+from blueprint.guandan.arena.arena import Arena, ArenaConfig, ArenaError, Schedule
 from blueprint.guandan.arena.ladder import ELO, bradley_terry, play_ladder, plot_ladder, rate
 from gs2.guandan.agents import NamedAgents
 
@@ -83,18 +83,19 @@ def test_a_ladder_is_played_resumed_and_drawn(tmp_path: Path) -> None:
         ladder = play_ladder(
             arena,
             agents,
-            rounds=30,
-            config=MatchConfig(seed=2),
+            Schedule(30, config=ArenaConfig(seed=2)),
             output=tmp_path,
             progress=lambda done, result: played.append(done),
         )
         assert ladder is not None
         assert played == [30, 60, 90]
-        stopped = play_ladder(arena, agents, rounds=60, config=MatchConfig(seed=2), stop=lambda: True)
-        again = play_ladder(arena, agents, rounds=30, config=MatchConfig(seed=2), output=tmp_path)
-        direct = arena.play("random", "balanced", rounds=30, config=MatchConfig(seed=2))
-        with pytest.raises(MatchError, match="different"):
-            play_ladder(arena, ("greedy", "greedy"), rounds=1)
+        stopped = play_ladder(arena, agents, Schedule(60, config=ArenaConfig(seed=2)), stop=lambda: True)
+        again = play_ladder(arena, agents, Schedule(30, config=ArenaConfig(seed=2)), output=tmp_path)
+        direct = arena.play("random", "balanced", Schedule(30, config=ArenaConfig(seed=2)))
+        with pytest.raises(ArenaError, match="different"):
+            play_ladder(arena, ("greedy", "greedy"), Schedule(1))
+        with pytest.raises(ArenaError, match="games must be 0"):
+            play_ladder(arena, agents, Schedule(1, games=1))
     assert stopped is None and again is not None
     assert again.ratings == ladder.ratings
     assert ladder.order[0] == 1

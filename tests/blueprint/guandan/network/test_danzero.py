@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,14 +10,16 @@ import pytest
 import torch
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
-from blueprint.config import PRESETS, ConfigError, NetworkConfig, TrainConfig
+from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.danzero import DANZERO_HASH, DanZeroNetwork
-from blueprint.guandan.network.features import FEATURE_HASH
-from blueprint.guandan.network.network import make_network
+from blueprint.guandan.network.layout import FEATURE_HASH
+from blueprint.guandan.network.q_network import make_network
 from blueprint.guandan.play.deals import deal_rounds
-from blueprint.guandan.play.selfplay import Decisions, Scratch, play_rounds
-from blueprint.guandan.training.train import Trainer
+from blueprint.guandan.play.selfplay import Scratch, play_rounds
+from blueprint.guandan.train_config import NETWORKS, NetworkConfig, TrainConfig
+from blueprint.guandan.training.trainer import Trainer
 from games.guandan.views.danzero_features import action_features, state_features
+from games.support.configuration import ConfigError
 
 TOLERANCE = 1e-5
 """Rounding of single precision through five layers."""
@@ -37,7 +40,7 @@ def some_decisions() -> list[tuple[np.ndarray, Decisions]]:
 
 
 def test_the_preset_has_the_published_sizes() -> None:
-    network = make_network(PRESETS["danzero"])
+    network = make_network(NETWORKS["danzero"])
     assert isinstance(network, DanZeroNetwork)
     shapes = {name: tuple(p.shape) for name, p in network.named_parameters() if name.endswith("weight")}
     assert shapes["position.weight"][1] + shapes["action.weight"][1] == 567
@@ -49,7 +52,7 @@ def test_the_network_is_a_tanh_perceptron_over_one_row_of_567_inputs_per_action(
     torch.manual_seed(1)
     network = DanZeroNetwork(SMALL).eval()
     states, decisions = some_decisions()[5]
-    x, a = network.encode(states, decisions.rows, decisions.seats, decisions.offsets, decisions.actions)
+    x, a = network.encode(replace(decisions, states=states))
     rows = np.repeat(np.arange(len(decisions)), np.diff(decisions.offsets))
     with torch.inference_mode():
         h = network.states(torch.from_numpy(x).float())

@@ -12,10 +12,12 @@ from numba.extending import intrinsic
 
 import blueprint.guandan.network.inference as fast
 from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint, write_checkpoint
-from blueprint.config import NetworkConfig, to_dict
+from blueprint.guandan.network import fast_layers as layers
+from blueprint.guandan.network.encoding import encode_full
 from blueprint.guandan.network.export import LIMIT, export_checkpoint
-from blueprint.guandan.network.features import FEATURE_HASH, encode_full
 from blueprint.guandan.network.inference import Inference, load_inference
+from blueprint.guandan.network.layout import FEATURE_HASH
+from blueprint.guandan.train_config import NetworkConfig
 from tests.blueprint.guandan.positions import SMALL, random_tensors, some_decisions
 
 DECISIONS = some_decisions()
@@ -27,14 +29,15 @@ def trained_as(tensors: dict, config: NetworkConfig):
     """Return advantages, values and critic's values by the modules that training uses."""
     import torch
 
-    from blueprint.guandan.network.network import OUTCOMES, Critic, QNetwork
+    from blueprint.guandan.network.layout import OUTCOMES
+    from blueprint.guandan.network.q_network import Critic, QNetwork
 
     network, critic = QNetwork(config), Critic(config.critic)
     for name, module in (("network.", network), ("critic.", critic)):
         own = {k.removeprefix(name): torch.from_numpy(v) for k, v in tensors.items() if k.startswith(name)}
         module.load_state_dict(own)
     d = DECISIONS
-    x, a = network.encode(d.states, d.rows, d.seats, d.offsets, d.actions)
+    x, a = network.encode(d)
     rows = torch.from_numpy(np.repeat(d.rows, np.diff(d.offsets)))
     payoffs = torch.tensor(OUTCOMES)
     with torch.inference_mode():
@@ -57,9 +60,7 @@ def test_it_agrees_with_the_training_network(config: NetworkConfig, half: bool) 
     d = DECISIONS
     wanted = trained_as(tensors, config)
     tolerance = HALF if half else SINGLE
-    assert np.allclose(
-        inference.advantages(d.states, d.rows, d.seats, d.offsets, d.actions), wanted[0], atol=tolerance
-    )
+    assert np.allclose(inference.advantages(d), wanted[0], atol=tolerance)
     assert np.allclose(inference.values(d.states, d.rows, d.seats), wanted[1], atol=tolerance)
     assert np.allclose(inference.critic_values(d.states, d.rows, d.seats), wanted[2], atol=tolerance)
 
@@ -67,14 +68,12 @@ def test_it_agrees_with_the_training_network(config: NetworkConfig, half: bool) 
 def test_one_decision_is_scored_as_in_a_batch() -> None:
     inference = Inference(random_tensors(), half=False)
     d = DECISIONS
-    batch = inference.advantages(d.states, d.rows, d.seats, d.offsets, d.actions)
+    batch = inference.advantages(d)
     values = inference.values(d.states, d.rows, d.seats)
     for j in range(0, len(d), 9):
         low, high = d.offsets[j], d.offsets[j + 1]
         one = slice(j, j + 1)
-        alone = inference.advantages(
-            d.states, d.rows[one], d.seats[one], np.array([0, high - low]), d.actions[low:high]
-        )
+        alone = inference.advantages(d.span(j, j + 1))
         assert np.allclose(alone, batch[low:high], atol=SINGLE)
         assert np.allclose(inference.values(d.states, d.rows[one], d.seats[one]), values[j], atol=SINGLE)
 
@@ -96,7 +95,7 @@ def test_threads_do_not_disturb_each_other() -> None:
     d = DECISIONS
 
     def ask(_: int) -> np.ndarray:
-        return inference.advantages(d.states, d.rows, d.seats, d.offsets, d.actions)
+        return inference.advantages(d)
 
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(ask, range(8)))
@@ -107,18 +106,18 @@ def test_a_snapshot_does_not_follow_the_tensors_it_was_made_of() -> None:
     tensors = {name: value.copy() for name, value in random_tensors().items()}
     inference = Inference(tensors, half=False)
     d = DECISIONS
-    before = inference.advantages(d.states, d.rows, d.seats, d.offsets, d.actions)
+    before = inference.advantages(d)
     for value in tensors.values():
         value += 1
-    assert np.array_equal(before, inference.advantages(d.states, d.rows, d.seats, d.offsets, d.actions))
+    assert np.array_equal(before, inference.advantages(d))
 
 
 @pytest.mark.parametrize("instruction", [True, False])
 def test_every_half_is_widened_exactly(instruction: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if instruction and not fast._widens():
+    if instruction and not layers._widens():
         pytest.skip("this processor has no such instruction")
-    monkeypatch.setattr(fast, "_widens", lambda: instruction)
-    widen = intrinsic(fast._widen_bits)
+    monkeypatch.setattr(layers, "_widens", lambda: instruction)
+    widen = intrinsic(layers._widen_bits)
 
     @njit
     def widen_all(bits, out):
@@ -138,7 +137,7 @@ def test_the_shipped_network_is_small_and_loads_without_training_code() -> None:
 
     code = (
         "import sys, blueprint.guandan.network.inference as i; n = i.load_inference(); assert n.sees_all; "
-        "here = 'blueprint.guandan.'; learning = {'network.network', 'training.dmc', 'training.train'}; "
+        "here = 'blueprint.guandan.'; learning = {'network.q_network', 'training.dmc', 'training.trainer'}; "
         "assert not {here + name for name in learning} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -147,7 +146,7 @@ def test_the_shipped_network_is_small_and_loads_without_training_code() -> None:
 def test_an_export_plays_as_its_source(tmp_path) -> None:
     tensors = random_tensors() | {"optimiser.0.exp_avg": np.zeros(3, np.float32)}
     source, target = tmp_path / "run.safetensors", tmp_path / "out" / "small.safetensors"
-    described = {"features": FEATURE_HASH, "network": to_dict(SMALL), "decisions": 9, "rng": {}}
+    described = {"features": FEATURE_HASH, "network": SMALL.to_json(), "decisions": 9, "rng": {}}
     write_checkpoint(source, tensors, described)
     export_checkpoint(source, target, notes={"gate": "better"})
     kept, description = read_checkpoint(target)
@@ -156,9 +155,7 @@ def test_an_export_plays_as_its_source(tmp_path) -> None:
     assert description["gate"] == "better" and "rng" not in description
     one, two = load_inference(source, half=False), load_inference(target, half=False)
     assert two.name == "small@9"
-    d = DECISIONS
-    asked = (d.states, d.rows, d.seats, d.offsets, d.actions)
-    assert np.allclose(one.advantages(*asked), two.advantages(*asked), atol=SINGLE)
+    assert np.allclose(one.advantages(DECISIONS), two.advantages(DECISIONS), atol=SINGLE)
 
 
 @pytest.mark.parametrize(

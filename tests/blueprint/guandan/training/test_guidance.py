@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blueprint.config import ConfigError, NetworkConfig, TrainConfig
+from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.deals import deal_rounds
-from blueprint.guandan.play.selfplay import Decisions, Scratch, play_rounds
+from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.rules.split_agents import StrongAgent
+from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.guidance import GuidedChooser, guidance_share
-from blueprint.guandan.training.train import Trainer
+from blueprint.guandan.training.trainer import Trainer
+from games.support.configuration import ConfigError
 
 SMALL = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blueprint.config import ConfigError, TrainConfig
-from blueprint.guandan.play.agents import UnknownAgent
+from blueprint.guandan.chooser import Decisions
+from blueprint.guandan.play.choosers import UnknownAgent
 from blueprint.guandan.play.deals import deal_rounds
-from blueprint.guandan.play.selfplay import Decisions, PlayRecord, Scratch, play_rounds
+from blueprint.guandan.play.selfplay import PlayRecord, Scratch, play_rounds
 from blueprint.guandan.rules.split_agents import StrongAgent
+from blueprint.guandan.train_config import TrainConfig
 from blueprint.guandan.training.opponents import NOBODY, SparringChooser
-from blueprint.guandan.training.train import Trainer
+from blueprint.guandan.training.trainer import Trainer
+from games.support.configuration import ConfigError
 from tests.blueprint.guandan.positions import SMALL
 
 

@@ -12,7 +12,9 @@ import pytest
 from websockets.asyncio.server import ServerConnection, serve
 
 from gs2.guandan.table.agents import FirstAgent
-from gs2.guandan.table.client.client import ClientConfig, ClientError, ClientResult, TableClient
+from gs2.guandan.table.client.client import TableClient
+from gs2.guandan.table.client.outcome import ClientResult
+from gs2.guandan.table.client.visit import ClientConfig, ClientError
 from gs2.guandan.table.hosts import InstantHost, ThreadHost
 
 HAND = ["S2", "H3", "SB"]

@@ -18,7 +18,7 @@ from gs2.guandan.table.seat import AgentError
 from gs2.guandan.table.server.announcer import encode_card
 from gs2.guandan.table.session import Session
 from gs2.guandan.table.wire import messages as m
-from gs2.guandan.table.wire.dialect import Dialect, Trick
+from gs2.guandan.table.wire.dialect import Choices, Dialect, Trick
 from gs2.guandan.table.wire.encode import encode_hand, encode_moves
 from gs2.guandan.table.wire.njupt import Njupt
 from gs2.guandan.table.wire.openguandan import OpenGuanDan
@@ -87,7 +87,8 @@ class Wire:
         else:
             cards = b"[" + b",".join(encode_card(due.stage, a) for a in due.actions) + b"]"
             paid = session.paid_to(seat) if due.stage == "back" else None
-            payload = self.dialect.ask_card(due.stage, seat, hand, view, cards, len(due.actions), paid)
+            choices = Choices(cards, len(due.actions))
+            payload = self.dialect.ask_card(due.stage, seat, hand, view, choices, paid)
         self.kinds.add(due.stage)
         message = m.decode_server_message(payload)
         assert isinstance(message, m.Act)

@@ -19,7 +19,7 @@ from games.guandan.matches.lockstep import Opening
 from games.guandan.rules import PRESETS
 from gs2.guandan.table.client.tracker import Tracker
 from gs2.guandan.table.server.place import RoomConfig
-from gs2.guandan.table.server.room import Room
+from gs2.guandan.table.server.room import Room, RoomSetup
 from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.decode import find_move
 from gs2.guandan.table.wire.openguandan import OpenGuanDan
@@ -128,8 +128,7 @@ def test_our_server_in_its_official_form_says_what_the_official_server_said(tran
     async def play() -> list[list[dict[str, Any]]]:
         room = Room(
             1,
-            OpenGuanDan(official=True),
-            RoomConfig(rules=PRESETS["openguandan"]),
+            RoomSetup(OpenGuanDan(official=True), RoomConfig(rules=PRESETS["openguandan"])),
             games=1,
             seed=0,
             finished=lambda room: None,

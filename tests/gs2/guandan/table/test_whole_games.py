@@ -9,7 +9,8 @@ import pytest
 
 from experiments.bench.table import measure_latency
 from gs2.guandan.table.agents import RandomAgent
-from gs2.guandan.table.client.client import ClientConfig, TableClient
+from gs2.guandan.table.client.client import TableClient
+from gs2.guandan.table.client.visit import ClientConfig
 from gs2.guandan.table.hosts import InstantHost
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from tests.gs2.guandan.table.protocol import Heard, check_message, njupt_client, openguandan_client

@@ -1,0 +1,105 @@
+"""The interface of agents: decisions come in batches, and each is answered with one action.
+
+    class Weakest:
+        def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
+            return np.zeros(len(decisions), np.int64)
+
+Self-play, the arena, search and the tables all speak it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from games.ragged import Ragged
+
+__all__ = ["Chooser", "Decisions", "DrawingChooser", "drawn"]
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """Decisions to be taken together, each with its choices.
+
+    states: [all] STATE, every running or finished round of the batch.
+    rows: [n] int64, states at which somebody is to choose. seats: [n] int64, who; an agent looks at nothing
+        that its seat cannot see.
+    offsets: [n + 1] int64, and actions [m] ACTION: decision j is among `actions[offsets[j]:offsets[j + 1]]`.
+    """
+
+    states: NDArray[Any]
+    rows: NDArray[np.int64]
+    seats: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    actions: NDArray[Any]
+
+    @classmethod
+    def of(cls, states: NDArray[Any], actions: Ragged, seats: NDArray[Any] | None = None) -> Decisions:
+        """Return one decision at each state: [n] STATE, and its actions, by the seat that is to act.
+
+        seats: [n], others who decide instead.
+        """
+        asked = np.asarray(states["player"] if seats is None else seats, np.int64)
+        return cls(states, np.arange(len(states)), asked, actions.offsets, actions.values)
+
+    def __len__(self) -> int:
+        """Return the number of decisions."""
+        return len(self.rows)
+
+    def where(self, mask: NDArray[np.bool_]) -> Decisions:
+        """Return the decisions at which `mask` [n] holds."""
+        counts = np.diff(self.offsets)
+        offsets = np.zeros(int(mask.sum()) + 1, np.int64)
+        np.cumsum(counts[mask], out=offsets[1:])
+        return Decisions(
+            self.states, self.rows[mask], self.seats[mask], offsets, self.actions[np.repeat(mask, counts)]
+        )
+
+    def span(self, low: int, high: int) -> Decisions:
+        """Return decisions low..high - 1; what they hold is shared, not copied."""
+        first, last = self.offsets[low], self.offsets[high]
+        return Decisions(
+            self.states,
+            self.rows[low:high],
+            self.seats[low:high],
+            self.offsets[low : high + 1] - first,
+            self.actions[first:last],
+        )
+
+    def spans(self, size: int) -> Iterator[Decisions]:
+        """Yield the decisions in order, `size` at a time."""
+        for low in range(0, len(self), size):
+            yield self.span(low, min(low + size, len(self)))
+
+
+class Chooser(Protocol):
+    """An agent: it answers decisions with one action each.
+
+    Three attributes are used where an agent has them: `name`, what to call it in messages; `rng`, replaced by
+    the arena for each piece of work; and `cards`, which answers `CardDecisions` of tribute with one card each
+    (see `games.guandan.matches.lockstep`).
+    """
+
+    def __call__(self, decisions: Decisions, /) -> NDArray[np.int64]:
+        """Return the index of one action within each decision's own, [n] int64."""
+        ...
+
+
+@runtime_checkable
+class DrawingChooser(Protocol):
+    """An agent that draws its actions, and tells with what probability."""
+
+    def draw(self, decisions: Decisions, /) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return the index of one action within each decision's own, and its probability, [n] each."""
+        ...
+
+
+def drawn(chooser: Chooser, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return an agent's answer and the probability of each action in it, 0 where it does not tell."""
+    if isinstance(chooser, DrawingChooser):
+        return chooser.draw(decisions)
+    return chooser(decisions), np.zeros(len(decisions), np.float32)

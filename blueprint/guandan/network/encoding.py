@@ -1,0 +1,103 @@
+"""What the GuanDan network sees: one row of bytes per state and one per action, written by batched kernels.
+
+A state is encoded once per decision, from one seat's eyes; an action only by what it does: its type and
+place, and the hand it leaves behind. Beyond DanZero's 567 inputs there are the action to beat (kept after
+passes), types beside cards, wild cards by copies, rank counts as thermometers, what tribute made known, and
+how many higher combinations of the same type the unseen cards still hold.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.guandan.chooser import Decisions
+from blueprint.guandan.network.encoding_kernels import (
+    encode_actions_into,
+    encode_hidden_into,
+    encode_states_into,
+)
+from blueprint.guandan.network.layout import ACTION_WIDTH, HIDDEN_WIDTH, STATE_WIDTH
+from games.guandan.rounds.state import action_words, views
+
+__all__ = ["EncodingRoom", "encode_actions", "encode_full", "encode_full_into", "encode_states"]
+
+
+def encode_full_into(
+    words: NDArray[np.int64],
+    bytes_: NDArray[np.uint8],
+    rows: NDArray[np.int64],
+    seats: NDArray[np.int64],
+    out: NDArray[np.uint8],
+) -> None:
+    """Write what a seat sees and then the other hands, [len(rows) or more, STATE_WIDTH + HIDDEN_WIDTH].
+
+    words, bytes_: `views` of the states. rows: [k] which of them; seats: [k] in whose eyes.
+    """
+    encode_states_into(words, bytes_, rows, seats, out[:, :STATE_WIDTH])
+    encode_hidden_into(words, bytes_, rows, seats, out[:, STATE_WIDTH:])
+
+
+def encode_full(states: NDArray[Any], seats: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return what the critic sees: the rows of `encode_states`, then the others' hands, uint8.
+
+    [n, STATE_WIDTH + HIDDEN_WIDTH], the latter as in HIDDEN_BLOCKS.
+    """
+    states = np.ascontiguousarray(states)
+    rows = np.arange(len(states), dtype=np.int64)
+    out = np.empty((len(rows), STATE_WIDTH + HIDDEN_WIDTH), np.uint8)
+    encode_full_into(*views(states), rows, np.broadcast_to(np.asarray(seats, np.int64), rows.shape), out)
+    return out
+
+
+def encode_states(
+    states: NDArray[Any], seats: NDArray[Any], rows: NDArray[np.int64] | None = None
+) -> NDArray[np.uint8]:
+    """Return the features of states in the eyes of seats, [n, STATE_WIDTH] uint8.
+
+    states: [..] STATE. seats: [n] seat 0..3. rows: [n] which state each row encodes; default all, in order.
+    """
+    states = np.ascontiguousarray(states)
+    rows = np.arange(len(states), dtype=np.int64) if rows is None else np.asarray(rows, np.int64)
+    seats = np.broadcast_to(np.asarray(seats, np.int64), rows.shape)
+    if seats.size and not 0 <= seats.min() <= seats.max() < 4:
+        raise ValueError(f"encode_states: a seat is 0..3; got {seats.min()}..{seats.max()}")
+    out = np.empty((len(rows), STATE_WIDTH), np.uint8)
+    encode_states_into(*views(states), rows, seats, out)
+    return out
+
+
+def encode_actions(decisions: Decisions) -> NDArray[np.uint8]:
+    """Return the features of the decisions' actions, [m, ACTION_WIDTH] uint8."""
+    out = np.empty((len(decisions.actions), ACTION_WIDTH), np.uint8)
+    _write_actions(decisions, out)
+    return out
+
+
+def _write_actions(decisions: Decisions, out: NDArray[np.uint8]) -> None:
+    d = decisions
+    words, bytes_ = views(np.ascontiguousarray(d.states))
+    rows, seats = np.asarray(d.rows, np.int64), np.asarray(d.seats, np.int64)
+    encode_actions_into(words, bytes_, rows, seats, np.asarray(d.offsets), action_words(d.actions), out)
+
+
+class EncodingRoom:
+    """Buffers for the features of decisions, used again and again."""
+
+    def __init__(self) -> None:
+        self._states = np.empty((0, STATE_WIDTH), np.uint8)
+        self._actions = np.empty((0, ACTION_WIDTH), np.uint8)
+
+    def encode(self, decisions: Decisions) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        """Return features of the states and of the actions, which the next call overwrites."""
+        n, m = len(decisions), len(decisions.actions)
+        if len(self._states) < n:
+            self._states = np.empty((n + n // 2, STATE_WIDTH), np.uint8)
+        if len(self._actions) < m:
+            self._actions = np.empty((m + m // 2, ACTION_WIDTH), np.uint8)
+        x, a = self._states[:n], self._actions[:m]
+        encode_states_into(*views(decisions.states), decisions.rows, decisions.seats, x)
+        _write_actions(decisions, a)
+        return x, a

@@ -1,0 +1,343 @@
+"""Kernels that write the network's inputs, row by row (see `layout` for what the bytes say)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from blueprint.guandan.network.layout import (
+    A_BOMBS,
+    A_CARDS,
+    A_FLUSHES,
+    A_HIGHER,
+    A_JOKERS,
+    A_LEFT,
+    A_LOW,
+    A_PAIR,
+    A_PAIRS,
+    A_PLACE,
+    A_RANKS,
+    A_SINGLES,
+    A_SIZE,
+    A_STRAIGHTS,
+    A_TRIPS,
+    A_USES,
+    A_WILD,
+    H_CARDS,
+    H_RANKS,
+    H_WILD,
+    S_ACTOR,
+    S_BEAT,
+    S_CAP,
+    S_HAND,
+    S_HAND_RANKS,
+    S_KNOWN,
+    S_LAST,
+    S_LEFT,
+    S_LEVEL,
+    S_OUT,
+    S_OWNER,
+    S_PLAYED,
+    S_TRICK,
+    S_UNSEEN,
+    S_UNSEEN_RANKS,
+    S_WILD,
+)
+from blueprint.guandan.rules.hands import BITS5, natural_ranks, rank_byte, rank_lanes
+from games.guandan.cards import (
+    BOMB,
+    FOUR_KINGS,
+    PAIR,
+    PASS,
+    SINGLE,
+    STRAIGHT,
+    STRAIGHT_FLUSH,
+    THREE_PAIR,
+    THREE_WITH_TWO,
+    TRIPS,
+    TWO_TRIPS,
+)
+from games.guandan.combos import ORDER
+from games.guandan.moves.packed import COUNT, RANK_AT
+from games.guandan.rounds.state import (
+    BEAT,
+    CAP,
+    FINISHED,
+    HAND,
+    KNOWN,
+    LAST,
+    LEADER,
+    LEFT,
+    LEVEL,
+    ORDER_OUT,
+    OWNER,
+    PASSES,
+    PLAYED,
+    PLAYER,
+    TRICK,
+)
+
+__all__ = [
+    "DECK_HI",
+    "DECK_LO",
+    "encode_actions_into",
+    "encode_hidden_into",
+    "encode_states_into",
+    "higher_unseen",
+    "rank_place",
+]
+
+DECK_LO = 0x00AAAAAAAAAAAAAA
+DECK_HI = 0x000AAAAAAAAAAAAA
+"""Two copies of every card, packed."""
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _thermometer(row, start, value, width):
+    for k in range(width):
+        if k < value:
+            row[start + k] = 1
+
+
+@njit(cache=True, nogil=True)
+def _card_planes(row, start, lo, hi):
+    """Two bytes a card: at least one copy, both copies."""
+    for c in range(54):
+        copies = lo >> 2 * c & 3 if c < 28 else hi >> 2 * (c - 28) & 3
+        if copies:
+            row[start + 2 * c] = 1
+            row[start + 2 * c + 1] = copies >> 1
+
+
+@njit(cache=True, nogil=True, inline="always")
+def rank_place(kind, rank, level):
+    """Place of an action within its type: lowest first."""
+    if kind in (STRAIGHT, STRAIGHT_FLUSH, THREE_PAIR, TWO_TRIPS):
+        return (rank + 1) % 13
+    return ORDER[level, rank]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _wilds_in(lo, hi, level):
+    return rank_byte(lo, hi, level) & 3
+
+
+@njit(cache=True, nogil=True)
+def _public_action(row, start, head, level):
+    """Type (11 means none) and place of somebody's action: 27 bytes."""
+    kind = head & 255
+    row[start + min(kind, 11)] = 1
+    if 0 < kind < 11:
+        row[start + 12 + rank_place(kind, head >> 8 & 255, level)] = 1
+
+
+@njit(cache=True, nogil=True)
+def _encode_state(words, bytes_, i, p, row):
+    """Write the features of state i in the eyes of seat p."""
+    row[:] = 0
+    level = np.int64(bytes_[i, LEVEL])
+    lo, hi = words[i, HAND + 2 * p], words[i, HAND + 2 * p + 1]
+    _card_planes(row, S_HAND, lo, hi)
+    unseen_lo, unseen_hi = DECK_LO - lo, DECK_HI - hi
+    for seat in range(4):
+        unseen_lo -= words[i, PLAYED + 2 * seat]
+        unseen_hi -= words[i, PLAYED + 2 * seat + 1]
+    _card_planes(row, S_UNSEEN, unseen_lo, unseen_hi)
+    wild = _wilds_in(lo, hi, level)
+    _thermometer(row, S_WILD, wild, 2)
+    for r in range(13):
+        count = COUNT[rank_byte(lo, hi, r)]
+        if r == level:
+            count -= wild
+        _thermometer(row, S_HAND_RANKS + 6 * r, count, 6)
+        _thermometer(row, S_UNSEEN_RANKS + 8 * r, COUNT[rank_byte(unseen_lo, unseen_hi, r)], 8)
+    for j in range(4):
+        seat = (p + j) & 3
+        row[S_LEFT + 28 * j + bytes_[i, LEFT + seat]] = 1
+        played_lo, played_hi = words[i, PLAYED + 2 * seat], words[i, PLAYED + 2 * seat + 1]
+        for r in range(15):
+            row[S_PLAYED + 15 * j + r] = COUNT[rank_byte(played_lo, played_hi, r)]
+        _public_action(row, S_LAST + 27 * j, words[i, LAST + 3 * seat], level)
+        if j:
+            _public_action(row, S_TRICK + 27 * (j - 1), words[i, TRICK + 3 * seat], level)
+            known_lo, known_hi = words[i, KNOWN + 2 * seat], words[i, KNOWN + 2 * seat + 1]
+            if known_lo | known_hi:
+                for c in range(54):
+                    if c < 28:
+                        known, gone = known_lo >> 2 * c & 3, played_lo >> 2 * c & 3
+                    else:
+                        known, gone = known_hi >> 2 * (c - 28) & 3, played_hi >> 2 * (c - 28) & 3
+                    if known > gone:
+                        r = c // 4 if c < 52 else c - 39
+                        row[S_KNOWN + 15 * (j - 1) + r] += known - gone
+            row[S_CAP + 15 * (j - 1) + min(bytes_[i, CAP + seat], 14)] = 1
+        place = 3
+        for k in range(3):
+            if k < bytes_[i, FINISHED] and bytes_[i, ORDER_OUT + k] == seat:
+                place = k
+        row[S_OUT + 4 * j + place] = 1
+    head = words[i, BEAT]
+    kind = head & 255
+    row[S_BEAT + kind] = 1
+    if kind != PASS:
+        row[S_BEAT + 11 + rank_place(kind, head >> 8 & 255, level)] = 1
+        if kind == BOMB:
+            row[S_BEAT + 26 + (head >> 16 & 255) - 4] = 1
+        _thermometer(row, S_BEAT + 33, _wilds_in(words[i, BEAT + 1], words[i, BEAT + 2], level), 2)
+        row[S_BEAT + 35 + (bytes_[i, LEADER] - p & 3)] = 1
+    row[S_BEAT + 39 + min(bytes_[i, PASSES], 2)] = 1
+    row[S_LEVEL + level] = 1
+    if bytes_[i, PLAYER] < 4:
+        row[S_ACTOR + (bytes_[i, PLAYER] - p & 3)] = 1
+    if bytes_[i, OWNER] < 2:
+        row[S_OWNER + (bytes_[i, OWNER] ^ p & 1)] = 1
+
+
+@njit(cache=True, nogil=True)
+def _encode_hidden(words, bytes_, i, p, row):
+    """Write the hands of the three others in state i, as a critic sees them."""
+    row[:] = 0
+    level = np.int64(bytes_[i, LEVEL])
+    for j in range(3):
+        seat = (p + j + 1) & 3
+        lo, hi = words[i, HAND + 2 * seat], words[i, HAND + 2 * seat + 1]
+        _card_planes(row, H_CARDS + 108 * j, lo, hi)
+        wild = _wilds_in(lo, hi, level)
+        _thermometer(row, H_WILD + 2 * j, wild, 2)
+        for r in range(13):
+            count = COUNT[rank_byte(lo, hi, r)]
+            if r == level:
+                count -= wild
+            _thermometer(row, H_RANKS + 78 * j + 6 * r, count, 6)
+
+
+@njit(cache=True, nogil=True)
+def higher_unseen(kind, place, level, unseen_lo, unseen_hi):
+    """Number of higher combinations (by place) of the type within the unseen cards, wild cards left aside."""
+    found = 0
+    if kind in (SINGLE, PAIR, TRIPS, THREE_WITH_TWO, BOMB):
+        need = 1 if kind == SINGLE else 2 if kind == PAIR else 4 if kind == BOMB else 3
+        for q in range(place + 1, 15):
+            if COUNT[rank_byte(unseen_lo, unseen_hi, RANK_AT[level, q])] >= need:
+                found += 1
+    elif kind != PASS and kind != FOUR_KINGS:
+        slots, need = 5, 1
+        if kind == THREE_PAIR:
+            slots, need = 3, 2
+        elif kind == TWO_TRIPS:
+            slots, need = 2, 3
+        for start in range(place + 1, 15 - slots):
+            whole = 1
+            for j in range(slots):
+                if COUNT[rank_byte(unseen_lo, unseen_hi, (start + 12 + j) % 13)] < need:
+                    whole = 0
+            found += whole
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _encode_action(lo, hi, left, level, unseen_lo, unseen_hi, head, a_lo, a_hi, ranks, row):
+    """Write the features of one action of a hand (lo, hi) of `left` cards; ranks: [16] int64 scratch."""
+    row[:] = 0
+    kind, rank, size = head & 255, head >> 8 & 255, head >> 16 & 255
+    row[kind] = 1
+    place = 0
+    if kind != PASS:
+        place = rank_place(kind, rank, level)
+        if kind in (STRAIGHT, STRAIGHT_FLUSH, THREE_PAIR, TWO_TRIPS):
+            row[A_LOW + place] = 1
+        else:
+            row[A_PLACE + place] = 1
+            if kind == BOMB:
+                row[A_SIZE + size - 4] = 1
+            elif kind == THREE_WITH_TWO:
+                # the pair is of the only other rank, or of the level if wild cards alone make it
+                pair = level
+                for r in range(15):
+                    byte = rank_byte(a_lo, a_hi, r)
+                    if r == level:
+                        byte &= 252
+                    if byte and r != rank:
+                        pair = r
+                row[A_PAIR + ORDER[level, pair]] = 1
+        _thermometer(row, A_USES, _wilds_in(a_lo, a_hi, level), 2)
+    lo -= a_lo
+    hi -= a_hi
+    left -= size
+    wild = natural_ranks(lo, hi, level, ranks)
+    singles, pairs, trips, bombs = 0, 0, 0, 0
+    for r in range(13):
+        byte = ranks[r]
+        count = COUNT[byte]
+        if count:
+            _thermometer(row, A_RANKS + 6 * r, count, 6)
+            for s in range(4):
+                if byte >> 2 * s & 3:
+                    row[A_CARDS + 4 * r + s] = 1
+            if count == 1:
+                singles += 1
+            elif count == 2:
+                pairs += 1
+            elif count == 3:
+                trips += 1
+            else:
+                bombs += 1
+    _thermometer(row, A_JOKERS, ranks[13], 2)
+    _thermometer(row, A_JOKERS + 2, ranks[14], 2)
+    _thermometer(row, A_WILD, wild, 2)
+    row[A_LEFT + min(left, 11)] = 1
+    _thermometer(row, A_SINGLES, singles, 8)
+    _thermometer(row, A_PAIRS, pairs, 6)
+    _thermometer(row, A_TRIPS, trips, 5)
+    _thermometer(row, A_BOMBS, bombs, 4)
+    if left >= 5:
+        lanes = rank_lanes(ranks)
+        every = (lanes | lanes >> 16 | lanes >> 32 | lanes >> 48) & 0x3FFF
+        _thermometer(row, A_STRAIGHTS, _windows(every), 4)
+        flushes = 0
+        for start in range(10):
+            for suit in range(4):
+                if BITS5[lanes >> 16 * suit + start & 31] + wild >= 5:
+                    flushes += 1
+        _thermometer(row, A_FLUSHES, flushes, 3)
+    row[A_HIGHER + min(higher_unseen(kind, place, level, unseen_lo, unseen_hi), 3)] = 1
+
+
+@njit(cache=True, nogil=True)
+def _windows(every):
+    """Number of runs of five among 14 sequence places."""
+    run = every & every >> 1 & every >> 2 & every >> 3 & every >> 4
+    found = 0
+    while run:
+        run &= run - 1
+        found += 1
+    return found
+
+
+@njit(cache=True, nogil=True)
+def encode_states_into(words, bytes_, rows, seats, out):
+    for j in range(len(rows)):
+        _encode_state(words, bytes_, rows[j], np.int64(seats[j]), out[j])
+
+
+@njit(cache=True, nogil=True)
+def encode_actions_into(words, bytes_, rows, seats, offsets, actions, out):
+    ranks = np.empty(16, np.int64)
+    for j in range(len(rows)):
+        i, p = rows[j], np.int64(seats[j])
+        lo, hi = words[i, HAND + 2 * p], words[i, HAND + 2 * p + 1]
+        unseen_lo, unseen_hi = DECK_LO - lo, DECK_HI - hi
+        for seat in range(4):
+            unseen_lo -= words[i, PLAYED + 2 * seat]
+            unseen_hi -= words[i, PLAYED + 2 * seat + 1]
+        level, left = np.int64(bytes_[i, LEVEL]), np.int64(bytes_[i, LEFT + p])
+        for m in range(offsets[j], offsets[j + 1]):
+            head = actions[m, 0] & 0xFFFFFF
+            a_lo, a_hi = actions[m, 1], actions[m, 2]
+            _encode_action(lo, hi, left, level, unseen_lo, unseen_hi, head, a_lo, a_hi, ranks, out[m])
+
+
+@njit(cache=True, nogil=True)
+def encode_hidden_into(words, bytes_, rows, seats, out):
+    for j in range(len(rows)):
+        _encode_hidden(words, bytes_, rows[j], np.int64(seats[j]), out[j])

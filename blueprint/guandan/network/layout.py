@@ -1,0 +1,116 @@
+"""The layout of the network's inputs and outputs: what each byte of a row says, and what V is a class of.
+
+A checkpoint names the layout that it was trained on by its hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "ACTION_BLOCKS",
+    "ACTION_WIDTH",
+    "FEATURE_HASH",
+    "HIDDEN_BLOCKS",
+    "HIDDEN_WIDTH",
+    "OUTCOMES",
+    "STATE_BLOCKS",
+    "STATE_WIDTH",
+    "state_scale",
+]
+
+OUTCOMES = (3.0, 2.0, 1.0, 0.0, -1.0, -2.0, -3.0)
+"""Payoffs of a round to one side, the classes of V."""
+PLAYED_SCALE = 0.25
+"""Counts of played cards reach 8, the other inputs are 0 or 1."""
+
+STATE_BLOCKS = (
+    ("hand", 108),  # own cards: at least one copy, two copies, card by card
+    ("hand_ranks", 78),  # own natural cards of each rank 2..A: at least 1..6
+    ("wild", 2),  # own wild cards: at least 1, 2
+    ("unseen", 108),  # cards neither held nor played
+    ("unseen_ranks", 104),  # the same by rank, at least 1..8, wild cards included
+    ("left", 112),  # cards each seat holds, one-hot 0..27; seats count from the one who sees
+    ("played", 60),  # cards each seat has played, counts of 15 ranks
+    ("beat", 42),  # action to beat: type 11, place 15, bomb size 7, wild cards 2, whose 4, passes 3
+    ("trick", 81),  # last action in this trick of the three others: type or none 12, place 15
+    ("last", 108),  # last action in the round of all four: type or none 12, place 15
+    ("level", 13),  # the round's level
+    ("out", 16),  # place at which each seat finished: 1st, 2nd, 3rd, not yet
+    ("known", 45),  # counts of ranks that the three others are known to hold still
+    ("cap", 45),  # highest place their other cards can have
+    ("actor", 4),  # who acts
+    ("owner", 2),  # whose level it is: own team's, theirs
+)
+"""(name, width) of each block of a state's row, in order."""
+
+HIDDEN_BLOCKS = (
+    ("cards", 324),  # cards of the next, partner and previous seat: at least one copy, both copies
+    ("ranks", 234),  # their natural cards of each rank: at least 1..6
+    ("wild", 6),  # their wild cards: at least 1, 2
+    ("spare", 12),
+)
+"""(name, width) of each block of what the critic sees beyond a state's row."""
+
+ACTION_BLOCKS = (
+    ("type", 11),
+    ("place", 15),  # in the level-aware order: singles, pairs, trips, full houses, bombs
+    ("low", 13),  # lowest place of a sequence, the low ace first
+    ("size", 7),  # of a bomb, 4..10
+    ("uses_wild", 2),  # at least 1, 2
+    ("pair", 15),  # place of a full house's pair
+    ("ranks", 78),  # natural cards left of each rank: at least 1..6
+    ("jokers", 4),  # jokers left: at least 1, 2 of each
+    ("wild", 2),  # wild cards left: at least 1, 2
+    ("cards", 52),  # natural cards left, at least one copy
+    ("left", 12),  # cards left: 0..10, more
+    ("singles", 8),  # ranks left with one card: at least 1..8
+    ("pairs", 6),
+    ("trips", 5),
+    ("bombs", 4),  # four or more
+    ("straights", 4),  # straights within the natural cards left: windows, at least 1..4
+    ("flushes", 3),  # straight flushes left, wild cards helping
+    ("higher", 4),  # higher combinations of the type that unseen natural cards allow: 0, 1, 2, more
+    ("spare", 11),
+)
+"""(name, width) of each block of an action's row, in order."""
+
+
+def _starts(blocks: tuple[tuple[str, int], ...]) -> dict[str, int]:
+    starts, total = {}, 0
+    for name, width in blocks:
+        starts[name] = total
+        total += width
+    starts["end"] = total
+    return starts
+
+
+_S, _A, _H = _starts(STATE_BLOCKS), _starts(ACTION_BLOCKS), _starts(HIDDEN_BLOCKS)
+STATE_WIDTH = _S["end"]
+ACTION_WIDTH = _A["end"]
+HIDDEN_WIDTH = _H["end"]
+VERSION = 1
+FEATURE_HASH = hashlib.sha256(json.dumps([VERSION, STATE_BLOCKS, ACTION_BLOCKS]).encode()).hexdigest()[:16]
+"""Names the layout; a checkpoint trained on another one is refused."""
+
+S_HAND, S_HAND_RANKS, S_WILD, S_UNSEEN = _S["hand"], _S["hand_ranks"], _S["wild"], _S["unseen"]
+S_UNSEEN_RANKS, S_LEFT, S_PLAYED, S_BEAT = _S["unseen_ranks"], _S["left"], _S["played"], _S["beat"]
+S_TRICK, S_LAST, S_LEVEL, S_OUT = _S["trick"], _S["last"], _S["level"], _S["out"]
+S_KNOWN, S_CAP, S_ACTOR, S_OWNER = _S["known"], _S["cap"], _S["actor"], _S["owner"]
+H_CARDS, H_RANKS, H_WILD = _H["cards"], _H["ranks"], _H["wild"]
+A_PLACE, A_LOW, A_SIZE, A_USES, A_PAIR = _A["place"], _A["low"], _A["size"], _A["uses_wild"], _A["pair"]
+A_RANKS, A_JOKERS, A_WILD, A_CARDS, A_LEFT = _A["ranks"], _A["jokers"], _A["wild"], _A["cards"], _A["left"]
+A_SINGLES, A_PAIRS, A_TRIPS, A_BOMBS = _A["singles"], _A["pairs"], _A["trips"], _A["bombs"]
+A_STRAIGHTS, A_FLUSHES, A_HIGHER = _A["straights"], _A["flushes"], _A["higher"]
+
+
+def state_scale() -> NDArray[np.float32]:
+    """Return what each byte of a state's row is multiplied by before the first layer, [STATE_WIDTH]."""
+    scale = np.ones(STATE_WIDTH, np.float32)
+    width = dict(STATE_BLOCKS)["played"]
+    scale[S_PLAYED : S_PLAYED + width] = PLAYED_SCALE
+    return scale

@@ -1,0 +1,128 @@
+"""The Q-network in torch: a state tower run once per decision, a head run once per action.
+
+Q(I, a) = V(I) + A(I, a). V comes from the tower as probabilities of the seven outcomes of a round; A comes
+from a small residual head over the action's features and the tower's output. The critic sees all four hands
+and is used in training alone.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from blueprint.guandan.chooser import Decisions
+from blueprint.guandan.network.encoding import encode_actions, encode_states
+from blueprint.guandan.network.layers import joined, rectified, residual
+from blueprint.guandan.network.layout import (
+    ACTION_WIDTH,
+    FEATURE_HASH,
+    HIDDEN_WIDTH,
+    OUTCOMES,
+    STATE_WIDTH,
+    state_scale,
+)
+from blueprint.guandan.train_config import NetworkConfig
+
+__all__ = ["Critic", "QNetwork", "Tower", "make_network"]
+
+
+class Tower(nn.Module):
+    """An input layer and residual layers, all with ReLU."""
+
+    def __init__(self, inputs: int, width: int, blocks: int) -> None:
+        super().__init__()
+        self.input = nn.Linear(inputs, width)
+        self.blocks = nn.ModuleList(nn.Linear(width, width) for _ in range(blocks))
+        # inputs are sparse bits: scale the first layer to the ~1/4 of them that are set
+        with torch.no_grad():
+            self.input.weight.mul_(2.0)
+
+    def forward(self, x: Tensor, scale: Tensor | None = None) -> Tensor:
+        """Return [n, width] from [n, inputs], each multiplied by `scale` [inputs] first if it is given."""
+        h = rectified(x, self.input, scale)
+        for block in self.blocks:
+            h = residual(h, cast(nn.Linear, block))
+        return h
+
+
+class QNetwork(nn.Module):
+    """V(I) and A(I, a)."""
+
+    features = FEATURE_HASH
+    has_value = True
+    scale: Tensor
+
+    def __init__(self, config: NetworkConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.register_buffer("scale", torch.from_numpy(state_scale()), persistent=False)
+        self.tower = Tower(STATE_WIDTH, config.state, config.blocks)
+        self.value_hidden = nn.Linear(config.state, 128)
+        self.value = nn.Linear(128, len(OUTCOMES))
+        self.context = nn.Linear(config.state, config.action)
+        self.action = nn.Linear(ACTION_WIDTH, config.action)
+        self.head = nn.ModuleList(
+            nn.Linear(config.action, config.action) for _ in range(config.action_blocks)
+        )
+        self.advantage = nn.Linear(config.action, 1)
+        with torch.no_grad():
+            self.action.weight.mul_(2.0)
+            self.advantage.weight.mul_(0.1)
+            self.advantage.bias.zero_()
+
+    @staticmethod
+    def encode(decisions: Decisions) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        """Return the inputs of `states`, [n, STATE_WIDTH], and of `advantages`, [m, ACTION_WIDTH]."""
+        return encode_states(decisions.states, decisions.seats, decisions.rows), encode_actions(decisions)
+
+    def states(self, x: Tensor) -> Tensor:
+        """Return the tower's output, [n, state], from state features [n, STATE_WIDTH]."""
+        return self.tower(x, self.scale)
+
+    def outcomes(self, h: Tensor) -> Tensor:
+        """Return the logits of the outcomes, [n, 7], from the tower's output."""
+        return self.value(rectified(h, self.value_hidden))
+
+    def advantages(self, h: Tensor, actions: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Return A, [m], of actions [m, ACTION_WIDTH] at states `h[rows]` (row by row if None)."""
+        context = self.context(h)
+        if rows is not None:
+            context = context.index_select(0, rows)
+        z = joined(actions, self.action, context)
+        for block in self.head:
+            z = residual(z, cast(nn.Linear, block))
+        return self.advantage(z).squeeze(-1)
+
+
+class Critic(nn.Module):
+    """Logits of the outcomes from all four hands, the rows of `encode_full`."""
+
+    scale: Tensor
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        scale = torch.cat([torch.from_numpy(state_scale()), torch.ones(HIDDEN_WIDTH)])
+        self.register_buffer("scale", scale, persistent=False)
+        self.tower = Tower(STATE_WIDTH + HIDDEN_WIDTH, width, 2)
+        self.value = nn.Linear(width, len(OUTCOMES))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return [n, 7] logits from [n, STATE_WIDTH + HIDDEN_WIDTH]."""
+        return self.value(self.tower(x, self.scale))
+
+
+def make_network(config: NetworkConfig) -> nn.Module:
+    """Return a new network of the configured kind.
+
+    Every kind has `features` (the name of its inputs), `has_value`, `encode`, `states`, `outcomes` and
+    `advantages` as `QNetwork` has them; without a value, `advantages` are action values.
+    """
+    if config.kind == "danzero":
+        from blueprint.guandan.network.danzero import DanZeroNetwork
+
+        return DanZeroNetwork(config)
+    return QNetwork(config)

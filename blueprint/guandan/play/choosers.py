@@ -1,0 +1,88 @@
+"""GuanDan agents that answer without search, by name: the rules, the shipped network and any checkpoint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.guandan.chooser import Chooser, Decisions
+from blueprint.soft_choice import draw_soft
+from games.support.near import near
+
+if TYPE_CHECKING:
+    from blueprint.guandan.network.inference import Inference
+
+__all__ = ["AGENTS", "RULE_AGENTS", "InferenceAgent", "UnknownAgent", "load_chooser"]
+
+RULE_AGENTS = ("random", "greedy", "mincomb", "aggressive", "conservative", "balanced", "strong")
+AGENTS = (*RULE_AGENTS, "blueprint")
+"""The names that stand for themselves; a checkpoint is named by its path."""
+
+
+class UnknownAgent(ValueError):
+    """A name that no agent has."""
+
+
+def load_chooser(name: str, rng: np.random.Generator) -> Chooser:
+    """Return the agent called `name`, which answers a batch of decisions with one action each.
+
+    name: one of `AGENTS`, or the path of a checkpoint. A network plays its best move. rng: what an agent that
+    draws draws from; only `random` does.
+    Raises UnknownAgent with near matches if there is none, CheckpointError if a checkpoint cannot be used.
+    """
+    from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomChooser
+    from blueprint.guandan.rules.split_agents import MinCombinationAgent, PersonalityAgent, StrongAgent
+
+    if name == "random":
+        return RandomChooser(rng)
+    if name == "greedy":
+        return GreedyAgent()
+    if name == "mincomb":
+        return MinCombinationAgent()
+    if name == "strong":
+        return StrongAgent()
+    if name in RULE_AGENTS:
+        return PersonalityAgent(name)
+    if name != "blueprint" and Path(name).suffix != ".safetensors":
+        hint = near(name.lower(), AGENTS, f"one of {', '.join(AGENTS)}")
+        raise UnknownAgent(f"there is no agent {name!r}; {hint}, or the path of a .safetensors checkpoint")
+    from blueprint.guandan.network.inference import load_inference
+
+    return InferenceAgent(load_inference(None if name == "blueprint" else name, critic=False))
+
+
+class InferenceAgent:
+    """A network that plays its best move, or a soft choice among its moves."""
+
+    def __init__(
+        self,
+        inference: Inference,
+        *,
+        temperature: float = 0.0,
+        epsilon: float = 0.0,
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        """Take a network; temperature and epsilon as in `choose_soft`, which draws from `rng`.
+
+        Raises ValueError if a choice needs `rng` and there is none.
+        """
+        if rng is None and (temperature > 0 or epsilon > 0):
+            raise ValueError(
+                f"InferenceAgent: temperature {temperature} and epsilon {epsilon} need an rng; give one"
+            )
+        self.inference = inference
+        self.name = inference.name
+        self.temperature, self.epsilon = temperature, epsilon
+        self._rng = np.random.default_rng(0) if rng is None else rng
+
+    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
+        """Return one action per decision, as an index within its row."""
+        return self.draw(decisions)[0]
+
+    def draw(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return one action per decision, as an index within its row, and its probability."""
+        scores = self.inference.advantages(decisions)
+        return draw_soft(scores, decisions.offsets, self.temperature, self.epsilon, self._rng)

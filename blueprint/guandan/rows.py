@@ -1,0 +1,24 @@
+"""Arrays of structured rows (STATE, ACTION) put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["join"]
+
+
+def join(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return arrays of one dtype end to end, structured ones as they are.
+
+    NumPy's `concatenate` would pack a structured dtype and drop its padding.
+    """
+    dtype = arrays[0].dtype
+    if dtype.fields is None:
+        return np.concatenate(arrays)
+    rows = [np.ascontiguousarray(a).view(np.uint8).reshape(len(a), dtype.itemsize) for a in arrays]
+    joined: NDArray[Any] = np.concatenate(rows).view(dtype)[:, 0]
+    return joined

@@ -1,0 +1,119 @@
+"""Configurations of the network and of training, saved with every checkpoint."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real, text
+
+__all__ = ["KINDS", "NETWORKS", "NetworkConfig", "TrainConfig"]
+
+KINDS = ("ours", "danzero")
+"""Families of networks, each with inputs of its own."""
+WIDEST = 8192
+
+
+@attrs.frozen(slots=False)
+class NetworkConfig(Configuration):
+    """Sizes of the Q-network and of its perfect-information critic.
+
+    kind: "ours", a state tower and a head per action; or "danzero", DanZero's inputs and MLP for comparison:
+        `state` is the width and `blocks` the number of its hidden layers, the rest does not apply.
+    state: width of the state tower, which runs once per decision (our measurement).
+    blocks: residual layers of the tower.
+    action: width of the per-action head.
+    action_blocks: residual layers of the head.
+    critic: width of the critic, which is used in training alone; 0 trains without one.
+    """
+
+    label: ClassVar[str] = "NetworkConfig"
+
+    kind: str = attrs.field(default="ours", validator=one_of(KINDS))
+    state: int = attrs.field(default=512, validator=integer(1, WIDEST))
+    blocks: int = attrs.field(default=2, validator=integer(0, WIDEST))
+    action: int = attrs.field(default=256, validator=integer(1, WIDEST))
+    action_blocks: int = attrs.field(default=2, validator=integer(0, WIDEST))
+    critic: int = attrs.field(default=512, validator=integer(0, WIDEST))
+
+    def check(self) -> None:
+        """Raise ConfigError for a critic that the network cannot have."""
+        if self.kind == "danzero" and self.critic:
+            raise ConfigError(f"NetworkConfig: danzero has no critic, critic must be 0; got {self.critic}")
+
+
+NETWORKS = {
+    "ours": NetworkConfig(),
+    "danzero": NetworkConfig(kind="danzero", state=512, blocks=5, action=1, action_blocks=0, critic=0),
+}
+"""Networks by name; "danzero" is that of Lu et al. 2023: 567 inputs, five hidden layers of 512."""
+
+
+@attrs.frozen(slots=False)
+class TrainConfig(Configuration):
+    """Deep Monte-Carlo training.
+
+    rounds: rounds dealt per generation, played in lockstep.
+    replay: size of the replay buffer, in generations.
+    passes: times each decision is learned from in all, on average.
+    batch: decisions per gradient step.
+    learning_rate: of Adam; it falls as 1 / sqrt(1 + decisions / halving).
+    halving: decisions after which the learning rate has fallen by sqrt(2).
+    epsilon: probability of a uniformly random legal action (DanZero: 0.01).
+    temperature: of the softmax over advantages by which self-play chooses, in levels (SDMC); 0 is greedy. It
+        falls as 1 / sqrt(1 + decisions / cooling).
+    cooling: decisions after which the temperature has fallen by sqrt(2).
+    trace: lambda of the lambda-return: how far returns are bootstrapped from the critic's values, from one
+        decision learned from to the next; 1 is plain Monte Carlo.
+    critic: whether returns are measured against the critic's value of the full state, a baseline that acts
+        as a control variate.
+    critic_every: the critic learns from one decision in so many: those of a round share its outcome.
+    focus: prioritised sampling: a decision is learned from with probability 0.15 + focus * (1 - that of the
+        move played). Where play is all but certain there is little to learn, and half of all decisions are
+        so. 0 learns from all.
+    average: Polyak averaging: the running mean of the weights, which plays, values and is shipped, looks back
+        on this share of the decisions trained so far; 0 uses the weights themselves.
+    guide: decisions over which the share of a teacher, the strong rule-based agent, in the play falls to zero
+        (SDMC; see `guidance`); 0 turns it off.
+    guide_share: the teacher's share at the beginning.
+    strangers: the opponent pool: agents, by name or path and set apart by commas, that play one side in some
+        rounds, where only the other side's moves are learned (see `opponents`).
+    strangers_share: share of the rounds that are played against the pool.
+    prune: margin of move pruning by minimum combination in self-play, in moves (ODMC; see `pruning`); -1
+        offers every move.
+    tribute: share of rounds that start with tribute.
+    tribute_by_value: whether tribute cards are chosen by the network's own values (see `network_tribute`)
+        instead of by rule; needs a network with a value.
+    seed: of everything random.
+    """
+
+    label: ClassVar[str] = "TrainConfig"
+
+    rounds: int = attrs.field(default=2048, validator=integer(1, 1 << 20))
+    replay: int = attrs.field(default=2, validator=integer(1, 64))
+    passes: float = attrs.field(default=1.0, validator=real(0.01, 64))
+    batch: int = attrs.field(default=4096, validator=integer(1, 1 << 20))
+    learning_rate: float = attrs.field(default=7e-4, validator=real(0, 1))
+    halving: float = attrs.field(default=5e7, validator=real(1, 1e15))
+    epsilon: float = attrs.field(default=0.01, validator=real(0, 1))
+    temperature: float = attrs.field(default=0.06, validator=real(0, 10))
+    cooling: float = attrs.field(default=3e6, validator=real(1, 1e15))
+    trace: float = attrs.field(default=0.95, validator=real(0, 1))
+    critic: bool = attrs.field(default=True, validator=flag)
+    critic_every: int = attrs.field(default=2, validator=integer(1, 64))
+    focus: float = attrs.field(default=0.0, validator=real(0, 1000))
+    average: float = attrs.field(default=0.03, validator=real(0, 1))
+    guide: float = attrs.field(default=0.0, validator=real(0, 1e15))
+    guide_share: float = attrs.field(default=0.5, validator=real(0, 1))
+    strangers: str = attrs.field(default="", validator=text)
+    strangers_share: float = attrs.field(default=0.0, validator=real(0, 1))
+    prune: int = attrs.field(default=-1, validator=integer(-1, 27))
+    tribute: float = attrs.field(default=0.5, validator=real(0, 1))
+    tribute_by_value: bool = attrs.field(default=False, validator=flag)
+    seed: int = attrs.field(default=0, validator=integer(0, 1 << 63))
+
+    def check(self) -> None:
+        """Raise ConfigError for rounds against an opponent pool in which there is nobody."""
+        if self.strangers_share and not self.strangers:
+            raise ConfigError("TrainConfig: strangers_share needs strangers, such as 'strong'; got none")

@@ -1,0 +1,347 @@
+"""A trainer: generations of self-play and learning, and checkpoints that it goes on from."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from blueprint.checkpoint import (
+    CheckpointError,
+    check_description,
+    check_features,
+    read_checkpoint,
+    write_checkpoint,
+)
+from blueprint.guandan.arena.duplicate import duplicate_deals, play_duplicate
+from blueprint.guandan.chooser import Chooser, Decisions, drawn
+from blueprint.guandan.play.choosers import load_chooser
+from blueprint.guandan.play.deals import card_choice, deal_rounds
+from blueprint.guandan.play.network_tribute import NetworkTribute
+from blueprint.guandan.play.selfplay import Scratch, play_rounds
+from blueprint.guandan.rules.pruning import PrunedChooser
+from blueprint.guandan.rules.split_agents import StrongAgent
+from blueprint.guandan.train_config import NetworkConfig, TrainConfig
+from blueprint.guandan.training.dmc import Learner, Samples, batches
+from blueprint.guandan.training.guidance import GuidedChooser, guidance_share
+from blueprint.guandan.training.opponents import SparringChooser
+from games.guandan.rounds.round import GuanDan
+from games.support.configuration import ConfigError
+from games.support.interruption import Interrupted
+
+__all__ = ["Trainer"]
+
+COUNTED = {
+    "evaluation": dict,
+    "generation": int,
+    "decisions": int,
+    "rounds": int,
+    "seconds": float,
+}
+"""What a checkpoint tells of its run."""
+EVALUATION_SEED = 5
+"""Of the deals that tell how a run gets on: the same ones every time."""
+
+
+class Trainer:
+    """Everything a run holds: learner, replay, random generator and counters."""
+
+    def __init__(
+        self,
+        network: NetworkConfig,
+        config: TrainConfig,
+        *,
+        device: str = "cpu",
+        threads: int = 2,
+    ) -> None:
+        self.network_config, self.config = network, config
+        self.device = torch.device(device)
+        self.threads = threads
+        torch.set_num_threads(1)
+        self.learner = Learner(network, config, self.device)
+        if config.tribute_by_value and not self.learner.network.has_value:
+            raise ConfigError(
+                f"TrainConfig: tribute_by_value needs a network with a value; got {network.kind!r}"
+            )
+        self.rng = np.random.default_rng(config.seed)
+        self._strangers(self.rng)
+        self.replay: list[Samples] = []
+        self.pending: list[Samples] = []
+        self.pending_steps = 0
+        self.scratch = [Scratch() for _ in range(threads)]
+        self.abandoned = False
+        self.generation = 0
+        self.decisions = 0
+        self.rounds = 0
+        self.seconds = 0.0
+        self.evaluation: dict[str, Any] = {}
+
+    def run_generation(self) -> dict[str, float]:
+        """Play one generation while learning from the one before; return what happened.
+
+        Players act by a snapshot of the network and value what they played by one of the critic; one thread
+        learns meanwhile, so no thread ever waits at a barrier inside a matrix product: on a shared machine
+        that costs more than it gains. An exception, Interrupted for one, leaves the trainer in the middle of
+        the generation; what `checkpoint` returned before still holds.
+        """
+        begin = time.perf_counter()
+        players = max(1, self.threads - 1)
+        cards = NetworkTribute(self.learner) if self.config.tribute_by_value else card_choice
+        states = deal_rounds(self.config.rounds, self.rng, tribute=self.config.tribute, cards=cards)
+        parts = np.array_split(states, players)
+        rngs = self.rng.spawn(players)
+        choosers = [self._chooser(rng, len(part)) for rng, part in zip(rngs, parts, strict=True)]
+        judge = self.learner.judge()
+
+        def play(k: int) -> tuple[int, Samples]:
+            chooser = choosers[k]
+            record = play_rounds(parts[k].copy(), [_Heard(chooser, self)], self.scratch[k])
+            if isinstance(chooser, SparringChooser):
+                record = chooser.own(record)
+            payoff = GuanDan().returns(record.final)[:, 0]
+            return record.steps, self.learner.samples(record, payoff, judge, rngs[k])
+
+        if self.threads == 1:
+            learned = self._learn()
+            played = [play(0)]
+        else:
+            pool = ThreadPoolExecutor(players)
+            try:
+                futures = [pool.submit(play, k) for k in range(players)]
+                learned = self._learn()
+                played = [future.result() for future in futures]
+            except BaseException:
+                self.abandoned = True
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+            pool.shutdown()
+        self.pending = [samples for _, samples in played]
+        self.pending_steps = sum(steps for steps, _ in played)
+        seconds = time.perf_counter() - begin
+        steps, rounds = sum(steps for steps, _ in played), len(states)
+        self.generation += 1
+        self.decisions += steps
+        self.rounds += rounds
+        self.seconds += seconds
+        return {
+            "generation": self.generation,
+            "decisions": self.decisions,
+            "rounds": self.rounds,
+            "hours": self.seconds / 3600,
+            "decisions_per_second": steps / seconds,
+            "steps_per_round": steps / rounds,
+            "learned_per_round": sum(map(len, self.pending)) / rounds,
+            **learned,
+        }
+
+    def _chooser(self, rng: np.random.Generator, rounds: int) -> Chooser:
+        """Return who plays a batch of so many rounds."""
+        config = self.config
+        temperature = config.temperature / math.sqrt(1 + self.decisions / config.cooling)
+        chooser: Chooser = self.learner.chooser(temperature, config.epsilon, rng)
+        if config.prune >= 0:
+            chooser = PrunedChooser(chooser, config.prune)
+        share = guidance_share(self.decisions, config.guide, config.guide_share)
+        if share > 0:
+            chooser = GuidedChooser(chooser, StrongAgent(), share, rng)
+        if config.strangers_share == 0:
+            return chooser
+        return SparringChooser(chooser, self._strangers(rng), config.strangers_share, rounds, rng)
+
+    def _strangers(self, rng: np.random.Generator) -> list[Chooser]:
+        """Return who plays one side in some rounds; raise UnknownAgent or CheckpointError without one."""
+        return [load_chooser(name, rng) for name in self.config.strangers.split(",") if name]
+
+    def _learn(self) -> dict[str, float]:
+        """Learn from what was played last and the replay; return mean losses and the seconds it took."""
+        if not self.pending:
+            return {}
+        begin = time.perf_counter()
+        fresh = sum(map(len, self.pending))
+        self.replay = [*self.replay, *self.pending][-self.config.replay * len(self.pending) :]
+        total = sum(len(s) for s in self.replay)
+        number = max(1, round(self.config.passes * fresh / self.config.batch))
+        losses = [
+            self.learner.learn(batch, self.decisions, self.pending_steps / number)
+            for batch in batches(self.replay, min(self.config.batch, total), number, self.rng)
+        ]
+        return {
+            "learn_seconds": time.perf_counter() - begin,
+            "target_std": float(np.concatenate([s.target for s in self.pending]).std()),
+            **{k: float(np.mean([loss[k] for loss in losses])) for k in losses[0]},
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Write a checkpoint from which `load` continues."""
+        write_checkpoint(path, *self.checkpoint())
+
+    def checkpoint(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
+        """Return the tensors and the description of a checkpoint, which later training leaves alone.
+
+        Its network and critic are what plays and values. Where those are means of the weights, the weights
+        themselves are there as `learned.network` and `learned.critic`.
+        """
+        learner = self.learner
+        modules = {"network": learner.mean_network, "critic": learner.mean_critic}
+        if learner.mean_network is not learner.network:
+            modules |= {"learned.network": learner.network, "learned.critic": learner.critic}
+        tensors = {
+            f"{name}.{k}": v
+            for name, module in modules.items()
+            if module is not None
+            for k, v in module.state_dict().items()
+        }
+        for i, state in learner.optimiser.state_dict()["state"].items():
+            for k, v in state.items():
+                tensors[f"optimiser.{i}.{k}"] = v
+        description = {
+            "game": "guandan",
+            "features": self.learner.features,
+            "network": self.network_config.to_json(),
+            "train": self.config.to_json(),
+            "generation": self.generation,
+            "decisions": self.decisions,
+            "rounds": self.rounds,
+            "seconds": self.seconds,
+            "rng": self.rng.bit_generator.state,
+            "spawned": self.rng.bit_generator.seed_seq.n_children_spawned,  # type: ignore[attr-defined]
+            "evaluation": self.evaluation,
+        }
+        return {k: np.array(v.detach().float().cpu().numpy()) for k, v in tensors.items()}, description
+
+    def evaluate(self, opponents: Sequence[str], rounds: int) -> dict[str, float]:
+        """Return the share of rounds won against each opponent on fixed duplicate deals, best moves alone.
+
+        opponents: names for `load_chooser`. rounds: deals, each played from both sides. The shares are also
+        kept for the next checkpoint.
+        """
+        deals = duplicate_deals(np.arange(rounds), EVALUATION_SEED)
+        own = self.learner.chooser(0.0, 0.0, np.random.default_rng(0))
+        won = {}
+        for name in opponents:
+            other = load_chooser(name, np.random.default_rng(EVALUATION_SEED))
+            won[name] = float((play_duplicate(own, other, deals, self.scratch[0]) > 0).mean())
+        self.evaluation = {"decisions": self.decisions, "rounds": 2 * rounds, "won": won}
+        return won
+
+    @classmethod
+    def load(
+        cls, path: str | Path, *, device: str = "cpu", threads: int = 2, config: TrainConfig | None = None
+    ) -> Trainer:
+        """Return the trainer that a checkpoint describes; `config` replaces its training configuration.
+
+        A checkpoint for inference holds neither moments nor a random stream; both begin anew.
+        Raises CheckpointError if the file is damaged, foreign or lacks what resuming needs.
+        """
+        tensors, description = read_checkpoint(path)
+        check_description(path, description, {"network": dict, "train": dict})
+        network = NetworkConfig.from_json(description["network"])
+        config = TrainConfig.from_json(description["train"]) if config is None else config
+        trainer = cls(network, config, device=device, threads=threads)
+        check_features(path, description, trainer.learner.features)
+        check_description(path, description, COUNTED)
+        learner = trainer.learner
+        learned = "learned." if any(name.startswith("learned.") for name in tensors) else ""
+        for prefix, network_of, critic_of in (
+            ("", learner.mean_network, learner.mean_critic),
+            (learned, learner.network, learner.critic),
+        ):
+            _load_module(network_of, tensors, f"{prefix}network.", path)
+            if critic_of is not None:
+                _load_module(critic_of, tensors, f"{prefix}critic.", path)
+        state = learner.optimiser.state_dict()
+        state["state"] = _moments(tensors, learner, path)
+        learner.optimiser.load_state_dict(state)
+        if "rng" in description:
+            trainer.rng = _generator(description, config.seed, path)
+        for key in ("generation", "decisions", "rounds", "seconds", "evaluation"):
+            setattr(trainer, key, description[key])
+        return trainer
+
+
+class _Heard:
+    """A chooser that stops the game once its trainer is abandoned."""
+
+    def __init__(self, chooser: Chooser, trainer: Trainer) -> None:
+        self.chooser, self.trainer = chooser, trainer
+
+    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
+        """Return the chooser's answer."""
+        return self.draw(decisions)[0]
+
+    def draw(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return the chooser's answer and its probability."""
+        if self.trainer.abandoned:
+            raise Interrupted
+        return drawn(self.chooser, decisions)
+
+
+def _load_module(module: torch.nn.Module, tensors: dict[str, NDArray], prefix: str, path: str | Path) -> None:
+    own = module.state_dict()
+    found = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+    if own.keys() != found.keys():
+        raise CheckpointError(
+            f"checkpoint: {path} must hold the tensors of its network; "
+            f"{prefix}{sorted(own.keys() ^ found.keys())[0]} is missing or unknown"
+        )
+    for name, value in own.items():
+        if tuple(value.shape) != found[name].shape:
+            raise CheckpointError(
+                f"checkpoint: {path}: {prefix}{name} must have shape {tuple(value.shape)}; "
+                f"got {found[name].shape}"
+            )
+    module.load_state_dict({k: torch.from_numpy(np.array(v)) for k, v in found.items()})
+
+
+def _moments(
+    tensors: dict[str, NDArray[Any]], learner: Learner, path: str | Path
+) -> dict[int, dict[str, torch.Tensor]]:
+    """Return the optimiser's moments in a checkpoint by parameter; none where it holds none.
+
+    Raises CheckpointError where they are not those of the learner's parameters.
+    """
+    moments: dict[int, dict[str, torch.Tensor]] = {}
+    for name, array in tensors.items():
+        found = re.fullmatch(r"optimiser\.(\d{1,6})\.(\w+)", name)
+        if found:
+            value = torch.from_numpy(np.array(array)).to(learner.device)
+            moments.setdefault(int(found[1]), {})[found[2]] = value
+    if len(moments) not in (0, len(learner.parameters)):
+        raise CheckpointError(
+            f"checkpoint: {path} must hold the moments of {len(learner.parameters)} parameters; "
+            f"got {len(moments)}"
+        )
+    for index, held in moments.items():
+        shapes = {key: tuple(value.shape) for key, value in held.items()}
+        wanted = tuple(learner.parameters[index].shape) if index < len(moments) else None
+        if shapes != {"step": (), "exp_avg": wanted, "exp_avg_sq": wanted}:
+            raise CheckpointError(
+                f"checkpoint: {path} must hold step, exp_avg and exp_avg_sq of each parameter in its "
+                f"shape; those of parameter {index} have {shapes}"
+            )
+    return moments
+
+
+def _generator(description: dict[str, Any], seed: int, path: str | Path) -> np.random.Generator:
+    """Return the random generator as it was when a checkpoint was written.
+
+    Raises CheckpointError where its state is none.
+    """
+    check_description(path, description, {"rng": dict, "spawned": int})
+    try:
+        seed_seq = np.random.SeedSequence(seed, n_children_spawned=description["spawned"])
+        rng = np.random.Generator(np.random.PCG64(seed_seq))
+        rng.bit_generator.state = description["rng"]
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
+        raise CheckpointError(
+            f"checkpoint: {path} must hold the state of a PCG64 generator; got {description['rng']!r}"
+        ) from error
+    return rng

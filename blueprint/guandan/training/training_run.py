@@ -1,0 +1,214 @@
+"""A training run in a directory: generations until the time is up, checkpoints, evaluations and a curve.
+
+    trainer = train("runs/mine", RunConfig(minutes=60))
+
+A killed run loses what came after its last checkpoint; the same call goes on from there.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import attrs
+
+from blueprint.checkpoint import CheckpointError, write_checkpoint
+from blueprint.guandan.train_config import NetworkConfig, TrainConfig
+from blueprint.guandan.training.trainer import Trainer
+from games.support.configuration import Configuration, flag, integer, real, text
+from games.support.files import LineFile, check_folder, read_bytes, write_bytes
+from games.support.interruption import Interrupted, Interruption
+from games.support.locks import hold
+
+__all__ = ["RunConfig", "Watch", "train"]
+
+
+@attrs.frozen(slots=False)
+class RunConfig(Configuration):
+    """How long a run goes on, on what, and what it does on the way.
+
+    minutes: of training. A run ends in time: no generation begins that may not finish.
+    resume: continue from `last.safetensors` if there is one.
+    checkpoint_minutes: between checkpoints. keep_every: minutes of training between numbered copies.
+    anneal: let the learning rate fall linearly to zero over `minutes`, which steadies the weights before they
+        are shipped; in a copy of the directory, if the run is to go on.
+    evaluate_minutes: between evaluations against `opponents` on `rounds` fixed deals; 0 for none.
+    device: of torch. threads: players and learner.
+    """
+
+    label: ClassVar[str] = "RunConfig"
+
+    minutes: float = attrs.field(default=60.0, validator=real(0))
+    resume: bool = attrs.field(default=True, validator=flag)
+    checkpoint_minutes: float = attrs.field(default=5.0, validator=real(0))
+    keep_every: float = attrs.field(default=60.0, validator=real(0, above=True))
+    anneal: bool = attrs.field(default=False, validator=flag)
+    evaluate_minutes: float = attrs.field(default=15.0, validator=real(0))
+    opponents: tuple[str, ...] = attrs.field(default=("greedy", "strong"), converter=tuple)
+    rounds: int = attrs.field(default=100, validator=integer(1))
+    device: str = attrs.field(default="cpu", validator=text)
+    threads: int = attrs.field(default=2, validator=integer(1))
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Who looks on while a run trains, and can end it.
+
+    progress: called with each generation's row. stop: asked after each; True ends the run.
+    interruption: who hears Ctrl-C and the terminate signal; by default the run itself does. Either ends the
+        run at once, with a checkpoint of the last whole generation; the trainer returned may then be in the
+        middle of the next.
+    """
+
+    progress: Callable[[dict[str, Any]], None] | None = None
+    stop: Callable[[], bool] | None = None
+    interruption: Interruption | None = None
+
+
+def train(
+    directory: str | Path,
+    run: RunConfig | None = None,
+    *,
+    network: NetworkConfig | None = None,
+    config: TrainConfig | None = None,
+    watch: Watch | None = None,
+) -> Trainer:
+    """Return the trainer after a run, which lives in `directory` and can be continued.
+
+    directory: gets `last.safetensors` after the first generation and every `checkpoint_minutes`, a numbered
+        copy every `keep_every` minutes of training, and `curve.jsonl`, one line per generation; lines after
+        the checkpoint resumed from go.
+    network: of a new run; one that is resumed must have the same. config: of the training; it replaces that
+        of the run resumed.
+    kill -9 loses what came after the last checkpoint. One process at a time trains in a directory.
+    Raises CheckpointError if `last.safetensors` cannot be resumed from or is of another network than asked
+    for, LockHeld if another process trains there, FileProblem if the directory cannot be written to.
+    """
+    run, watch = run or RunConfig(), watch or Watch()
+    directory = check_folder(directory)
+    last = directory / "last.safetensors"
+    with ExitStack() as stack:
+        stack.enter_context(hold(directory, folder=True))
+        trainer = _begin(last, run, network, config)
+        asked = watch.interruption or stack.enter_context(Interruption())
+        _trim(directory / "curve.jsonl", trainer.generation)
+        curve = stack.enter_context(LineFile(directory / "curve.jsonl"))
+        return _train(trainer, last, curve, run, watch, asked)
+
+
+def _train(
+    trainer: Trainer, last: Path, curve: LineFile, run: RunConfig, watch: Watch, asked: Interruption
+) -> Trainer:
+    begin = time.monotonic()
+    # a new run is saved after its first generation, so that what it was asked to be is never lost
+    saved = begin if trainer.generation else -math.inf
+    evaluated = begin - 60 * run.evaluate_minutes if not trainer.evaluation else begin
+    longest = 0.0
+    saved_generation = trainer.generation
+    while True:
+        started = time.monotonic()
+        if run.anneal:
+            trainer.learner.anneal = max(0.0, 1.0 - (started - begin) / max(60 * run.minutes, 1e-9))
+        whole = trainer.checkpoint() if trainer.generation > saved_generation else None
+        try:
+            with asked.at_once():
+                row: dict[str, Any] = trainer.run_generation()
+        except Interrupted:
+            if whole is not None:
+                write_checkpoint(last, *whole)
+            return trainer
+        if run.evaluate_minutes and run.opponents and started - evaluated >= 60 * run.evaluate_minutes:
+            try:
+                with asked.at_once():
+                    row["won"] = trainer.evaluate(run.opponents, run.rounds)
+            except Interrupted:
+                pass
+            evaluated = started
+        curve.append([json.dumps(row)])
+        if watch.progress is not None:
+            watch.progress(row)
+        now = time.monotonic()
+        longest = max(longest, now - started)
+        done = (
+            asked.stop
+            or now - begin + longest > 60 * run.minutes
+            or (watch.stop is not None and watch.stop())
+        )
+        if done or now - saved > 60 * run.checkpoint_minutes:
+            trainer.save(last)
+            saved, saved_generation = now, trainer.generation
+            stamp = int(trainer.seconds // (60 * run.keep_every))
+            kept = last.with_name(f"kept-{stamp:04d}.safetensors")
+            if stamp and not kept.exists():
+                trainer.save(kept)
+        if done:
+            return trainer
+
+
+def _begin(last: Path, run: RunConfig, network: NetworkConfig | None, config: TrainConfig | None) -> Trainer:
+    """Return the trainer of a new run, or of the one to be resumed."""
+    if not (run.resume and last.exists()):
+        network = network or NetworkConfig()
+        return Trainer(network, config or TrainConfig(), device=run.device, threads=run.threads)
+    trainer = Trainer.load(last, device=run.device, threads=run.threads, config=config)
+    if network is not None and network != trainer.network_config:
+        raise CheckpointError(
+            f"checkpoint: {last} holds {trainer.network_config}, asked for was {network}; "
+            "leave the network's options out, or train in another directory"
+        )
+    return trainer
+
+
+def _trim(curve: Path, generation: int) -> None:
+    """Keep the curve's lines up to a generation, each once: those of a killed run's lost ones go."""
+    if not curve.exists():
+        return
+    data = read_bytes(curve)
+    kept: dict[int, bytes] = {}
+    for line in data.splitlines():
+        try:
+            number = json.loads(line)["generation"]
+        except (ValueError, TypeError, KeyError, RecursionError):
+            continue
+        if isinstance(number, int) and number <= generation:
+            kept.setdefault(number, line)
+    whole = b"".join(line + b"\n" for line in kept.values())
+    if whole != data:
+        write_bytes(curve, whole)
+
+
+def _print_row(row: dict[str, Any]) -> None:
+    print(
+        " ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in row.items()), flush=True
+    )
+
+
+def main() -> None:
+    """Run training as a module: `python -m blueprint.guandan.training.training_run DIRECTORY --minutes N`."""
+    import argparse
+
+    parser = argparse.ArgumentParser(description="Train the GuanDan blueprint by self-play.")
+    parser.add_argument("directory")
+    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--network", default=None, help="JSON of NetworkConfig fields")
+    parser.add_argument("--config", default=None, help="JSON of TrainConfig fields")
+    options = parser.parse_args()
+    train(
+        options.directory,
+        RunConfig(minutes=options.minutes, device=options.device, threads=options.threads),
+        network=None if options.network is None else NetworkConfig.from_json(json.loads(options.network)),
+        config=None if options.config is None else TrainConfig.from_json(json.loads(options.config)),
+        watch=Watch(_print_row),
+    )
+
+
+if __name__ == "__main__":
+    main()

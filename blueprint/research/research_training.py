@@ -1,0 +1,200 @@
+"""Deep Monte Carlo on research games: self-play in lockstep, Monte-Carlo returns, a small network.
+
+The same loop as for GuanDan on the batched `Game` protocol: a generation of games by the network as it is,
+epsilon-greedy over a soft choice, then gradient steps towards the returns. Since these games can be listed,
+the network answers for every view once a generation, and self-play looks its answers up.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn import functional as F
+
+from blueprint.research.infoset_table import Infosets, list_infosets
+from blueprint.research.research_network import (
+    ResearchBlueprint,
+    ResearchConfig,
+    ResearchNetwork,
+    evaluate,
+    save_research_blueprint,
+)
+from blueprint.soft_choice import choose_soft
+from games.game import CHANCE, TERMINAL, Game
+from games.ragged import Ragged
+from games.support.configuration import ConfigError
+
+__all__ = ["Plays", "sample_games", "train_research_blueprint"]
+
+
+@dataclass(frozen=True, eq=False)
+class Plays:
+    """Decisions of self-play, and what every seat saw of them.
+
+    view: [n] int64, which view decided. column: [n] int64, the action taken. gain: [n] float32, payoff to the
+    decider, in half payoff ranges. seen: [k] int64, views of all seats at all decisions; worth: [k] float32.
+    """
+
+    view: NDArray[np.int64]
+    column: NDArray[np.int64]
+    gain: NDArray[np.float32]
+    seen: NDArray[np.int64]
+    worth: NDArray[np.float32]
+
+
+def sample_games(
+    infosets: Infosets,
+    blueprint: ResearchBlueprint,
+    n: int,
+    rng: np.random.Generator,
+    *,
+    epsilon: float,
+) -> Plays:
+    """Return the decisions of n games in lockstep, all seats by the blueprint's policy, or with probability
+    `epsilon` by a uniformly random action.
+    """
+    game = infosets.game
+    states = np.repeat(game.root(), n)
+    running = np.arange(n)
+    payoff = np.empty((n, game.num_players))
+    log: list[tuple[NDArray, NDArray, NDArray, NDArray]] = []
+    views: list[tuple[NDArray, NDArray, int]] = []
+    while len(running):
+        players = game.player(states)
+        ended = players == TERMINAL
+        if ended.any():
+            payoff[running[ended]] = game.returns(states[ended])
+            states, running, players = states[~ended], running[~ended], players[~ended]
+            continue
+        actions = game.actions(states)
+        pick = np.empty(len(states), np.int64)
+        chance = np.flatnonzero(players == CHANCE)
+        if len(chance):
+            outcomes = actions.take(chance)
+            pick[chance] = _draw(outcomes, game.chance_probs(states[chance], outcomes), rng)
+        for seat in range(game.num_players):
+            deciding = np.flatnonzero(players >= 0)
+            if len(deciding) == 0:
+                break
+            view = infosets.rows(states[deciding], seat)
+            views.append((view, running[deciding], seat))
+            mine = players[deciding] == seat
+            if not mine.any():
+                continue
+            rows, view = deciding[mine], view[mine]
+            legal = actions.take(rows)
+            values = blueprint.q(game, states[rows], seat, legal)
+            pick[rows] = choose_soft(values, legal.offsets, blueprint.temperature, epsilon, rng)
+            column = infosets.columns[view, pick[rows]]
+            log.append((view, column, running[rows], np.full(len(rows), seat)))
+        states = game.step(states, np.arange(len(states)), actions.values[actions.offsets[:-1] + pick])
+    low, high = game.payoff_range
+    gains = payoff * (2 / (high - low))
+    view, column, which, seats = (np.concatenate(part) for part in zip(*log, strict=True))
+    return Plays(
+        view,
+        column,
+        gains[which, seats].astype(np.float32),
+        np.concatenate([view for view, _, _ in views]),
+        np.concatenate([gains[which, seat] for _, which, seat in views]).astype(np.float32),
+    )
+
+
+def _draw(outcomes: Ragged, probs: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return one index within each row, drawn with these probabilities."""
+    total = np.cumsum(probs)
+    before = np.concatenate([[0.0], total])[outcomes.offsets]
+    wanted = before[:-1] + rng.random(len(outcomes)) * (before[1:] - before[:-1])
+    found = np.searchsorted(total, wanted, side="right")
+    return np.minimum(found, outcomes.offsets[1:] - 1) - outcomes.offsets[:-1]
+
+
+def train_research_blueprint(
+    game: Game,
+    rng: np.random.Generator,
+    *,
+    decisions: int | None = None,
+    minutes: float | None = None,
+    config: ResearchConfig | None = None,
+    output: str | Path | None = None,
+    progress: Callable[[dict[str, float]], None] | None = None,
+) -> ResearchBlueprint:
+    """Return the blueprint after `decisions` decisions of self-play or `minutes`, whichever ends first.
+
+    output: checkpoint to write at the end. progress: called after each generation with its numbers.
+    With `decisions` alone the same `rng` and configuration give the same blueprint.
+    Raises ConfigError if neither limit is given, GameError for a game that is too large to list.
+    """
+    if decisions is None and minutes is None:
+        raise ConfigError("train_research_blueprint: decisions or minutes must say when to end; got neither")
+    config = config or ResearchConfig()
+    infosets = list_infosets(game)
+    torch.manual_seed(config.seed)
+    network = ResearchNetwork(infosets.features.shape[1], len(infosets.actions), config)
+    optimiser = torch.optim.Adam(network.parameters(), lr=config.learning_rate)
+    features = torch.from_numpy(infosets.features)
+    replay: list[Plays] = []
+    began = time.monotonic()
+    done = generation = 0
+    share = 0.0
+    while share < 1:
+        blueprint = evaluate(network, infosets, config, "network")
+        fresh = sample_games(infosets, blueprint, config.episodes, rng, epsilon=config.epsilon)
+        replay = [*replay, fresh][-config.replay :]
+        done += len(fresh.view)
+        generation += 1
+        share = max(
+            0.0 if decisions is None else done / decisions,
+            0.0 if minutes is None else (time.monotonic() - began) / (60 * minutes),
+        )
+        for group in optimiser.param_groups:
+            group["lr"] = config.learning_rate * (1 - 0.9 * min(share, 1.0))
+        losses = _learn(network, optimiser, features, replay, len(fresh.view), config, rng)
+        if progress is not None:
+            progress({"generation": generation, "decisions": done, "share": share, **losses})
+    blueprint = evaluate(network, infosets, config, "network")
+    if output is not None:
+        trained = {
+            "decisions": done,
+            "episodes": generation * config.episodes,
+            "seconds": time.monotonic() - began,
+        }
+        save_research_blueprint(output, network, infosets, config, trained)
+    return blueprint
+
+
+def _learn(
+    network: ResearchNetwork,
+    optimiser: torch.optim.Optimizer,
+    features: torch.Tensor,
+    replay: list[Plays],
+    fresh: int,
+    config: ResearchConfig,
+    rng: np.random.Generator,
+) -> dict[str, float]:
+    """Take the gradient steps of a generation; return mean losses, in squared half payoff ranges."""
+    view, column, gain, seen, worth = (
+        torch.from_numpy(np.concatenate([getattr(plays, name) for plays in replay]))
+        for name in ("view", "column", "gain", "seen", "worth")
+    )
+    steps = max(1, round(config.passes * fresh / config.batch))
+    sums = np.zeros(2)
+    for _ in range(steps):
+        at = torch.from_numpy(rng.integers(0, len(view), config.batch))
+        v, a = network(features[view[at]].float())
+        q = v + a.gather(1, column[at][:, None]).squeeze(1)
+        q_loss = F.mse_loss(q, gain[at])
+        at = torch.from_numpy(rng.integers(0, len(seen), config.batch))
+        v, _ = network(features[seen[at]].float())
+        v_loss = F.mse_loss(v, worth[at])
+        optimiser.zero_grad(set_to_none=True)
+        (q_loss + v_loss).backward()
+        optimiser.step()
+        sums += (float(q_loss.detach()), float(v_loss.detach()))
+    return {"q_loss": sums[0] / steps, "v_loss": sums[1] / steps}

@@ -1,0 +1,72 @@
+"""Soft choices: one of each row's actions, drawn by the softmax of their values, or at random."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["choose_soft", "draw_soft"]
+
+
+@njit(cache=True, nogil=True)
+def _choose_soft(values, offsets, temperature, epsilon, uniforms, choice, chance):
+    """Draw an action per row: uniform with probability epsilon, else softmax of values / temperature."""
+    for j in range(len(choice)):
+        start, end = offsets[j], offsets[j + 1]
+        u = uniforms[j]
+        best = start
+        for k in range(start, end):
+            if values[k] > values[best]:
+                best = k
+        total = 1.0
+        if temperature > 0:
+            total = 0.0
+            for k in range(start, end):
+                total += np.exp((values[k] - values[best]) / temperature)
+        picked = best
+        if u < epsilon:
+            picked = start + min(np.int64(u / epsilon * (end - start)), end - start - 1)
+        elif temperature > 0:
+            left = (u - epsilon) / (1.0 - epsilon) * total
+            for k in range(start, end):
+                left -= np.exp((values[k] - values[best]) / temperature)
+                if left < 0:
+                    picked = k
+                    break
+        choice[j] = picked - start
+        share = 1.0 if picked == best else 0.0
+        if temperature > 0:
+            share = np.exp((values[picked] - values[best]) / temperature) / total
+        chance[j] = (1.0 - epsilon) * share + epsilon / (end - start)
+
+
+def choose_soft(
+    values: NDArray[Any],
+    offsets: NDArray[np.int64],
+    temperature: float,
+    epsilon: float,
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Return the index within its row of one action per row, [n] int64.
+
+    values: [m] of each action. With probability `epsilon` any action of the row, else one drawn from the
+    softmax of values / temperature (the greedy one at temperature 0; the first among equals).
+    """
+    return draw_soft(values, offsets, temperature, epsilon, rng)[0]
+
+
+def draw_soft(
+    values: NDArray[Any],
+    offsets: NDArray[np.int64],
+    temperature: float,
+    epsilon: float,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return what `choose_soft` does, and the probability of each action it returns, [n] float32."""
+    choice = np.zeros(len(offsets) - 1, np.int64)
+    chance = np.zeros(len(choice), np.float32)
+    _choose_soft(values, offsets, temperature, epsilon, rng.random(len(choice)), choice, chance)
+    return choice, chance

@@ -1,0 +1,333 @@
+"""`gs2 match` and `gs2 ladder`: which agent plays GuanDan better, on the same cards (the arena)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gs2.commands.common import NEW_FILE, NEW_FOLDER, SEED, SHARE, Interruption, print_json, stderr, stdout
+from gs2.commands.progress import Lines
+
+if TYPE_CHECKING:
+    from blueprint.guandan.arena.arena import ArenaConfig, ArenaResult
+    from blueprint.guandan.arena.ladder import Ladder
+    from blueprint.guandan.arena.statistics import ArenaSummary, Estimate
+
+__all__ = ["ladder", "match"]
+
+ROUNDS, SLOW_ROUNDS = 1000, 100
+"""Deals by default; fewer where an agent searches."""
+LEVELS = ("2", "3", "4", "5", "6", "7", "8", "9", "T", "J", "Q", "K", "A")
+
+
+class AgentType(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
+    """An agent's name."""
+
+    name = "agent"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name; one that no agent has is refused with near ones."""
+        from gs2.guandan.agents import check_agent
+
+        check_agent(value)
+        return str(value)
+
+
+AGENT = AgentType()
+
+
+def _options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that both commands have."""
+    options = (
+        click.option("--seed", type=SEED, default=0, show_default=True, help="Of cards."),
+        click.option(
+            "--level",
+            type=click.Choice(LEVELS, case_sensitive=False),
+            help="Level of every deal.  [default: all, evenly]",
+        ),
+        click.option(
+            "--tribute",
+            type=SHARE,
+            default=0.5,
+            show_default=True,
+            help="Share of deals that start with tribute.",
+        ),
+        click.option("--processes", type=click.IntRange(min=1), help="How many.  [default: all cores]"),
+        click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _config(seed: int, level: str | None, tribute: float, rules: str = "ruling") -> ArenaConfig:
+    from blueprint.guandan.arena.arena import ArenaConfig
+
+    return ArenaConfig(seed, None if level is None else LEVELS.index(level.upper()), tribute, rules)
+
+
+def _default_rounds(names: tuple[str, ...]) -> int:
+    from gs2.guandan.agents import is_batched
+
+    return ROUNDS if all(is_batched(name) for name in names) else SLOW_ROUNDS
+
+
+@contextmanager
+def _progress(total: int, what: str) -> Iterator[Callable[[int, str], None]]:
+    """Show a bar on stderr; the yielded function sets how much is done, and a remark."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[remark]}"),
+    )
+    console = stderr()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(what, total=total, remark="")
+        line = Lines()
+
+        def show(done: int, remark: str) -> None:
+            bar.update(task, completed=done, remark=remark)
+            if not console.is_terminal:
+                line(f"{what}: {done:,} of {total:,}  {remark}")
+
+        yield show
+
+
+@click.command()
+@click.argument("a", type=AGENT)
+@click.argument("b", type=AGENT)
+@click.option("--rounds", type=click.IntRange(min=0), help="Deals, each played twice.  [default: 1000]")
+@click.option("--games", type=click.IntRange(min=0), default=0, help="Whole games, each played twice.")
+@click.option("--rules", default="ruling", show_default=True, help="Of whole games: ruling, openguandan, …")
+@click.option("-o", "--output", type=NEW_FILE, help="Results, to write or resume.")
+@_options
+def match(
+    a: str,
+    b: str,
+    rounds: int | None,
+    games: int,
+    rules: str,
+    output: Path | None,
+    seed: int,
+    level: str | None,
+    tribute: float,
+    processes: int | None,
+    as_json: bool,
+) -> None:
+    """Play agents A and B against each other on the same cards with the seats swapped.
+
+    An agent is random, greedy, mincomb, aggressive, conservative, balanced, strong, blueprint, the path of a
+    checkpoint, gs2, gs2-fast, gs2-deep, gs2-paper, gs2-PRESET:FIELD=VALUE,…@CHECKPOINT, or one of your own,
+    FILE.py:NAME. Intervals are bootstrapped over deals. Whole games run from level 2 to A; they magnify the
+    edge of a round and need far more of them. A searching agent's deadline runs by the clock: keep other work
+    off the machine, or lift it (gs2-fast:deadline=60).
+    """
+    from blueprint.guandan.arena.arena import Arena, Schedule
+    from gs2.guandan.agents import NamedAgents
+
+    if rounds is None:
+        rounds = 0 if games else _default_rounds((a, b))
+    schedule = Schedule(rounds, games, config=_config(seed, level, tribute, rules))
+    with (
+        Interruption() as asked,
+        Arena(NamedAgents(), processes) as arena,
+        _progress(rounds + games, f"{a} – {b}") as show,
+    ):
+
+        def progress(result: ArenaResult) -> None:
+            remark = f"{result.net.mean():+.3f} levels a round" if len(result.net) else ""
+            show(len(result.payoffs) + len(result.games), remark)
+
+        result = arena.play(
+            a,
+            b,
+            schedule,
+            output=output,
+            progress=progress,
+            stop=asked,
+        )
+    if len(result.payoffs) + len(result.games):
+        if as_json:
+            print_json(_as_json(result))
+        else:
+            _print(result, output)
+    if not result.complete:
+        hint = f"; the same command goes on from {output}" if output else "; --output lets it go on later"
+        stderr().print(f"interrupted{hint}")
+        raise SystemExit(asked.exit_code)
+
+
+def _as_json(result: ArenaResult) -> dict[str, Any]:
+    from gs2.guandan.agents import fingerprint
+
+    return {
+        "a": result.a,
+        "b": result.b,
+        "fingerprints": [fingerprint(result.a), fingerprint(result.b)],
+        "config": result.config.to_json(),
+        "complete": result.complete,
+        "deals": len(result.payoffs),
+        "whole_games": len(result.games),
+        **result.summary().to_json(),
+        "seconds": result.seconds,
+        "rounds_played": result.played,
+    }
+
+
+def _signed(value: Estimate) -> str:
+    return f"{value.mean:+.3f}  [{value.low:+.3f}, {value.high:+.3f}]"
+
+
+def _percent(value: Estimate) -> str:
+    return f"{100 * value.mean:.1f} %  [{100 * value.low:.1f}, {100 * value.high:.1f}]"
+
+
+def _verdict(summary: ArenaSummary, a: str, b: str) -> str:
+    estimate, even = (summary.net, 0.0) if summary.net is not None else (summary.games, 0.5)
+    assert estimate is not None
+    if estimate.low > even:
+        return f"{a} is the stronger one."
+    if estimate.high < even:
+        return f"{b} is the stronger one."
+    return "Which one is stronger is open at this number of deals."
+
+
+def _print(result: ArenaResult, output: Path | None) -> None:
+    from rich.table import Table
+
+    from blueprint.guandan.arena.ladder import short_names
+
+    summary = result.summary()
+    a, b = short_names((result.a, result.b))
+    out = stdout()
+    table = Table(title=f"{a} against {b}", title_justify="left", show_header=False)
+    table.add_column()
+    table.add_column(justify="right")
+    if summary.net is not None and summary.won is not None and summary.outcomes is not None:
+        table.add_row("levels a round", _signed(summary.net))
+        table.add_row("rounds won", _percent(summary.won))
+        for name, sign in ((a, "+"), (b, "-")):
+            shares = " / ".join(f"{100 * summary.outcomes[f'{sign}{k}']:.1f}" for k in (3, 2, 1))
+            table.add_row(f"{name} wins 3 / 2 / 1 levels", f"{shares} %")
+    if summary.games is not None:
+        table.add_row("whole games won", _percent(summary.games))
+    out.print(table)
+    parts = []
+    if len(result.payoffs):
+        parts.append(f"{len(result.payoffs):,} deals")
+    if len(result.games):
+        parts.append(f"{len(result.games):,} whole games")
+    out.print(f"{' and '.join(parts)}, each played twice; 95 % intervals. ", end="")
+    out.print(_verdict(summary, a, b))
+    if result.played:
+        pace = 60 * result.played / result.seconds
+        out.print(f"{result.played:,} rounds in {result.seconds:.1f} s, {pace:,.0f} a minute.")
+    if output is not None:
+        out.print(f"Results in {output}; the same command with more rounds goes on from there.")
+
+
+@click.command()
+@click.argument("agents", nargs=-1, required=True, type=AGENT)
+@click.option("--rounds", type=click.IntRange(min=1), help="Deals of each pair.  [default: 1000]")
+@click.option("-o", "--output", type=NEW_FOLDER, help="Folder of results, to resume.")
+@click.option("--plot", type=NEW_FILE, help="Picture to write: .svg, .png or .pdf.")
+@_options
+def ladder(
+    agents: tuple[str, ...],
+    rounds: int | None,
+    output: Path | None,
+    plot: Path | None,
+    seed: int,
+    level: str | None,
+    tribute: float,
+    processes: int | None,
+    as_json: bool,
+) -> None:
+    """Rate AGENTS by playing all pairs of them on the same cards.
+
+    Ratings are Bradley-Terry strengths of single rounds on the Elo scale: 100 points are 64 % of rounds.
+    Intervals are bootstrapped over deals. The agents are named as in `gs2 match`.
+    """
+    from blueprint.guandan.arena.arena import Arena, Schedule
+    from blueprint.guandan.arena.ladder import play_ladder, plot_ladder
+    from gs2.guandan.agents import NamedAgents
+
+    rounds = rounds or _default_rounds(agents)
+    if plot is not None:
+        _check_plot(plot)
+    total = len(agents) * (len(agents) - 1) // 2 * rounds
+    with (
+        Interruption() as asked,
+        Arena(NamedAgents(), processes) as arena,
+        _progress(total, f"{len(agents)} agents") as show,
+    ):
+        found = play_ladder(
+            arena,
+            agents,
+            Schedule(rounds, config=_config(seed, level, tribute)),
+            output=output,
+            progress=lambda done, result: show(done, f"{result.a} – {result.b} {result.net.mean():+.2f}"),
+            stop=asked,
+        )
+    if found is None:
+        hint = f"; the same command goes on from {output}" if output else "; --output makes it resumable"
+        stderr().print(f"interrupted{hint}")
+        raise SystemExit(asked.exit_code)
+    if plot is not None:
+        plot_ladder(found, plot)
+    if as_json:
+        print_json(found.to_json())
+        return
+    _print_ladder(found)
+    if plot is not None:
+        stdout().print(f"Drawn in {plot}.")
+
+
+def _check_plot(plot: Path) -> None:
+    """Refuse a picture that could not be written before anything is played."""
+    from importlib.util import find_spec
+
+    if find_spec("matplotlib") is None:
+        raise click.UsageError("matplotlib is not installed; pip install 'gs2[plots]' brings it")
+    if plot.suffix not in (".svg", ".png", ".pdf"):
+        raise click.UsageError(f"--plot must name a .svg, .png or .pdf file; got {str(plot)!r}")
+
+
+def _print_ladder(found: Ladder) -> None:
+    from rich.table import Table
+
+    table = Table(title="Ratings", title_justify="left")
+    table.add_column("agent")
+    table.add_column("rating", justify="right")
+    table.add_column("95 %", justify="right")
+    table.add_column("levels a round", justify="right")
+    table.add_column("rounds won", justify="right")
+    for k in found.order:
+        rating = found.ratings[k]
+        net, won = found.against_all(k)
+        table.add_row(
+            found.labels[k],
+            f"{rating.mean:.0f}",
+            f"[{rating.low:.0f}, {rating.high:.0f}]",
+            f"{net:+.2f}",
+            f"{100 * won:.1f} %",
+        )
+    out = stdout()
+    out.print(table)
+    pairs = Table(title="Levels a round of the row against the column", title_justify="left")
+    pairs.add_column("")
+    for k in found.order:
+        pairs.add_column(found.labels[k], justify="right")
+    for i in found.order:
+        cells = ["" if i == j else f"{found.net[i, j]:+.2f}" for j in found.order]
+        pairs.add_row(found.labels[i], *cells)
+    out.print(pairs)
+    out.print(f"{found.deals:,} deals a pair, each played twice; the mean rating is 0.")

@@ -1,0 +1,148 @@
+"""Options that `gs2 serve` and `gs2 play` share, and groups of options that become one argument."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import click
+
+__all__ = [
+    "FILLED",
+    "NAMES",
+    "RECORDS",
+    "dialect_option",
+    "grouped",
+    "need_extra",
+    "token_option",
+    "verbose_option",
+    "workers_option",
+]
+
+TOKEN = "GS2_TABLE_TOKEN"
+
+Command = Callable[..., Any]
+Decorator = Callable[[Command], Command]
+
+
+class Filled(click.ParamType):  # type: ignore[type-arg]  # generic in new versions of click only
+    """A text that is not empty: what a script's unset variable leaves must not pass for "not given"."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the text."""
+        if not str(value).strip():
+            self.fail("it is empty; leave the option out, or give it a value", param, ctx)
+        return str(value)
+
+
+class Names(click.ParamType):  # type: ignore[type-arg]
+    """Names separated by commas; converts to a tuple of them."""
+
+    name = "names"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        """Return the names."""
+        if isinstance(value, tuple):
+            return value
+        names = tuple(name.strip() for name in str(value).split(","))
+        if not all(names):
+            self.fail(
+                f"names are separated by commas, none empty; got {value!r}; leave the option out for none",
+                param,
+                ctx,
+            )
+        return names
+
+
+class Folder(click.Path):
+    """A folder, existing or to be made; an empty name would mean the current one."""
+
+    def __init__(self) -> None:
+        super().__init__(file_okay=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path."""
+        FILLED.convert(value, param, ctx)
+        return Path(os.fsdecode(super().convert(value, param, ctx)))
+
+
+FILLED = Filled()
+NAMES = Names()
+RECORDS = Folder()
+
+
+def grouped(kind: type[Any], name: str, *options: Decorator) -> Decorator:
+    """Return a decorator that adds options to a command and passes their values as one argument.
+
+    kind: a dataclass whose fields are called as the options are; the command gets one of it, called `name`.
+    """
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def with_group(*arguments: Any, **values: Any) -> Any:
+            group = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
+            return command(*arguments, **values, **{name: group})
+
+        found: Command = with_group
+        for option in reversed(options):
+            found = option(found)
+        return found
+
+    return decorate
+
+
+def dialect_option(words: str) -> Decorator:
+    """Return the option --dialect; `words` are its help."""
+    dialects = click.Choice(["openguandan", "njupt"])
+    return click.option("--dialect", type=dialects, default="openguandan", show_default=True, help=words)
+
+
+def _given_token(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Return the token; an environment variable that is set to nothing is an empty token, not none."""
+    return "" if value is None and TOKEN in os.environ else value
+
+
+def token_option(words: str) -> Decorator:
+    """Return the option --token, which an environment variable can give too; `words` are its help."""
+    return click.option(
+        "--token", envvar=TOKEN, callback=_given_token, help=f"{words}  [default: {TOKEN}, if set]"
+    )
+
+
+workers_option: Decorator = click.option(
+    "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes for each agent."
+)
+"""The option --workers."""
+
+
+def _log(ctx: click.Context, param: click.Parameter, verbose: int) -> None:
+    """Log to stderr from now on: warnings, what happens, or everything."""
+    level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=level)
+
+
+verbose_option: Decorator = click.option(
+    "-v", "--verbose", count=True, expose_value=False, callback=_log, help="Log more; twice for everything."
+)
+"""The option --verbose, which sets up the log."""
+
+
+def need_extra() -> None:
+    """Say what to install if the packages of the wire are missing."""
+    try:
+        import msgspec
+        import websockets
+    except ImportError as error:
+        raise click.ClickException(
+            f"{error.name} is not installed; pip install 'gs2[table]' installs what tables need"
+        ) from None
+    del msgspec, websockets

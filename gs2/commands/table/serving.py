@@ -1,0 +1,262 @@
+"""`gs2 serve`: tables for any client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from games.support.interruption import INTERRUPTED
+from gs2.commands.common import NOT_NEGATIVE, SEED, stderr
+from gs2.commands.table.options import (
+    FILLED,
+    NAMES,
+    RECORDS,
+    dialect_option,
+    grouped,
+    need_extra,
+    token_option,
+    verbose_option,
+    workers_option,
+)
+
+if TYPE_CHECKING:
+    from gs2.guandan.table.server.recording import SessionResult
+    from gs2.guandan.table.server.server import ServerConfig
+
+__all__ = ["serve"]
+
+SECONDS = NOT_NEGATIVE
+
+
+@dataclass(frozen=True)
+class Listening:
+    """How clients reach the server."""
+
+    dialect: str
+    official: bool
+    host: str
+    port: int | None
+    token: str | None
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What is played, and by whom."""
+
+    games: int
+    agents: tuple[str, ...]
+    rules: str | None
+    record: Path | None
+    rooms: int
+    seed: int | None
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long clients are waited for, in seconds, and who decides for them then."""
+
+    decision: float
+    fallback: str | None
+    reconnect: float
+    delay: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """How the server works, and when it ends."""
+
+    sessions: int | None
+    grace: float
+    workers: int
+    as_json: bool
+
+
+@click.command()
+@grouped(
+    Listening,
+    "listening",
+    dialect_option("What clients speak."),
+    click.option(
+        "--official", is_flag=True, help="Speak as the official OpenGuanDan server does, quirks included."
+    ),
+    click.option("--host", type=FILLED, default="127.0.0.1", show_default=True, help="Address to listen on."),
+    click.option(
+        "--port",
+        type=click.IntRange(0, 65535),
+        help="Port to listen on; 0: any free one.  [default: 8181 for openguandan, 23456 for njupt]",
+    ),
+    token_option("Token that clients must show; required if others can reach the server."),
+)
+@grouped(
+    Tables,
+    "tables",
+    click.option(
+        "--games",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        help="Games at each table (njupt; with openguandan the client that opens a room decides).",
+    ),
+    click.option(
+        "--agents",
+        type=NAMES,
+        default=(),
+        metavar="NAME,…",
+        help="Who takes the seats that clients leave free, up to three; SEAT:NAME takes that very seat.",
+    ),
+    click.option(
+        "--rules",
+        type=FILLED,
+        help="Rules: ruling, openguandan, njupt or paper.  [default: depends on the dialect]",
+    ),
+    click.option(
+        "--record",
+        type=RECORDS,
+        help="Folder for a record of each game and for results.jsonl; nothing in it is overwritten.",
+    ),
+    click.option(
+        "--rooms", type=click.IntRange(min=1), default=4096, show_default=True, help="Most tables at once."
+    ),
+    click.option("--seed", type=SEED, help="Seed of all deals.  [default: a fresh one]"),
+)
+@grouped(
+    Patience,
+    "patience",
+    click.option(
+        "--decision",
+        type=SECONDS,
+        default=60.0,
+        show_default=True,
+        help="Seconds that a client or an agent has for a decision; 0: no limit.",
+    ),
+    click.option(
+        "--fallback",
+        type=FILLED,
+        metavar="NAME",
+        help="Agent that decides for clients that are silent or gone.  [default: pass, or play the weakest]",
+    ),
+    click.option(
+        "--reconnect",
+        type=SECONDS,
+        default=30.0,
+        show_default=True,
+        help="Seconds that the seat of a lost client is kept for it.",
+    ),
+    click.option(
+        "--delay",
+        type=SECONDS,
+        default=1.0,
+        show_default=True,
+        help="Seconds from the fourth player to the deal; some clients lose what comes with the handshake.",
+    ),
+)
+@grouped(
+    Run,
+    "run",
+    click.option(
+        "--sessions",
+        type=click.IntRange(min=1),
+        help="Stop after this many tables have played.  [default: run until stopped]",
+    ),
+    click.option(
+        "--grace",
+        type=SECONDS,
+        default=10.0,
+        show_default=True,
+        help="Seconds that games under way have to end when the server is stopped.",
+    ),
+    workers_option,
+    click.option("--json", "as_json", is_flag=True, help="Print each table's result as one line of JSON."),
+)
+@verbose_option
+def serve(listening: Listening, tables: Tables, patience: Patience, run: Run) -> None:
+    """Serve GuanDan tables to clients of the OpenGuanDan or the NJUPT platform.
+
+    Clients connect to ws://HOST:PORT and open rooms (openguandan), or to ws://HOST:PORT/game/NAME, four of
+    them to a table (njupt). With --agents, up to three seats of each table are ours: one name takes the seat
+    before the client's, two take the opponents' seats.
+    """
+    need_extra()
+    from games.guandan.rules import as_rules
+    from gs2.guandan.table.server.place import RoomConfig
+    from gs2.guandan.table.server.server import ServerConfig
+
+    usual = "njupt" if listening.dialect == "njupt" else "openguandan" if listening.official else "ruling"
+    config = ServerConfig(
+        dialect=listening.dialect,
+        official=listening.official,
+        host=listening.host,
+        port=listening.port,
+        games=tables.games,
+        agents=tables.agents,
+        rooms=tables.rooms,
+        token=listening.token,
+        record=tables.record,
+        seed=tables.seed,
+        room=RoomConfig(
+            rules=as_rules(tables.rules or usual),
+            decision=patience.decision,
+            reconnect=patience.reconnect,
+            delay=patience.delay,
+        ),
+    )
+    asyncio.run(_serve(config, patience.fallback, run))
+
+
+async def _serve(config: ServerConfig, fallback: str | None, run: Run) -> None:
+    from gs2.guandan.table.agents import host_for, start_hosts
+    from gs2.guandan.table.server.seating import agent_names
+    from gs2.guandan.table.server.server import TableServer, quiet_collector
+
+    hosts = {name: host_for(name, workers=run.workers) for name in agent_names(config.agents)}
+    if fallback is not None:
+        hosts["fallback"] = hosts.get(fallback) or host_for(fallback, workers=run.workers)
+    server = TableServer(config, hosts)
+
+    def show(result: SessionResult) -> None:
+        click.echo(json.dumps(result.summary()) if run.as_json else result.text())
+
+    server.on_result = show
+    # Before there is anything to end: agents' processes outlive a command that dies of a signal.
+    server.hear_signals()
+    try:
+        starting = asyncio.ensure_future(start_hosts(hosts.values()))
+        signalled = asyncio.ensure_future(server.signalled())
+        await asyncio.wait({starting, signalled}, return_when=asyncio.FIRST_COMPLETED)
+        signalled.cancel()
+        if not starting.done():
+            starting.cancel()
+            await server.stop(0.0)
+            raise KeyboardInterrupt
+        starting.result()
+        await server.start()
+    except OSError as error:
+        await server.stop(0.0)
+        raise click.ClickException(f"cannot listen on {config.host}: {error.strerror or error}") from None
+    except BaseException:
+        await server.stop(0.0)
+        raise
+    quiet_collector()
+    stderr().print(f"listening on {server.url} ({config.dialect}); Ctrl-C ends")
+
+    def stopping() -> None:
+        wait = ""
+        if server.rooms and run.grace:
+            wait = f"; games under way have {run.grace:g} s, a second Ctrl-C ends them"
+        stderr().print(f"stopping{wait}")
+
+    ended_by = await server.run(sessions=run.sessions, grace=run.grace, on_signal=stopping)
+    if not run.as_json and server.sessions:
+        handled = server.handling
+        stderr().print(
+            f"{server.sessions} sessions, {handled.count:,} messages handled in "
+            f"{1e3 * handled.mean:.3f} ms each (p99 {1e3 * handled.quantile(0.99):.3f} ms)"
+        )
+    if ended_by == signal.SIGINT:
+        raise SystemExit(INTERRUPTED)

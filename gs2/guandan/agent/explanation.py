@@ -1,0 +1,292 @@
+"""A decision in words: what a GuanDan player would want to know about a move that search chose."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from games.guandan.cards import NO_ACTION, PASS, RANKS, hand_text, unpack
+from games.guandan.notation import action_list
+from gs2.guandan.agent.decision import Decision
+from gs2.guandan.agent.guandan_config import GuanDanConfig
+
+__all__ = ["DealRow", "Explanation", "MoveRow", "explain_decision", "move_text"]
+
+LISTED = 8
+"""Deals and moves that an explanation lists one by one."""
+DRAWS = 4000
+"""Draws by which the chance of being the best move is estimated."""
+EVEN = 0.05
+"""Levels within which two moves are called equally good in one deal."""
+_WORDS = {
+    "ThreeWithTwo": "Full house",
+    "ThreePair": "Tube",
+    "TwoTrips": "Plate",
+    "StraightFlush": "Straight flush",
+    "FourKings": "Joker bomb",
+}
+
+
+@dataclass(frozen=True)
+class MoveRow:
+    """One legal move.
+
+    move: in words. blueprint: its score by the blueprint, in levels behind the best. policy: the blueprint's
+    soft probability. gain: levels won by it over the blueprint's move as search sees it, and error, the
+    standard deviation of that; None if it was not compared. refined: probability that it is the best of those
+    compared, or the solved subgame's. rollouts: deals in which it was played. note: why it was not compared.
+    """
+
+    move: str
+    blueprint: float
+    policy: float
+    gain: float | None
+    error: float | None
+    refined: float
+    rollouts: int
+    note: str
+
+
+@dataclass(frozen=True)
+class DealRow:
+    """One deal that search looked at.
+
+    hands: of the other seats, in words, by seat. weight: its share of all deals. results: payoff in levels of
+    each move compared. alternative: what each opponent expects there; solved: what it gets in the subgame;
+    margin: the difference, what the opponent lost. Keys are moves and seats.
+    """
+
+    hands: dict[int, str]
+    weight: float
+    results: dict[str, float]
+    alternative: dict[int, float]
+    solved: dict[int, float]
+    margin: dict[int, float]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One decision, explained.
+
+    seat: who decides. level: the round's. hand: in words. to_beat: move on the table and by whom, None on a
+    lead. left: cards each seat holds. play: the move chosen; blueprint: the one the blueprint would play.
+    stage: what decided. reason: one sentence. moves: best first. deals: some of those looked at, those in
+    which the choice matters most first; deals_sampled: how many there were; exact: all that are possible.
+    subgame: size of the solved subgame, empty without one. notes: what was cut short or went wrong.
+    seconds: of each stage. config: the search's configuration.
+    """
+
+    seat: int
+    level: str
+    hand: str
+    to_beat: str | None
+    left: tuple[int, ...]
+    play: str
+    blueprint: str
+    stage: str
+    reason: str
+    moves: tuple[MoveRow, ...]
+    deals: tuple[DealRow, ...]
+    deals_sampled: int
+    exact: bool
+    subgame: dict[str, float]
+    notes: tuple[str, ...]
+    seconds: dict[str, float]
+    config: dict[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain dictionaries, lists, numbers and strings."""
+        return asdict(self)
+
+
+def move_text(action: np.void, level: int) -> str:
+    """Return one action as a player would say it: "Pair 9 (S9 D9)", "Pass"."""
+    if action["type"] == PASS:
+        return "Pass"
+    kind, rank, cards = action_list(action, level)
+    name = _WORDS.get(kind, kind)
+    if kind == "Bomb":
+        name = f"Bomb of {len(cards)}"
+    return f"{name}{'' if kind == 'FourKings' else ' ' + rank} ({' '.join(cards)})"
+
+
+def _who(seat: int, me: int) -> str:
+    return ("you", "next", "partner", "previous")[(seat - me) % 4]
+
+
+def explain_decision(decision: Decision, config: GuanDanConfig, *, listed: int = LISTED) -> Explanation:
+    """Return a decision in words.
+
+    listed: moves and deals to list at most.
+    """
+    state, seat = decision.state, decision.seat
+    row = state[0]
+    level = int(row["level"])
+    names = [move_text(action, level) for action in decision.actions]
+    moves = _moves(decision, names, config)
+    on_table = None
+    if row["leader"] != 255 and row["beat"]["type"] not in (PASS, NO_ACTION):
+        leader = int(row["leader"])
+        on_table = f"{move_text(row['beat'], level)} by seat {leader} ({_who(leader, seat)})"
+    solution = decision.solution
+    subgame = (
+        {}
+        if solution is None
+        else {
+            "nodes": solution.nodes,
+            "infosets": solution.infosets,
+            "leaves": solution.leaves,
+            "depth": solution.depth,
+            "iterations": solution.iterations,
+            "gap": solution.gap,
+        }
+    )
+    return Explanation(
+        seat=seat,
+        level=RANKS[level],
+        hand=hand_text(unpack(row["hand"][seat]), level),
+        to_beat=on_table,
+        left=tuple(int(n) for n in row["left"]),
+        play=names[decision.choice],
+        blueprint=names[decision.blueprint],
+        stage=decision.stage,
+        reason=_reason(decision, names),
+        moves=tuple(moves[: max(listed, len(decision.candidates))]),
+        deals=tuple(_deals(decision, names, listed)),
+        deals_sampled=0 if decision.worlds is None else len(decision.worlds),
+        exact=decision.worlds is not None and decision.worlds.exact,
+        subgame={k: float(v) for k, v in subgame.items()},
+        notes=decision.notes,
+        seconds=dict(decision.seconds),
+        config=config.to_json(),
+    )
+
+
+def chances(mean: NDArray, error: NDArray) -> NDArray[np.float64]:
+    """Return how often each move is the best if each one's advantage is normal, [k] summing to 1."""
+    rng = np.random.default_rng(0)
+    draws = mean + error * rng.standard_normal((DRAWS, len(mean)))
+    return np.bincount(np.argmax(draws, 1), minlength=len(mean)) / DRAWS
+
+
+def _moves(decision: Decision, names: list[str], config: GuanDanConfig) -> list[MoveRow]:
+    q = decision.q
+    known = np.isfinite(q).all()
+    soft = np.exp((q - q.max()) / config.temperature) if known else np.ones(len(q))
+    soft = soft / soft.sum()
+    n = len(names)
+    gain: list[float | None] = [None] * n
+    error: list[float | None] = [None] * n
+    refined, rollouts = np.zeros(n), np.zeros(n, int)
+    notes = ["" for _ in range(n)]
+    if decision.candidates.size:
+        notes = ["too far behind"] * n
+        for move in decision.candidates:
+            notes[move] = ""
+    comparison = decision.comparison
+    if comparison is not None and comparison.rollouts:
+        refined[decision.candidates] = chances(comparison.mean, comparison.error)
+        played = np.count_nonzero(~np.isnan(comparison.payoffs), 0)
+        for i, move in enumerate(decision.candidates):
+            gain[move], error[move] = float(comparison.mean[i]), float(comparison.error[i])
+            rollouts[move] = int(played[i])
+            notes[move] = "" if played[i] == played.max() else "given up early"
+    elif decision.solution is not None:
+        refined[decision.solution.moves] = decision.solution.policy
+        for move in decision.solution.moves:
+            notes[move] = ""
+    else:
+        refined[decision.choice] = 1.0
+    if decision.endgame is not None:
+        for move in range(n):
+            known_move = decision.endgame.known[move]
+            notes[move] = "" if not known_move else "wins" if decision.endgame.won[move] else "loses"
+    order = sorted(
+        range(n),
+        key=lambda i: (i != decision.choice, -refined[i], -q[i]),
+    )
+    return [
+        MoveRow(
+            names[i],
+            float(q[i] - q.max()) if known else 0.0,
+            float(soft[i]),
+            gain[i],
+            error[i],
+            float(refined[i]),
+            int(rollouts[i]),
+            notes[i],
+        )
+        for i in order
+    ]
+
+
+def _deals(decision: Decision, names: list[str], listed: int) -> list[DealRow]:
+    worlds = decision.worlds
+    if worlds is None:
+        return []
+    comparison, solution, seat = decision.comparison, decision.solution, decision.seat
+    if solution is not None:
+        worlds = solution.worlds
+    others = [s for s in ((seat + j) % 4 for j in (1, 2, 3)) if decision.state["left"][0, s] > 0]
+    order = np.arange(len(worlds))
+    if comparison is not None and comparison.rollouts:
+        order = order[: len(comparison.payoffs)]
+        best = int(np.flatnonzero(decision.candidates == decision.choice)[0])
+        swing = comparison.payoffs[:, best] - comparison.payoffs[:, 0]
+        if best == 0:
+            swing = comparison.payoffs[:, 0] - np.nanmin(comparison.payoffs, 1)
+        order = np.argsort(-np.abs(np.nan_to_num(swing)), kind="stable")
+    total = worlds.weights.sum()
+    level = int(decision.state["level"][0])
+    rows = []
+    for i in order[:listed]:
+        hands = {s: hand_text(unpack(worlds.states["hand"][i, s]), level) for s in others}
+        results: dict[str, float] = {}
+        if comparison is not None and comparison.rollouts:
+            for j, move in enumerate(decision.candidates):
+                if not np.isnan(comparison.payoffs[i, j]):
+                    results[names[move]] = float(comparison.payoffs[i, j])
+        alternative, solved = {}, {}
+        if solution is not None:
+            for j, opponent in enumerate(solution.opponents):
+                alternative[opponent] = float(solution.alternative[j, i])
+                solved[opponent] = float(solution.solved[j, i])
+        margin = {s: alternative[s] - solved[s] for s in alternative}
+        rows.append(DealRow(hands, float(worlds.weights[i] / total), results, alternative, solved, margin))
+    return rows
+
+
+def _reason(decision: Decision, names: list[str]) -> str:
+    usual = names[decision.blueprint]
+    if decision.stage == "forced":
+        return "It is the only legal move."
+    if decision.stage == "first":
+        return "The blueprint could not be asked; the first legal move is played."
+    if decision.stage == "blueprint":
+        return "The blueprint's move, without search."
+    if decision.stage == "clear":
+        return "The blueprint thinks no other move comes close, so nothing was searched."
+    if decision.stage == "endgame":
+        return "Two seats are left and every card is known: this move wins against any defence."
+    if decision.stage == "subgame" and decision.solution is None:
+        return "The line stayed inside a subgame solved before; its policy is played on."
+    if decision.stage == "subgame":
+        assert decision.solution is not None
+        share = float(decision.solution.policy[decision.solution.moves == decision.choice][0])
+        how = "as the blueprint would" if not decision.changed else f"where the blueprint plays {usual}"
+        return f"The solved subgame plays it {share:.0%} of the time, {how}."
+    comparison = decision.comparison
+    assert comparison is not None
+    deals = len(comparison.payoffs)
+    if decision.changed:
+        i = comparison.best
+        swing = comparison.payoffs[:, i] - comparison.payoffs[:, 0]
+        better, worse = np.count_nonzero(swing > EVEN), np.count_nonzero(swing < -EVEN)
+        return (
+            f"Played on in {deals} deals it does better than {usual} in {better} and worse in {worse}; "
+            f"all told it is worth {comparison.mean[i]:+.2f} ± {comparison.error[i]:.2f} levels."
+        )
+    return f"In {deals} deals nothing did better than the blueprint's own move."

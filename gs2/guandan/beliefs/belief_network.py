@@ -1,0 +1,186 @@
+"""A learned belief over hidden cards, and deals steered by it.
+
+A small network sees what one seat sees (the blueprint's state features) and says, card by card, which of the
+three others is likely to hold it. A uniform deal is then stirred by Metropolis swaps of two hidden cards
+between two hands, so that deals come out as likely as the product of their cards' odds: the numbers of cards
+left, the cards known from tribute and the highest cards it showed stay respected at every swap.
+"""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from blueprint.guandan.network.encoding import encode_states
+from blueprint.guandan.network.layout import FEATURE_HASH, STATE_WIDTH
+from games.guandan.combos import ORDER
+from games.guandan.rounds.state import CAP, HAND, KNOWN, LEVEL, PLAYED, mix_hash, views
+
+__all__ = ["BeliefNetwork", "Beliefs", "load_beliefs", "save_beliefs", "steer"]
+
+SWEEPS = 4
+"""Swaps proposed per hidden card."""
+DEFAULT = Path(__file__).parent / "beliefs.safetensors"
+
+
+@runtime_checkable
+class Beliefs(Protocol):
+    """Who holds a hidden card."""
+
+    def log_odds(self, states: NDArray, seats: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return log odds, [n, 3, 54], that the next, the opposite and the previous seat hold each card.
+
+        states: [n] STATE; seats: [n] who looks. Only differences between the three count.
+        """
+        ...
+
+
+class BeliefNetwork:
+    """Two hidden layers from the features of what a seat sees to 3 x 54 log odds."""
+
+    def __init__(self, layers: list[tuple[NDArray[np.float32], NDArray[np.float32]]]) -> None:
+        shape = [weight.shape for weight, _ in layers]
+        if len(layers) < 1 or shape[0][1] != STATE_WIDTH or shape[-1][0] != 162:
+            raise ValueError(f"beliefs: layers lead from {STATE_WIDTH} features to 162 odds; got {shape}")
+        for before, after in itertools.pairwise(shape):
+            if after[1] != before[0]:
+                raise ValueError(f"beliefs: each layer takes what the one before gives; got {shape}")
+        self.layers = layers
+
+    def log_odds(self, states: NDArray, seats: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return log odds, [n, 3, 54] float32."""
+        x = encode_states(states, seats).astype(np.float32)
+        for weight, bias in self.layers[:-1]:
+            x = np.maximum(x @ weight.T + bias, 0.0)
+        weight, bias = self.layers[-1]
+        return (x @ weight.T + bias).reshape(-1, 3, 54)
+
+
+def save_beliefs(path: str | Path, network: BeliefNetwork, description: dict[str, object]) -> None:
+    """Write a belief network, half precision, with its description."""
+    from blueprint.checkpoint import write_checkpoint
+
+    tensors = {}
+    for i, (weight, bias) in enumerate(network.layers):
+        tensors[f"beliefs.{i}.weight"] = weight.astype(np.float16)
+        tensors[f"beliefs.{i}.bias"] = bias.astype(np.float32)
+    write_checkpoint(path, tensors, {"game": "guandan", "features": FEATURE_HASH, **description})
+
+
+def load_beliefs(path: str | Path | None = None) -> BeliefNetwork:
+    """Return the belief network saved at `path`, by default the one in the package.
+
+    Raises CheckpointError if the file is missing, damaged or made for other features.
+    """
+    from blueprint.checkpoint import CheckpointError, read_checkpoint
+
+    tensors, _ = read_checkpoint(DEFAULT if path is None else path, features=FEATURE_HASH, prefix="beliefs.")
+    count = len(tensors) // 2
+    try:
+        layers = [
+            (tensors[f"beliefs.{i}.weight"].astype(np.float32), tensors[f"beliefs.{i}.bias"])
+            for i in range(count)
+        ]
+        return BeliefNetwork(layers)
+    except (KeyError, ValueError, IndexError) as error:
+        raise CheckpointError(f"beliefs: {path} holds no belief network ({error}); train one") from error
+
+
+@njit(cache=True, nogil=True)
+def _copies(lo, hi, card):
+    return lo >> 2 * card & 3 if card < 28 else hi >> 2 * (card - 28) & 3
+
+
+@njit(cache=True, nogil=True)
+def _steer(words, bytes_, me, still, odds, seeds, sweeps):
+    """Stir the hidden hands of every state in place, but that of seat `still`; odds: [3, 54] after `me`."""
+    cards = np.empty(108, np.int64)
+    owner = np.empty(108, np.int64)
+    scale = 1.0 / 4294967296.0
+    for i in range(len(words)):
+        level = np.int64(bytes_[i, LEVEL])
+        n = 0
+        for j in range(3):
+            s = (me + 1 + j) & 3
+            if s == still:
+                continue
+            lo, hi = words[i, HAND + 2 * s], words[i, HAND + 2 * s + 1]
+            for card in range(54):
+                free = _copies(lo, hi, card)
+                if free:
+                    known = _copies(words[i, KNOWN + 2 * s], words[i, KNOWN + 2 * s + 1], card)
+                    gone = _copies(words[i, PLAYED + 2 * s], words[i, PLAYED + 2 * s + 1], card)
+                    if known > gone:
+                        free -= known - gone
+                    for _ in range(free):
+                        cards[n] = card
+                        owner[n] = j
+                        n += 1
+        if n < 2:
+            continue
+        rng = seeds[i]
+        for t in range(sweeps * n):
+            rng += np.uint64(0x9E3779B97F4A7C15)
+            x = mix_hash(rng, np.uint64(0))
+            a = t % n
+            b = np.int64((x >> np.uint64(32)) * np.uint64(n) >> np.uint64(32))
+            ja, jb, ca, cb = owner[a], owner[b], cards[a], cards[b]
+            if ja == jb or ca == cb:
+                continue
+            ra = ca // 4 if ca < 52 else ca - 39
+            rb = cb // 4 if cb < 52 else cb - 39
+            if ca != 4 * level and ORDER[level, ra] > bytes_[i, CAP + ((me + 1 + jb) & 3)]:
+                continue
+            if cb != 4 * level and ORDER[level, rb] > bytes_[i, CAP + ((me + 1 + ja) & 3)]:
+                continue
+            gain = odds[jb, ca] + odds[ja, cb] - odds[ja, ca] - odds[jb, cb]
+            u = np.float64(x & np.uint64(0xFFFFFFFF)) * scale
+            if gain >= 0 or u < np.exp(gain):
+                owner[a], owner[b] = jb, ja
+        for j in range(3):
+            s = (me + 1 + j) & 3
+            if s == still:
+                continue
+            for card in range(54):
+                known = _copies(words[i, KNOWN + 2 * s], words[i, KNOWN + 2 * s + 1], card)
+                gone = _copies(words[i, PLAYED + 2 * s], words[i, PLAYED + 2 * s + 1], card)
+                held = _copies(words[i, HAND + 2 * s], words[i, HAND + 2 * s + 1], card)
+                keep = min(held, max(0, known - gone))
+                if card < 28:
+                    words[i, HAND + 2 * s] -= (held - keep) << 2 * card
+                else:
+                    words[i, HAND + 2 * s + 1] -= (held - keep) << 2 * (card - 28)
+        for t in range(n):
+            s = (me + 1 + owner[t]) & 3
+            if cards[t] < 28:
+                words[i, HAND + 2 * s] += 1 << 2 * cards[t]
+            else:
+                words[i, HAND + 2 * s + 1] += 1 << 2 * (cards[t] - 28)
+
+
+def steer(
+    states: NDArray,
+    seat: int,
+    odds: NDArray[np.floating],
+    rng: np.random.Generator,
+    *,
+    strength: float = 1.0,
+    still: int | None = None,
+    sweeps: int = SWEEPS,
+) -> NDArray:
+    """Return deals stirred towards a belief, [n] STATE; `states` is unchanged.
+
+    states: [n] STATE, deals that agree with what `seat` knows. odds: [3, 54] log odds by seats after `seat`.
+    strength: exponent of the odds, 0 for uniform deals. still: a seat whose hand stays as it is.
+    sweeps: swaps proposed per hidden card.
+    """
+    out = np.array(states, copy=True, ndmin=1)
+    seeds = rng.integers(0, 2**64, len(out), np.uint64)
+    held = -1 if still is None else still
+    _steer(*views(out), seat, held, np.asarray(odds, np.float64) * strength, seeds, sweeps)
+    return out

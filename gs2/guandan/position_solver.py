@@ -1,0 +1,68 @@
+"""One position solved and explained: what would you play here, and why?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from games.game import GameError
+from games.guandan.rounds.position import parse_position
+from games.support.files import read_text
+from gs2.guandan.agent.agent import Gs2Agent
+from gs2.guandan.agent.explanation import Explanation, explain_decision
+
+__all__ = ["EXAMPLES", "example_positions", "read_position", "solve_position"]
+
+EXAMPLES = Path(__file__).parent / "positions.json"
+
+
+def example_positions() -> dict[str, dict[str, object]]:
+    """Return the positions that come with the package by name: {"title": …, "position": {…}}."""
+    return json.loads(EXAMPLES.read_text(encoding="utf-8"))
+
+
+def read_position(source: str | Path) -> str:
+    """Return the line of JSON that names a position.
+
+    source: a file that holds one (or an object with the position under "position"), or an example's name.
+    Raises GameError if there is neither.
+    """
+    path = Path(source)
+    examples = example_positions()
+    if str(source) in examples:
+        return json.dumps(examples[str(source)]["position"])
+    if not path.is_file():
+        raise GameError(
+            f"guandan: position: a file or one of {', '.join(examples)} is wanted; got {str(source)!r}"
+        )
+    text = read_text(path)
+    try:
+        fields = json.loads(text)
+    except json.JSONDecodeError:
+        return text
+    if isinstance(fields, dict) and isinstance(fields.get("position"), dict):
+        fields = fields["position"]
+    return json.dumps(fields)
+
+
+def solve_position(position: str, agent: Gs2Agent, *, listed: int = 8) -> Explanation:
+    """Return what the agent would play at a position, and why.
+
+    position: a line of JSON, see `games.guandan.rounds.position`; it is the player to act who looks. Hidden
+        hands may be missing. listed: moves and deals listed at most.
+    Raises GameError at bad input, a finished round, or a seat that is not to act.
+    """
+    state, seat = parse_position(position)
+    player = int(state["player"][0])
+    if player < 0:
+        raise GameError("guandan: position: the round is over, nobody can act; take one before its end")
+    if seat is not None and seat != player:
+        raise GameError(
+            f"guandan: position: seat {player} is to act but the hand shown is seat {seat}'s; "
+            "show the hand of the player to act"
+        )
+    if int(np.asarray(state["left"][0])[player]) == 0:
+        raise GameError(f"guandan: position: seat {player} is to act but holds no card")
+    return explain_decision(agent.decide(state), agent.config, listed=listed)

@@ -1,0 +1,159 @@
+"""What the network sees is what the seat knows, and can be read back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from blueprint.guandan.network.encoding import encode_actions, encode_full, encode_states
+from blueprint.guandan.network.layout import (
+    ACTION_BLOCKS,
+    ACTION_WIDTH,
+    HIDDEN_BLOCKS,
+    HIDDEN_WIDTH,
+    STATE_BLOCKS,
+    STATE_WIDTH,
+)
+from games.guandan.cards import PASS, unpack
+from games.guandan.rounds.belief import determinise
+from games.guandan.rounds.state import NOBODY
+from tests.blueprint.guandan.positions import some_decisions
+
+DECISIONS = some_decisions(16, seed=5)
+STATES = encode_states(DECISIONS.states, DECISIONS.seats)
+ACTIONS = encode_actions(DECISIONS)
+OWNERS = np.repeat(DECISIONS.rows, np.diff(DECISIONS.offsets))
+
+
+def block(rows: NDArray, blocks: tuple[tuple[str, int], ...], name: str) -> NDArray[np.int64]:
+    """Return one block of encoded rows."""
+    start = 0
+    for other, width in blocks:
+        if other == name:
+            return rows[:, start : start + width].astype(np.int64)
+        start += width
+    raise KeyError(name)
+
+
+def hidden_features(states: NDArray, seats: NDArray) -> NDArray[np.uint8]:
+    """Return what the critic sees beyond a state's features."""
+    full = encode_full(states, seats)
+    assert np.array_equal(full[:, :STATE_WIDTH], encode_states(states, seats))
+    return full[:, STATE_WIDTH:]
+
+
+def hands(seats: NDArray) -> NDArray[np.int64]:
+    """Return the hand of each decision's seat in `seats`, [n, 54]."""
+    return unpack(DECISIONS.states["hand"][DECISIONS.rows, seats]).astype(np.int64)
+
+
+def test_rows_are_as_wide_as_their_blocks_and_hold_bits_but_for_played_counts() -> None:
+    for rows, blocks, width in (
+        (STATES, STATE_BLOCKS, STATE_WIDTH),
+        (ACTIONS, ACTION_BLOCKS, ACTION_WIDTH),
+        (hidden_features(DECISIONS.states, DECISIONS.seats), HIDDEN_BLOCKS, HIDDEN_WIDTH),
+    ):
+        assert rows.shape[1] == width == sum(size for _, size in blocks)
+        for name, _ in blocks:
+            assert block(rows, blocks, name).max() <= (8 if name in ("played", "known") else 1)
+
+
+def test_the_hand_and_the_unseen_cards_can_be_read_back() -> None:
+    planes = block(STATES, STATE_BLOCKS, "hand").reshape(-1, 54, 2)
+    own = hands(DECISIONS.seats)
+    assert np.array_equal(planes.sum(2), own)
+    played = unpack(DECISIONS.states["played"]).astype(np.int64).sum(1)
+    unseen = block(STATES, STATE_BLOCKS, "unseen").reshape(-1, 54, 2).sum(2)
+    assert np.array_equal(unseen, 2 - own - played)
+    ranks = block(STATES, STATE_BLOCKS, "unseen_ranks").reshape(-1, 13, 8).sum(2)
+    assert np.array_equal(ranks, unseen[:, :52].reshape(-1, 13, 4).sum(2))
+
+
+def test_cards_left_level_and_places_are_one_hot_from_the_seat_that_sees() -> None:
+    n = len(DECISIONS)
+    turn = (DECISIONS.seats[:, None] + np.arange(4)) % 4
+    left = block(STATES, STATE_BLOCKS, "left").reshape(n, 4, 28)
+    assert np.array_equal(left.argmax(2), np.take_along_axis(DECISIONS.states["left"], turn, 1))
+    level = block(STATES, STATE_BLOCKS, "level")
+    assert np.array_equal(level.argmax(1), DECISIONS.states["level"])
+    out = block(STATES, STATE_BLOCKS, "out").reshape(n, 4, 4)
+    assert np.all(out.sum(2) == 1) and np.all(left.sum(2) == 1) and np.all(level.sum(1) == 1)
+    for i in range(n):
+        finished = DECISIONS.states["order"][i][: DECISIONS.states["finished"][i]]
+        for j in range(4):
+            place = np.flatnonzero(finished == turn[i, j])
+            assert out[i, j].argmax() == (place[0] if len(place) else 3)
+
+
+def test_the_action_to_beat_stays_after_passes() -> None:
+    beat = block(STATES, STATE_BLOCKS, "beat")
+    kinds = DECISIONS.states["beat"]["type"]
+    assert np.array_equal(beat[:, :11].argmax(1), kinds)
+    led = kinds != PASS
+    leader = (DECISIONS.states["leader"].astype(int) - DECISIONS.seats) % 4
+    assert np.array_equal(beat[led][:, 35:39].argmax(1), leader[led])
+    passes = np.minimum(DECISIONS.states["passes"], 2)
+    assert np.array_equal(beat[:, 39:42].argmax(1), passes)
+    assert np.any(led & (passes > 0))
+
+
+def test_ownership_of_the_level_is_seen_from_the_own_side() -> None:
+    owner = DECISIONS.states["owner"]
+    seen = block(STATES, STATE_BLOCKS, "owner")
+    ours = np.stack([owner == DECISIONS.seats % 2, owner == 1 - DECISIONS.seats % 2], 1)
+    assert np.array_equal(seen, ours & (owner != NOBODY)[:, None])
+
+
+def test_nothing_hidden_reaches_a_states_features() -> None:
+    rng = np.random.default_rng(0)
+    other = determinise(DECISIONS.states, DECISIONS.seats, rng)
+    assert np.array_equal(encode_states(other, DECISIONS.seats), STATES)
+    again = encode_actions(replace(DECISIONS, states=other))
+    assert np.array_equal(again, ACTIONS)
+    hidden = hidden_features(DECISIONS.states, DECISIONS.seats)
+    assert not np.array_equal(hidden_features(other, DECISIONS.seats), hidden)
+
+
+def test_the_critic_sees_the_three_other_hands() -> None:
+    cards = block(hidden_features(DECISIONS.states, DECISIONS.seats), HIDDEN_BLOCKS, "cards")
+    planes = cards.reshape(-1, 3, 54, 2).sum(3)
+    for j in range(3):
+        assert np.array_equal(planes[:, j], hands((DECISIONS.seats + j + 1) % 4))
+
+
+def test_an_action_shows_what_it_leaves() -> None:
+    used = np.stack([DECISIONS.actions["lo"], DECISIONS.actions["hi"]], 1)
+    rest = hands(DECISIONS.seats)[OWNERS] - unpack(used).astype(np.int64)
+    assert rest.min() >= 0
+    assert np.array_equal(block(ACTIONS, ACTION_BLOCKS, "type").argmax(1), DECISIONS.actions["type"])
+    wild = 4 * DECISIONS.states["level"][OWNERS].astype(np.int64)
+    rows = np.arange(len(rest))
+    assert np.array_equal(block(ACTIONS, ACTION_BLOCKS, "wild").sum(1), rest[rows, wild])
+    natural = rest.copy()
+    natural[rows, wild] = 0
+    ranks = natural[:, :52].reshape(-1, 13, 4).sum(2)
+    seen = block(ACTIONS, ACTION_BLOCKS, "ranks").reshape(-1, 13, 6).sum(2)
+    assert np.array_equal(seen, np.minimum(ranks, 6))
+    assert np.array_equal(block(ACTIONS, ACTION_BLOCKS, "cards"), natural[:, :52] > 0)
+    for name, count, most in (("singles", 1, 8), ("pairs", 2, 6), ("trips", 3, 5)):
+        found = block(ACTIONS, ACTION_BLOCKS, name).sum(1)
+        assert np.array_equal(found, np.minimum((ranks == count).sum(1), most))
+    left = block(ACTIONS, ACTION_BLOCKS, "left")
+    assert np.array_equal(left.argmax(1), np.minimum(rest.sum(1), 11))
+
+
+def test_two_actions_of_a_decision_look_different() -> None:
+    alike = 0
+    for j in range(len(DECISIONS)):
+        part = slice(DECISIONS.offsets[j], DECISIONS.offsets[j + 1])
+        alike += len(ACTIONS[part]) - len(np.unique(ACTIONS[part], axis=0))
+    assert alike < 0.02 * len(ACTIONS)
+
+
+def test_a_seat_out_of_range_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"a seat is 0\.\.3; got 4"):
+        encode_states(DECISIONS.states[:1], np.array([4]))
+    assert encode_states(DECISIONS.states[:0], np.zeros(0, np.int64)).shape == (0, STATE_WIDTH)

@@ -1,0 +1,78 @@
+"""Every agent by name: legal, repeatable, and ranked as it should be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from blueprint.checkpoint import CheckpointError, write_checkpoint
+from blueprint.guandan.arena.duplicate import duplicate_deals, play_duplicate
+from blueprint.guandan.chooser import Decisions
+from blueprint.guandan.network.inference import Inference
+from blueprint.guandan.network.layout import FEATURE_HASH
+from blueprint.guandan.play.choosers import AGENTS, InferenceAgent, UnknownAgent, load_chooser
+from blueprint.guandan.play.deals import deal_rounds
+from blueprint.guandan.play.selfplay import Scratch, play_rounds
+from games.guandan.rounds.round import GuanDan
+from tests.blueprint.guandan.positions import SMALL, random_tensors
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_an_agent_plays_rounds_to_the_end_with_legal_moves_and_repeats_itself(name: str) -> None:
+    finals = []
+    for _ in range(2):
+        rng = np.random.default_rng(4)
+        agent = load_chooser(name, rng)
+
+        def watched(decisions: Decisions, agent=agent) -> NDArray[np.int64]:
+            choice = agent(decisions)
+            assert choice.shape == (len(decisions),)
+            assert np.all((choice >= 0) & (choice < np.diff(decisions.offsets)))
+            return choice
+
+        record = play_rounds(deal_rounds(6, np.random.default_rng(7), tribute=0.5), [watched], Scratch())
+        finals.append(record.final)
+        assert np.all(np.isin(GuanDan().returns(record.final)[:, 0], [-3, -2, -1, 1, 2, 3]))
+    assert finals[0].tobytes() == finals[1].tobytes()
+
+
+def test_the_shipped_network_beats_the_strongest_rule() -> None:
+    deals = duplicate_deals(np.arange(60), seed=2)
+    rng = np.random.default_rng(0)
+    payoff = play_duplicate(load_chooser("blueprint", rng), load_chooser("strong", rng), deals)
+    assert payoff.mean() > 0.3
+
+
+def test_a_checkpoint_is_an_agent_by_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "mine.safetensors"
+    write_checkpoint(
+        path, random_tensors(), {"features": FEATURE_HASH, "network": SMALL.to_json(), "decisions": 5}
+    )
+    agent = load_chooser(str(path), np.random.default_rng(0))
+    assert agent.name == "mine@5"  # type: ignore[attr-defined]
+    with pytest.raises(CheckpointError, match="there is none"):
+        load_chooser(str(tmp_path / "other.safetensors"), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("gredy", "greedy"), ("Strong", "strong"), ("blueprnt", "blueprint")]
+)
+def test_an_unknown_name_is_answered_with_near_ones(name: str, near: str) -> None:
+    with pytest.raises(UnknownAgent, match=f"did you mean.*{near}"):
+        load_chooser(name, np.random.default_rng(0))
+    with pytest.raises(UnknownAgent, match="one of random, greedy"):
+        load_chooser("zzz", np.random.default_rng(0))
+
+
+def test_a_soft_agent_needs_a_generator_and_then_varies() -> None:
+    inference = Inference(random_tensors())
+    with pytest.raises(ValueError, match="need an rng"):
+        InferenceAgent(inference, temperature=0.1)
+    finals = []
+    for seed in (1, 2):
+        agent = InferenceAgent(inference, temperature=1.0, rng=np.random.default_rng(seed))
+        finals.append(play_rounds(deal_rounds(3, np.random.default_rng(7)), [agent], Scratch()).final)
+    assert finals[0].tobytes() != finals[1].tobytes()

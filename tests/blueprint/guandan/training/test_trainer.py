@@ -1,0 +1,248 @@
+"""Training runs, resumes from its checkpoint, and refuses files that are not one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
+from blueprint.guandan.chooser import Decisions
+from blueprint.guandan.network.inference import load_inference
+from blueprint.guandan.play.deals import deal_rounds
+from blueprint.guandan.play.selfplay import Scratch, play_rounds
+from blueprint.guandan.rules.rule_agents import RandomChooser
+from blueprint.guandan.train_config import NetworkConfig, TrainConfig
+from blueprint.guandan.training.dmc import lambda_returns
+from blueprint.guandan.training.trainer import Trainer
+from blueprint.guandan.training.training_run import RunConfig, train
+from blueprint.soft_choice import draw_soft
+from games.guandan.rounds.round import GuanDan
+from games.support.configuration import ConfigError
+
+SMALL = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
+FAST = TrainConfig(rounds=4, batch=64, seed=3)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("run")
+    train(directory, RunConfig(minutes=0.001), network=SMALL, config=FAST)
+    return directory
+
+
+def test_a_run_resumes_where_its_checkpoint_was_written(run: Path) -> None:
+    first = Trainer.load(run / "last.safetensors")
+    second = train(run, RunConfig(minutes=0.001))
+    assert second.generation > first.generation
+    assert second.decisions > first.decisions
+    assert len((run / "curve.jsonl").read_text().splitlines()) == second.generation
+
+
+def test_a_checkpoint_restores_parameters_moments_and_the_random_stream(tmp_path: Path) -> None:
+    trainer = Trainer(SMALL, FAST)
+    for _ in range(3):
+        trainer.run_generation()
+    trainer.save(tmp_path / "a.safetensors")
+    again = Trainer.load(tmp_path / "a.safetensors")
+    assert again.rng.random() == trainer.rng.random()
+    for name, value in trainer.learner.network.state_dict().items():
+        assert np.array_equal(value.numpy(), again.learner.network.state_dict()[name].numpy())
+    one, two = trainer.learner.optimiser.state_dict(), again.learner.optimiser.state_dict()
+    assert one["state"].keys() == two["state"].keys()
+    for index, moments in one["state"].items():
+        for name, value in moments.items():
+            assert np.array_equal(value.numpy(), two["state"][index][name].numpy())
+
+
+def test_the_mean_of_the_weights_plays_values_and_is_what_a_checkpoint_holds(tmp_path: Path) -> None:
+    trainer = Trainer(SMALL, FAST.replace(average=0.5))
+    for _ in range(4):
+        trainer.run_generation()
+    learner = trainer.learner
+    path = tmp_path / "a.safetensors"
+    trainer.save(path)
+    again = Trainer.load(path).learner
+    for name, now, then in (
+        ("network", learner.mean_network, again.mean_network),
+        ("critic", learner.mean_critic, again.mean_critic),
+        ("learned.network", learner.network, again.network),
+        ("learned.critic", learner.critic, again.critic),
+    ):
+        held = read_checkpoint(path, prefix=f"{name}.")[0]
+        for key, value in now.state_dict().items():
+            assert np.array_equal(value.numpy(), held[f"{name}.{key}"])
+            assert np.array_equal(value.numpy(), then.state_dict()[key].numpy())
+    assert any(
+        not np.array_equal(slow.detach(), fast.detach())
+        for slow, fast in zip(learner.mean_network.parameters(), learner.network.parameters(), strict=True)
+    )
+    # what plays is the mean: its scores are those of the checkpoint's network
+    players = [load_inference(path, critic=False), learner.chooser(0.0, 0.0, trainer.rng).inference]
+    scores: list[list] = [[], []]
+
+    def watch(decisions: Decisions) -> np.ndarray:
+        d = decisions
+        for player, found in zip(players, scores, strict=True):
+            found.append(player.advantages(d).copy())
+        return np.zeros(len(d), np.int64)
+
+    play_rounds(deal_rounds(1, np.random.default_rng(1)), [watch], Scratch())
+    for one, other in zip(*scores, strict=True):
+        np.testing.assert_allclose(one, other, atol=0.01 * np.abs(one).max())
+
+
+def test_the_probability_of_an_action_is_how_often_it_is_drawn() -> None:
+    values = np.array([0.0, 0.05, -0.1, 0.3, 0.3])
+    offsets = np.array([0, 3, 5])
+    for temperature in (0.0, 0.05):
+        rng = np.random.default_rng(1)
+        drawn = [draw_soft(values, offsets, temperature, 0.2, rng) for _ in range(4000)]
+        choice, chance = (np.stack(found) for found in zip(*drawn, strict=True))
+        for row, count in enumerate(np.diff(offsets)):
+            for action in range(count):
+                taken = choice[:, row] == action
+                wanted = chance[taken, row]
+                assert np.ptp(wanted) == 0
+                assert taken.mean() == pytest.approx(wanted[0], abs=0.03)
+
+
+def test_focus_learns_most_from_what_is_in_doubt() -> None:
+    trainer = Trainer(SMALL, FAST.replace(focus=2.0, temperature=0.02))
+    rng = np.random.default_rng(5)
+    record = play_rounds(
+        deal_rounds(40, np.random.default_rng(2)), [trainer.learner.chooser(0.02, 0.05, rng)], Scratch()
+    )
+    payoff = GuanDan().returns(record.final)[:, 0]
+    chance = np.where(np.arange(len(record.chance)) % 2, np.float32(0.3), np.float32(1.0))
+    record = replace(record, chance=chance)
+    found = trainer.learner.samples(record, payoff, None, rng)
+    certain = int((chance == 1).sum())
+    sure = len(found) - (len(chance) - certain)  # the others are all learned from
+    assert sure / certain == pytest.approx(0.15, abs=0.05)
+    assert len(Trainer(SMALL, FAST).learner.samples(record, payoff, None, rng)) == len(chance)
+
+
+def test_a_player_that_never_wavers_is_learned_from_now_and_then() -> None:
+    sure = FAST.replace(rounds=20, temperature=0.0, epsilon=0.0)
+    every = Trainer(SMALL, sure).run_generation()["learned_per_round"]
+    some = Trainer(SMALL, sure.replace(focus=2.0)).run_generation()["learned_per_round"]
+    assert some / every == pytest.approx(0.15, abs=0.04)
+
+
+def test_the_mean_looks_back_on_its_share_of_the_decisions() -> None:
+    trainer = Trainer(SMALL, FAST.replace(average=0.1, batch=50))
+    learner = trainer.learner
+    with torch.no_grad():
+        for slow, fast in zip(learner.mean_network.parameters(), learner.network.parameters(), strict=True):
+            slow.zero_()
+            fast.fill_(1.0)
+    learner._follow(1000, 50)  # half of the hundred decisions it looks back on
+    assert all(torch.allclose(slow, torch.tensor(0.5)) for slow in learner.mean_network.parameters())
+    learner._follow(100, 50)  # more decisions than it looks back on
+    assert all(torch.allclose(slow, torch.tensor(1.0)) for slow in learner.mean_network.parameters())
+
+
+def test_a_run_without_means_goes_on_with_them_and_back(tmp_path: Path) -> None:
+    bare = FAST.replace(average=0.0)
+    train(tmp_path, RunConfig(minutes=0.001), network=SMALL, config=bare)
+    assert not read_checkpoint(tmp_path / "last.safetensors", prefix="learned.")[0]
+    train(tmp_path, RunConfig(minutes=0.001), config=FAST.replace(average=0.5))
+    learned = read_checkpoint(tmp_path / "last.safetensors", prefix="learned.network.")[0]
+    back = Trainer.load(tmp_path / "last.safetensors", config=bare)
+    assert learned and back.learner.mean_network is back.learner.network
+    for key, value in back.learner.network.state_dict().items():
+        assert np.array_equal(value.numpy(), learned[f"learned.network.{key}"])
+
+
+def test_one_seed_replays_one_run() -> None:
+    rows = []
+    for _ in range(2):
+        trainer = Trainer(SMALL, FAST)
+        rows.append([trainer.run_generation().get("advantage") for _ in range(3)])
+    assert rows[0] == rows[1]
+
+
+def test_a_damaged_checkpoint_is_refused(run: Path, tmp_path: Path) -> None:
+    whole = (run / "last.safetensors").read_bytes()
+    (tmp_path / "cut.safetensors").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(CheckpointError, match="damaged"):
+        read_checkpoint(tmp_path / "cut.safetensors")
+
+
+def test_a_foreign_checkpoint_is_refused(tmp_path: Path) -> None:
+    from safetensors.numpy import save_file
+
+    save_file({"x": np.zeros(3)}, tmp_path / "other.safetensors")
+    with pytest.raises(CheckpointError, match="format"):
+        Trainer.load(tmp_path / "other.safetensors")
+    write_checkpoint(tmp_path / "bare.safetensors", {}, {"features": "0000"})
+    with pytest.raises(CheckpointError, match="network is missing"):
+        Trainer.load(tmp_path / "bare.safetensors")
+    described = {"network": SMALL.to_json(), "train": FAST.to_json(), "decisions": 0}
+    write_checkpoint(tmp_path / "old.safetensors", {}, {"features": "0000", **described})
+    with pytest.raises(CheckpointError, match="features"):
+        Trainer.load(tmp_path / "old.safetensors")
+
+
+def test_a_bad_configuration_names_field_and_value() -> None:
+    with pytest.raises(ConfigError, match=r"epsilon must be in \[0, 1\]; got 2"):
+        TrainConfig(epsilon=2)
+
+
+def test_lambda_returns_are_monte_carlo_at_one_and_one_step_at_zero() -> None:
+    rounds = np.array([0, 1, 0, 0, 1])
+    seats = np.array([0, 1, 1, 2, 3])
+    values = np.array([0.5, 0.25, -1.0, 2.0, -0.5])
+    payoff = np.array([3.0, -2.0])
+    full = lambda_returns(rounds, seats, values, payoff, 1.0)
+    assert np.allclose(full, [3 - 0.5, 2 - 0.25, -3 + 1.0, 3 - 2.0, 2 + 0.5])
+    step = lambda_returns(rounds, seats, values, payoff, 0.0)
+    # the next value of the round, seen from the deciding side
+    assert np.allclose(step, [1.0 - 0.5, -0.5 - 0.25, -2.0 + 1.0, 3 - 2.0, 2 + 0.5])
+
+
+def test_evaluation_is_kept_with_the_checkpoint_and_repeats_itself(tmp_path: Path) -> None:
+    trainer = Trainer(SMALL, FAST)
+    trainer.run_generation()
+    won = trainer.evaluate(["random", "greedy"], 6)
+    assert won.keys() == {"random", "greedy"} and won == trainer.evaluate(["random", "greedy"], 6)
+    trainer.save(tmp_path / "a.safetensors")
+    assert Trainer.load(tmp_path / "a.safetensors").evaluation == trainer.evaluation
+
+
+def test_an_exported_checkpoint_can_be_trained_on(tmp_path: Path) -> None:
+    from blueprint.guandan.network.export import export_checkpoint
+
+    trainer = Trainer(SMALL, FAST)
+    trainer.run_generation()
+    trainer.save(tmp_path / "a.safetensors")
+    export_checkpoint(tmp_path / "a.safetensors", tmp_path / "b.safetensors")
+    again = Trainer.load(tmp_path / "b.safetensors")
+    assert again.decisions == trainer.decisions
+    again.run_generation()
+    assert np.isfinite(again.run_generation()["advantage"])
+
+
+def test_records_of_self_play_replay_to_their_results() -> None:
+    rng = np.random.default_rng(0)
+    record = play_rounds(deal_rounds(8, rng, tribute=0.5), [RandomChooser(rng)], Scratch())
+    assert len(record.states) == len(record.actions) == len(record.round) < record.steps
+    game = GuanDan(moves="canonical")
+    for i in range(8):
+        mine = np.flatnonzero(record.round == i)
+        state = record.states[mine[:1]]
+        for k in mine:
+            while state.tobytes() != record.states[k : k + 1].tobytes():
+                actions = game.actions(state)
+                assert len(actions.values) == 1  # only forced moves are left out
+                state = game.step(state, np.array([0]), actions.values)
+            legal = {action.tobytes() for action in game.actions(state).values}
+            assert record.actions[k].tobytes() in legal
+            state = game.step(state, np.array([0]), record.actions[k : k + 1])
+        while game.player(state)[0] >= 0:
+            state = game.step(state, np.array([0]), game.actions(state).values[:1])
+        assert np.array_equal(game.returns(state), game.returns(record.final[i : i + 1]))

@@ -1,0 +1,118 @@
+"""Example positions and what is said about them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from games.game import GameError
+from games.guandan.rounds.position import parse_position
+from games.guandan.rounds.round import legal
+from gs2.commands.guandan_solve import guandan_solve
+from gs2.guandan.agent import agent as agent_module
+from gs2.guandan.agent.agent import Gs2Agent
+from gs2.guandan.agent.agent_presets import agent_preset
+from gs2.guandan.agent.explanation import explain_decision, move_text
+from gs2.guandan.position_solver import example_positions, read_position, solve_position
+from tests.gs2.guandan.blueprints import CountBlueprint, CountEvaluator
+
+QUICK = agent_preset("standard").replace(worlds=8, wave=4, depth=4, gap=0.5, deadline=20.0)
+
+
+def test_the_examples_hide_the_other_hands_and_cover_what_players_meet() -> None:
+    examples = example_positions()
+    assert {"lead", "follow", "wild", "endgame", "one-opponent", "duel"} <= set(examples)
+    kinds = set()
+    for name, example in examples.items():
+        state, seat = parse_position(read_position(name))
+        assert seat == state["player"][0], name
+        assert len(legal(state, canonical=True).values) > 1, name
+        assert "hands" not in example["position"], name
+        opponents = [s for s in (seat + 1 & 3, seat + 3 & 3) if state["left"][0, s] > 0]
+        kinds.add((len(opponents), bool(state["leader"][0] == 255)))
+    assert kinds >= {(1, True), (2, False), (2, True)}
+
+
+def test_every_example_is_explained_by_its_best_move_and_sampled_deals() -> None:
+    for name in example_positions():
+        agent = Gs2Agent(CountEvaluator(noise=0.1), QUICK, np.random.default_rng(0))
+        told = solve_position(read_position(name), agent)
+        assert told.moves[0].move == told.play
+        assert sum(row.policy for row in told.moves) <= 1 + 1e-9
+        assert told.reason.endswith(".")
+        if told.stage == "rollout":
+            assert told.deals_sampled > 0
+            for deal in told.deals:
+                assert 0 < deal.weight <= 1
+                assert told.play in deal.results or not deal.results
+        if name == "duel":
+            assert told.stage == "endgame"
+            assert {row.note for row in told.moves} <= {"wins", "loses", ""}
+        json.dumps(told.to_json())
+
+
+def test_a_solved_subgame_is_explained_by_its_size_and_margins() -> None:
+    config = agent_preset("paper").replace(
+        sample=20, k=3, room=60, iterations=20, deadline=20.0, leaf="value", subgame_depth=3, crowd_depth=3
+    )
+    agent = Gs2Agent(CountBlueprint(), config, np.random.default_rng(0))
+    told = solve_position(read_position("follow"), agent)
+    assert told.stage == "subgame" and told.subgame["nodes"] > told.subgame["infosets"] > 0
+    for deal in told.deals:
+        assert set(deal.margin) == set(deal.alternative) == set(deal.solved)
+        assert all(deal.margin[s] == pytest.approx(deal.alternative[s] - deal.solved[s]) for s in deal.margin)
+
+
+def test_moves_are_named_as_players_name_them() -> None:
+    state, _ = parse_position(read_position("follow"))
+    names = [move_text(move, int(state["level"][0])) for move in legal(state, canonical=True).values]
+    assert "Pass" in names
+    assert "Bomb of 4 5 (S5 H5 C5 D5)" in names
+
+
+def test_a_decision_that_was_cut_short_says_so() -> None:
+    state, _ = parse_position(read_position("lead"))
+    agent = Gs2Agent(CountEvaluator(), QUICK.replace(deadline=1e-6), np.random.default_rng(0))
+    told = explain_decision(agent.decide(state), agent.config)
+    assert told.play == told.blueprint
+    assert any("the time was up" in note for note in told.notes)
+
+
+def test_a_source_that_is_no_position_lists_the_examples(tmp_path) -> None:
+    with pytest.raises(GameError, match=r"a file or one of .*endgame"):
+        read_position("nowhere")
+    file = tmp_path / "mine.json"
+    file.write_text(json.dumps(example_positions()["lead"]))
+    assert read_position(file) == read_position("lead")
+
+
+def test_the_command_prints_a_verdict_for_people_and_for_programs(monkeypatch, tmp_path) -> None:
+    made = []
+
+    def make(spec, config, rng):
+        made.append(spec)
+        return Gs2Agent(CountEvaluator(noise=0.1), config.replace(worlds=8, depth=3), rng)
+
+    monkeypatch.setattr(agent_module, "make_agent", make)
+    runner = CliRunner()
+    shown = runner.invoke(guandan_solve, ["--position", "wild", "--seconds", "20"])
+    assert shown.exit_code == 0, shown.output
+    assert "Play " in shown.output and "hand (10)" in shown.output and "milliseconds" in shown.output
+    told = runner.invoke(guandan_solve, ["--position", "wild", "--seconds", "20", "--json"])
+    assert json.loads(told.output[told.output.index("{") :])["play"] in shown.output
+    listed = runner.invoke(guandan_solve, ["--positions"])
+    assert all(name in listed.output for name in example_positions())
+    assert made == [None, None]
+
+
+def test_a_move_far_behind_is_searched_when_asked_and_left_alone_with_a_gap() -> None:
+    def ask(*words: str) -> dict:
+        done = CliRunner().invoke(guandan_solve, ["--json", "--worlds", "4", *words])
+        assert done.exit_code == 0, done.output
+        return json.loads(done.stdout)
+
+    assert ask()["stage"] == "rollout"
+    assert ask("--gap", "0")["stage"] == "clear"
