@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from games.support.arrays import Array
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
 from games.contract import ContractError
 from games.game import TERMINAL, Game
 from games.ragged import Ragged
+from games.support.array_types import Array
 
 __all__ = ["BlueprintError", "BlueprintReport", "check_blueprint", "row_sums"]
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from games.support.arrays import Array
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from games.support.array_types import Array
 from games.support.files import FileProblem, open_regular, write_bytes, write_text
 
 __all__ = [

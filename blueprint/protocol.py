@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from games.support.arrays import Array
-
 from games.game import Game
 from games.ragged import Ragged
+from games.support.array_types import Array
 
 __all__ = ["Blueprint"]
 

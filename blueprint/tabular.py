@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from games.support.arrays import Array
 from numpy.typing import NDArray
 
 from games.game import Game
 from games.ragged import Ragged
+from games.support.array_types import Array
 
 __all__ = ["KeyIndex", "SeatTable", "TabularBlueprint", "UnknownInfoset"]
 

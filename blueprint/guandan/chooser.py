@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from games.support.arrays import Array
 from numpy.typing import NDArray
 
 from games.ragged import Ragged
+from games.support.array_types import Array
 
 __all__ = ["Chooser", "Decisions", "DrawingChooser", "drawn"]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from games.support.arrays import Array
+
+from games.support.array_types import Array
 
 __all__ = ["join"]
 

@@ -12,11 +12,11 @@ import json
 from dataclasses import dataclass
 
 import numpy as np
-from games.support.arrays import Array
 from numpy.typing import NDArray
 
 from blueprint.tabular import KeyIndex
 from games.game import CHANCE, Game, GameError
+from games.support.array_types import Array
 
 __all__ = ["Infosets", "list_infosets"]
 

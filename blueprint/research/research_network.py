@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 import torch
-from games.support.arrays import Array
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -17,6 +16,7 @@ from blueprint.guandan.network.q_network import Tower
 from blueprint.research.infoset_table import Infosets, list_infosets
 from games.game import Game
 from games.ragged import Ragged
+from games.support.array_types import Array
 from games.support.configuration import Configuration, integer, real
 
 __all__ = [

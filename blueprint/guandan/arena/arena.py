@@ -24,7 +24,6 @@ from typing import Any, ClassVar, Protocol
 
 import attrs
 import numpy as np
-from games.support.arrays import Array
 from numpy.typing import NDArray
 
 from blueprint.guandan.arena.duplicate import (
@@ -37,6 +36,7 @@ from blueprint.guandan.arena.results_file import ResultsFile
 from blueprint.guandan.arena.statistics import ArenaSummary, summarise
 from blueprint.guandan.chooser import Chooser
 from blueprint.guandan.play.selfplay import Scratch
+from games.support.array_types import Array
 from games.support.configuration import Configuration, integer, real, text
 from games.support.interruption import Interrupted, breaking, deaf_children
 

@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from games.support.arrays import Array
 from numpy.typing import NDArray
 
+from games.support.array_types import Array
 from games.support.bootstrap import bootstrap_interval
 
 __all__ = [

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from games.support.arrays import Array, Ints
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 from torch import Tensor
 
+from games.support.array_types import Array, Ints
 from games.support.kernel import kernel
 
 __all__ = [

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from games.support.arrays import Array
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
+from games.support.array_types import Array
 
 __all__ = ["LIMIT", "check_export", "export_checkpoint"]
 

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from games.support.arrays import Array
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -36,6 +35,7 @@ from blueprint.guandan.network.input_layout import (
 )
 from blueprint.guandan.network.inputs import encode_full_into
 from games.guandan.rounds.state import action_words, views
+from games.support.array_types import Array
 
 __all__ = ["Inference", "load_inference"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from games.support.arrays import Bytes, Int, Ints
 
 from blueprint.guandan.network.input_layout import (
     A_BOMBS,
@@ -76,6 +75,7 @@ from games.guandan.rounds.state import (
     PLAYER,
     TRICK,
 )
+from games.support.array_types import Bytes, Int, Ints
 from games.support.kernel import kernel
 
 __all__ = [

@@ -9,7 +9,6 @@ how many higher combinations of the same type the unseen cards still hold.
 from __future__ import annotations
 
 import numpy as np
-from games.support.arrays import Array
 from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import Decisions
@@ -20,6 +19,7 @@ from blueprint.guandan.network.input_kernels import (
 )
 from blueprint.guandan.network.input_layout import ACTION_WIDTH, HIDDEN_WIDTH, STATE_WIDTH
 from games.guandan.rounds.state import action_words, views
+from games.support.array_types import Array
 
 __all__ = ["EncodingRoom", "encode_actions", "encode_full", "encode_full_into", "encode_states"]
 

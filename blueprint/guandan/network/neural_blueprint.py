@@ -6,13 +6,13 @@ import os
 from typing import TYPE_CHECKING
 
 import numpy as np
-from games.support.arrays import Array
 from numpy.typing import NDArray
 
 from blueprint.check import BlueprintError, row_sums
 from blueprint.guandan.chooser import Decisions
 from games.game import Game
 from games.ragged import Ragged
+from games.support.array_types import Array
 
 if TYPE_CHECKING:
     from blueprint.guandan.network.inference import Inference

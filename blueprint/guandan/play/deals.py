@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from games.support.arrays import Array
 from numpy.typing import NDArray
 
 from blueprint.guandan.structured import join
@@ -13,6 +12,7 @@ from games.guandan.cards import unpack
 from games.guandan.matches.lockstep import CardDecisions, Matches
 from games.guandan.rounds.round import deal
 from games.guandan.rounds.state import NOBODY, STATE
+from games.support.array_types import Array
 
 __all__ = ["card_choice", "deal_rounds"]
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from games.support.arrays import Array
 from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import Chooser, Decisions
@@ -20,6 +19,7 @@ from games.guandan.cards import HAND_SIZE, NUM_CARDS, unpack
 from games.guandan.matches.lockstep import CardDecisions
 from games.guandan.matches.tribute import CARD_PACKED, CARD_RANK
 from games.guandan.rounds.round import from_hands
+from games.support.array_types import Array
 
 __all__ = ["NetworkTribute", "TributeAgent", "Values"]
 

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from games.support.arrays import Array, Bytes, Ints
 from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import Chooser, Decisions, drawn
@@ -20,6 +19,7 @@ from games.guandan.cards import ACTION
 from games.guandan.moves.listing import RESERVE
 from games.guandan.rounds.playout import legal_states
 from games.guandan.rounds.state import PLAYER, STATE, play_move, views
+from games.support.array_types import Array, Bytes, Ints
 from games.support.kernel import kernel
 
 __all__ = ["PlayRecord", "Scratch", "play_rounds"]

@@ -17,9 +17,9 @@ Tests compare it with exhaustion and with the general search.
 from __future__ import annotations
 
 import numpy as np
-from games.support.arrays import Int, Ints
 from numpy.typing import NDArray
 
+from games.support.array_types import Int, Ints
 from games.support.kernel import kernel
 
 __all__ = ["NO_ROOM", "Room", "count_fewest_moves", "lacking", "room"]

@@ -16,7 +16,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from games.support.arrays import Int, Ints
 from numpy.typing import ArrayLike, NDArray
 
 from blueprint.guandan.rules.fewest_moves import NO_ROOM, Room, count_fewest_moves, lacking, room
@@ -33,6 +32,7 @@ from games.guandan.cards import (
     TRIPS,
     TWO_TRIPS,
 )
+from games.support.array_types import Int, Ints
 from games.support.kernel import kernel
 
 __all__ = ["UNIT_COSTS", "Costs", "cheapest_split", "min_combinations", "split_again", "write_group"]

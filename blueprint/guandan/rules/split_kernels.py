@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from games.support.arrays import Bytes, Int, Ints
 from numpy.typing import NDArray
 
 from blueprint.guandan.network.input_kernels import DECK_HI, DECK_LO, higher_unseen, rank_place
@@ -20,6 +19,7 @@ from games.guandan.cards import (
     STRAIGHT_FLUSH,
 )
 from games.guandan.rounds.state import BEAT, HAND, LEADER, LEFT, LEVEL, PLAYED
+from games.support.array_types import Bytes, Int, Ints
 from games.support.kernel import kernel
 
 __all__ = ["MIN_COMBINATION", "PERSONALITY", "STRONG", "choose_by_split"]

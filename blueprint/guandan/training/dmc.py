@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from games.support.arrays import Array, Ints
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
@@ -33,6 +32,7 @@ from blueprint.guandan.play.selfplay import PlayRecord
 from blueprint.guandan.structured import join
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.soft_choice import draw_soft
+from games.support.array_types import Array, Ints
 from games.support.kernel import kernel
 
 __all__ = ["Judge", "Learner", "NetworkChooser", "Samples", "lambda_returns"]
@@ -94,7 +94,7 @@ def lambda_returns(
     rounds: [n] which round each decision belongs to, in order of play. seats: [n] who decides.
     values: [n] value of each state to the deciding side. payoff: [rounds] payoff of each round to side 0.
     """
-    signs: NDArray[np.float64] = 1.0 - 2.0 * (np.asarray(seats, np.int64) & 1)
+    signs = 1.0 - 2.0 * (np.asarray(seats, np.int64) & 1)
     out = np.empty(len(rounds), np.float32)
     running = np.array(payoff, np.float64)
     _lambda_returns(rounds, signs, np.asarray(values, np.float64), trace, running, out)

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from games.support.arrays import Array
 from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import Chooser, Decisions, drawn
 from blueprint.guandan.play.selfplay import PlayRecord
+from games.support.array_types import Array
 
 __all__ = ["SparringChooser"]
 

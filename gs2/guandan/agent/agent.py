@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from games.support.arrays import Array
 from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import Decisions
@@ -21,6 +20,7 @@ from games.game import TERMINAL, GameError
 from games.guandan.cards import ACTION
 from games.guandan.rounds.round import GuanDan, advance, deal, legal
 from games.ragged import Ragged
+from games.support.array_types import Array
 from gs2.guandan.agent.agent_presets import agent_preset
 from gs2.guandan.agent.deal_source import Deals, DealSource, Point, alternative_values, opponents_of
 from gs2.guandan.agent.decision import Decision, DecisionProgress, noted_faults

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
-from games.support.arrays import Array
 from numpy.typing import NDArray
 
+from games.support.array_types import Array
 from gs2.guandan.agent.determinize import Worlds
 from gs2.guandan.agent.endgame import Endgame
 from gs2.guandan.agent.racing import MoveComparison

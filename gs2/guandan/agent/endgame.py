@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from games.support.arrays import Array, Bytes, Int, Ints
 from numpy.typing import NDArray
 
 from games.guandan.cards import BOMB, NUM_RANKS, PASS
@@ -29,6 +28,7 @@ from games.guandan.rounds.state import (
     play_move,
     views,
 )
+from games.support.array_types import Array, Bytes, Int, Ints
 from games.support.kernel import kernel
 
 __all__ = ["Endgame", "is_endgame", "solve_endgame"]

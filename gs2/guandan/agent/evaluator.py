@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
-from games.support.arrays import Array
 from numpy.typing import NDArray
 
 from blueprint.checkpoint import SHIPPED
@@ -19,6 +18,7 @@ from blueprint.guandan.chooser import Decisions
 from blueprint.protocol import Blueprint
 from games.guandan.rounds.round import GuanDan
 from games.ragged import Ragged
+from games.support.array_types import Array
 
 if TYPE_CHECKING:
     from blueprint.guandan.network.inference import Inference

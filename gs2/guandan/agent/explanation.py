@@ -6,11 +6,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from games.support.arrays import Array, Row
 from numpy.typing import NDArray
 
 from games.guandan.cards import NO_ACTION, PASS, RANKS, hand_text, unpack
 from games.guandan.notation import action_list
+from games.support.array_types import Array, Row
 from gs2.guandan.agent.decision import Decision
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 

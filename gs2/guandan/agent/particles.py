@@ -8,11 +8,11 @@ their alternative values. Source: GS2 supplement, C.6.
 from __future__ import annotations
 
 import numpy as np
-from games.support.arrays import Array
 from numpy.typing import NDArray
 
 from games.guandan.cards import NUM_CARDS, unpack
 from games.guandan.combos import ORDER
+from games.support.array_types import Array
 
 __all__ = ["Particles", "top_up"]
 

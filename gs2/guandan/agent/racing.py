@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from games.support.arrays import Array
 from numpy.typing import NDArray
 
 from games.guandan.rounds.round import advance
 from games.guandan.rounds.state import STATE
+from games.support.array_types import Array
 from gs2.guandan.agent.determinize import Worlds
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.rollout import Rollouts

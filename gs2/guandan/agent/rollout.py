@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator
 
 import numpy as np
-from games.support.arrays import Array, Bytes, Int, Ints
 from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import Decisions
@@ -19,6 +18,7 @@ from games.guandan.cards import ACTION
 from games.guandan.moves.listing import list_moves, moves_scratch
 from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import BEAT, HAND, LEVEL, PLAYER, action_words, play_move, views
+from games.support.array_types import Array, Bytes, Int, Ints
 from games.support.kernel import kernel
 from gs2.guandan.agent.evaluator import BATCH, Evaluator
 

@@ -12,7 +12,6 @@ from typing import ClassVar
 
 import attrs
 import numpy as np
-from games.support.arrays import Array
 from numpy.typing import NDArray
 
 from blueprint.guandan.network.bfloat import native_half
@@ -22,6 +21,7 @@ from blueprint.guandan.structured import join
 from blueprint.soft_choice import choose_soft
 from games.guandan.cards import unpack
 from games.guandan.rounds.round import deal
+from games.support.array_types import Array
 from games.support.configuration import Configuration, integer, real
 from gs2.guandan.agent.evaluator import Evaluator
 from gs2.guandan.agent.rollout import Rollouts, play_best
