@@ -40,7 +40,7 @@ def _gather(
     rows: Ints,
     seats: Ints,
     offsets: Ints,
-) -> tuple[int, int, int]:
+) -> tuple[Int, int, int]:
     """Collect decisions with a choice from live[begin:], playing forced moves on the way.
 
     Stops after `limit` decisions or when `moves` is full. Rounds that end are left out.
