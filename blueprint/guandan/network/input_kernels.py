@@ -147,7 +147,7 @@ def _encode_state(words: Ints, bytes_: Bytes, i: Int, p: Int, row: Bytes) -> Non
     wild = _wilds_in(lo, hi, level)
     _thermometer(row, S_WILD, wild, 2)
     for r in range(13):
-        count: Int = COUNT[rank_byte(lo, hi, r)]
+        count: Int = np.int64(COUNT[rank_byte(lo, hi, r)])
         if r == level:
             count -= wild
         _thermometer(row, S_HAND_RANKS + 6 * r, count, 6)
