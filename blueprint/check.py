@@ -11,7 +11,7 @@ from blueprint.protocol import Blueprint
 from games.contract import ContractError
 from games.game import TERMINAL, Game
 from games.ragged import Ragged
-from games.support.arrays import Array
+from games.support.array_types import Array
 
 __all__ = ["BlueprintError", "BlueprintReport", "check_blueprint", "row_sums"]
 

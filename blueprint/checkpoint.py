@@ -16,7 +16,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from games.support.arrays import Array
+from games.support.array_types import Array
 from games.support.files import FileProblem, open_regular, write_bytes, write_text
 
 __all__ = [

@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 
 from games.game import Game
 from games.ragged import Ragged
-from games.support.arrays import Array
+from games.support.array_types import Array
 
 __all__ = ["Blueprint"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from games.support.arrays import Array, Ints
+from games.support.array_types import Array, Ints
 from games.support.kernel import kernel
 
 __all__ = ["choose_soft", "draw_soft"]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from games.game import Game
 from games.ragged import Ragged
-from games.support.arrays import Array
+from games.support.array_types import Array
 
 __all__ = ["KeyIndex", "SeatTable", "TabularBlueprint", "UnknownInfoset"]
 

@@ -1,8 +1,8 @@
 """How good a policy is, exactly: expected value, best response, NashConv, exploitability.
 
-Where one seat of each team decides, the sequence form answers; pass one in to save building it again.
-Trees with more deciding seats are answered on the tree, each seat deviating alone. Policies are [n_slots]
-float64 on the tree's slots. Values of a forest are sums over its weighted roots.
+Where one seat of each team decides, values are computed on the sequence form; pass one in to avoid building
+it again. With more deciding seats they are computed on the tree, each seat deviating alone. Policies are
+[n_slots] float64 on the tree's slots. Values of a forest are sums over its weighted roots.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Policies in words and for others: as JSON that needs no gs2 to be read, and as OpenSpiel's own policy.
+"""Policies for people and other programs: as JSON that is read without gs2, and as OpenSpiel's own policy.
 
 {"format": "gs2 policy 1", "game": "leduc_poker", "note": "dcfr, 1000 iterations",
  "policy": {"P0 holds Js": {"call": 0.93, "raise": 0.07}, …}}

@@ -17,12 +17,12 @@ from cfr.engine.bundles import ROWS, WIDE
 from cfr.engine.play import FormArrays, Pair
 from cfr.engine.resume import check_iteration, check_state, iterations_at_once, same_variant
 from cfr.engine.simd import WIDTH
+from cfr.engine.warm_start import start_regrets
 from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form
 from cfr.tree import FlatTree
 from cfr.tree_cfr import TreeSolver
 from cfr.values import check_policy
 from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, START_WEIGHT, Variant, variant
-from cfr.warm_start import start_regrets
 
 __all__ = ["Progress", "Solution", "Solver", "SolverError", "Start", "Stop", "solve"]
 
@@ -33,7 +33,7 @@ class SolverError(ValueError):
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run stands.
+    """How far a run has come.
 
     iteration: iterations done, since the start (resumed ones included).
     exploitability: of the average policy, NashConv / 2, in payoffs.
@@ -80,7 +80,7 @@ class Start:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What a run came to.
+    """The result of a run.
 
     policy: [n_slots] float64, the average policy on the tree's slots.
     current: [n_slots] float64, the policy of the last iteration.
@@ -90,7 +90,7 @@ class Solution:
     iteration: iterations done.
     seconds: wall-clock time of this run.
     variant: what ran.
-    stopped: why it ended: "iterations", "target", "deadline" or "callback".
+    stopped: what ended it: "iterations", "target", "deadline" or "callback".
     """
 
     policy: NDArray[np.float64]

@@ -74,7 +74,8 @@ def main() -> float:
     blueprint = cfr.solve(tree, variant="cfr", iterations=5).policy
     infoset = game.parse_infoset("P0 | hidden nothing")
     result = gs2.solve_infoset(game, blueprint, infoset, gs2.preset("gs2+"), np.random.default_rng(0))
-    print(f"{infoset.text}: {result.blueprint}, refined to {result.refined}")
+    for side in SIDES:
+        print(f"hide {side}: {result.blueprint[side]:.3f}, refined to {result.refined[side]:.3f}")
     return cfr.exploitability(tree, solution.policy)
 
 

@@ -1,4 +1,4 @@
-"""`gs2 experiment`: measured tables and plots, by command."""
+"""`gs2 experiment`: one command for each experiment that an installed package offers."""
 
 from __future__ import annotations
 
@@ -33,52 +33,62 @@ GROUP = "gs2.experiments"
 """Entry points that add experiments, ours and anybody's: click commands, or Targets that name one."""
 
 AGENT = Target(
-    "experiments.agent.ablate_agent", "ablate_guandan", "What each part of the GuanDan agent is worth."
+    "experiments.agent.ablate_agent",
+    "ablate_guandan",
+    "Measure what each part of the GuanDan agent is worth.",
 )
 TRAINING = Target(
     "experiments.training.ablate_training",
     "ablate_blueprint",
-    "Networks and options of training at equal time.",
+    "Compare networks and training options at equal time.",
 )
 TRIBUTE = Target(
-    "experiments.training.tribute_gain", "ablate_tribute", "Tribute by the network against rules."
+    "experiments.training.tribute_gain",
+    "ablate_tribute",
+    "Compare tribute by the network with tribute by rule.",
 )
 LEARNING = Target(
-    "experiments.training.learning", "ablate_learning", "What settings learn from the same games."
+    "experiments.training.learning",
+    "ablate_learning",
+    "Compare what training settings learn from the same games.",
 )
 SIMULATE = Target(
-    "experiments.simulate_guandan", "simulate", "Whole matches at random, every invariant checked."
+    "experiments.simulate_guandan", "simulate", "Play matches at random and check every invariant."
 )
-TRACE = Target("experiments.training.trace", "ablate_trace", "Noise and error of returns by their trace.")
+TRACE = Target(
+    "experiments.training.trace", "ablate_trace", "Measure the noise and error of returns by their trace."
+)
 
 
 @click.group(cls=LazyGroup, entry_points=GROUP)
 def experiment() -> None:
-    """Run and report experiments: refinement on the research games, ablations at GuanDan."""
+    """Run experiments and report on them: refinement on the research games, ablations at GuanDan."""
 
 
 @click.command()
-@click.option("--preset", "name", default="quick", show_default=True, help="Grid; --list shows them.")
-@click.option("--list", "listing", is_flag=True, help="List the grids and end.")
+@click.option("--preset", "name", default="quick", show_default=True, help="Grid to run; --list shows them.")
+@click.option("--list", "listing", is_flag=True, help="List the grids and exit.")
 @click.option(
     "-o",
     "--output",
     type=NEW_FOLDER,
-    help="Run folder, resumed if it exists.",
+    help="Folder of the run, resumed if it exists.  [default: runs/PRESET]",
 )
-@click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: one per core]")
-@click.option("--game", "games", multiple=True, help="Only these games of the grid; repeatable.")
-@click.option("--method", "methods", multiple=True, help="These methods instead; repeatable.")
-@click.option("--blueprint", "blueprints", multiple=True, help="These blueprints instead; repeatable.")
+@click.option("--workers", type=click.IntRange(min=1), help="Number of processes.  [default: one per core]")
+@click.option("--game", "games", multiple=True, help="Run this game instead of the grid's; repeatable.")
+@click.option("--method", "methods", multiple=True, help="Run this method instead of the grid's; repeatable.")
+@click.option("--blueprint", "blueprints", multiple=True, help="Refine this blueprint instead; repeatable.")
 @click.option(
-    "--limit", "limits", type=FINITE, multiple=True, help="These limits of seconds per infoset; repeatable."
+    "--limit", "limits", type=FINITE, multiple=True, help="Limit in seconds per infoset; repeatable."
 )
 @click.option(
-    "--iterations", type=click.IntRange(min=1), multiple=True, help="These limits of iterations; repeatable."
+    "--iterations", type=click.IntRange(min=1), multiple=True, help="Limit in iterations; repeatable."
 )
-@click.option("--mode", "modes", multiple=True, help="independent or nested, instead; repeatable.")
-@click.option("--sample", type=click.IntRange(min=1), help="Infosets of each player, drawn at random.")
-@click.option("--seeds", type=click.IntRange(min=1), help="This many seeds instead, on every game.")
+@click.option("--mode", "modes", multiple=True, help="Search mode, independent or nested; repeatable.")
+@click.option(
+    "--sample", type=click.IntRange(min=1), help="Search only this many random infosets of each player."
+)
+@click.option("--seeds", type=click.IntRange(min=1), help="Use this many seeds for every game.")
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
 def refine(
     name: str,
@@ -95,10 +105,10 @@ def refine(
     seeds: int | None,
     as_json: bool,
 ) -> None:
-    """Refine whole strategies by every method of a grid and measure them exactly.
+    """Refine whole strategies with every method of a grid and measure them exactly.
 
-    A search at every infoset of each player, spliced into one policy. Ctrl-C drops the cells in flight;
-    the same command goes on where it stopped. --limit or --iterations replace both kinds of limits.
+    Every infoset of each player is searched, and the results are spliced into one policy. Ctrl-C drops the
+    cells in flight; the same command resumes the run. --limit and --iterations replace the grid's limits.
     """
     from dataclasses import asdict, replace
 

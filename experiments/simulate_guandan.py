@@ -230,14 +230,16 @@ def _play_out(matches: Matches, ends: NDArray[np.uint64], max_rounds: int) -> di
 
 
 @click.command("simulate")
-@click.option("--matches", type=click.IntRange(min=1), default=10_000, show_default=True, help="How many.")
-@click.option("--seed", type=SEED, default=1, show_default=True, help="Of the run.")
+@click.option(
+    "--matches", type=click.IntRange(min=1), default=10_000, show_default=True, help="Number of matches."
+)
+@click.option("--seed", type=SEED, default=1, show_default=True, help="Seed of the run.")
 @click.option(
     "--rules",
     type=click.Choice(["ruling", "openguandan", "njupt", "paper"]),
     default="ruling",
     show_default=True,
-    help="Variant of the rules.",
+    help="Rules to play by.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def simulate(matches: int, seed: int, rules: str, as_json: bool) -> None:

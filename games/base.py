@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from games.game import Game, GameError, Infoset
 from games.infosets import find_infoset, infoset_at, normal_text, unknown_infoset
-from games.support.arrays import Array
+from games.support.array_types import Array
 
 __all__ = ["TwoPlayerGame"]
 

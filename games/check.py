@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from games.game import CHANCE, TERMINAL, Game, GameError
 from games.infosets import infoset_at
 from games.ragged import Ragged
-from games.support.arrays import Array
+from games.support.array_types import Array
 
 __all__ = ["CheckReport", "check_game"]
 

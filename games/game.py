@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from games.contract import ContractError
 from games.ragged import Ragged
-from games.support.arrays import Array
+from games.support.array_types import Array
 
 __all__ = ["CHANCE", "TERMINAL", "Game", "GameError", "Infoset"]
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from games.game import CHANCE, TERMINAL, Game, GameError
 from games.ragged import Ragged
 from games.registry import load_game
-from games.support.arrays import Array
+from games.support.array_types import Array
 
 __all__ = ["command_of", "playthrough", "transcript"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from games.support.arrays import Array
+from games.support.array_types import Array
 
 __all__ = ["Ragged"]
 

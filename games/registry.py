@@ -51,7 +51,7 @@ RESEARCH_GAMES = (
 
 OPENSPIEL = "openspiel:"
 OWN_WIDTH = 50
-"""Histories of each level at which somebody's own game is checked when it is loaded."""
+"""Histories of each level at which a user's own game is checked when it is loaded."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def load_game(text: str, *, general_sum: bool = False) -> Game:
 
 
 def _own_game(text: str, found: Any, general_sum: bool) -> Game:
-    """Return somebody's own game, held against the contract in a few of its histories."""
+    """Return a user's own game, after checking a few of its histories against the contract."""
     import numpy as np
 
     from games.check import check_game

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from games.game import CHANCE, TERMINAL, Game
 from games.ragged import Ragged
-from games.support.arrays import Array
+from games.support.array_types import Array
 
 __all__ = ["Count", "GameSize", "estimate_size"]
 

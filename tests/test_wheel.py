@@ -33,7 +33,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[zipfile.ZipFile]
     place = tmp_path_factory.mktemp("sources")
     for name in PACKAGES:
         shutil.copytree(ROOT / name, place / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "MANIFEST.in", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, place)
     code = "import setuptools.build_meta as build; build.build_wheel('dist')"
     done = subprocess.run([sys.executable, "-c", code], cwd=place, capture_output=True, text=True)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.ragged import Ragged
-from games.support.arrays import Array
+from games.support.array_types import Array
 
 __all__ = ["Chooser", "Decisions", "DrawingChooser", "drawn"]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from games.support.arrays import Array
+from games.support.array_types import Array
 
 __all__ = ["join"]
 

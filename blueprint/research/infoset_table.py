@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from blueprint.tabular import KeyIndex
 from games.game import CHANCE, Game, GameError
-from games.support.arrays import Array
+from games.support.array_types import Array
 
 __all__ = ["Infosets", "list_infosets"]
 

@@ -16,7 +16,7 @@ from blueprint.guandan.network.q_network import Tower
 from blueprint.research.infoset_table import Infosets, list_infosets
 from games.game import Game
 from games.ragged import Ragged
-from games.support.arrays import Array
+from games.support.array_types import Array
 from games.support.configuration import Configuration, integer, real
 
 __all__ = [

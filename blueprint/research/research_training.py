@@ -28,7 +28,7 @@ from blueprint.research.research_network import (
 from blueprint.soft_choice import choose_soft
 from games.game import CHANCE, TERMINAL, Game
 from games.ragged import Ragged
-from games.support.arrays import Array
+from games.support.array_types import Array
 from games.support.configuration import ConfigError
 
 __all__ = ["Budget", "Plays", "sample_games", "train_research_blueprint"]

@@ -26,7 +26,7 @@ BOX_FIELDS = 6
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """The payoffs to one side, as met from the units of the other.
+    """The payoffs to one side, as seen from the units of the other.
 
     start: [U + 1] int32; the boxes of the other side's unit u are `start[u]:start[u + 1]`.
     box: [n, 6] int32: first own position, own positions in chunks of 4, first position of the other, its

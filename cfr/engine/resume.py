@@ -1,4 +1,4 @@
-"""What solvers share about being stopped and resumed: states that may be trusted, and kernels that return."""
+"""What lets solvers be stopped and resumed: checks of saved states, and kernels that return every moment."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from cfr.variants import Variant
 __all__ = ["StateError", "check_iteration", "check_state", "iterations_at_once", "same_variant"]
 
 ENTRIES_AT_ONCE = 20_000_000
-"""Entries that a kernel goes through before it returns: a tenth of a second, so that Ctrl-C is heard."""
+"""Entries that a kernel goes through before it returns: a tenth of a second, so that Ctrl-C is noticed."""
 MOST_AT_ONCE = 100_000
-"""Iterations of the smallest games: each costs something whatever its size."""
+"""Most iterations in one call, which the smallest games reach: each has a cost of its own."""
 
 
 class StateError(ValueError):
-    """A saved state that no run can go on from."""
+    """A saved state from which no run can continue."""
 
 
 def iterations_at_once(entries: int) -> int:

@@ -6,8 +6,8 @@ NEON instructions, whatever the machine has.
 
 `borrow(array)` is the address of a contiguous array's first element: indexed like the array, unchecked and
 without wrap-around, and not counted, so that kernels can pass it to each other in their innermost loops.
-(Counting references there costs more than the arithmetic, and spills the vector registers.) Who borrows
-must keep the array alive: only functions that hold it as an argument do.
+(Counting references there costs more than the arithmetic, and spills the vector registers.) Whoever borrows
+an array must keep it alive, which a function does that holds it as an argument.
 """
 
 from __future__ import annotations

@@ -8,11 +8,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from cfr.memory import TooLarge, bytes_per_history, memory_limit, too_large, words_of_bytes
+from cfr.tree.memory import TooLarge, bytes_per_history, memory_limit, too_large, words_of_bytes
 from games.game import Game
 from games.size import estimate_size
 
-__all__ = ["LOOK_AFTER", "USUAL_BUDGET", "TreeBudget", "Watch"]
+__all__ = ["LOOK_AFTER", "USUAL_BUDGET", "GrowthWatch", "TreeBudget"]
 
 LOOK_AFTER = 100_000
 """Histories after which a growing tree's size is estimated; below, growing takes less than looking."""
@@ -25,7 +25,7 @@ _log = logging.getLogger("gs2")
 class TreeBudget:
     """What a growing tree may take.
 
-    max_nodes: histories. memory: bytes while it grows, by default `cfr.memory.memory_limit()`.
+    max_nodes: histories. memory: bytes while it grows, by default `cfr.tree.memory.memory_limit()`.
     history_bytes: what the caller will need for each history, its share of the tree included, if that is more
         than growing the tree takes.
     """
@@ -39,7 +39,7 @@ USUAL_BUDGET = TreeBudget()
 """What a tree may take unless somebody says otherwise."""
 
 
-class Watch:
+class GrowthWatch:
     """Sees to it that a growing tree keeps to its limits; reads the free memory only when it is large."""
 
     def __init__(

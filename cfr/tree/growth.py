@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.tree.budget import USUAL_BUDGET, TreeBudget, Watch
+from cfr.tree.budget import USUAL_BUDGET, GrowthWatch, TreeBudget
 from cfr.tree.flat import EnumeratedTree, FlatTree, InvalidTree
 from games.game import CHANCE, TERMINAL, Game
 from games.ragged import Ragged
@@ -150,7 +150,7 @@ def grow(
         raise ValueError(f"grow: weights must have one entry per root, {len(states)}; got {len(level.prob)}")
 
     out = _Arrays()
-    watch = Watch(game, states, budget, keep_states, rules.limited)
+    watch = GrowthWatch(game, states, budget, keep_states, rules.limited)
     watch.admit(len(level.states))
     while len(level.states):
         n = len(level.states)
@@ -187,7 +187,7 @@ def _expand(
     player: NDArray[np.int8],
     rules: TreeRules,
     out: _Arrays,
-    watch: Watch,
+    watch: GrowthWatch,
 ) -> tuple[_Level, NDArray[np.int32]]:
     """Return the next level and each node's number of children; in `player`, frozen nodes turn to chance."""
     n = len(level.states)

@@ -234,7 +234,7 @@ CHECKPOINT = click.option(
     "-b", "--blueprint", "checkpoint", type=click.Path(path_type=Path), help="[default: the shipped one]"
 )
 WITH_SEED = click.option("--seed", type=SEED, default=1, show_default=True)
-OUTPUT = click.option("-o", "--output", type=NEW_FILE, required=True, help="Rows, appended.")
+OUTPUT = click.option("-o", "--output", type=NEW_FILE, required=True, help="File that rows are appended to.")
 
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the output's rows as JSON.")
@@ -257,7 +257,9 @@ def ablate_guandan() -> None:
 @ablate_guandan.command()
 @CHECKPOINT
 @click.option("--positions", type=click.IntRange(min=1), default=1000, show_default=True)
-@click.option("--worlds", type=click.IntRange(min=2), default=64, show_default=True, help="Deals a position.")
+@click.option(
+    "--worlds", type=click.IntRange(min=2), default=64, show_default=True, help="Deals at each position."
+)
 @WITH_SEED
 @OUTPUT
 @AS_JSON
@@ -291,7 +293,7 @@ def choose(
     output: Path,
     as_json: bool,
 ) -> None:
-    """Ask variants at the positions of a file that `judge` wrote."""
+    """Ask variants for moves at the positions of a file that `judge` wrote."""
     from experiments.agent.judge import read_judged
 
     networks = _load(checkpoint)

@@ -1,1 +1,1 @@
-"""Benchmarks of this machine."""
+"""Benches: how fast each part is on this machine."""

@@ -29,16 +29,20 @@ AT_LEAST_ONE = click.IntRange(min=1)
 
 
 def _seed() -> click.Option:
-    return click.Option(["--seed"], type=SEED, default=0, show_default=True, help="Of what is played.")
+    return click.Option(["--seed"], type=SEED, default=0, show_default=True, help="Seed of the run.")
 
 
 def _seconds() -> click.Option:
     return click.Option(
-        ["--seconds"], type=FiniteRange(min=0.1), default=2.0, show_default=True, help="Each part."
+        ["--seconds"],
+        type=FiniteRange(min=0.1),
+        default=2.0,
+        show_default=True,
+        help="Seconds for each part.",
     )
 
 
-def _repeats(default: int, words: str = "Of every timing.") -> click.Option:
+def _repeats(default: int, words: str = "Repetitions of each timing.") -> click.Option:
     return click.Option(["--repeats"], type=AT_LEAST_ONE, default=default, show_default=True, help=words)
 
 
@@ -63,10 +67,12 @@ class CfrSpeedBench:
     )
     options = (
         click.Argument(["games"], nargs=-1),
-        click.Option(["--variant", "variants"], multiple=True, help="To time to a target.  [default: all]"),
+        click.Option(
+            ["--variant", "variants"], multiple=True, help="Variant to time; repeatable.  [default: all]"
+        ),
         _repeats(3),
         click.Option(
-            ["--openspiel/--no-openspiel"], default=True, help="Beside OpenSpiel, where it is installed."
+            ["--openspiel/--no-openspiel"], default=True, help="Time OpenSpiel too, if it is installed."
         ),
     )
 
@@ -106,7 +112,9 @@ class EngineSpeedBench:
     about = "Random play, compiled code warm; rates are per second of processor time, medians of the pieces."
     options = (
         _seconds(),
-        click.Option(["--processes"], type=AT_LEAST_ONE, help="On all cores.  [default: one a core]"),
+        click.Option(
+            ["--processes"], type=AT_LEAST_ONE, help="Number of processes.  [default: one per core]"
+        ),
         _seed(),
     )
 
@@ -132,8 +140,16 @@ class NetworkSpeedBench:
     about = "Compiled code warm; rates are per second of processor time, times the threads."
     options = (
         _seconds(),
-        click.Option(["--threads"], type=AT_LEAST_ONE, default=2, show_default=True, help="At once."),
-        click.Option(["--rounds"], type=AT_LEAST_ONE, default=1024, show_default=True, help="In lockstep."),
+        click.Option(
+            ["--threads"], type=AT_LEAST_ONE, default=2, show_default=True, help="Number of threads."
+        ),
+        click.Option(
+            ["--rounds"],
+            type=AT_LEAST_ONE,
+            default=1024,
+            show_default=True,
+            help="Rounds played in lockstep.",
+        ),
         _seed(),
     )
 
@@ -184,7 +200,7 @@ class SearchSpeedBench:
         "Processor time of one thread, compiled code warm. PCFR+ with 300 iterations in every subgame; "
         "blueprint: plain CFR, 100 iterations. A gadget of N nodes: the median over searches of N/2 to 2N."
     )
-    options = (click.Argument(["games"], nargs=-1), _repeats(20, "Infosets a depth."), _seed())
+    options = (click.Argument(["games"], nargs=-1), _repeats(20, "Infosets timed at each depth."), _seed())
 
     def run(self, progress: Progress, *, games: tuple[str, ...], repeats: int, seed: int) -> SearchRecord:
         """Return the times of searches one by one and of whole games."""
@@ -209,7 +225,11 @@ class SplitSpeedBench:
     about = "Processor time of one core, compiled code warm, dealt hands in batches; the least of five."
     options = (
         click.Option(
-            ["--hands"], type=click.IntRange(min=100), default=3000, show_default=True, help="Dealt."
+            ["--hands"],
+            type=click.IntRange(min=100),
+            default=3000,
+            show_default=True,
+            help="Number of hands dealt.",
         ),
         _seed(),
     )
@@ -242,11 +262,13 @@ class AgentSpeedBench:
     about = "Whole rounds of four agents, one decision at a time, as at a table; wall time unless it says so."
     options = (
         click.Argument(["presets"], nargs=-1),
-        click.Option(["--rounds"], type=AT_LEAST_ONE, default=4, show_default=True, help="Of four agents."),
+        click.Option(
+            ["--rounds"], type=AT_LEAST_ONE, default=4, show_default=True, help="Rounds of four agents."
+        ),
         click.Option(
             ["-b", "--blueprint", "checkpoint"],
             type=click.Path(path_type=Path),
-            help="[default: the shipped one]",
+            help="Checkpoint of the network.  [default: the shipped one]",
         ),
         _seed(),
     )
@@ -281,7 +303,7 @@ class TableSpeedBench:
     title = "The GuanDan server"
     help = "Measure the GuanDan server under random clients: one table, and 200 at once, in both dialects."
     about = "One server process and one of clients, which read every frame and answer at random."
-    options = (_repeats(3, "Of one table alone."), _seed())
+    options = (_repeats(3, "Repetitions with one table alone."), _seed())
 
     def run(self, progress: Progress, *, repeats: int, seed: int) -> TableBench:
         """Return one load for each dialect and number of tables."""

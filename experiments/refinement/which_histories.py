@@ -42,11 +42,11 @@ class Ranks:
 
 @click.command()
 @click.argument("game", default="liars_dice_6")
-@click.option("-k", default=3, show_default=True, help="Histories kept.")
-@click.option("--ranks", default=6, show_default=True, help="Ranks to choose them among.")
+@click.option("-k", default=3, show_default=True, help="Number of histories kept.")
+@click.option("--ranks", default=6, show_default=True, help="Number of ranks to choose them from.")
 @click.option("--iterations", default=100, show_default=True, help="CFR iterations in every subgame.")
 @click.option("--blueprint", default="cfr:100", show_default=True)
-@click.option("--seeds", default=2, show_default=True, help="Of gs2-r, beside them.")
+@click.option("--seeds", default=2, show_default=True, help="Seeds of gs2-r, for comparison.")
 def main(game: str, k: int, ranks: int, iterations: int, blueprint: str, seeds: int) -> None:
     """Print the exploitability over the blueprint's for every choice of K ranks, for gs2-d and for gs2-r."""
 

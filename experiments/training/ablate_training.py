@@ -258,14 +258,14 @@ def _mean(match: dict[str, Any], name: str, scale: float) -> str:
 
 @click.group()
 def ablate_blueprint() -> None:
-    """Ablations of the blueprint's training at equal processor time."""
+    """Compare ways of training the blueprint at equal processor time."""
 
 
 @ablate_blueprint.command("run")
 @click.argument("directory", type=NEW_FOLDER)
-@click.option("--cpu-seconds", type=FiniteRange(1), default=120.0, show_default=True)
+@click.option("--cpu-seconds", type=FiniteRange(1), default=120.0, show_default=True, help="For each arm.")
 @click.option("--seeds", type=click.IntRange(1), default=2, show_default=True)
-@click.option("--deals", type=click.IntRange(2), default=400, show_default=True, help="Of each match.")
+@click.option("--deals", type=click.IntRange(2), default=400, show_default=True, help="Deals of each match.")
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
 def run_command(directory: Path, cpu_seconds: float, seeds: int, deals: int, as_json: bool) -> None:
     """Train every arm and play the matches; rows go to DIRECTORY/rows.jsonl."""
@@ -284,13 +284,13 @@ def run_command(directory: Path, cpu_seconds: float, seeds: int, deals: int, as_
 
 @ablate_blueprint.command("report")
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False, exists=True))
-@click.option("-o", "--output", type=NEW_FILE, help="Markdown to update, between its marks.")
+@click.option("-o", "--output", type=NEW_FILE, help="Markdown file to update between its marks.")
 @click.option(
     "--checkout", is_flag=True, help=f"Update experiments/results/{REPORT} of gs2's checkout instead."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the rows behind the tables as JSON instead.")
 def report_command(directory: Path, output: Path | None, checkout: bool, as_json: bool) -> None:
-    """Print the tables of a run, or put them between the marks in a Markdown file."""
+    """Print the tables of a run, or put them between the marks of a Markdown file."""
     if as_json:
         from gs2.commands.common import print_json
 

@@ -199,10 +199,22 @@ def _judged(trainer: Trainer, samples: Samples) -> tuple[NDArray[Any], NDArray[A
 
 @click.command("learning")
 @click.option("--checkpoint", type=click.Path(path_type=Path, dir_okay=False, exists=True))
-@click.option("--try", "tries", multiple=True, required=True, help="FIELD=VALUE,…; repeatable.")
-@click.option("--rounds", type=click.IntRange(1), default=80000, show_default=True, help="To learn from.")
-@click.option("--held-out", type=click.IntRange(2), default=20000, show_default=True, help="To judge by.")
-@click.option("--window", type=FiniteRange(1), default=2e6, show_default=True, help="Of the mean network.")
+@click.option(
+    "--try", "tries", multiple=True, required=True, help="Settings to compare, FIELD=VALUE,…; repeatable."
+)
+@click.option(
+    "--rounds", type=click.IntRange(1), default=80000, show_default=True, help="Rounds to learn from."
+)
+@click.option(
+    "--held-out", type=click.IntRange(2), default=20000, show_default=True, help="Rounds to judge by."
+)
+@click.option(
+    "--window",
+    type=FiniteRange(1),
+    default=2e6,
+    show_default=True,
+    help="Decisions that the mean of the weights looks back on.",
+)
 @click.option("--seed", type=SEED, default=101, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
 def ablate_learning(
@@ -214,7 +226,7 @@ def ablate_learning(
     seed: int,
     as_json: bool,
 ) -> None:
-    """What settings of training learn from the same play, as a table."""
+    """Print what training settings learn from the same games."""
     import torch
 
     from blueprint.checkpoint import SHIPPED, read_checkpoint

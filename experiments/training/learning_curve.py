@@ -129,11 +129,19 @@ def plot_curve(points: list[Point], path: Path) -> None:
 
 @click.command()
 @click.argument("checkpoints", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--against", default="greedy,strong", show_default=True, help="Agents, by commas.")
-@click.option("--rounds", type=click.IntRange(min=1), default=2000, show_default=True, help="Deals each.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of cards.")
-@click.option("--processes", type=click.IntRange(min=1), help="How many.  [default: all cores]")
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Name without suffix.")
+@click.option("--against", default="greedy,strong", show_default=True, help="Opponents, separated by commas.")
+@click.option(
+    "--rounds",
+    type=click.IntRange(min=1),
+    default=2000,
+    show_default=True,
+    help="Deals against each opponent.",
+)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the cards.")
+@click.option("--processes", type=click.IntRange(min=1), help="Number of processes.  [default: one per core]")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), required=True, help="Output files, without suffix."
+)
 def learning_curve(
     checkpoints: tuple[Path, ...], against: str, rounds: int, seed: int, processes: int | None, output: Path
 ) -> None:

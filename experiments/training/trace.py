@@ -178,12 +178,18 @@ def agent_returns(agent: InferenceAgent, states: NDArray[Any]) -> NDArray[np.flo
 
 @click.command("trace")
 @click.option("--checkpoint", type=click.Path(path_type=Path, dir_okay=False, exists=True))
-@click.option("--pairs", type=click.IntRange(2), default=4000, show_default=True)
-@click.option("--playouts", type=click.IntRange(4), default=32, show_default=True, help="Of each move; even.")
+@click.option("--pairs", type=click.IntRange(2), default=4000, show_default=True, help="Pairs of moves.")
+@click.option(
+    "--playouts",
+    type=click.IntRange(4),
+    default=32,
+    show_default=True,
+    help="Playouts of each move, an even number.",
+)
 @click.option("--seed", type=SEED, default=3, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
 def ablate_trace(checkpoint: Path | None, pairs: int, playouts: int, seed: int, as_json: bool) -> None:
-    """Noise and error of lambda-returns for several traces, as a table."""
+    """Print the noise and the error of lambda-returns for several traces."""
     import torch
 
     if playouts % 2:

@@ -98,7 +98,7 @@ def tribute_gain(checkpoint: Path | None, rule: str, deals: int, seed: int) -> T
 @click.option("--seed", type=SEED, default=11, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
 def ablate_tribute(checkpoint: Path | None, deals: int, seed: int, as_json: bool) -> None:
-    """Gain of tribute by the network's values over both rules, in levels a round."""
+    """Print what tribute by the network's values gains over two rules, in levels a round."""
     import torch
 
     torch.set_num_threads(1)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from games.game import GameError
-from games.support.arrays import Rows
+from games.support.array_types import Rows
 
 __all__ = [
     "ACTION",

@@ -22,7 +22,7 @@ from games.guandan.cards import (
     TWO_TRIPS,
     level_order,
 )
-from games.support.arrays import Int, Ints, Rows
+from games.support.array_types import Int, Ints, Rows
 from games.support.kernel import kernel
 
 __all__ = ["BOMB_CLASS", "COMBO_CLASS", "beats", "combo_strength", "strength"]

@@ -31,7 +31,7 @@ from games.guandan.cards import (
     wild_card,
 )
 from games.guandan.moves.listing import legal_moves
-from games.support.arrays import Bytes, Row, Rows
+from games.support.array_types import Bytes, Row, Rows
 
 __all__ = ["action_list", "action_text", "parse_action"]
 

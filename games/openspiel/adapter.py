@@ -21,10 +21,10 @@ from games.base import TwoPlayerGame
 from games.game import TERMINAL, GameError, Infoset
 from games.infosets import normal_text, unknown_infoset
 from games.openspiel.expansion import ExpandedGame, expanded, load_openspiel
+from games.openspiel.infoset_words import ACTS, OTHER_ACTS, OVER, infoset_line, joined_lines, numbered
 from games.openspiel.waiting import own_sequences, told_on_the_way, waiting_knowledge
-from games.openspiel.words import ACTS, OTHER_ACTS, OVER, infoset_line, joined_lines, numbered
 from games.ragged import Ragged
-from games.support.arrays import Array
+from games.support.array_types import Array
 
 __all__ = ["OpenSpielGame"]
 

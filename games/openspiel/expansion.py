@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.game import CHANCE, TERMINAL, GameError
-from games.openspiel.words import ACTS, infoset_line, joined_lines
+from games.openspiel.infoset_words import ACTS, infoset_line, joined_lines
 from games.ragged import Ragged
 from games.size import estimate_size
-from games.support.arrays import Array
+from games.support.array_types import Array
 from games.support.near import near
 
 __all__ = ["ExpandedGame", "expanded", "load_openspiel"]

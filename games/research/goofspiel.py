@@ -18,7 +18,7 @@ from games.base import TwoPlayerGame
 from games.game import CHANCE, TERMINAL, GameError
 from games.parameters import Int, OneOf, canonical_name
 from games.ragged import Ragged
-from games.support.arrays import Array
+from games.support.array_types import Array
 
 __all__ = ["Goofspiel"]
 

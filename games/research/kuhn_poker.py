@@ -16,7 +16,7 @@ from games.game import CHANCE, TERMINAL
 from games.parameters import Int, canonical_name
 from games.ragged import Ragged
 from games.research.poker import rank_names
-from games.support.arrays import Array
+from games.support.array_types import Array
 
 __all__ = ["BET", "PASS", "KuhnPoker"]
 

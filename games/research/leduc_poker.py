@@ -18,7 +18,7 @@ from games.game import CHANCE, TERMINAL, GameError
 from games.parameters import Bool, Int, Ints, canonical_name
 from games.ragged import Ragged
 from games.research.poker import rank_names
-from games.support.arrays import Array
+from games.support.array_types import Array
 
 __all__ = ["CALL", "FOLD", "RAISE", "LeducPoker"]
 

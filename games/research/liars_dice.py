@@ -17,7 +17,7 @@ from games.base import TwoPlayerGame
 from games.game import CHANCE, TERMINAL, GameError, Infoset
 from games.parameters import Bool, Int, OneOf, canonical_name
 from games.ragged import Ragged
-from games.support.arrays import Array
+from games.support.array_types import Array
 
 __all__ = ["LiarsDice"]
 

@@ -1,8 +1,8 @@
-"""Files that outlast whatever happens: whole or not at all, appended line by line, and regular ones alone.
+"""Files that survive failures: written whole or not at all, appended line by line, regular files only.
 
 Three ways to write: `replacing` puts a whole file in the place of another, `create` begins one that must not
-exist, and `LineFile` appends lines under a lock. All refuse a place where they could not write before any
-work is done; so do `check_output` and `check_folder`, for a command to ask first.
+exist, and `LineFile` appends lines under a lock. All of them refuse a place that they could not
+write to before any work is done. So do `check_output` and `check_folder`, which a command calls first.
 """
 
 from __future__ import annotations
@@ -112,9 +112,9 @@ def _check_regular(path: str | os.PathLike[str], mode: int) -> None:
 
 
 def check_output(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a file that can be written there; what stands in the way is known afterwards.
+    """Return the path of a file, once it is known that it can be written.
 
-    Nothing is left behind: a file of the same folder is written and deleted.
+    A file in the same folder is written and deleted to find out; nothing is left behind.
     Raises FileProblem for an empty or too long name, a folder, a device or pipe, a folder that is missing,
     may not be written to, or lies on a full disk, and for a file that is there but may not be written to.
     """
@@ -139,9 +139,10 @@ def check_output(path: str | os.PathLike[str]) -> Path:
 
 
 def check_folder(path: str | os.PathLike[str], *, create: bool = True) -> Path:
-    """Return a folder in which files can be written; it is made if it is missing and `create`.
+    """Return a folder, once it is known that files can be written in it.
 
-    Raises FileProblem for an empty name, something that is no folder, or one that cannot be written to.
+    create: make it if it is missing.
+    Raises FileProblem for an empty name, something that is not a folder, or one that cannot be written to.
     """
     if os.fspath(path) == "":
         raise FileProblem("an output must have a name; got an empty one; name a folder")
@@ -206,7 +207,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def _mode_of(path: str | os.PathLike[str], target: Path) -> int | None:
-    """Return the permissions of the file that is replaced, None if there is none."""
+    """Return the permissions of the file that is to be replaced; None if there is none."""
     try:
         found = os.stat(target).st_mode
     except FileNotFoundError:
@@ -216,7 +217,7 @@ def _mode_of(path: str | os.PathLike[str], target: Path) -> int | None:
 
 
 def _temporary(target: Path) -> Path:
-    """Return a new name beside a file, after deleting what writers of this machine left that were killed."""
+    """Return a new name beside a file, after deleting what killed writers of this machine left there."""
     host = zlib.crc32(platform.node().encode())
     start = f".{target.name[:40]}.{host:08x}-"
     with suppress(OSError):
@@ -354,7 +355,7 @@ class LineFile:
         self._size += len(data)
 
     def close(self) -> None:
-        """Close the file and let go of the lock."""
+        """Close the file and release the lock."""
         if self._held is not None:
             if self._file is not None:
                 self._file.close()

@@ -1,4 +1,4 @@
-"""Ctrl-C and the terminate signal: asked for once, answered at once, and nothing half done.
+"""Ctrl-C and the terminate signal: answered at once, with no work left half done.
 
 with Interruption() as asked:
     while not asked.stop:       # between pieces of work that must end whole
@@ -35,8 +35,8 @@ class Interrupted(KeyboardInterrupt):
 class Noticed:
     """Within the block, remembers whether a signal came; at Ctrl-C raises KeyboardInterrupt as Python does.
 
-    Foreign code that is interrupted between two of its steps may raise anything later. Who asks here knows
-    why. An `Interruption` within the block tells it as well.
+    Foreign code that is interrupted between two of its steps may raise anything later; this object tells the
+    reason. An `Interruption` within the block tells it as well.
     """
 
     _open: ClassVar[list[Noticed]] = []
@@ -46,7 +46,7 @@ class Noticed:
         self._before: object = None
 
     def __enter__(self) -> Noticed:
-        """Return it, from now on told of signals."""
+        """Return the object, which from now on is told of signals."""
         Noticed._open.append(self)
         main = threading.current_thread() is threading.main_thread()
         if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
@@ -54,7 +54,7 @@ class Noticed:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Leave signals to whoever had them before."""
+        """Give signals back to whoever handled them before."""
         Noticed._open.remove(self)
         if self._before is not None:
             signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -94,7 +94,7 @@ class Interruption:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Leave signals to whoever had them before."""
+        """Give signals back to whoever handled them before."""
         for name, handler in zip(self.SIGNALS, self._before, strict=False):
             signal.signal(name, handler)
         self._before = []

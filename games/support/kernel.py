@@ -1,4 +1,6 @@
-"""One decorator for the functions that Numba compiles; nothing else in these packages calls `njit`.
+"""One decorator for the functions that Numba compiles.
+
+`games`, `cfr` and `gs2.search` call `numba.njit` nowhere else.
 
 Use it bare or with options:
 
@@ -10,6 +12,9 @@ Use it bare or with options:
 
 A kernel trusts its caller. A public function validates and allocates; the kernel behind it takes arrays and
 scalars and writes into named outputs.
+
+Compiled code is cached until the kernel's own file changes. Numba does not look at the files of the kernels
+that it calls: after changing one of those, delete the `*.nbi` files beside its callers in another file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One writer at a time: locks on outputs that say who holds them and end with their process.
 
 The lock of `DIR/name` is the hidden file `DIR/.name.lock`, that of a folder `DIR/.lock`. The operating system
-lets go of it when its process ends, however that happens; a file that a killed process left means nothing.
+releases it when its process ends, however that happens; a file left by a killed process means nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Held", "LockHeld", "hold", "lock_path"]
 
 TRIES, PAUSE = 3, 0.05
-"""Times that a lock is asked for, seconds apart: its holder may be letting go of it at this moment."""
+"""Attempts to take a lock, and the seconds between them: its holder may be releasing it at this moment."""
 SHOWN = 160
 """Characters of a holder's command that a message shows."""
 
@@ -38,7 +38,7 @@ class Held:
         self._lock, self._path = lock, path
 
     def release(self) -> None:
-        """Let go; a second time does nothing."""
+        """Release the lock; a second call does nothing."""
         if self._lock.is_locked:
             if (
                 os.name == "posix"
@@ -52,7 +52,7 @@ class Held:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Let go of the lock."""
+        """Release the lock."""
         self.release()
 
 

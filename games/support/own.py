@@ -1,7 +1,7 @@
-"""Somebody's own parts by name: `FILE.py:NAME`, `MODULE:NAME`, and the entry points of installed packages.
+"""A user's own parts by name: `FILE.py:NAME`, `MODULE:NAME`, and the entry points of installed packages.
 
-One way for games, generation functions, gadgets and agents, wherever a name is asked for. Naming a file runs
-it, as `python FILE.py` would.
+Games, generation functions, gadgets and agents are all named this way, wherever a name is asked for. Naming
+a file runs it, as `python FILE.py` would.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def _allow_memory(ctx: click.Context, param: click.Parameter, value: str | None)
     """Set the limit for this command and the processes that it starts."""
     if value is None:
         return
-    from cfr.memory import VARIABLE, in_bytes
+    from cfr.tree.memory import VARIABLE, in_bytes
 
     in_bytes(value)
     before = os.environ.get(VARIABLE)

@@ -1,4 +1,4 @@
-"""`gs2 games` and `gs2 infosets`: what there is to solve, and how its infosets are called."""
+"""`gs2 games` and `gs2 infosets`: what there is to solve, and the names of its infosets."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ __all__ = ["games", "infosets"]
 
 @click.command()
 @click.argument("game", type=GAME, required=False)
-@click.option("--size", is_flag=True, help="Estimate the size of GAME from a sample, without growing it.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the sample of --size.")
+@click.option(
+    "--size", is_flag=True, help="Estimate the size of GAME from a sample, without growing its tree."
+)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the sample that --size draws.")
 @memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print what the tables show as JSON.")
 def games(game: Game | None, size: bool, seed: int, as_json: bool) -> None:
-    """List the games, their parameters and sizes; with GAME, grow that one and count.
+    """List the games, their parameters and sizes. With GAME, grow its tree and count it.
 
     GAME is a game string such as leduc_poker, "liars_dice(sides=5)", a preset such as
     goofspiel_10_ascending_3, or openspiel:NAME where that extra is installed.
@@ -136,7 +138,7 @@ def _describe(game: Game, as_json: bool) -> None:
 
 
 def _estimate(game: Game, seed: int, as_json: bool) -> None:
-    from cfr.memory import CFR_BYTES, SEARCH_BYTES, bytes_per_history, memory_limit, words_of_bytes
+    from cfr.tree.memory import CFR_BYTES, SEARCH_BYTES, bytes_per_history, memory_limit, words_of_bytes
     from games.game import GameError
     from games.size import Count, estimate_size
 
@@ -207,14 +209,14 @@ def _print_row(row: dict[str, Any], as_json: bool) -> None:
 
 @click.command()
 @click.argument("game", type=GAME)
-@click.option("--player", type=click.IntRange(min=0), help="Only infosets of this seat.")
-@click.option("--grep", metavar="TEXT", help="Only infosets whose text matches this regular expression.")
+@click.option("--player", type=click.IntRange(min=0), help="Show only infosets of this player.")
+@click.option("--grep", metavar="TEXT", help="Show only infosets whose name matches this regular expression.")
 @click.option(
-    "--limit", type=click.IntRange(min=1), default=40, show_default=True, help="Stop after this many."
+    "--limit", type=click.IntRange(min=1), default=40, show_default=True, help="Show at most this many."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def infosets(game: Game, player: int | None, grep: str | None, limit: int, as_json: bool) -> None:
-    """Name the infosets of GAME as `gs2 solve --infoset` reads them, shallow ones first."""
+    """List the infosets of GAME by the names that `gs2 solve --infoset` reads, shallow ones first."""
     from games.game import GameError
     from games.infosets import decision_infosets
 

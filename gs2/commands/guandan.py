@@ -1,4 +1,4 @@
-"""`gs2 guandan`: look at rounds of GuanDan in the terminal."""
+"""`gs2 guandan`: watch rounds of GuanDan in the terminal."""
 
 from __future__ import annotations
 
@@ -30,16 +30,18 @@ def _print(lines: Iterable[str], as_json: bool) -> None:
 
 @guandan.command("play-random")
 @click.option(
-    "--rounds", type=click.IntRange(min=1), default=1, show_default=True, help="Rounds before it ends."
+    "--rounds", type=click.IntRange(min=1), default=1, show_default=True, help="Number of rounds to play."
 )
 @click.option("--match", "whole", is_flag=True, help="Play a whole match, up to the last level.")
 @click.option(
     "--level", default="2", show_default=True, help="Level of both teams at the start: 2 … 10, J … A."
 )
-@click.option("--rules", default="ruling", show_default=True, help="ruling, openguandan, njupt or paper.")
-@click.option("--canonical", is_flag=True, help="Choose among canonical moves: one of each effect.")
-@click.option("--record", type=NEW_FILE, help="Write the match's record too, to a new file.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of deals and moves.")
+@click.option(
+    "--rules", default="ruling", show_default=True, help="Rules: ruling, openguandan, njupt or paper."
+)
+@click.option("--canonical", is_flag=True, help="Choose among canonical moves, one for each effect.")
+@click.option("--record", type=NEW_FILE, help="Also write a record of the match, to a new file.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the deals and moves.")
 @AS_JSON
 def play_random(
     rounds: int,
@@ -69,9 +71,7 @@ def play_random(
 
 @guandan.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--round", "number", type=click.IntRange(min=1), help="Show this round alone (all are checked)."
-)
+@click.option("--round", "number", type=click.IntRange(min=1), help="Show only this round; all are checked.")
 @click.option("--hands/--no-hands", default=True, show_default=True, help="Show the hands dealt.")
 @click.option("--repair", is_flag=True, help="Read a record whose last line was cut off.")
 @AS_JSON

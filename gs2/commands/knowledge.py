@@ -17,15 +17,17 @@ __all__ = ["knowledge"]
 
 @click.command()
 @click.argument("game", type=GAME)
-@click.option("--infoset", "text", required=True, metavar="TEXT", help="Where; `gs2 infosets` lists them.")
-@click.option("--max-order", type=click.IntRange(min=1), help="Stop at this order of knowledge.")
+@click.option(
+    "--infoset", "text", required=True, metavar="TEXT", help="The infoset, as `gs2 infosets` names it."
+)
+@click.option("--max-order", type=click.IntRange(min=1), help="Stop at this knowledge order.")
 @memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def knowledge(game: Game, text: str, max_order: int | None, as_json: bool) -> None:
     """Count the histories, infosets and nodes within each order of knowledge at an infoset of GAME.
 
-    Order 1 holds the histories of the infoset; each further order adds those that some player cannot tell
-    from one of them; the last is the common-knowledge closure, which unsafe, resolve and maxmargin solve.
+    Order 1 holds the histories of the infoset. Each further order adds those that some player cannot tell
+    from one of them. The last is the common-knowledge closure, which unsafe, resolve and maxmargin solve.
     """
     from rich.table import Table
 

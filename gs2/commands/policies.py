@@ -38,10 +38,19 @@ LISTEN_EVERY = 0.2
 
 @click.command()
 @click.argument("game", type=GAME)
-@click.option("--variant", default="dcfr", show_default=True, help="Row of the table of CFR variants.")
-@click.option("--iterations", type=click.IntRange(min=1), help="Stop at this many in all.  [default: 1000]")
-@click.option("--target", type=POSITIVE, help="Stop at this exploitability.")
-@click.option("--seconds", type=POSITIVE, help="Stop after this long.")
+@click.option(
+    "--variant",
+    default="dcfr",
+    show_default=True,
+    help="CFR variant: cfr, cfr+, lcfr, dcfr, pcfr+, dcfr+ or pdcfr+.",
+)
+@click.option(
+    "--iterations",
+    type=click.IntRange(min=1),
+    help="Stop after this many iterations in all.  [default: 1000]",
+)
+@click.option("--target", type=POSITIVE, help="Stop at this exploitability, in payoffs.")
+@click.option("--seconds", type=POSITIVE, help="Stop after this many seconds.")
 @click.option("-o", "--output", type=NEW_FILE, help="Policy file to write or resume.")
 @click.option("--fresh", is_flag=True, help="Start over even if the output holds an unfinished run.")
 @memory_option
@@ -58,10 +67,10 @@ def blueprint(
 ) -> None:
     """Compute a strategy for the whole of GAME by counterfactual regret minimisation.
 
-    The file holds the average policy and the state of the run: the same command with more iterations goes
-    on exactly where the file stopped, also after an interruption. It is saved every few seconds. A file
-    called .json holds the policy in words, for other programs: {infoset: {action: probability}}; it cannot
-    be resumed.
+    The output holds the average policy and the state of the run, and is saved every few seconds. The same
+    command with more iterations goes on exactly where the file stopped, even after an interruption. If its
+    name ends in .json, the file holds the policy in words for other programs, as
+    {infoset: {action: probability}}, and cannot be resumed.
     """
     from cfr.policy import PolicyError, load_policy, load_state, save_policy, tabular_policy
     from cfr.policy_words import policy_words, save_policy_json
@@ -194,7 +203,7 @@ def _advance(
 def exploitability(game: Game, policy: str, as_json: bool) -> None:
     """Measure POLICY on GAME exactly: its value, each player's best response, NashConv, exploitability.
 
-    POLICY is a file of `gs2 blueprint`, .json or not, or uniform, cfr:100, noise:0.25 and the like.
+    POLICY is a file written by `gs2 blueprint`, or a name such as uniform, cfr:100 or noise:0.25.
     """
     from cfr.best_response import best_response_values, expected_value
     from cfr.sequence_form import sequence_form

@@ -51,7 +51,7 @@ class SolveCommand(click.Command):
 
 @click.command(cls=SolveCommand)
 @click.argument("game", type=GAME, default=EXAMPLE_GAME)
-@click.option("--infoset", "text", metavar="TEXT", help="Where, in the words of `gs2 infosets`.")
+@click.option("--infoset", "text", metavar="TEXT", help="The infoset, as `gs2 infosets` names it.")
 @click.option(
     "--blueprint",
     "spec",
@@ -60,28 +60,36 @@ class SolveCommand(click.Command):
     help="Strategy to refine: a file of `gs2 blueprint` or of a network, VARIANT:ITERATIONS, noise:EPSILON, "
     "dmc:GAMES, network:DECISIONS or uniform.",
 )
-@click.option("--method", default="gs2+", show_default=True, help="Preset; --methods lists them.")
-@click.option("--methods", is_flag=True, help="List the presets and end.")
-@click.option("-k", "k", type=int, help="Histories to keep.  [default: the preset's]")
-@click.option("--generator", help="How they are chosen: all, random, diverse, clusters or FILE.py:NAME.")
-@click.option("--gadget", help="unsafe, resolve, maxmargin, reach-maxmargin, path or FILE.py:NAME.")
-@click.option("--order", type=int, help="Order of knowledge to consider.")
-@click.option("--depth", type=int, help="Decisions below a history before a leaf value stands in.")
-@click.option("--leaf", help="Leaf values at that depth: exact, value, rollout, continuations, play-on.")
+@click.option("--method", default="gs2+", show_default=True, help="Search method; --methods lists them.")
+@click.option("--methods", is_flag=True, help="List the methods and exit.")
+@click.option("-k", "k", type=int, help="How many histories to keep.  [default: the method's]")
+@click.option("--generator", help="How to choose them: all, random, diverse, clusters or FILE.py:NAME.")
+@click.option("--gadget", help="Gadget: unsafe, resolve, maxmargin, reach-maxmargin, path or FILE.py:NAME.")
+@click.option("--order", type=int, help="Consider the knowledge set of this order.")
+@click.option("--depth", type=int, help="Depth limit: decisions below a history before a leaf value is used.")
+@click.option("--leaf", help="Leaf values at the depth limit: exact, value, rollout, continuations, play-on.")
 @click.option("--iterations", type=int, help="CFR iterations on the subgame.")
-@click.option("--warm-start", type=FINITE, help="Iterations' worth of holding on to the blueprint at first.")
+@click.option(
+    "--warm-start",
+    type=FINITE,
+    help="Start CFR at the blueprint, with this many iterations' worth of regrets.",
+)
 @click.option("--variant", help="CFR variant on the subgame.")
-@click.option("--solver", help="cfr, lp or mirror-descent.")
-@click.option("--entry-floor", type=FINITE, help="Probability that the opponent is forced to enter.")
-@click.option("--anchor", type=FINITE, help="Weight of the refined strategy against the blueprint.")
-@click.option("--certificate", help="none, margin, anchored, shared or path.")
-@click.option("--seconds", "time_limit", type=POSITIVE, help="Time limit.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of every random choice.")
+@click.option("--solver", help="Solver of the subgame: cfr, lp or mirror-descent.")
+@click.option(
+    "--entry-floor", type=FINITE, help="Probability that the opponent is forced to enter the gadget."
+)
+@click.option(
+    "--anchor", type=FINITE, help="Weight of the refined strategy when it is mixed with the blueprint."
+)
+@click.option("--certificate", help="Certificate to require: none, margin, anchored, shared or path.")
+@click.option("--seconds", "time_limit", type=POSITIVE, help="Time limit in seconds.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of every random choice.")
 @click.option(
     "-o",
     "--output",
     type=NEW_FILE,
-    help="Write the whole strategy, refined: a policy file, or one in words if it is called .json.",
+    help="Write the whole refined strategy to a policy file, or as JSON if the name ends in .json.",
 )
 @click.option("--all-rows", is_flag=True, help="Show every history and opponent infoset.")
 @memory_option

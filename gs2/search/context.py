@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
-from cfr.memory import SEARCH_BYTES
 from cfr.policy import Policy
 from cfr.tree import FlatTree, TreeBudget, grow, require_states
+from cfr.tree.memory import SEARCH_BYTES
 from cfr.values import infoset_parent_slot
 from games.game import Game, Infoset
 from gs2.search.histories.cover import CoverMaker
@@ -23,7 +23,7 @@ from gs2.search.subgame.cut import TreeCutter
 from gs2.search.subgame.leaf import LeafEvaluator
 from gs2.tabulate import policy_of
 
-__all__ = ["MAX_ENUMERATED", "NO_OPTIONS", "AnyStrategy", "SearchContext", "SearchOptions"]
+__all__ = ["MAX_ENUMERATED", "MAX_LISTED", "NO_OPTIONS", "AnyStrategy", "SearchContext", "SearchOptions"]
 
 AnyStrategy = NDArray[np.float64] | Policy | Blueprint | Strategy
 """A strategy in any shape: probabilities by slot of a tree, by infoset, by state, or ready for searches."""
@@ -65,7 +65,7 @@ class SearchContext:
         """Grow the game's tree, or take one that holds its states.
 
         Raises ValueError if the game does not have two players; TooLarge if its tree, or a
-        search on it, would take more memory than it may (see `cfr.memory`).
+        search on it, would take more memory than it may (see `cfr.tree.memory`).
         """
         if game.num_players != 2:
             raise ValueError(

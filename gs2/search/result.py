@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -19,7 +18,6 @@ __all__ = [
     "HistoryRow",
     "InfosetRow",
     "Kept",
-    "Log",
     "Refinement",
     "SearchResult",
 ]
@@ -89,21 +87,6 @@ class Refinement:
         if len(at) != end - start:
             raise KeyError(f"the search solved nothing at infoset {infoset}")
         return self.probs[at[np.argsort(self.slots[at])]]
-
-
-@dataclass
-class Log:
-    """Wall-clock time stage by stage, what was left out, and whether it was for want of time."""
-
-    seconds: dict[str, float] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    late: bool = False
-    last: float = field(default_factory=time.perf_counter)
-
-    def lap(self, stage: str) -> None:
-        now = time.perf_counter()
-        self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self.last
-        self.last = now
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +33,9 @@ from numpy.typing import NDArray
 from games.support.kernel import kernel
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
-from gs2.search.gadget.path import OpponentPath, opponent_path
+from gs2.search.gadget.path import Arrivals, OpponentPath, opponent_path
 from gs2.search.histories.enumerated import Considered, weigh_histories
-from gs2.search.strategy import OpponentValues, Strategy
+from gs2.search.strategy import Strategy
 from gs2.search.subgame.double_oracle import OpponentResponse
 
 __all__ = ["Certified", "PlanMixer", "Proposal", "certify", "cover", "splice_slots", "with_certified"]
@@ -275,10 +275,7 @@ def _attempts(
             context,
             strategy,
             considered.opponent,
-            considered.nodes,
-            considered.group,
-            considered.reach,
-            now,
+            Arrivals(considered.nodes, considered.group, considered.reach, now),
         )
     return attempt, most
 
@@ -359,45 +356,5 @@ def with_certified(
     first = np.searchsorted(considered.group, np.arange(len(mass)))
     last = context.own_slot(opponent)[considered.nodes[first]]
     gain = np.zeros(len(mass)) if considered.unreached else mass * (certified.after - certified.before)
-    above = _risen(context, opponent, best, last[known], gain[known])
+    above = best.after(context.tree, context.parent_slot(opponent), last[known], gain[known])
     return changed.with_opponent_values(opponent, above, slots)
-
-
-def _risen(
-    context: SearchContext,
-    seat: int,
-    best: OpponentValues,
-    slots: NDArray[np.int64],
-    gains: NDArray[np.float64],
-) -> OpponentValues:
-    """Return the values of a seat after what follows some of its slots became worth more.
-
-    slots: [n] int64, -1 for the start of the game. gains: [n] float64, weighted by the others' reach. Values
-    above are brought up to date, values below are not.
-    """
-    tree = context.tree
-    infoset_value, slot_value, root = best.infoset.copy(), best.slot.copy(), best.root
-    parents = context.parent_slot(seat)
-    waiting: dict[int, float] = {}
-    for slot, gain in zip(slots.tolist(), gains.tolist(), strict=True):
-        waiting[slot] = waiting.get(slot, 0.0) + gain
-    # Infosets are numbered ancestors first, so the highest slot has nothing waiting below it.
-    while waiting:
-        slot = max(waiting)
-        gain = waiting.pop(slot)
-        if gain == 0.0:
-            continue
-        if slot < 0:
-            root += gain
-            continue
-        slot_value[slot] += gain
-        infoset = int(tree.slot_infoset[slot])
-        # Other slots of the same infoset may wait too; take them together.
-        start, end = tree.infoset_offset[infoset : infoset + 2]
-        for other in range(start, end):
-            slot_value[other] += waiting.pop(other, 0.0)
-        now = float(slot_value[start:end].max())
-        above = int(parents[infoset])
-        waiting[above] = waiting.get(above, 0.0) + now - infoset_value[infoset]
-        infoset_value[infoset] = now
-    return replace(best, infoset=infoset_value, slot=slot_value, root=root)

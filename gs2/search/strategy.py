@@ -1,8 +1,13 @@
 """A strategy of both players on the full tree, and everything that follows from it.
 
-The road of a refinement: a game is grown into a tree (`SearchContext`), a blueprint of any shape becomes a
-`Strategy` on that tree (`SearchContext.strategy`), searches change it piece by piece (`with_changes`), and
-its `probs` are the policy that comes out.
+There is one road: game -> tree -> Strategy -> refine -> policy. `SearchContext` grows the tree,
+`SearchContext.strategy` takes a strategy of any shape, searches change it piece by piece, and
+`refine_both(...).strategy` is what comes out. The shapes, and what each is for:
+
+probabilities on slots, [slots]    what solvers return and `policy_from_spec` reads; `Strategy.probs`.
+cfr.Policy                         by infoset key, for files and other trees; `Strategy.to_policy`.
+Blueprint                          by state, with values; networks, or `tabulate` of the probabilities.
+Strategy                           on one tree, with everything that searches derive from it.
 """
 
 from __future__ import annotations
@@ -15,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
+from cfr.policy import Policy, tabular_policy
 from cfr.tree import FlatTree, require_states
 from cfr.values import Reach, check_policy, counterfactual_values, node_values, reach
 from games.game import Game
@@ -38,6 +44,44 @@ class OpponentValues:
     reach: NDArray[np.float64]
     root: float
     until: int
+
+    def after(
+        self,
+        tree: FlatTree,
+        parents: NDArray[np.int64],
+        slots: NDArray[np.int64],
+        gains: NDArray[np.float64],
+    ) -> OpponentValues:
+        """Return the values after what follows some slots of the seat became worth more.
+
+        parents: [I] int64, the seat's own slot before each of its infosets, -1 for none.
+        slots: [n] int64, -1 for the start of the game. gains: [n] float64, weighted by the others' reach.
+        Values above are brought up to date, values below are not.
+        """
+        infoset_value, slot_value, root = self.infoset.copy(), self.slot.copy(), self.root
+        waiting: dict[int, float] = {}
+        for slot, gain in zip(slots.tolist(), gains.tolist(), strict=True):
+            waiting[slot] = waiting.get(slot, 0.0) + gain
+        # Infosets are numbered ancestors first, so the highest slot has nothing waiting below it.
+        while waiting:
+            slot = max(waiting)
+            gain = waiting.pop(slot)
+            if gain == 0.0:
+                continue
+            if slot < 0:
+                root += gain
+                continue
+            slot_value[slot] += gain
+            infoset = int(tree.slot_infoset[slot])
+            # Other slots of the same infoset may wait too; take them together.
+            start, end = tree.infoset_offset[infoset : infoset + 2]
+            for other in range(start, end):
+                slot_value[other] += waiting.pop(other, 0.0)
+            now = float(slot_value[start:end].max())
+            above = int(parents[infoset])
+            waiting[above] = waiting.get(above, 0.0) + now - infoset_value[infoset]
+            infoset_value[infoset] = now
+        return replace(self, infoset=_read_only(infoset_value), slot=_read_only(slot_value), root=root)
 
 
 @dataclass(eq=False)
@@ -119,6 +163,14 @@ class Strategy:
         until = min(values.until, self._first_below(changed))
         known = {**self._derived.opponent, seat: replace(values, until=until)}
         return replace(self, _derived=replace(self._derived, opponent=known))
+
+    def to_policy(self, game: str, note: str = "") -> Policy:
+        """Return the strategy by infoset key, as it is saved and handed to other programs.
+
+        game: the canonical name of the tree's game. note: how the strategy was made, in words.
+        Raises PolicyError if probabilities do not sum to 1 at an infoset.
+        """
+        return tabular_policy(game, self.tree, self.probs, note)
 
     def _first_below(self, slots: NDArray[np.int64]) -> int:
         """Return a number of nodes, all before the first that some slots lead to."""

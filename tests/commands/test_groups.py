@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -52,3 +54,21 @@ def test_its_help_names_the_module() -> None:
     done = run("experiments.refinement.which_histories", "--help")
     assert done.returncode == 0
     assert done.stdout.startswith("Usage: python -m experiments.refinement.which_histories")
+
+
+def test_ctrl_c_ends_it_as_it_ends_gs2() -> None:
+    words = ["liars_dice(sides=4)", "-k", "3", "--ranks", "9", "--iterations", "500"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "experiments.refinement.which_histories", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("gs2-d ")  # it is at work now
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 130, said
+    assert "Traceback" not in said and "interrupted" in said

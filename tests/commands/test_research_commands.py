@@ -129,7 +129,7 @@ def test_an_interrupted_blueprint_leaves_a_file_that_resumes(tmp_path: Path) -> 
         assert line, child.communicate()
         line = child.stderr.readline()
     child.send_signal(signal.SIGINT)
-    out, _ = child.communicate(timeout=300)
+    out, _ = child.communicate(timeout=600)
     assert child.returncode == 130
     first = json.loads(out)
     assert first["stopped"] == "interruption" and first["iterations"] > 0

@@ -75,10 +75,9 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(tmp_path: Path) -> None:
         stderr=subprocess.DEVNULL,
         env=os.environ | {"OMP_NUM_THREADS": "1"},
     ) as process:
-        deadline = time.monotonic() + 240
         curve = directory / "curve.jsonl"
         while not (curve.exists() and len(curve.read_text().splitlines()) >= 4):
-            assert process.poll() is None and time.monotonic() < deadline
+            assert process.poll() is None
             time.sleep(0.05)
         process.send_signal(signal.SIGKILL)
     _, description = read_checkpoint(directory / "last.safetensors", prefix="-")

@@ -8,8 +8,11 @@
 The first thing that differs is named with its place: the round, the seat and both moves; the cell and both
 values. On a machine of the kind recorded on, everything agrees to the bit. On another the sums of the network
 and of the solvers round otherwise: there `check` says so, and wants 99.5 % of each group's decisions and the
-leading digits of each value. Playthroughs and transcripts have tests of their own
-(`tests/games/test_playthroughs.py`, `tests/gs2/guandan/table/test_transcript.py`).
+leading digits of each value. The stored rows come from a processor for which OpenBLAS has AVX-512 kernels;
+with `OPENBLAS_CORETYPE=SkylakeX` another one with AVX-512 computes them to the last digit too.
+
+Playthroughs and transcripts have tests of their own (`tests/games/test_playthroughs.py`,
+`tests/gs2/guandan/table/wire/test_transcript.py`).
 """
 
 from __future__ import annotations

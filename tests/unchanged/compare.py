@@ -165,22 +165,24 @@ def compare_row(
 ) -> Finding:
     """Return how a cell computed again compares with what was recorded and with the stored row.
 
-    stored: the row as its file has it; None if it is not there any more.
+    A value is the same if it is the recorded one or the stored one: their last digits differ where the
+    library for linear algebra has other kernels. stored: the row as its file has it; None if it is gone.
     """
     name = f"{cell['game']} {cell['blueprint']} {cell['method']} {cell['mode']} seed {cell['seed']}"
-    wrong = [field for field, value in values.items() if value != cell["values"][field]]
-    text = "; ".join(f"{field}: recorded {cell['values'][field]}, now {values[field]}" for field in wrong)
-    if wrong:
-        close = not exact and not set(wrong) & set(COUNTS) and all(_near(cell, values, f) for f in VALUES)
-        return Finding("rows", name, "close" if close else "differs", text)
+    recorded = cell["values"]
     if stored is None:
         return Finding("rows", name, "differs", f"{cell['folder']}: the stored row is gone")
-    moved = [field for field in cell["as_stored"] if values[field] != stored[field]]
+    moved = [field for field in cell["as_stored"] if recorded[field] != stored[field]]
     if moved:
-        text = "; ".join(f"{field}: stored {stored[field]}, now {values[field]}" for field in moved)
-        return Finding("rows", name, "differs", text)
-    apart = [field for field in values if field not in cell["as_stored"]]
-    text = f"as recorded; stored on another machine: {', '.join(apart)}" if apart else "as stored"
+        text = "; ".join(f"{field}: stored {stored[field]}, was {recorded[field]}" for field in moved)
+        return Finding("rows", name, "differs", f"the stored row was changed: {text}")
+    wrong = [field for field, value in values.items() if value not in (recorded[field], stored[field])]
+    if wrong:
+        text = "; ".join(f"{field}: recorded {recorded[field]}, now {values[field]}" for field in wrong)
+        close = not exact and not set(wrong) & set(COUNTS) and all(_near(cell, values, f) for f in VALUES)
+        return Finding("rows", name, "close" if close else "differs", text)
+    apart = [field for field, value in values.items() if value != stored[field]]
+    text = f"as recorded; stored with other kernels: {', '.join(apart)}" if apart else "as stored"
     return Finding("rows", name, "same", text)
 
 

@@ -100,7 +100,7 @@ def _today() -> Layout:
     from experiments.simulate_guandan import simulate_matches
     from games.guandan.matches.lockstep import Matches
     from games.guandan.matches.match import Match
-    from games.guandan.matches.record import event_line, header_line
+    from games.guandan.matches.record_lines import event_line, header_line
     from games.guandan.notation import action_text
     from games.guandan.rounds.round import advance, legal
     from games.registry import load_game

@@ -41,7 +41,7 @@ SECONDS = {
 """Longest search, in stored seconds, of a cell that is computed again."""
 SLOWER = (("liars_dice(sides=4)", "gs2+>gs2+path"), ("liars_dice(sides=4)", "gs2-r:k=2,draws=5"))
 """Methods of two passes and mixtures, one cell of each."""
-QUICK = ("maxmargin", "resolve", "resolve:entry_floor=0.05")
+QUICK = ("resolve:entry_floor=0.05",)
 
 
 def stored_rows(root: Path) -> Iterator[tuple[str, dict[str, str]]]:

@@ -83,7 +83,10 @@ def test_a_row_is_held_to_the_bit_where_the_machine_is_the_same() -> None:
     assert compare_row(CELL, {**stored, "searches": "4"}, stored, False).status == "differs"
     assert compare_row(CELL, {**stored, "exploitability": "0.26"}, stored, False).status == "differs"
     assert compare_row(CELL, stored, {**stored, "searches": "4"}, True).status == "differs"
-    assert compare_row(CELL, stored, {**stored, "anchor": "0.5"}, True).status == "same"
+    other = {**stored, "anchor": "0.5"}
+    assert compare_row(CELL, stored, other, True).text == "as recorded; stored with other kernels: anchor"
+    assert compare_row(CELL, other, other, True).text == "as stored"
+    assert compare_row(CELL, {**stored, "anchor": "0.7"}, other, True).status == "differs"
     assert compare_row(CELL, stored, None, True).status == "differs"
 
 

@@ -36,7 +36,7 @@ from blueprint.guandan.arena.results_file import ResultsFile
 from blueprint.guandan.arena.statistics import ArenaSummary, summarise
 from blueprint.guandan.chooser import Chooser
 from blueprint.guandan.play.selfplay import Scratch
-from games.support.arrays import Array
+from games.support.array_types import Array
 from games.support.configuration import Configuration, integer, real, text
 from games.support.interruption import Interrupted, breaking, deaf_children
 

@@ -17,7 +17,7 @@ from games.guandan.matches.lockstep import CardDecisions, Matches
 from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import Rules
-from games.support.arrays import Array
+from games.support.array_types import Array
 
 __all__ = ["BLOCK", "AgentFault", "duplicate_deals", "game_seeds", "play_duplicate", "play_games_duplicate"]
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from blueprint.guandan.arena.arena import Arena, ArenaError, ArenaResult, Schedule
 from blueprint.guandan.arena.statistics import Estimate, rounds_won
-from games.support.arrays import Array
+from games.support.array_types import Array
 from games.support.bootstrap import bootstrap_intervals
 from games.support.files import check_folder
 from games.support.interruption import Interrupted, breaking

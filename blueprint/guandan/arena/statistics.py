@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from games.support.arrays import Array
+from games.support.array_types import Array
 from games.support.bootstrap import bootstrap_interval
 
 __all__ = [

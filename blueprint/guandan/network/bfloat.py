@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 from torch import Tensor
 
-from games.support.arrays import Array, Ints
+from games.support.array_types import Array, Ints
 from games.support.kernel import kernel
 
 __all__ = [

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
-from games.support.arrays import Array
+from games.support.array_types import Array
 
 __all__ = ["LIMIT", "check_export", "export_checkpoint"]
 

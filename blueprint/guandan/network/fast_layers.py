@@ -22,7 +22,7 @@ from torch.nn import functional as F
 
 from blueprint.checkpoint import CheckpointError
 from blueprint.guandan.network.bfloat import add_positive, bits, relu
-from games.support.arrays import Array, Bytes, Ints
+from games.support.array_types import Array, Bytes, Ints
 from games.support.kernel import kernel
 
 __all__ = ["FastLayer", "FastTower", "first_layer", "run_residual"]

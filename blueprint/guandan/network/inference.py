@@ -35,7 +35,7 @@ from blueprint.guandan.network.input_layout import (
 )
 from blueprint.guandan.network.inputs import encode_full_into
 from games.guandan.rounds.state import action_words, views
-from games.support.arrays import Array
+from games.support.array_types import Array
 
 __all__ = ["Inference", "load_inference"]
 

@@ -75,7 +75,7 @@ from games.guandan.rounds.state import (
     PLAYER,
     TRICK,
 )
-from games.support.arrays import Bytes, Int, Ints
+from games.support.array_types import Bytes, Int, Ints
 from games.support.kernel import kernel
 
 __all__ = [
@@ -147,7 +147,7 @@ def _encode_state(words: Ints, bytes_: Bytes, i: Int, p: Int, row: Bytes) -> Non
     wild = _wilds_in(lo, hi, level)
     _thermometer(row, S_WILD, wild, 2)
     for r in range(13):
-        count = COUNT[rank_byte(lo, hi, r)]
+        count: Int = np.int64(COUNT[rank_byte(lo, hi, r)])
         if r == level:
             count -= wild
         _thermometer(row, S_HAND_RANKS + 6 * r, count, 6)
@@ -254,7 +254,7 @@ def _encode_action(
     row[:] = 0
     kind, rank, size = head & 255, head >> 8 & 255, head >> 16 & 255
     row[kind] = 1
-    place = 0
+    place: Int = 0
     if kind != PASS:
         place = rank_place(kind, rank, level)
         if kind in (STRAIGHT, STRAIGHT_FLUSH, THREE_PAIR, TWO_TRIPS):

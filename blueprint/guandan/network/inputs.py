@@ -19,7 +19,7 @@ from blueprint.guandan.network.input_kernels import (
 )
 from blueprint.guandan.network.input_layout import ACTION_WIDTH, HIDDEN_WIDTH, STATE_WIDTH
 from games.guandan.rounds.state import action_words, views
-from games.support.arrays import Array
+from games.support.array_types import Array
 
 __all__ = ["EncodingRoom", "encode_actions", "encode_full", "encode_full_into", "encode_states"]
 

@@ -12,7 +12,7 @@ from blueprint.check import BlueprintError, row_sums
 from blueprint.guandan.chooser import Decisions
 from games.game import Game
 from games.ragged import Ragged
-from games.support.arrays import Array
+from games.support.array_types import Array
 
 if TYPE_CHECKING:
     from blueprint.guandan.network.inference import Inference

@@ -12,7 +12,7 @@ from games.guandan.cards import unpack
 from games.guandan.matches.lockstep import CardDecisions, Matches
 from games.guandan.rounds.round import deal
 from games.guandan.rounds.state import NOBODY, STATE
-from games.support.arrays import Array
+from games.support.array_types import Array
 
 __all__ = ["card_choice", "deal_rounds"]
 

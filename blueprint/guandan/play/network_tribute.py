@@ -19,7 +19,7 @@ from games.guandan.cards import HAND_SIZE, NUM_CARDS, unpack
 from games.guandan.matches.lockstep import CardDecisions
 from games.guandan.matches.tribute import CARD_PACKED, CARD_RANK
 from games.guandan.rounds.round import from_hands
-from games.support.arrays import Array
+from games.support.array_types import Array
 
 __all__ = ["NetworkTribute", "TributeAgent", "Values"]
 

@@ -19,7 +19,7 @@ from games.guandan.cards import ACTION
 from games.guandan.moves.listing import RESERVE
 from games.guandan.rounds.playout import legal_states
 from games.guandan.rounds.state import PLAYER, STATE, play_move, views
-from games.support.arrays import Array, Bytes, Ints
+from games.support.array_types import Array, Bytes, Ints
 from games.support.kernel import kernel
 
 __all__ = ["PlayRecord", "Scratch", "play_rounds"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from games.guandan.moves.packed import COUNT
-from games.support.arrays import Int, Ints
+from games.support.array_types import Int, Ints
 from games.support.kernel import kernel
 
 __all__ = ["BITS5", "card_counts", "natural_ranks", "rank_byte", "rank_lanes"]

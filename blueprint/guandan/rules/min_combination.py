@@ -19,7 +19,7 @@ from blueprint.guandan.rules.fewest_moves import NO_ROOM, Room, count_fewest_mov
 from blueprint.guandan.rules.hands import card_counts
 from blueprint.guandan.rules.split_search import UNIT, split_hand, workspace
 from games.guandan.cards import NUM_RANKS
-from games.support.arrays import Ints
+from games.support.array_types import Ints
 from games.support.kernel import kernel
 
 __all__ = ["UNIT_COSTS", "Costs", "cheapest_split", "min_combinations"]

@@ -23,7 +23,7 @@ from blueprint.guandan.rules.fewest_moves import NO_ROOM, Room, count_fewest_mov
 from blueprint.guandan.rules.hands import card_counts
 from games.guandan.cards import HAND_SIZE, PASS, STRAIGHT_FLUSH
 from games.guandan.rounds.state import HAND, LEFT, LEVEL, action_words, views
-from games.support.arrays import Bytes, Int, Ints
+from games.support.array_types import Bytes, Int, Ints
 from games.support.kernel import kernel
 
 __all__ = ["PrunedChooser", "kept_moves", "prune"]

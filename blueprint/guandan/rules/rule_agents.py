@@ -9,7 +9,7 @@ from blueprint.guandan.chooser import Decisions
 from games.guandan.cards import PASS
 from games.guandan.combos import BOMB_CLASS, combo_strength
 from games.guandan.rounds.state import LEVEL, views
-from games.support.arrays import Bytes, Ints
+from games.support.array_types import Bytes, Ints
 from games.support.kernel import kernel
 
 __all__ = ["GreedyAgent", "RandomChooser"]

@@ -15,7 +15,7 @@ from games.guandan.cards import (
     STRAIGHT_FLUSH,
 )
 from games.guandan.rounds.state import BEAT, HAND, LEADER, LEFT, LEVEL, PLAYED
-from games.support.arrays import Bytes, Int, Ints
+from games.support.array_types import Bytes, Int, Ints
 from games.support.kernel import kernel
 
 __all__ = ["MIN_COMBINATION", "PERSONALITY", "STRONG", "choose_by_split"]

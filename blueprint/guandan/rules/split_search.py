@@ -24,7 +24,7 @@ from games.guandan.cards import (
     TRIPS,
     TWO_TRIPS,
 )
-from games.support.arrays import Int, Ints
+from games.support.array_types import Int, Ints
 from games.support.kernel import kernel
 
 __all__ = ["UNIT", "memory", "split_again", "split_hand", "workspace", "write_group"]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import Chooser, Decisions, drawn
 from blueprint.guandan.play.selfplay import PlayRecord
-from games.support.arrays import Array
+from games.support.array_types import Array
 
 __all__ = ["SparringChooser"]
 

@@ -34,7 +34,7 @@ from blueprint.guandan.training.dmc import Learner, Samples, batches
 from blueprint.guandan.training.guidance import GuidedChooser, guidance_share
 from blueprint.guandan.training.opponents import SparringChooser
 from games.guandan.rounds.round import GuanDan
-from games.support.arrays import Array
+from games.support.array_types import Array
 from games.support.configuration import ConfigError
 from games.support.interruption import Interrupted
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from games.support.arrays import Bytes, Row
+from games.support.array_types import Bytes, Row
 
 __all__ = [
     "AntiTribute",

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from games.game import TERMINAL, GameError
 from games.guandan.cards import HAND_SIZE, NUM_CARDS, NUM_RANKS, pack, unpack
+from games.guandan.matches.opening import AS_DRAWN, Opening, deal_round, mix_seeds
 from games.guandan.matches.promotion import score_round
 from games.guandan.matches.tribute import (
     CARD_PACKED,
@@ -27,12 +28,11 @@ from games.guandan.matches.tribute import (
     tribute_options,
 )
 from games.guandan.rounds.round import Shown, advance, from_hands
-from games.guandan.rounds.state import NOBODY, STATE, deal_hands
+from games.guandan.rounds.state import NOBODY, STATE
 from games.guandan.rules import Rules, as_rules
-from games.support.arrays import Bytes, Rows
+from games.support.array_types import Bytes, Rows
 
 __all__ = [
-    "AS_DRAWN",
     "BACK",
     "MATCH",
     "OVER",
@@ -41,7 +41,6 @@ __all__ = [
     "TRIBUTE",
     "CardDecisions",
     "Matches",
-    "Opening",
     "RoundsOver",
 ]
 
@@ -81,22 +80,6 @@ leader: seat that leads the round. winner: team, NOBODY while the match lasts or
 
 
 @dataclass(frozen=True, eq=False)
-class Opening:
-    """What of the first rounds does not come from the seed.
-
-    deals: counts of the hands of the first k rounds, [k, 4, 54] of a match or [n, k, 4, 54] of n matches.
-    first: seat that leads round 1 if no round was before it; None to follow the rules.
-    """
-
-    deals: ArrayLike | None = None
-    first: int | None = None
-
-
-AS_DRAWN = Opening()
-"""The opening of which everything comes from the seed."""
-
-
-@dataclass(frozen=True, eq=False)
 class CardDecisions:
     """Tribute and return cards to be chosen, k of them; all of them may be chosen at once.
 
@@ -129,21 +112,6 @@ class RoundsOver:
     states: Rows
     over: NDArray[np.bool_]
     winner: NDArray[np.uint8]
-
-
-def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """SplitMix64's step and finaliser (Steele et al. 2014)."""
-    x = x + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ x >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ x >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
-    return x ^ x >> np.uint64(31)
-
-
-def deal_round(seeds: NDArray[np.uint64], rounds: ArrayLike) -> NDArray[np.uint64]:
-    """Return the packed hands dealt in round `rounds` of matches with these seeds, [n, 4, 2] uint64."""
-    words = np.zeros((len(seeds), 8), np.int64)
-    deal_hands(_mix(_mix(seeds) ^ np.asarray(rounds).astype(np.uint64)), words)
-    return words.view(np.uint64).reshape(len(seeds), 4, 2)
 
 
 class Matches:
@@ -226,7 +194,7 @@ class Matches:
         return over
 
     def play(self, actions: Rows) -> RoundsOver:
-        """Play one action in each match and return the rounds that this ended.
+        """Return the rounds that ended as one action was played in each match.
 
         actions: [n] ACTION, each legal where the phase is PLAY (not checked) and ignored elsewhere.
         """
@@ -234,7 +202,7 @@ class Matches:
         return self.settle()
 
     def settle(self) -> RoundsOver:
-        """Score every round that has ended and begin the next; return the rounds.
+        """Return the rounds that have ended, after scoring them and beginning the next.
 
         `play` does it after each action. Call it after playing `states` on by other means, such as
         `random_playouts`.
@@ -288,7 +256,7 @@ class Matches:
         if self._first is not None:
             table["leader"][begins] = self._first
         elif self.rules.first_lead == "random":
-            draw = _mix(table["seed"] ^ np.uint64(0x6C656164))
+            draw = mix_seeds(table["seed"] ^ np.uint64(0x6C656164))
             table["leader"][begins] = (draw[begins] >> np.uint64(62)).astype(np.uint8)
         else:
             table["leader"][begins] = 0

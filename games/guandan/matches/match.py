@@ -33,16 +33,8 @@ from games.guandan.matches.events import (
     Transfer,
     Tribute,
 )
-from games.guandan.matches.lockstep import (
-    AS_DRAWN,
-    OVER,
-    PHASES,
-    PLAY,
-    TRIBUTE,
-    CardDecisions,
-    Matches,
-    Opening,
-)
+from games.guandan.matches.lockstep import OVER, PHASES, PLAY, TRIBUTE, CardDecisions, Matches
+from games.guandan.matches.opening import AS_DRAWN, Opening
 from games.guandan.matches.tribute import CARD_RANK, big_jokers
 from games.guandan.moves.listing import RESERVE
 from games.guandan.notation import action_text, parse_action
@@ -50,7 +42,7 @@ from games.guandan.rounds.playout import legal_states
 from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import NOBODY, PLAYER, play_all, views
 from games.guandan.rules import Rules
-from games.support.arrays import Array, Bytes, Row, Rows
+from games.support.array_types import Array, Bytes, Row, Rows
 
 __all__ = ["Match", "Pending", "card_actions", "parse_move"]
 
@@ -246,7 +238,7 @@ class Match:
         return np.ndarray(used, ACTION, buffer[:used].copy())
 
     def apply(self, seat: int, choice: int | Rows | Row | str | Sequence[Any]) -> list[Event]:
-        """Let `seat` act, and return what happened: the move, and all that follows until someone must act.
+        """Return what happens as `seat` acts: the move, and all that follows until someone must act.
 
         choice: index into the seat's pending actions, one of these actions, or a move in the field's notation
             (see `parse_move`). A tribute card is announced when every payer has chosen: until then the list

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from games.guandan.cards import NUM_RANKS
 from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import RULING, Rules
-from games.support.arrays import Array
+from games.support.array_types import Array
 
 __all__ = ["Score", "score_round"]
 

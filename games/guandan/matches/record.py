@@ -17,8 +17,8 @@ import numpy as np
 from games.game import GameError
 from games.guandan.cards import CARD_NAMES
 from games.guandan.matches.events import Dealt, Event, MatchOver, Played, Returned, Tribute
-from games.guandan.matches.lockstep import Opening
 from games.guandan.matches.match import Match
+from games.guandan.matches.opening import Opening
 from games.guandan.matches.record_lines import check_header, event_line, header_line, parse_event
 from games.support.files import read_bytes
 

@@ -46,7 +46,7 @@ from games.guandan.matches.events import (
 from games.guandan.matches.match import Match, parse_move
 from games.guandan.notation import action_list
 from games.guandan.rules import as_rules
-from games.support.arrays import Row
+from games.support.array_types import Row
 
 __all__ = ["check_header", "event_line", "header_line", "parse_event"]
 

@@ -1,9 +1,9 @@
 """Tribute before a round: who pays whom what, who leads. For batches, as plain array functions.
 
-The last finisher of the round before pays his highest card to the first; after a double win both losers pay,
-the higher card to the first finisher. Who holds both big jokers (between them) pays nothing. Receivers
-return a low card. Payers stand in slots: slot 0 is the last seat of the finishing order, slot 1 the one
-before it, used after a double win only. Cards are chosen by the players, out of the options given here.
+The last finisher of the round before pays the highest card held to the first; after a double win both losers
+pay, and the higher card goes to the first finisher. Payers who hold both big jokers between them pay nothing.
+Receivers return a low card. Payers stand in slots: slot 0 is the last seat of the finishing order, slot 1
+the one before it, used after a double win only. The players choose cards out of the options given here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from games.guandan.cards import HR, NUM_CARDS, pack, unpack
 from games.guandan.combos import ORDER
 from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import RULING, Rules
-from games.support.arrays import Bytes
+from games.support.array_types import Bytes
 
 __all__ = [
     "CARD_PACKED",
@@ -74,7 +74,7 @@ def anti_tribute(hands: NDArray[np.uint64], seats: Bytes) -> NDArray[np.bool_]:
 def tribute_options(
     hands: NDArray[np.uint64], levels: ArrayLike, *, rules: Rules = RULING
 ) -> NDArray[np.bool_]:
-    """Return the cards that each payer may pay, [k, 54] bool: his highest by the level's order.
+    """Return the cards that each payer may pay, [k, 54] bool: the highest by the level's order.
 
     hands: [k, 2] packed. levels: rank code of the round, [k]. The wild cards are never paid (unless a hand
     has nothing else). Of several suits the payer chooses, or pays the first of H, S, C, D if the rules say
@@ -101,7 +101,7 @@ def return_options(
     """Return the cards that each receiver may return, [k, 54] bool: 2..T but for the level's rank.
 
     hands: [k, 2] packed, the tribute card included. received: [k], the tribute card. A receiver without any
-    such card returns one of his lowest.
+    such card returns one of the lowest.
     """
     levels = np.broadcast_to(np.asarray(levels, np.int64), len(hands))
     counts = unpack(hands)

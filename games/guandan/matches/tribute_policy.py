@@ -79,9 +79,9 @@ def _in_window(held: NDArray[np.bool_], wild: NDArray[np.int64]) -> NDArray[np.b
 
 
 def exchange_all(matches: Matches, rng: np.random.Generator | None = None) -> int:
-    """Make every tribute decision that is due, by DanZero's rule or, given `rng`, by chance.
+    """Return how many tribute decisions were due, after making them all.
 
-    Returns the number of decisions. Afterwards every match is in play, or over.
+    They follow DanZero's rule or, given `rng`, chance. Afterwards every match is in play, or over.
     """
     made = 0
     while len(decisions := matches.card_decisions()):

@@ -20,11 +20,16 @@ from __future__ import annotations
 import numpy as np
 
 from games.guandan.cards import (
+    PASS,
+    SINGLE,
     STRAIGHT,
     STRAIGHT_FLUSH,
+    THREE_PAIR,
     THREE_WITH_TWO,
+    TRIPS,
 )
 from games.guandan.moves.full import SLOTS
+from games.guandan.moves.listing_parts import list_bombs, list_pass, question
 from games.guandan.moves.packed import (
     AT_LEVEL,
     BITS5,
@@ -42,7 +47,7 @@ from games.guandan.moves.packed import (
     WINDOWS,
     pack_head,
 )
-from games.support.arrays import Ints
+from games.support.array_types import Ints
 from games.support.kernel import kernel
 
 
@@ -62,15 +67,6 @@ SPARE_FIRST = _spare_first()
 """[256, 9] int64: byte of k cards of a rank where no suit is worth more than another."""
 WINDOW_VALUE = np.array([0, 0, 0, 1, 6, 36], np.int64)
 """Worth of a straight flush that holds 0..5 of its natural cards."""
-
-
-@kernel
-def forget_values(hand: Ints) -> None:
-    """Make a hand ready for the other functions here: nothing is known of what its cards are worth."""
-    if hand[WINDOWS]:
-        hand[VALUED] = 0
-        for r in range(13):
-            hand[TAKE + 9 * r] = -1
 
 
 @kernel
@@ -132,7 +128,7 @@ def _cheapest(r: int, k: int, hand: Ints) -> int:
 
 
 @kernel
-def canonical_groups(kind: int, size: int, hand: Ints, floor: int, out: Ints, m: int) -> int:
+def _groups(kind: int, size: int, hand: Ints, floor: int, out: Ints, m: int) -> int:
     """Singles, pairs, trips and bombs of one size above place `floor` of the level-aware order."""
     level = hand[AT_LEVEL]
     for place in range(floor + 1, 15 if size <= 2 else 13):
@@ -149,7 +145,7 @@ def canonical_groups(kind: int, size: int, hand: Ints, floor: int, out: Ints, m:
 
 
 @kernel
-def canonical_full_houses(hand: Ints, floor: int, out: Ints, m: int) -> int:
+def _full_houses(hand: Ints, floor: int, out: Ints, m: int) -> int:
     """Full houses whose trips lie above place `floor` of the level-aware order."""
     level = hand[AT_LEVEL]
     for place in range(floor + 1, 13):
@@ -172,9 +168,9 @@ def canonical_full_houses(hand: Ints, floor: int, out: Ints, m: int) -> int:
 
 
 @kernel
-def canonical_sequences(kind: int, group: int, hand: Ints, first: int, out: Ints, m: int) -> int:
+def _sequences(kind: int, slots: int, group: int, hand: Ints, first: int, out: Ints, m: int) -> int:
     """Tubes and plates whose lowest place is `first` or above; `group`: cards of each rank."""
-    level, slots = hand[AT_LEVEL], SLOTS[group]
+    level = hand[AT_LEVEL]
     for start in range(first, 15 - slots):
         lack = lo = hi = 0
         for j in range(slots):
@@ -233,7 +229,7 @@ def _other_suit(start: int, suits: int, hand: Ints) -> tuple[int, int]:
 
 
 @kernel
-def canonical_straights(hand: Ints, first: int, out: Ints, m: int) -> int:
+def _straights(hand: Ints, first: int, out: Ints, m: int) -> int:
     """Straights whose lowest place is `first` or above."""
     level = hand[AT_LEVEL]
     for start in range(first, 10):
@@ -263,7 +259,7 @@ def canonical_straights(hand: Ints, first: int, out: Ints, m: int) -> int:
 
 
 @kernel
-def canonical_straight_flushes(hand: Ints, first: int, out: Ints, m: int) -> int:
+def _straight_flushes(hand: Ints, first: int, out: Ints, m: int) -> int:
     """Straight flushes whose lowest place is `first` or above."""
     windows, lanes, level = hand[WINDOWS], hand[SUIT_LANES], hand[AT_LEVEL]
     if windows == 0:
@@ -299,3 +295,36 @@ def canonical_straight_flushes(hand: Ints, first: int, out: Ints, m: int) -> int
         out[m, 2] = hi
         m += 1
     return m
+
+
+@kernel
+def _bombs(hand: Ints, above: int, out: Ints, m: int) -> int:
+    return list_bombs(_groups, _straight_flushes, hand, above, out, m)
+
+
+@kernel
+def canonical_moves(hand: Ints, beat: int, out: Ints, m: int) -> int:
+    """Write the canonical moves of a hand to `out` from row m; return the row after the last.
+
+    As `full_moves`; the rest of `hand` is scratch.
+    """
+    kind, place, first, above = question(hand, beat)
+    if hand[WINDOWS]:
+        hand[VALUED] = 0
+        for r in range(13):
+            hand[TAKE + 9 * r] = -1
+    m = list_pass(kind, out, m)
+    # one call of each kind of listing: compiling takes long enough
+    for k in range(SINGLE, STRAIGHT_FLUSH):
+        if kind not in (PASS, k):
+            continue
+        if k <= TRIPS:
+            m = _groups(k, k, hand, place, out, m)
+        elif k == THREE_WITH_TWO:
+            m = _full_houses(hand, place, out, m)
+        elif k == STRAIGHT:
+            m = _straights(hand, first, out, m)
+        else:
+            group = 2 if k == THREE_PAIR else 3
+            m = _sequences(k, SLOTS[group], group, hand, first, out, m)
+    return _bombs(hand, above, out, m)

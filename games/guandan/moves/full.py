@@ -8,9 +8,15 @@ by a wild card. The multiset tells which slots the wild cards fill, hence no mov
 from __future__ import annotations
 
 from games.guandan.cards import (
+    PASS,
+    SINGLE,
     STRAIGHT_FLUSH,
+    THREE_PAIR,
     THREE_WITH_TWO,
+    TRIPS,
+    TWO_TRIPS,
 )
+from games.guandan.moves.listing_parts import list_bombs, list_pass, question
 from games.guandan.moves.packed import (
     AT_LEVEL,
     BITS5,
@@ -28,7 +34,7 @@ from games.guandan.moves.packed import (
     WINDOWS,
     pack_head,
 )
-from games.support.arrays import Ints
+from games.support.array_types import Ints
 from games.support.kernel import kernel
 
 SLOTS = (0, 5, 3, 2)
@@ -38,7 +44,7 @@ HALF = 4096
 
 
 @kernel
-def every_group(kind: int, size: int, hand: Ints, floor: int, out: Ints, m: int) -> int:
+def _groups(kind: int, size: int, hand: Ints, floor: int, out: Ints, m: int) -> int:
     """Singles, pairs, trips and bombs of one size above place `floor` of the level-aware order."""
     wild, level = hand[WILD], hand[AT_LEVEL]
     wild_lo, wild_hi = RANK_LO[level], RANK_HI[level]
@@ -58,7 +64,7 @@ def every_group(kind: int, size: int, hand: Ints, floor: int, out: Ints, m: int)
 
 
 @kernel
-def every_full_house(hand: Ints, floor: int, out: Ints, m: int, pairs: Ints) -> int:
+def _full_houses(hand: Ints, floor: int, out: Ints, m: int, pairs: Ints) -> int:
     """Full houses whose trips lie above place `floor` of the level-aware order; pairs: scratch."""
     wild, level = hand[WILD], hand[AT_LEVEL]
     wild_lo, wild_hi = RANK_LO[level], RANK_HI[level]
@@ -101,13 +107,15 @@ def every_full_house(hand: Ints, floor: int, out: Ints, m: int, pairs: Ints) -> 
 
 
 @kernel
-def every_sequence(kind: int, group: int, hand: Ints, first: int, out: Ints, m: int, work: Ints) -> int:
+def _sequences(
+    kind: int, slots: int, group: int, hand: Ints, first: int, out: Ints, m: int, work: Ints
+) -> int:
     """Straights, tubes and plates whose lowest place is `first` or above, built up slot by slot.
 
     group: cards of each rank.
     A partial move is (lo, hi) in `work`; bits 52..59 of its hi collect the suits, bits 60, 61 the wild cards.
     """
-    wild, level, slots = hand[WILD], hand[AT_LEVEL], SLOTS[group]
+    wild, level = hand[WILD], hand[AT_LEVEL]
     wild_lo = RANK_LO[level]
     wild_hi = RANK_HI[level] + (1 << 60)
     for start in range(first, 15 - slots):
@@ -154,7 +162,7 @@ def every_sequence(kind: int, group: int, hand: Ints, first: int, out: Ints, m: 
 
 
 @kernel
-def every_straight_flush(hand: Ints, first: int, out: Ints, m: int) -> int:
+def _straight_flushes(hand: Ints, first: int, out: Ints, m: int) -> int:
     """Straight flushes whose lowest place is `first` or above."""
     wild, lanes, windows = hand[WILD], hand[SUIT_LANES], hand[WINDOWS]
     wild_lo, wild_hi = RANK_LO[hand[AT_LEVEL]], RANK_HI[hand[AT_LEVEL]]
@@ -181,3 +189,32 @@ def every_straight_flush(hand: Ints, first: int, out: Ints, m: int) -> int:
                 out[m, 2] = hi
                 m += 1
     return m
+
+
+@kernel
+def _bombs(hand: Ints, above: int, out: Ints, m: int) -> int:
+    return list_bombs(_groups, _straight_flushes, hand, above, out, m)
+
+
+@kernel
+def full_moves(hand: Ints, beat: int, out: Ints, m: int, pairs: Ints, work: Ints) -> int:
+    """Write the legal moves of a hand to `out` from row m; return the row after the last.
+
+    hand: as `open_hand` leaves it. beat: first word of the action to beat, 0 when leading.
+    out: [.., 3] int64, ACTION as words.
+    pairs [256, 3], work [2 * HALF, 2]: int64 scratch.
+    """
+    kind, place, first, above = question(hand, beat)
+    m = list_pass(kind, out, m)
+    # one call of each kind of listing: compiling takes long enough
+    for k in range(SINGLE, STRAIGHT_FLUSH):
+        if kind not in (PASS, k):
+            continue
+        if k <= TRIPS:
+            m = _groups(k, k, hand, place, out, m)
+        elif k == THREE_WITH_TWO:
+            m = _full_houses(hand, place, out, m, pairs)
+        else:
+            group = 2 if k == THREE_PAIR else 3 if k == TWO_TRIPS else 1
+            m = _sequences(k, SLOTS[group], group, hand, first, out, m, work)
+    return _bombs(hand, above, out, m)

@@ -14,42 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from games.game import GameError
-from games.guandan.cards import (
-    ACTION,
-    BOMB,
-    FOUR_KINGS,
-    HAND_SIZE,
-    NO_ACTION,
-    NUM_RANKS,
-    PASS,
-    SINGLE,
-    STRAIGHT,
-    STRAIGHT_FLUSH,
-    THREE_PAIR,
-    THREE_WITH_TWO,
-    TRIPS,
-    TWO_TRIPS,
-    unpack,
-)
-from games.guandan.combos import BOMB_CLASS, COMBO_CLASS, ORDER, combo_strength
-from games.guandan.moves.canonical import (
-    canonical_full_houses,
-    canonical_groups,
-    canonical_sequences,
-    canonical_straight_flushes,
-    canonical_straights,
-    forget_values,
-)
-from games.guandan.moves.full import (
-    HALF,
-    every_full_house,
-    every_group,
-    every_sequence,
-    every_straight_flush,
-)
-from games.guandan.moves.packed import HELD, OPEN_HAND, RANK_HI, WILD, open_hand, pack_head
+from games.guandan.cards import ACTION, FOUR_KINGS, HAND_SIZE, NO_ACTION, NUM_RANKS, unpack
+from games.guandan.moves.canonical import canonical_moves
+from games.guandan.moves.full import HALF, full_moves
+from games.guandan.moves.packed import OPEN_HAND, open_hand
 from games.ragged import Ragged
-from games.support.arrays import Int, Ints, Rows
+from games.support.array_types import Int, Ints, Rows
 from games.support.kernel import kernel
 
 __all__ = ["legal_moves", "list_moves", "moves_scratch"]
@@ -74,43 +44,6 @@ def moves_scratch() -> Scratch:
 
 
 @kernel
-def _straight_flushes(canonical: bool, hand: Ints, first: int, out: Ints, m: int) -> int:
-    if canonical:
-        return canonical_straight_flushes(hand, first, out, m)
-    return every_straight_flush(hand, first, out, m)
-
-
-@kernel
-def _groups(canonical: bool, kind: int, size: int, hand: Ints, floor: int, out: Ints, m: int) -> int:
-    if canonical:
-        return canonical_groups(kind, size, hand, floor, out, m)
-    return every_group(kind, size, hand, floor, out, m)
-
-
-@kernel
-def _bombs(canonical: bool, hand: Ints, above: int, out: Ints, m: int) -> int:
-    """Bombs of every kind whose strength is greater than `above`."""
-    wild = hand[WILD]
-    top, place = above >> 8, above & 255
-    flush = COMBO_CLASS[STRAIGHT_FLUSH, 5]
-    most = 0
-    for r in range(13):
-        most = max(most, hand[HELD + r])
-    for size in range(4, max(5, most + wild) + 1):
-        rating = COMBO_CLASS[BOMB, size]
-        if top <= rating and size <= most + wild:
-            m = _groups(canonical, BOMB, size, hand, place if top == rating else -1, out, m)
-        if size == 5 and top <= flush:
-            m = _straight_flushes(canonical, hand, place + 1 if top == flush else 0, out, m)
-    if hand[13] == 2 and hand[14] == 2 and top < COMBO_CLASS[FOUR_KINGS, 4]:
-        out[m, 0] = pack_head(FOUR_KINGS, 13, 4)
-        out[m, 1] = 0
-        out[m, 2] = 2 * (RANK_HI[13] + RANK_HI[14])
-        m += 1
-    return m
-
-
-@kernel
 def list_moves(
     canonical: bool, lo: int, hi: int, level: Int, beat: int, out: Ints, m: int, scratch: Scratch
 ) -> int:
@@ -122,37 +55,8 @@ def list_moves(
     hand, pairs, work = scratch
     open_hand(lo, hi, level, hand)
     if canonical:
-        forget_values(hand)
-    kind, rank, size = beat & 255, beat >> 8 & 255, beat >> 16 & 255
-    lead = kind == PASS
-    above = combo_strength(kind, rank, size, level)
-    place = -1 if lead else ORDER[level, rank]
-    first = 0 if lead else (rank + 1) % 13 + 1
-    if not lead:
-        out[m, 0] = pack_head(PASS, 0, 0)
-        out[m, 1] = 0
-        out[m, 2] = 0
-        m += 1
-    # one call of each kind of listing: compiling takes long enough
-    for k in range(SINGLE, STRAIGHT_FLUSH):
-        if not lead and kind != k:
-            continue
-        if k <= TRIPS:
-            m = _groups(canonical, k, k, hand, place, out, m)
-        elif k == THREE_WITH_TWO:
-            if canonical:
-                m = canonical_full_houses(hand, place, out, m)
-            else:
-                m = every_full_house(hand, place, out, m, pairs)
-        elif canonical and k == STRAIGHT:
-            m = canonical_straights(hand, first, out, m)
-        else:
-            group = 2 if k == THREE_PAIR else 3 if k == TWO_TRIPS else 1
-            if canonical:
-                m = canonical_sequences(k, group, hand, first, out, m)
-            else:
-                m = every_sequence(k, group, hand, first, out, m, work)
-    return _bombs(canonical, hand, above if above >> 8 >= BOMB_CLASS else 0, out, m)
+        return canonical_moves(hand, beat, out, m)
+    return full_moves(hand, beat, out, m, pairs, work)
 
 
 @kernel(nogil=True)

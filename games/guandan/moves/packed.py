@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from games.guandan.cards import NUM_RANKS, level_order
-from games.support.arrays import Int, Ints
+from games.support.array_types import Int, Ints
 from games.support.kernel import kernel
 
 RANK_LO = np.array([1 << 8 * r if r < 7 else 0 for r in range(15)], np.int64)

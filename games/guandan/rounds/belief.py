@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from games.game import GameError
 from games.guandan.combos import ORDER
 from games.guandan.rounds.state import CAP, HAND, KNOWN, LEFT, LEVEL, PLAYED, random_below, views
-from games.support.arrays import Bytes, Ints, Rows
+from games.support.array_types import Bytes, Ints, Rows
 from games.support.kernel import kernel
 
 __all__ = ["determinise"]

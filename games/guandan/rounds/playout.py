@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from games.guandan.moves.listing import RESERVE, list_moves, moves_scratch
 from games.guandan.rounds.state import BEAT, HAND, LEVEL, PLAYER, play_move, random_below, views
-from games.support.arrays import Bytes, Ints, Rows
+from games.support.array_types import Bytes, Ints, Rows
 from games.support.kernel import kernel
 
 __all__ = ["legal_states", "random_playouts"]

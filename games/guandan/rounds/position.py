@@ -36,7 +36,7 @@ from games.guandan.rounds.state import (
     play_all,
     views,
 )
-from games.support.arrays import Row, Rows
+from games.support.array_types import Row, Rows
 
 __all__ = ["parse_position", "position_text"]
 
@@ -156,7 +156,7 @@ def parse_position(text: str) -> tuple[Rows, int | None]:
     try:
         fields = json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
-        raise _wrong(f"one line of JSON is wanted; {error}") from None
+        raise _wrong(f"must be one line of JSON; {error}") from None
     try:
         return _state_of(fields, text)
     except GameError:
@@ -168,14 +168,14 @@ def parse_position(text: str) -> tuple[Rows, int | None]:
 def _state_of(fields: Any, text: str) -> tuple[Rows, int | None]:
     """Return what `parse_position` does of a position's fields."""
     if not isinstance(fields, dict) or fields.get("game", "guandan") != "guandan":
-        raise _wrong(f"an object with hand and level is wanted; got {text[:60]!r}")
+        raise _wrong(f"must be an object with hand and level; got {text[:60]!r}")
     for name in fields:
         if name not in _START + _PROGRESS:
             raise _wrong(f"there is no field {name!r}; the fields are {', '.join(_START + _PROGRESS)}")
     if "record" in fields and (clash := set(fields) & set(_PROGRESS)):
         raise _wrong(f"with a record there is no {', '.join(sorted(clash))}: replaying it tells them")
     if "level" not in fields or ("hand" in fields) == ("hands" in fields):
-        raise _wrong("level and either hand (one seat's view) or hands (all four) are wanted")
+        raise _wrong("must have level and either hand (one seat's view) or hands (all four)")
     level = as_level(fields["level"])
     seat = None if "hands" in fields else _number(fields, "seat", 3, 0)
     state = np.zeros(1, STATE)

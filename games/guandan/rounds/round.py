@@ -41,7 +41,7 @@ from games.guandan.rounds.state import (
 )
 from games.parameters import OneOf, Parameter
 from games.ragged import Ragged
-from games.support.arrays import Array, Ints, Row, Rows
+from games.support.array_types import Array, Ints, Row, Rows
 from games.support.kernel import kernel
 
 __all__ = ["GuanDan", "Shown", "advance", "deal", "from_hands", "initial_hands", "legal"]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.guandan.cards import ACTION, NO_ACTION, PASS
-from games.support.arrays import Bytes, Int, Ints, Rows
+from games.support.array_types import Bytes, Int, Ints, Rows
 from games.support.kernel import kernel
 
 __all__ = [

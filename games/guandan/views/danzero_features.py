@@ -23,8 +23,8 @@ from games.guandan.rounds.state import (
     PLAYED,
     PLAYS,
 )
-from games.guandan.views.encoding import encoded, room_for, write_cards, write_unseen
-from games.support.arrays import Array, Bytes, Int, Ints, Rows
+from games.guandan.views.card_rows import encoded, room_for, write_cards, write_unseen
+from games.support.array_types import Array, Bytes, Int, Ints, Rows
 from games.support.kernel import kernel
 
 __all__ = [

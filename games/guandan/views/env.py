@@ -28,15 +28,15 @@ from pettingzoo import AECEnv
 from games.game import TERMINAL, GameError
 from games.guandan.cards import HAND_SIZE, NUM_RANKS, RANKS, TYPE_NAMES, as_level, hand_text, pack
 from games.guandan.matches.events import MatchOver, RoundOver
-from games.guandan.matches.lockstep import Opening
 from games.guandan.matches.match import Match, Pending
+from games.guandan.matches.opening import Opening
 from games.guandan.notation import action_text
 from games.guandan.rounds.round import legal
 from games.guandan.rounds.state import NOBODY, STATE
 from games.guandan.rules import Rules, as_rules
 from games.guandan.views.danzero_features import ACTION_WIDTH, STATE_WIDTH, action_features, state_features
 from games.guandan.views.observation import OBSERVATION_WIDTH, observations
-from games.support.arrays import Rows
+from games.support.array_types import Rows
 
 __all__ = ["MOVE_SLICES", "MOVE_WIDTH", "Episode", "GuanDanEnv", "move_features"]
 
@@ -170,7 +170,7 @@ class GuanDanEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
         """Begin an episode.
 
         seed: of this and all later episodes. options: `levels` and `owner` as of `Match`, `deals` and `first`
-            as of `Opening`; others are ignored, as PettingZoo's test wants it.
+            as of `Opening`; others are ignored, as PettingZoo's tests require.
         """
         if seed is not None:
             self._rng = np.random.default_rng(seed)

@@ -42,7 +42,7 @@ def random_match(
         events = match.apply(due.seat, moves[rng.integers(len(moves))])
         played += sum(isinstance(event, RoundOver) for event in events)
         if rounds is not None and played >= rounds:
-            # the next deal is none of this story's business
+            # the next deal is not part of what was asked for
             end = next(i for i, event in enumerate(events) if isinstance(event, RoundOver))
             events = [event for event in events[: end + 2] if not isinstance(event, Dealt)]
         yield match, events

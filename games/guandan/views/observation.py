@@ -29,8 +29,8 @@ from games.guandan.rounds.state import (
     PLAYED,
     PLAYS,
 )
-from games.guandan.views.encoding import encoded, write_cards, write_unseen
-from games.support.arrays import Array, Bytes, Int, Ints, Row, Rows
+from games.guandan.views.card_rows import encoded, write_cards, write_unseen
+from games.support.array_types import Array, Bytes, Int, Ints, Row, Rows
 from games.support.kernel import kernel
 
 __all__ = ["OBSERVATION_SLICES", "OBSERVATION_WIDTH", "last_actor", "observation_message", "observations"]

@@ -20,7 +20,7 @@ from games.guandan.matches.events import (
     Tribute,
 )
 from games.guandan.notation import action_list
-from games.support.arrays import Row
+from games.support.array_types import Row
 
 __all__ = ["Narrator", "action_line"]
 

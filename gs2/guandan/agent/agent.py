@@ -20,7 +20,7 @@ from games.game import TERMINAL, GameError
 from games.guandan.cards import ACTION
 from games.guandan.rounds.round import GuanDan, advance, deal, legal
 from games.ragged import Ragged
-from games.support.arrays import Array
+from games.support.array_types import Array
 from gs2.guandan.agent.agent_presets import agent_preset
 from gs2.guandan.agent.decision import Decision, DecisionProgress, noted_faults
 from gs2.guandan.agent.determinize import Worlds, list_worlds, sample_worlds
@@ -31,12 +31,16 @@ from gs2.guandan.agent.particles import Particles, top_up
 from gs2.guandan.agent.racing import Question, candidate_moves, compare_moves
 from gs2.guandan.agent.reach import log_reach, weigh
 from gs2.guandan.agent.rollout import Rollouts
-from gs2.guandan.agent.subgame import (
+from gs2.guandan.agent.solving.deal_source import (
+    Deals,
+    DealSource,
+    DecisionPoint,
     alternative_values,
-    choose_worlds,
-    solve_sampled_subgame,
+    opponents_of,
 )
+from gs2.guandan.agent.solving.sampled_solution import solve_deals
 from gs2.guandan.beliefs.belief_network import Beliefs
+from gs2.search.histories.source import Log
 
 __all__ = ["Gs2Agent", "make_agent"]
 
@@ -242,38 +246,19 @@ class Gs2Agent:
     def _solve(self, progress: DecisionProgress, deadline: float) -> None:
         """Choose by generative subgame solving."""
         state, config = progress.state, self.config
-        seat = int(state["player"][0])
-        worlds = self._sample(state, config.sample)
-        progress.lap("sampling")
-        opponents = tuple(s for s in (seat + 1 & 3, seat + 3 & 3) if state["left"][0, s] > 0)
-        values = alternative_values(self.evaluator, worlds.states, opponents)
-        memory = self._memory_of(state, seat)
-        if config.nested and not worlds.exact and len(memory.particles):
-            worlds, values = self._keep(memory, worlds, values, state, opponents)
-            chosen = np.arange(len(worlds))
-        else:
-            chosen = choose_worlds(worlds, values, config, self.rng)
-        progress.worlds = worlds.take(chosen)
-        memory.particles.remember(progress.worlds.states)
-        progress.lap("generation")
+        memory = self._memory_of(state, int(state["player"][0]))
+        point = DecisionPoint(state, progress.actions, progress.candidates, deadline)
+        source = DealSource(point, lambda: self._deals(memory, state), self.rollouts, config, Log())
         try:
-            solution = solve_sampled_subgame(
-                state,
-                progress.actions,
-                progress.candidates,
-                worlds,
-                chosen,
-                values,
-                self.rollouts,
-                config,
-                self.rng,
-                deadline,
-            )
+            solution = solve_deals(source, self.rng)
         except (TimeoutError, MemoryError) as error:
             self._reuse(progress, memory, str(error))
             return
         finally:
-            progress.lap("subgame")
+            if source.chosen is not None:
+                progress.worlds = source.chosen
+                memory.particles.remember(source.chosen.states)
+            progress.lap("subgame", source.log.seconds)
         progress.solution = solution
         memory.later = solution.later
         soft = np.exp((progress.q[solution.moves] - progress.q.max()) / config.temperature)
@@ -292,23 +277,21 @@ class Gs2Agent:
             del self._memories[next(iter(self._memories))]
         return memory
 
-    def _keep(
-        self,
-        memory: _Memory,
-        worlds: Worlds,
-        values: NDArray[np.float64],
-        state: Array,
-        opponents: tuple[int, ...],
-    ) -> tuple[Worlds, NDArray[np.float64]]:
-        """Return the deals kept from before, topped up by the most different new ones, and their values."""
-        seat = int(state["player"][0])
+    def _deals(self, memory: _Memory, state: Array) -> Deals:
+        """Return deals for a subgame: sampled, or kept from before and topped up by the most unlike new."""
+        evaluator, seat, opponents = self.evaluator, int(state["player"][0]), opponents_of(state)
+        worlds = self._sample(state, self.config.sample)
+        values = alternative_values(evaluator, worlds.states, opponents)
+        if not self.config.nested or worlds.exact or not len(memory.particles):
+            return Deals(worlds, values)
         old = memory.particles.survivors(state, seat)[: self.config.k]
-        kept = alternative_values(self.evaluator, old, opponents)
+        kept = alternative_values(evaluator, old, opponents)
         new = top_up(kept, values, self.config.k - len(old))
         states = np.repeat(state, len(old) + len(new))
         states[: len(old)], states[len(old) :] = old, worlds.states[new]
         weights = np.concatenate([np.full(len(old), worlds.weights.mean()), worlds.weights[new]])
-        return Worlds(states, weights, False), np.concatenate([kept, values[:, new]], 1)
+        found = Worlds(states, weights, False)
+        return Deals(found, np.concatenate([kept, values[:, new]], 1), settled=True)
 
     def _reuse(self, progress: DecisionProgress, memory: _Memory, why: str) -> None:
         """Play what an earlier subgame of the round says here, if the line stayed inside it."""

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from games.support.arrays import Array
+from games.support.array_types import Array
 from gs2.guandan.agent.determinize import Worlds
 from gs2.guandan.agent.endgame import Endgame
 from gs2.guandan.agent.racing import MoveComparison
-from gs2.guandan.agent.subgame import SampledSolution
+from gs2.guandan.agent.solving.sampled_solution import SampledSolution
 
 __all__ = ["Decision", "DecisionProgress", "noted_faults"]
 
@@ -77,9 +77,16 @@ class DecisionProgress:
         self.notes: list[str] = []
         self.seconds: dict[str, float] = {}
 
-    def lap(self, stage: str) -> None:
+    def lap(self, stage: str, within: Mapping[str, float] | None = None) -> None:
+        """Count the time since the last lap for a stage.
+
+        within: seconds of its stages, of which sampling and generation count for themselves.
+        """
         now = time.perf_counter()
-        self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self.last
+        own = {name: (within or {}).get(name, 0.0) for name in ("sampling", "generation")}
+        for name, spent in {**own, stage: now - self.last - sum(own.values())}.items():
+            if spent or name == stage:
+                self.seconds[name] = self.seconds.get(name, 0.0) + spent
         self.last = now
 
     def decision(self) -> Decision:

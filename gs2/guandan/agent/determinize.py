@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from games.guandan.cards import DECK, NUM_CARDS, pack, unpack, wild_card
 from games.guandan.combos import ORDER
 from games.guandan.rounds.belief import determinise
-from games.support.arrays import Array
+from games.support.array_types import Array
 from gs2.guandan.beliefs.belief_network import Beliefs, steer
 
 __all__ = ["Worlds", "count_bound", "list_worlds", "sample_worlds"]

@@ -28,7 +28,7 @@ from games.guandan.rounds.state import (
     play_move,
     views,
 )
-from games.support.arrays import Array, Bytes, Int, Ints
+from games.support.array_types import Array, Bytes, Int, Ints
 from games.support.kernel import kernel
 
 __all__ = ["Endgame", "is_endgame", "solve_endgame"]

@@ -18,7 +18,7 @@ from blueprint.guandan.chooser import Decisions
 from blueprint.protocol import Blueprint
 from games.guandan.rounds.round import GuanDan
 from games.ragged import Ragged
-from games.support.arrays import Array
+from games.support.array_types import Array
 
 if TYPE_CHECKING:
     from blueprint.guandan.network.inference import Inference

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from games.guandan.cards import NO_ACTION, PASS, RANKS, hand_text, unpack
 from games.guandan.notation import action_list
-from games.support.arrays import Array, Row
+from games.support.array_types import Array, Row
 from gs2.guandan.agent.decision import Decision
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 

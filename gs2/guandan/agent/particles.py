@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from games.guandan.cards import NUM_CARDS, unpack
 from games.guandan.combos import ORDER
-from games.support.arrays import Array
+from games.support.array_types import Array
 
 __all__ = ["Particles", "top_up"]
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from games.game import TERMINAL
 from games.guandan.cards import NO_ACTION
 from games.guandan.rounds.round import advance, legal
-from games.support.arrays import Array
+from games.support.array_types import Array
 from gs2.guandan.agent.determinize import Worlds
 from gs2.guandan.agent.evaluator import Evaluator, evaluator_values
 

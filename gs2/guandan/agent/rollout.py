@@ -18,7 +18,7 @@ from games.guandan.cards import ACTION
 from games.guandan.moves.listing import list_moves, moves_scratch
 from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import BEAT, HAND, LEVEL, PLAYER, action_words, play_move, views
-from games.support.arrays import Array, Bytes, Int, Ints
+from games.support.array_types import Array, Bytes, Int, Ints
 from games.support.kernel import kernel
 from gs2.guandan.agent.evaluator import BATCH, Evaluator
 
@@ -40,7 +40,7 @@ def _gather(
     rows: Ints,
     seats: Ints,
     offsets: Ints,
-) -> tuple[int, int, int]:
+) -> tuple[Int, int, int]:
     """Collect decisions with a choice from live[begin:], playing forced moves on the way.
 
     Stops after `limit` decisions or when `moves` is full. Rounds that end are left out.
@@ -140,7 +140,7 @@ class Rollouts:
         """
         words, bytes_ = views(states)
         moves, rows, seats, offsets = self._moves, self._rows, self._seats, self._offsets
-        begin = 0
+        begin: Int = 0
         while begin < len(live):
             begin, k, m = _gather(words, bytes_, live, begin, BATCH, moves, rows, seats, offsets)
             if k:

@@ -19,7 +19,7 @@ from blueprint.guandan.network.input_layout import FEATURE_HASH, STATE_WIDTH
 from blueprint.guandan.network.inputs import encode_states
 from games.guandan.combos import ORDER
 from games.guandan.rounds.state import CAP, HAND, KNOWN, LEVEL, PLAYED, mix_hash, views
-from games.support.arrays import Array, Bytes, Int, Ints
+from games.support.array_types import Array, Bytes, Int, Ints
 from games.support.kernel import kernel
 
 __all__ = ["BeliefNetwork", "Beliefs", "load_beliefs", "save_beliefs", "steer"]

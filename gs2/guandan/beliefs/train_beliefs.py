@@ -21,7 +21,7 @@ from blueprint.guandan.structured import join
 from blueprint.soft_choice import choose_soft
 from games.guandan.cards import unpack
 from games.guandan.rounds.round import deal
-from games.support.arrays import Array
+from games.support.array_types import Array
 from games.support.configuration import Configuration, integer, real
 from gs2.guandan.agent.evaluator import Evaluator
 from gs2.guandan.agent.rollout import Rollouts, play_best

@@ -78,7 +78,7 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name in ("msgspec", "websockets"):
             raise ModuleNotFoundError(
-                f"{__name__}.{name} needs {error.name}; pip install 'gs2[table]' brings it", name=error.name
+                f"{__name__}.{name} needs {error.name}; pip install 'gs2[table]' installs it", name=error.name
             ) from error
         raise
     return getattr(module, name)

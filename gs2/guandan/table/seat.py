@@ -51,7 +51,7 @@ class Observation:
     stage: str
     state: NDArray[np.void]
     moves: NDArray[np.void]
-    actors: NDArray[np.void]
+    actors: NDArray[np.uint8]
     record: NDArray[np.void]
     tributes: tuple[Transfer, ...] = ()
     returns: tuple[Transfer, ...] = ()

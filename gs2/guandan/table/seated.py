@@ -28,7 +28,7 @@ class ArenaObservation(Observation):
     """
 
     @property
-    def plays(self) -> list[tuple[int, list[Any]]]:  # type: ignore[override]
+    def plays(self) -> list[tuple[int, list[Any]]]:
         """Raise AgentError: there is none."""
         raise AgentError(
             "an agent in the arena cannot ask for the record of a round; use observation.state, or let it "

@@ -133,7 +133,7 @@ class SolveConfig(Configuration):
     iterations: most CFR iterations.
     target: stop at this exploitability within the gadget, in payoffs; None for no such limit.
     warm_start: iterations' worth of regrets with which CFR starts out at the strategy being refined (see
-        `cfr.warm_start`); 0 starts from uniform play.
+        `cfr.engine.warm_start`); 0 starts from uniform play.
     step: step size of mirror-descent, in inverse payoffs times the game's payoff range.
     magnet: pull of mirror-descent towards uniform play, in payoffs over the payoff range.
     """

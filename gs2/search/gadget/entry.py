@@ -12,11 +12,11 @@ from gs2.search.gadget.path import OpponentPath
 __all__ = ["LIVE", "Entry", "GadgetError", "forced_by_infoset", "forced_deal"]
 
 LIVE = 1e-300
-"""Weights up to this count as zero: what is less cannot be normalised."""
+"""Weights up to this count as zero, because smaller ones cannot be normalised."""
 
 
 class GadgetError(ValueError):
-    """Bad input to a gadget: the rule, the value received and what to do next."""
+    """Bad input to a gadget: the rule, the value received and the next step."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,22 @@ from games.support.kernel import kernel
 from gs2.search.context import SearchContext
 from gs2.search.strategy import Strategy
 
-__all__ = ["OpponentPath", "opponent_path"]
+__all__ = ["Arrivals", "OpponentPath", "opponent_path"]
+
+
+@dataclass(frozen=True, eq=False)
+class Arrivals:
+    """The r histories at which the opponent's way ends, at g of its infosets.
+
+    nodes: [r] int32, histories of the tree, none below another. group: [r] int32, the opponent's infoset at
+    each, 0 … g - 1. reach: [r] float64, probability that chance and the searching player lead there.
+    values: [g] float64, what the infosets are worth to the opponent now, in payoffs.
+    """
+
+    nodes: NDArray[np.int32]
+    group: NDArray[np.int32]
+    reach: NDArray[np.float64]
+    values: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,17 +150,10 @@ def opponent_path(
     context: SearchContext,
     strategy: Strategy,
     opponent: int,
-    nodes: NDArray[np.int32],
-    group: NDArray[np.int32],
-    reach: NDArray[np.float64],
-    values: NDArray[np.float64],
+    arrivals: Arrivals,
 ) -> OpponentPath:
-    """Return the opponent's way to its infosets at some histories.
-
-    nodes: [r] int32, histories, none below another. group: [r] int32, the opponent's infosets there,
-        0 … g - 1. reach: [r] float64, probability that chance and the searching player lead there.
-    values: [g] float64, what the infosets are worth to the opponent now, in payoffs.
-    """
+    """Return the opponent's way to its infosets at some histories."""
+    nodes, group, reach, values = arrivals.nodes, arrivals.group, arrivals.reach, arrivals.values
     best = strategy.opponent_values_above(opponent, nodes)
     parents = context.parent_slot(opponent)
     first = np.unique(group, return_index=True)[1]

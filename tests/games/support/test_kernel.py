@@ -89,3 +89,9 @@ def test_compiled_code_is_cached_beside_the_source_and_found_again(
 
 def test_the_house_takes_kernels_for_compiled_functions() -> None:
     assert COMPILED.search("kernel")
+
+
+@pytest.mark.parametrize("folder", ["games", "cfr", "gs2/search"])
+def test_numba_is_asked_to_compile_by_this_decorator_alone(folder: str) -> None:
+    files = [path for path in (ROOT / folder).rglob("*.py") if path.name != "kernel.py"]
+    assert files and not [path for path in files if "njit" in path.read_text()]

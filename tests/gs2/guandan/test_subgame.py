@@ -16,13 +16,18 @@ from gs2.guandan.agent.evaluator import evaluator_values
 from gs2.guandan.agent.particles import Particles, top_up
 from gs2.guandan.agent.racing import candidate_moves
 from gs2.guandan.agent.rollout import Rollouts
-from gs2.guandan.agent.subgame import (
-    _Branches,
+from gs2.guandan.agent.solving.branches import Branches
+from gs2.guandan.agent.solving.deal_source import (
+    Deals,
+    DealSource,
+    DecisionPoint,
     alternative_values,
     choose_worlds,
-    solve_sampled_subgame,
+    opponents_of,
     with_companions,
 )
+from gs2.guandan.agent.solving.sampled_solution import solve_deals
+from gs2.search.histories.source import Log
 from tests.gs2.guandan.blueprints import CountEvaluator, midgame
 from tests.gs2.guandan.test_endgame import endgames
 
@@ -31,31 +36,20 @@ PAPER = agent_preset("paper").replace(
 )
 
 
-def opponents_of(state: np.ndarray) -> tuple[int, ...]:
-    seat = int(state["player"][0])
-    return tuple(s for s in (seat + 1 & 3, seat + 3 & 3) if state["left"][0, s] > 0)
-
-
 def solved(state: np.ndarray, config=PAPER, seed: int = 0):
     """Return the solution at one state, as the agent finds it."""
     rng = np.random.default_rng(seed)
     evaluator = CountEvaluator(noise=0.05)
     moves = legal(state, canonical=True)
     q = evaluator_values(evaluator, state, moves)
-    worlds = sample_worlds(state, int(state["player"][0]), config.sample, rng)
-    values = alternative_values(evaluator, worlds.states, opponents_of(state))
-    return solve_sampled_subgame(
-        state,
-        moves.values,
-        candidate_moves(q, moves.values["type"], config),
-        worlds,
-        choose_worlds(worlds, values, config, rng),
-        values,
-        Rollouts(evaluator),
-        config,
-        rng,
-        time.perf_counter() + 60,
-    )
+
+    def draw() -> Deals:
+        worlds = sample_worlds(state, int(state["player"][0]), config.sample, rng)
+        return Deals(worlds, alternative_values(evaluator, worlds.states, opponents_of(state)))
+
+    candidates = candidate_moves(q, moves.values["type"], config)
+    point = DecisionPoint(state, moves.values, candidates, time.perf_counter() + 60)
+    return solve_deals(DealSource(point, draw, Rollouts(evaluator), config, Log()), rng)
 
 
 @pytest.mark.parametrize("gadget", ["auto", "resolve", "maxmargin", "unsafe"])
@@ -95,10 +89,10 @@ def test_deals_are_spread_over_their_alternative_values() -> None:
     state = np.atleast_1d(midgame(1, rng, plies=40)[0])
     worlds = sample_worlds(state, int(state["player"][0]), 200, rng)
     values = rng.normal(size=(2, 200))
-    picked = choose_worlds(worlds, values, PAPER.replace(k=7), rng)
+    picked = choose_worlds(Deals(worlds, values), PAPER.replace(k=7), rng)
     mean = values.mean(0)
     assert len(picked) == 7 and {int(mean.argmin()), int(mean.argmax())} <= set(picked.tolist())
-    clusters = choose_worlds(worlds, values, PAPER.replace(k=7, generator="clusters"), rng)
+    clusters = choose_worlds(Deals(worlds, values), PAPER.replace(k=7, generator="clusters"), rng)
     assert len(clusters) == 7
     shown = alternative_values(evaluator, worlds.states, opponents_of(state))
     assert shown.shape[1] == 200
@@ -109,7 +103,8 @@ def test_companions_share_the_hand_of_the_opponent_they_are_made_for() -> None:
     state = np.atleast_1d(midgame(1, rng, plies=30)[0])
     seat = int(state["player"][0])
     base = sample_worlds(state, seat, 3, rng)
-    states, weights = with_companions(base.states, base.weights, seat, opponents_of(state), 2, rng)
+    found = with_companions(base, seat, opponents_of(state), 2, rng)
+    states, weights = found.states, found.weights
     assert len(states) == len(weights) > 3
     game = GuanDan()
     for opponent in opponents_of(state):
@@ -124,7 +119,7 @@ def test_moves_are_kept_by_type_and_the_pass_always() -> None:
     evaluator = CountEvaluator(noise=0.05)
     states = midgame(50, rng, plies=30)
     moves = legal(states, canonical=True)
-    branches = _Branches(evaluator, 2, 10_000, time.perf_counter() + 60)
+    branches = Branches(evaluator, 2, 10_000, time.perf_counter() + 60)
     keep = branches(GuanDan(moves="canonical"), states, 0, moves)
     q = evaluator_values(evaluator, states, moves)
     for i in range(len(moves)):
@@ -133,7 +128,7 @@ def test_moves_are_kept_by_type_and_the_pass_always() -> None:
             of_kind = np.flatnonzero(moves[i]["type"] == kind)
             best = of_kind[np.argsort(-q[rows][of_kind], kind="stable")[:2]]
             assert set(np.flatnonzero(keep[rows] & (moves[i]["type"] == kind))) == set(best.tolist())
-    thin = _Branches(evaluator, 2, 60, time.perf_counter() + 60)
+    thin = Branches(evaluator, 2, 60, time.perf_counter() + 60)
     fewer = thin(GuanDan(moves="canonical"), states, 0, moves)
     assert thin.thinned == 1 and np.count_nonzero(fewer) < np.count_nonzero(keep)
     assert np.all(np.add.reduceat(fewer.astype(int), moves.offsets[:-1]) >= 1)

@@ -16,7 +16,7 @@ from gs2.search.config.presets import preset
 from gs2.search.config.search import SearchConfig
 from gs2.search.gadget.build import GADGETS, Entry, GadgetError, build_gadget
 from gs2.search.gadget.check import check_gadget
-from gs2.search.gadget.path import opponent_path
+from gs2.search.gadget.path import Arrivals, opponent_path
 from gs2.search.histories.alternative import best_response_node_values, group_values
 from gs2.search.histories.enumerated import consider_histories
 from gs2.search.pipeline import refine_infoset
@@ -40,7 +40,7 @@ def made(name: str, kind: str, floor: float, seed: int):
     rows = np.arange(len(found.nodes))
     if kind == "path":
         path = opponent_path(
-            prepared, strategy, found.opponent, found.nodes, group, found.reach, found.alternative
+            prepared, strategy, found.opponent, Arrivals(found.nodes, group, found.reach, found.alternative)
         )
         order = path.entry_order()
         path = path.reordered(order)

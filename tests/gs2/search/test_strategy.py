@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from blueprint.tabular import TabularBlueprint
-from cfr.policy import tabular_policy, uniform_policy
+from cfr.policy import PolicyError, load_policy, save_policy, tabular_policy, uniform_policy
 from cfr.tree import FlatTree
 from games.registry import load_game
 from gs2.search.config.presets import preset
@@ -163,7 +163,11 @@ def test_a_certificate_brings_the_opponents_values_up_to_date(name, scope):
 
 
 STEPS = (
-    *("pipeline.consider_histories", "pipeline.choose_histories", "pipeline.solve_subgame"),
+    *(
+        "histories.tree_source.consider_histories",
+        "histories.tree_source.choose_histories",
+        "pipeline.solve_subgame",
+    ),
     *("pipeline.certify", "pipeline.with_certified", "solve.subgame.build_gadget", "solve.subgame.solve"),
     *("strategy.reach", "strategy.node_values", "strategy.best_response_node_values"),
     *("strategy.counterfactual_values", "safety.cover", "safety.opponent_path", "subgame.forest.DepthLimit"),
@@ -264,6 +268,17 @@ def test_a_game_and_a_blueprint_of_any_shape_are_refined():
     assert np.array_equal(refine_both(prepared, prepared.strategy(policy), config).policy, wanted)
     with pytest.raises(ValueError, match="must be on the tree that is searched"):
         refine_both(game, prepared.strategy(policy), config)
+
+
+def test_a_strategy_goes_out_as_a_policy_and_comes_back(tmp_path):
+    game = load_game(LEDUC)
+    strategy = Strategy(context(LEDUC).tree, random_policy(LEDUC, np.random.default_rng(2)))
+    save_policy(tmp_path / "refined.npz", strategy.to_policy(game.name, "by hand"))
+    read = load_policy(tmp_path / "refined.npz", game.name)
+    assert read.note == "by hand"
+    assert np.array_equal(SearchContext(game).strategy(read).probs, strategy.probs)
+    with pytest.raises(PolicyError, match="it must belong to kuhn_poker"):
+        context(KUHN).strategy(read)
 
 
 def test_infosets_asked_for_are_shared_out_among_the_players():

@@ -15,7 +15,7 @@ __all__ = ["HumanAgent", "TypedLines"]
 
 
 class TypedLines:
-    """Asks for lines of a stream, in whatever thread, until `close` is called from another.
+    """Asks for lines from a stream, in any thread, until `close` is called from another.
 
     `input` cannot be called off: the thread in it would keep the program from ending.
     stream: of a terminal, a pipe or a file; standard input by default.
@@ -58,7 +58,7 @@ class TypedLines:
 
 
 class HumanAgent:
-    """Shows the situation and asks; `?` lists every choice, a type (`bomb ?`) those of it.
+    """Shows the situation and asks; `?` lists every choice, `bomb ?` those of that type.
 
     ask: called with a prompt, returns a line; by default it asks at standard input, until `close`.
     show: called with text to print.
@@ -89,7 +89,7 @@ class HumanAgent:
             try:
                 line = self.ask("your move> ").strip()
             except EOFError:
-                raise AgentError("the input ended, nobody sits here any more") from None
+                raise AgentError("the input ended; nobody sits here any more") from None
             if line.endswith("?"):
                 wanted = line[:-1].strip().lower()
                 for index, move in enumerate(observation.actions):

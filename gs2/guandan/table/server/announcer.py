@@ -104,7 +104,7 @@ class Announcer(Listener):
                 logger.error("no record of %s in %s: %s", name, self.folder.path, error)
 
     def happened(self, events: list[Event]) -> None:
-        """Record."""
+        """Write the record."""
         if self._recorder is not None:
             self._recorder.write(events, self._move)
         self._move = None

@@ -72,7 +72,7 @@ class OpenGuanDanLobby(Lobby):
         self.dialect = OpenGuanDan(official=official)
 
     def connected(self, connection: Connection) -> None:
-        """Wait for the client to speak, unless it has come for the other dialect: such a one never does."""
+        """Wait for the client to speak, unless it came for the other dialect: such a client never does."""
         if connection.path.startswith("/game/"):
             raise TableError("this server speaks openguandan, not njupt: connect without /game/")
 

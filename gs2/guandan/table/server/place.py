@@ -1,4 +1,4 @@
-"""A place at a table: who sits there, what it is asked, how long it is waited for."""
+"""A place at a table: who sits there, what they are asked, and how long the table waits for them."""
 
 from __future__ import annotations
 
@@ -87,5 +87,5 @@ class Seat:
 
 
 def default_choice(due: Pending) -> int:
-    """Return what is played for who does not answer: PASS if it may, else the first, the weakest."""
+    """Return what is played for a seat that does not answer: PASS if it may, else the weakest choice."""
     return int(np.argmax(due.actions["type"] == PASS))

@@ -92,7 +92,7 @@ class RecordFolder:
 
 
 def read_results(path: Path) -> tuple[list[dict[str, Any]], int]:
-    """Return the rows of a results file, and how many lines were none: cut short when a server was killed."""
+    """Return the rows of a results file, and the number of unreadable lines, left by killed servers."""
     rows, damaged = [], 0
     for line in path.read_bytes().splitlines():
         try:
@@ -107,7 +107,7 @@ def read_results(path: Path) -> tuple[list[dict[str, Any]], int]:
 
 
 def _write_all(file: FileIO, data: bytes) -> None:
-    """Write all of it, where one call wrote a part."""
+    """Write all of it, in several calls where one takes only a part."""
     rest = memoryview(data)
     while rest:
         rest = rest[file.write(rest) :]
@@ -128,7 +128,7 @@ class GameRecorder:
         self._put(header_line(match, names=names, **extra).encode() + b"\n")
 
     def write(self, events: Sequence[Event], move: bytes | None = None) -> None:
-        """Append events. move: JSON of the move, if the first event is one: it is long to make."""
+        """Append events. move: JSON of the move, if the first event is one: it takes long to make."""
         lines = []
         for event in events:
             if isinstance(event, Dealt):

@@ -105,7 +105,7 @@ class Room:
         seat.name, seat.host = name, host
 
     def sit(self, connection: Connection, user: str, wanted: int | None = None) -> Seat:
-        """Give a seat to a client; a user who has one and lost the connection gets that back.
+        """Give a seat to a client; a user who lost the connection gets the old one back.
 
         Raises TableError if the room is full or the seat is another's.
         """
@@ -193,7 +193,7 @@ class Room:
             )
 
     def refused(self, seat: Seat) -> None:
-        """Ask again after a bad answer; too many, and it is decided for the client."""
+        """Ask again after a bad answer; after too many, decide for the client."""
         if seat.due is None:
             return
         seat.wrong += 1
@@ -257,7 +257,7 @@ class Room:
         return default_choice(due)
 
     def tick(self, now: float) -> None:
-        """Decide for those whose time is up; end a room that everybody has left. To be called often."""
+        """Decide for those whose time is up; end a room that everybody has left. Call it often."""
         if self.state != "playing":
             return
         clients = [seat for seat in self.seats if seat.user is not None]

@@ -1,4 +1,4 @@
-"""The match server: connections become seats, seats become tables, one process for all of them."""
+"""The table server: connections become seats, seats become tables, one process for all of them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ServerConfig:
 
     dialect: "openguandan" or "njupt". official: the former with the official server's departures.
     host, port: where to listen; port 0 takes a free one. None: the dialect's usual port.
-    games: of a session, where the client does not say (njupt; the upper limit for openguandan is none).
+    games: in a session, where the client does not say (njupt; an openguandan client asks for any number).
     agents: who fills the seats that clients leave, by name; see `place_agents`.
     rooms: tables at once. errors: refused messages after which a connection is closed.
     token: what clients must show; required unless host is a loopback address.
@@ -67,7 +67,7 @@ class ServerConfig:
         if self.dialect not in DEFAULT_PORTS:
             raise TableError(f"a dialect is one of {', '.join(DEFAULT_PORTS)}; got {self.dialect!r}")
         if self.official and self.dialect != "openguandan":
-            raise TableError("only openguandan has an official server to imitate; leave that out")
+            raise TableError("only openguandan has an official server to imitate; leave `official` out")
         if not self.host.strip():
             # asyncio would listen everywhere
             raise TableError("a host is a name or an address; got an empty one; 127.0.0.1 is this machine")
@@ -90,7 +90,7 @@ class ServerConfig:
 
 
 def quiet_collector() -> None:
-    """Spare the garbage collector what is loaded already: without it a full collection takes tens of ms.
+    """Exempt what is loaded already from garbage collection, where a full one takes tens of milliseconds.
 
     For the start of a process that serves, once everything is loaded; the whole process is affected.
     """
@@ -189,7 +189,7 @@ class TableServer:
             try:
                 await asyncio.wait_for(self._idle.wait(), grace)
             except TimeoutError:
-                logger.warning("%d games are ended before their end", len(self.rooms))
+                logger.warning("%d games are cut short: their grace is over", len(self.rooms))
         for room in list(self.rooms.values()):
             room.stop("the server stops")
         for connection in list(self._connections):
@@ -292,7 +292,7 @@ class TableServer:
             connection.flush()
 
     def _refuse(self, connection: Connection, error: Exception, kind: str = "ERROR") -> None:
-        """Explain a refusal to its sender; ask again for an answer that was none."""
+        """Explain a refusal to its sender; repeat the request if it was a bad answer."""
         connection.errors += 1
         connection.send(self.lobby.dialect.error(str(error), kind))
         if connection.errors > self.config.errors:
@@ -321,7 +321,7 @@ class TableServer:
                 self._guarded(room, room.lost, seat)
 
     def received_binary(self, connection: Connection) -> None:
-        """Refuse what is no text."""
+        """Refuse a message that is not text."""
         self._refuse(connection, TableError("messages are JSON in text frames; this one was binary"))
 
     def received(self, connection: Connection, text: str) -> None:

@@ -1,4 +1,9 @@
-"""How long things take, in a few hundred bytes: counts by logarithmic buckets."""
+"""How long things take, in a few hundred bytes: counts by logarithmic buckets.
+
+No library, because games in this process are timed too and must need no extra: HdrHistogram is compiled and
+installs setuptools along with it; ddsketch is plain Python, but slower (1.7 against 1.0 microseconds for each
+duration) and does not tell the longest.
+"""
 
 from __future__ import annotations
 

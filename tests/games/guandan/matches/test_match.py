@@ -21,8 +21,9 @@ from games.guandan.matches.events import (
     RoundOver,
     Tribute,
 )
-from games.guandan.matches.lockstep import BACK, OVER, PLAY, TRIBUTE, Matches, Opening
+from games.guandan.matches.lockstep import BACK, OVER, PLAY, TRIBUTE, Matches
 from games.guandan.matches.match import Match, parse_move
+from games.guandan.matches.opening import Opening
 from games.guandan.matches.tribute import CARD_RANK, payers
 from games.guandan.matches.tribute_policy import danzero_cards, exchange_all, random_cards
 from games.guandan.notation import action_list, action_text

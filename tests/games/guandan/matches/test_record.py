@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from games.guandan.matches.events import Dealt, Played, RoundOver
-from games.guandan.matches.lockstep import Opening
 from games.guandan.matches.match import Match
+from games.guandan.matches.opening import Opening
 from games.guandan.matches.record import (
     RecordError,
     RecordWriter,

@@ -195,7 +195,7 @@ def test_worker_processes_answer_gather_batches_and_survive_a_crash():
             for one in (host, crash, missing):
                 one.close()
 
-    got = asyncio.run(asyncio.wait_for(scenario(), 120))
+    got = asyncio.run(asyncio.wait_for(scenario(), 300))
     assert got == [len(seen) - 1] * len(seen)
 
 

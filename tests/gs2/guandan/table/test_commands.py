@@ -84,7 +84,7 @@ def test_ctrl_c_ends_a_server_and_its_agents_processes_at_any_moment(agents, mom
             while process.poll() is None and not _has_own_handler(process.pid):
                 time.sleep(0.01)
         os.killpg(process.pid, signal.SIGINT)
-        _, err = process.communicate(timeout=120)  # ends only when nobody holds the pipe any more
+        _, err = process.communicate(timeout=300)  # ends only when nobody holds the pipe any more
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

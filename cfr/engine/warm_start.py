@@ -1,7 +1,7 @@
 """Starting CFR from a strategy instead of the uniform one.
 
-Regret matching plays any strategy whose regrets are proportional to it. How large they are says how long
-the start is held on to: here `weight` iterations in each of which a full payoff range was regretted, scaled
+Regret matching plays any strategy to which the regrets are proportional. Their size says how long the start
+is held on to: here `weight` iterations in each of which a full payoff range was regretted, scaled
 by how often the infoset comes up. The idea is that of Brown and Sandholm 2016, "Strategy-based warm starting
 for regret minimization in games", who derive the size from the strategy's exploitability; this rule is ours.
 """

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from cfr.best_response import exploitability
+from cfr.engine.warm_start import start_regrets
 from cfr.sequence_form import sequence_form
 from cfr.solver import Solver, SolverError, Start, solve
 from cfr.tree_cfr import TreeSolver
 from cfr.values import reach
 from cfr.variants import VARIANTS
-from cfr.warm_start import start_regrets
 from tests.cfr.trees import random_tree, tree_of
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from cfr.best_response import best_response_values
 from gs2.search.config.search import SearchConfig
-from gs2.search.gadget.path import opponent_path
+from gs2.search.gadget.path import Arrivals, opponent_path
 from gs2.search.histories.alternative import (
     best_response_node_values,
     best_response_policy,
@@ -77,7 +77,10 @@ def test_the_opponents_path_folds_to_its_best_response_value_of_the_game(name):
     for infoset in rng.choice(prepared.tree.n_infosets, 6, replace=False).tolist():
         found = consider_histories(prepared, strategy, infoset, SearchConfig.of(order=None))
         path = opponent_path(
-            prepared, strategy, found.opponent, found.nodes, found.group, found.reach, found.alternative
+            prepared,
+            strategy,
+            found.opponent,
+            Arrivals(found.nodes, found.group, found.reach, found.alternative),
         )
         whole = best_response_values(form(name), policy)[found.opponent]
         assert path.root_value(found.alternative) == pytest.approx(whole, abs=ROUNDING)

@@ -1,4 +1,4 @@
-"""How much memory a tree takes, how much there is, and the error that says so before the work.
+"""How much memory a tree takes, how much is free, and the error raised before a tree that would not fit.
 
 A limit is two thirds of the memory that is free, or what GS2_MEMORY or an option of the commands says.
 """

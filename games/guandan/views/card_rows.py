@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from games.game import GameError
 from games.guandan.rounds.state import HAND, PLAYED, views
-from games.support.arrays import Array, Bytes, Int, Ints, Rows
+from games.support.array_types import Array, Bytes, Int, Ints, Rows
 from games.support.kernel import kernel
 
 __all__ = ["Writer", "encoded", "room_for", "write_cards", "write_unseen"]
@@ -31,7 +31,7 @@ def write_cards(lo: int, hi: int, row: Array, at: Int) -> None:
         row[at + 28 + c] = hi >> 2 * c & 3
 
 
-@kernel
+@kernel(inline="always")
 def write_unseen(words: Ints, i: int, seat: Int, row: Array, at: Int) -> None:
     """Write the cards of state i that a seat neither holds nor has seen played, as 54 counts."""
     lo = -words[i, HAND + 2 * seat]

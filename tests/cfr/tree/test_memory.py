@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from cfr import memory
-from cfr.memory import TooLarge, bytes_per_history, free_memory, in_bytes, memory_limit, words_of_bytes
 from cfr.sequence_form import sequence_form
 from cfr.solver import Solver
-from cfr.tree import TreeBudget, TreeRules, grow
+from cfr.tree import TreeBudget, TreeRules, grow, memory
 from cfr.tree.budget import LOOK_AFTER
+from cfr.tree.memory import TooLarge, bytes_per_history, free_memory, in_bytes, memory_limit, words_of_bytes
 from games import load_game
 from gs2.cli import main
 from gs2.search.context import SearchContext

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from games.guandan.cards import parse_cards
-from games.guandan.matches.lockstep import Opening
+from games.guandan.matches.opening import Opening
 from games.guandan.rules import PRESETS
 from gs2.guandan.table.client.tracker import Tracker
 from gs2.guandan.table.server.place import RoomConfig
@@ -23,8 +23,9 @@ from gs2.guandan.table.server.room import Room, RoomSetup
 from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.decode import find_move
 from gs2.guandan.table.wire.openguandan import OpenGuanDan
+from tests.gs2.guandan.table.protocol import until
 
-TRANSCRIPT = Path(__file__).parents[3] / "data" / "openguandan_transcript.jsonl.gz"
+TRANSCRIPT = Path(__file__).parents[4] / "data" / "openguandan_transcript.jsonl.gz"
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +139,7 @@ def test_our_server_in_its_official_form_says_what_the_official_server_said(tran
         for seat, ear in enumerate(ears):
             room.sit(ear, f"u{seat}", seat)
         room.start_if_full()
-        await asyncio.sleep(0.01)
+        await until(lambda: room.state == "playing")
         for line in game:
             if line["msg"]["type"] == "PLAY":
                 seat = room.seats[line["seat"]]

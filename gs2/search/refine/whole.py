@@ -12,15 +12,9 @@ sequential   one after another: a search sees all that were done before it. An a
 
 from __future__ import annotations
 
-import multiprocessing
-import pickle
-import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +23,9 @@ from blueprint.protocol import Blueprint
 from games.game import Game
 from games.support.configuration import ConfigError
 from gs2.search.config.search import SearchConfig
-from gs2.search.config.stages import GADGET_NAMES, GENERATOR_NAMES
 from gs2.search.context import NO_OPTIONS, AnyStrategy, SearchContext, SearchOptions
-from gs2.search.gadget.build import OWN_GADGETS
-from gs2.search.generation import GENERATORS
 from gs2.search.pipeline import refine_infoset
+from gs2.search.refine.workers import Workers
 from gs2.search.result import Refinement
 from gs2.search.safety import with_certified
 from gs2.search.strategy import Strategy
@@ -238,7 +230,7 @@ def _one_pass(
         blueprint = tabulate(context.game, tree, now)
     stats: list[RefineStats] = []
     done = skipped = 0
-    with _runner(context, player, config, workers) as run:
+    with Workers(_search_all, context, player, config, workers) as run:
         for batch in batches:
             jobs = [
                 _Job(now, part, player, config, options.seed, mode, options.skip_unreached, blueprint)
@@ -339,90 +331,3 @@ def _stats(found: Refinement) -> RefineStats:
         seconds=sum(found.seconds.values()),
         late=found.late,
     )
-
-
-class _runner:
-    """Runs jobs here, or in fresh processes that are sent the game and its tree once each."""
-
-    def __init__(self, context: SearchContext, player: int, config: SearchConfig, workers: int) -> None:
-        self.context = context
-        self.pool: ProcessPoolExecutor | None = None
-        if workers > 1:
-            sent = _sent(context, config)
-            self._strangers = set(multiprocessing.active_children())
-            # a forked copy of a process with threads (OpenMP's, torch's) may hang; a fresh one cannot
-            self.pool = ProcessPoolExecutor(
-                workers,
-                mp_context=multiprocessing.get_context("spawn"),
-                initializer=_receive,
-                initargs=(sent, player),
-            )
-
-    def __enter__(self) -> Callable[[list[_Job]], Iterator[_Found]]:
-        return self.run
-
-    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
-        if self.pool is None:
-            return
-        if kind is not None:  # an interruption or an error does not wait for searches that nobody wants
-            for process in set(multiprocessing.active_children()) - self._strangers:
-                process.terminate()
-        self.pool.shutdown(cancel_futures=True)
-
-    def run(self, jobs: list[_Job]) -> Iterator[_Found]:
-        if self.pool is None:
-            yield from (_search_all(self.context, job) for job in jobs)
-            return
-        try:
-            yield from self.pool.map(_search_received, jobs)
-        except BrokenProcessPool as error:
-            raise ConfigError(
-                "refine_policy: every process must answer; one ended without. In a script, call it under "
-                '`if __name__ == "__main__":`; where memory is short, use fewer workers'
-            ) from error
-
-
-def _sent(context: SearchContext, config: SearchConfig) -> bytes:
-    """Return what a worker needs to search in a game, pickled.
-
-    Raises ConfigError if a part of it cannot be sent to another process.
-    """
-    parts: dict[str, Any] = {"game": context.game, "tree": context.tree}
-    if config.generation.generator in GENERATORS:
-        parts["generator"] = config.generation.generator, GENERATORS[config.generation.generator]
-    if config.gadget.kind in OWN_GADGETS:
-        parts["gadget"] = config.gadget.kind, OWN_GADGETS[config.gadget.kind]
-    for name, part in parts.items():
-        try:
-            pickle.dumps(part)
-        except Exception as error:
-            raise ConfigError(
-                f"refine_policy: with workers > 1 the {name} must be one that pickle can send to a process; "
-                f"got {part!r} ({error}); define it at the top of a module, or use workers=1"
-            ) from error
-    return pickle.dumps(parts, protocol=pickle.HIGHEST_PROTOCOL)
-
-
-_received: list[SearchContext] = []
-
-
-def _receive(sent: bytes, player: int) -> None:
-    """Prepare a worker; the process that started it decides what Ctrl-C means."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parts = pickle.loads(sent)
-    if "generator" in parts:
-        name, chooser = parts["generator"]
-        GENERATORS[name] = chooser
-        if name not in GENERATOR_NAMES:
-            GENERATOR_NAMES.append(name)
-    if "gadget" in parts:
-        name, build = parts["gadget"]
-        OWN_GADGETS[name] = build
-        if name not in GADGET_NAMES:
-            GADGET_NAMES.append(name)
-    _received[:] = [SearchContext(parts["game"], parts["tree"])]
-    _received[0].graph(player)
-
-
-def _search_received(job: _Job) -> _Found:
-    return _search_all(_received[0], job)

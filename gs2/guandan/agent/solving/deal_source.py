@@ -1,0 +1,309 @@
+"""Deals sampled at one decision: the source of GuanDan's subgames, and the problem that the kept ones make.
+
+The seats that decide in the subgame are ours and the opponents'; the partner is chance, by the blueprint.
+Each of the two opponents may decline a history for its alternative value before play begins (resolving
+gadget: chance, A's choice, B's choice); with one opponent left its least margin is maximised instead.
+Source: GS2 supplement, appendix C. We differ where it says nothing: alternative values are what the
+opponent expects from what it sees (V of the network, max Q at an infoset where it acts); companions, deals
+that share an opponent's hand, keep it from seeing through the deal; and the tree is held to a number of
+nodes by thinning the moves of crowded levels, infoset by infoset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cfr.tree import TreeRules
+from cfr.values import node_values
+from cfr.variants import DEFAULT_VARIANT
+from games.game import Game
+from games.guandan.rounds.round import GuanDan
+from games.ragged import Ragged
+from gs2.guandan.agent.determinize import Worlds
+from gs2.guandan.agent.evaluator import Evaluator, evaluator_values
+from gs2.guandan.agent.guandan_config import GuanDanConfig
+from gs2.guandan.agent.rollout import Rollouts
+from gs2.guandan.agent.solving.branches import Branches, action_keys
+from gs2.guandan.beliefs.belief_network import steer
+from gs2.search.config.search import SearchConfig
+from gs2.search.gadget.build import Gadget
+from gs2.search.gadget.entry import Entry
+from gs2.search.generation import generator
+from gs2.search.histories.source import Log
+from gs2.search.subgame.cut import Subgame, grow_subgame
+
+__all__ = [
+    "DealProblem",
+    "DealSource",
+    "Deals",
+    "DecisionPoint",
+    "alternative_values",
+    "choose_worlds",
+    "opponents_of",
+    "search_config",
+    "with_companions",
+]
+
+_GAME = GuanDan(moves="canonical")
+CROWD = 27
+"""Opponents' cards beyond which the smaller depth limit holds (GS2 supplement, C.3)."""
+PARTNERS = np.array([1.0, -1.0, 1.0, -1.0])
+"""Share of each seat in the gain of seats 0 and 2."""
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionPoint:
+    """One decision: the state as the player to act sees it, and the moves that it considers.
+
+    state: [1] STATE; hidden hands are not looked at. actions: [m] ACTION, canonical moves.
+    candidates: [c] int64, those the policy is over. deadline: an instant of `time.perf_counter()`.
+    """
+
+    state: NDArray[np.void]
+    actions: NDArray[np.void]
+    candidates: NDArray[np.int64]
+    deadline: float
+
+    @property
+    def seat(self) -> int:
+        """Return who is to act."""
+        return int(self.state["player"][0])
+
+
+@dataclass(frozen=True, eq=False)
+class Deals:
+    """Deals that a decision may be in.
+
+    worlds: n of them. values: [q, n] float64, alternative value of each to each opponent, in levels.
+    settled: whether they were chosen before, so that all of them are kept.
+    """
+
+    worlds: Worlds
+    values: NDArray[np.float64]
+    settled: bool = False
+
+
+def opponents_of(state: NDArray[np.void]) -> tuple[int, ...]:
+    """Return the seats that play against the one to act and have cards left, the next to act first."""
+    seat = int(state["player"][0])
+    return tuple(other for other in (seat + 1 & 3, seat + 3 & 3) if state["left"][0, other] > 0)
+
+
+def alternative_values(
+    evaluator: Evaluator, states: NDArray[np.void], opponents: tuple[int, ...]
+) -> NDArray[np.float64]:
+    """Return what each opponent expects at each state from what it sees, [q, n] float64, in levels to it."""
+    out = np.empty((len(opponents), len(states)))
+    for i, seat in enumerate(opponents):
+        for start in range(0, len(states), 1024):
+            rows = np.arange(start, min(start + 1024, len(states)))
+            out[i, rows] = evaluator.views(states, rows, np.full(len(rows), seat, np.int64))
+    return out
+
+
+def choose_worlds(deals: Deals, config: GuanDanConfig, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return which deals enter the subgame, [min(k, n)] rising indices.
+
+    The generator "diverse" spreads the mean of their values over the opponents, "clusters" takes them as
+    vectors.
+    """
+    if deals.settled:
+        return np.arange(len(deals.worlds))
+    features = deals.values.mean(0) if config.generator == "diverse" else deals.values.T
+    return generator(config.generator)(
+        np.ascontiguousarray(features), deals.worlds.weights, min(config.k, len(deals.worlds)), rng
+    )
+
+
+def with_companions(
+    deals: Worlds, seat: int, opponents: tuple[int, ...], count: int, rng: np.random.Generator
+) -> Worlds:
+    """Return each deal and `count` more for each opponent that differ in what that opponent cannot see."""
+    if count == 0:
+        return deals
+    parts = [deals.states]
+    none = np.zeros((3, 54))
+    for opponent in opponents:
+        parts += [steer(deals.states, seat, none, rng, still=opponent) for _ in range(count)]
+    together = np.concatenate(parts)
+    keys = np.unique(together["hand"].reshape(len(together), -1), axis=0, return_index=True)[1]
+    rows = np.sort(keys)
+    return Worlds(together[rows], np.tile(deals.weights, len(parts))[rows], False)
+
+
+def search_config(config: GuanDanConfig, state: NDArray[np.void]) -> SearchConfig:
+    """Return the stages of a search at one decision: gadget and depth depend on who is left."""
+    opponents = opponents_of(state)
+    kind = config.gadget
+    if kind == "auto":
+        kind = "resolve" if len(opponents) == 2 else "maxmargin"
+    if kind == "maxmargin" and len(opponents) == 2:
+        kind = "resolve"
+    seat = int(state["player"][0])
+    cards = int(state["left"][0, [seat + 1 & 3, seat + 3 & 3]].sum())
+    return SearchConfig.of(
+        name=config.name,
+        generator=config.generator,
+        k=config.k,
+        close=False,
+        depth=config.crowd_depth if cards > CROWD else config.subgame_depth,
+        leaf=config.leaf,
+        gadget=kind,
+        entry_floor=0.0 if kind == "unsafe" else config.entry_floor,
+        variant=DEFAULT_VARIANT,
+        gamma=None,
+        iterations=config.iterations,
+    )
+
+
+class DealSource:
+    """The deals that one decision may be in: see `gs2.search.histories.source.HistorySource`.
+
+    chosen: the deals that entered the subgame; None before that.
+    """
+
+    def __init__(
+        self,
+        point: DecisionPoint,
+        draw: Callable[[], Deals],
+        rollouts: Rollouts,
+        config: GuanDanConfig,
+        log: Log,
+    ) -> None:
+        """Take a decision and what samples deals there."""
+        self.point, self.draw, self.rollouts, self.config, self.log = point, draw, rollouts, config, log
+        self.chosen: Worlds | None = None
+        self._rng: np.random.Generator | None = None
+
+    def consider(self) -> Deals:
+        """Return deals sampled, with their alternative values."""
+        found = self.draw()
+        self.log.lap("sampling")
+        return found
+
+    def generate(self, considered: Deals, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Return the rows of the deals that enter the subgame."""
+        rows = choose_worlds(considered, self.config, rng)
+        self.chosen, self._rng = considered.worlds.take(rows), rng
+        return rows
+
+    def problem(self, considered: Deals, kept: NDArray[np.int64]) -> tuple[NDArray[np.int64], DealProblem]:
+        """Return the rows kept, and the problem that these deals and their companions make."""
+        assert self.chosen is not None and self._rng is not None  # generate came first
+        point, config = self.point, self.config
+        opponents = opponents_of(point.state)
+        deals = with_companions(self.chosen, point.seat, opponents, config.companions, self._rng)
+        if len(deals) == len(kept):
+            values = considered.values[:, kept]
+        else:
+            values = alternative_values(self.rollouts.evaluator, deals.states, opponents)
+        group = np.empty((len(opponents), len(deals)), np.int32)
+        for i, opponent in enumerate(opponents):
+            key = _GAME.infoset_key(deals.states, opponent)
+            group[i] = np.unique(key, axis=0, return_inverse=True)[1].reshape(-1)
+        order = np.argsort(group[0], kind="stable")
+        deals, values, group = deals.take(order), values[:, order], group[:, order]
+        entry = Entry(opponents, group, _even(values, group), deals.weights, np.ones(len(deals)))
+        self.log.lap("generation")
+        return kept, DealProblem(self, deals, values, entry)
+
+
+class DealProblem:
+    """The subgame below some deals: see `gs2.search.histories.source.Problem`.
+
+    deals: the r of them, in the order of the roots. values: [q, r], what each opponent gets by declining;
+    solved: [q, r], what it gets in the subgame by the last policy reviewed.
+    thinned: levels at which moves were left out to save nodes.
+    """
+
+    payoff_range = (-3.0, 3.0)
+
+    def __init__(self, source: DealSource, deals: Worlds, values: NDArray[np.float64], entry: Entry) -> None:
+        """Take the deals and how the opponents come to them."""
+        self.point, self.rollouts, self.room = source.point, source.rollouts, source.config.room
+        self.config = search_config(source.config, source.point.state)
+        self.deadline: float | None = source.point.deadline
+        self.deals, self.values, self.entry = deals, values, entry
+        self.solved = np.full_like(values, np.nan)
+        self._branches = Branches(
+            source.rollouts.evaluator, source.config.actions_per_type, self.room, source.point.deadline
+        )
+
+    @property
+    def thinned(self) -> int:
+        """Return at how many levels moves were left out to save nodes."""
+        return self._branches.thinned
+
+    @property
+    def partial(self) -> bool:
+        """Return that every reply of the opponents is in the forest, as far as it goes."""
+        return False
+
+    def grow(self) -> Subgame:
+        """Return the forest below the deals. Raises TimeoutError if the time is up before it is grown."""
+        point, config = self.point, self.config
+        wanted = action_keys(point.actions[point.candidates])
+        first = True
+
+        def branch(game: Game, states: NDArray[Any], player: int, legal: Ragged) -> NDArray[np.bool_]:
+            nonlocal first
+            if first:  # our own decision: exactly the candidates
+                first = False
+                return np.isin(action_keys(legal.values), wanted)
+            return self._branches(game, states, player, legal)
+
+        def leaf(game: Game, states: NDArray[Any]) -> NDArray[np.float64]:
+            plies = None if config.subgame.leaf == "rollout" else 0
+            gain = self.rollouts.payoffs(states.copy(), plies, point.deadline)
+            return gain[:, None] * PARTNERS
+
+        frozen = np.zeros(4, bool)
+        frozen[point.seat + 2 & 3] = True
+        rules = TreeRules(
+            depth_limit=config.subgame.depth, leaf=leaf, branch_limit=branch, policy=self._partner
+        )
+        return grow_subgame(
+            _GAME,
+            self.deals.states,
+            self.deals.weights,
+            rules=rules,
+            frozen_seats=frozen,
+            max_nodes=200 * self.room,
+        )
+
+    def _partner(self, game: Game, states: NDArray[Any], player: int, legal: Ragged) -> NDArray[np.float64]:
+        """Return the partner's policy: the blueprint's best move, [m] 0 or 1."""
+        q = evaluator_values(self.rollouts.evaluator, states, legal)
+        best = np.maximum.reduceat(q, legal.offsets[:-1])
+        hits = np.flatnonzero(q >= best[legal.rows])
+        out = np.zeros(len(q))
+        out[hits[np.unique(legal.rows[hits], return_index=True)[1]]] = 1.0
+        return out
+
+    def start(self, subgame: Subgame, gadget: Gadget) -> NDArray[np.float64]:
+        """Return uniform play: the blueprint's soft play of deals has no part in the solution."""
+        sizes = np.diff(gadget.tree.infoset_offset)
+        return np.repeat(1.0 / sizes, sizes)
+
+    def review(self, subgame: Subgame, policy: NDArray[np.float64], tolerance: float) -> float:
+        """Return 0.0 and note what each opponent gets at each root when everyone follows the policy."""
+        values = node_values(subgame.tree, policy)
+        self.solved = values[: subgame.tree.n_roots, list(self.entry.seats)].T
+        return 0.0
+
+    def full(self) -> bool:
+        """Return that no reply can be added."""
+        return True
+
+
+def _even(alternative: NDArray[np.float64], group: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return alternative values averaged within each opponent's infosets."""
+    out = np.empty_like(alternative)
+    for i in range(len(group)):
+        out[i] = (np.bincount(group[i], alternative[i]) / np.bincount(group[i]))[group[i]]
+    return out

@@ -1,0 +1,300 @@
+"""Histories out of a full tree: the source of every search in a game that can be enumerated."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gs2.search.config.search import SearchConfig
+from gs2.search.context import SearchContext, SearchOptions
+from gs2.search.gadget.build import Gadget
+from gs2.search.gadget.entry import LIVE, Entry
+from gs2.search.gadget.path import Arrivals, opponent_path
+from gs2.search.histories.alternative import best_response_node_values, group_values
+from gs2.search.histories.enumerated import Considered, choose_histories, consider_histories
+from gs2.search.histories.source import LeftAlone, Log
+from gs2.search.result import Kept
+from gs2.search.strategy import Strategy
+from gs2.search.subgame.cut import Subgame
+from gs2.search.subgame.double_oracle import Summary, choose_plans
+from gs2.search.subgame.forest import Roots, cut_forest
+
+__all__ = ["NOTHING", "TreeProblem", "TreeSource"]
+
+SECONDS_PER_NODE = 2e-7
+"""What building a subgame and solving it roughly takes at least; a closure with less time is left alone, or
+fewer histories are kept. Certified solutions help however rough they are: at 100 ms twice and five times this
+leave 0.54 and 0.73 of the blueprint's exploitability on Goofspiel 10, this 0.22."""
+CERTIFY_SECONDS_PER_NODE = 1e-7
+"""What a certificate takes, which a search keeps back from its time: the histories' trees and the opponent's
+answers to a few mixtures, at 13 nanoseconds a node each; with time left it tries more."""
+
+NOTHING = Kept(np.zeros(0, np.int64), np.zeros(0, bool), np.zeros(0, bool), np.zeros(0, np.int64))
+"""What a search without a subgame keeps."""
+
+
+class TreeSource:
+    """The histories of one infoset of a full tree, under one strategy of both players.
+
+    config: of the search, as it came to be: with little time, or where the player's own strategy never leads,
+    it is not the one given. seen: the strategy that the search starts from, as `config`. hurried: whether a
+    closure is too large for the time. deadline: until when the subgame must be solved, so that a certificate
+    is made in time.
+    """
+
+    def __init__(
+        self,
+        context: SearchContext,
+        strategy: Strategy,
+        infoset: int,
+        config: SearchConfig,
+        options: SearchOptions,
+        log: Log,
+    ) -> None:
+        """Look at the time and the closure's size, and choose the search that fits."""
+        self.context, self.infoset, self.options, self.log = context, infoset, options, log
+        self.config, self.seen, self.deadline = config, strategy, options.deadline
+        self.hurried = config.subgame.rest == "summary" and _too_large(
+            context, strategy, infoset, options.deadline, log
+        )
+        if self.hurried and config.generation.fallback_k:
+            # Small searches of one level do not see each other's results, and are let through one after
+            # another: if each had to improve on what the others made of the opponent's values, few would.
+            self.config = config.fallback()
+            if options.start is not None:
+                self.seen = options.start.with_best_response(1 - int(context.tree.infoset_player[infoset]))
+
+    def consider(self) -> Considered:
+        """Return the histories of the knowledge set, with their reach and alternative values."""
+        log = self.log
+        found = consider_histories(self.context, self.seen, self.infoset, self.config, self.options.leaf)
+        if found.unreached:
+            log.notes.append(
+                "the player's own strategy never leads here: histories are weighed by chance alone, and "
+                "nothing that is played here can be exploited"
+            )
+            self.config = self.config.for_unreached()
+        if found.dropped:
+            log.notes.append(
+                f"{found.dropped} opponent infosets were left out: chance and the player never lead there"
+            )
+        log.lap("knowledge")
+        return found
+
+    def generate(self, considered: Considered, rng: np.random.Generator) -> Kept:
+        """Return the histories that enter the subgame, and in which role.
+
+        Raises LeftAlone if a closure does not fit into the time and no smaller search is allowed or fits.
+        """
+        log, summary = self.log, self.config.subgame.rest == "summary"
+        size = self.context.nodes_below(considered.nodes)
+        if summary:
+            if self.hurried:
+                raise LeftAlone("")
+            if size <= self.config.subgame.whole:
+                self.config = self.config.replace(generator="all")
+        if self.deadline is not None and self.config.safety.certificate != "none":
+            self.deadline -= CERTIFY_SECONDS_PER_NODE * size
+        if self.hurried:
+            assert self.deadline is not None  # or nothing would be too large
+            fitting = self._fitting(considered, self.deadline - time.perf_counter())
+            if fitting is None:
+                raise LeftAlone("nor can those below any one of its histories")
+            # Ties fall the same way whenever the search is made, whatever the seed: it may be replayed.
+            self.config, rng = fitting, np.random.default_rng(self.infoset)
+            most = fitting.generation.k
+            log.notes.append(f"the infoset is searched with at most {most} histories instead")
+        kept = _keep(considered, self.config, rng, log)
+        log.lap("generation")
+        return kept
+
+    def problem(self, considered: Considered, kept: Kept) -> tuple[Kept, TreeProblem]:
+        """Return the histories in the order of the subgame's roots, and the problem that they make.
+
+        Raises LeftAlone if none of them is the infoset's own, or the time is up.
+        """
+        if not np.any(considered.own_infoset[kept.rows[~kept.frozen]] == self.infoset):
+            raise LeftAlone("no history of the infoset itself was generated")
+        if self.deadline is not None and time.perf_counter() >= self.deadline:
+            self.log.late = True
+            raise LeftAlone("the time was up before a subgame could be built, solved and certified")
+        kept, entry = _entry(self.context, self.seen, considered, kept, self.config, self.log)
+        return kept, TreeProblem(self, considered, kept, entry)
+
+    def _fitting(self, considered: Considered, seconds: float) -> SearchConfig | None:
+        """Return a configuration with the largest k, up to its own, that can be solved in time, or None."""
+        assert self.config.generation.k is not None  # a fallback has one
+        for k in range(self.config.generation.k, 0, -1):
+            tried = self.config.replace(k=k)
+            _, rows = choose_histories(considered, tried, np.random.default_rng(self.infoset))
+            if self.context.nodes_below(considered.nodes[rows]) * SECONDS_PER_NODE < seconds:
+                return tried
+        return None
+
+
+class TreeProblem:
+    """The subgame below histories of a full tree: see `gs2.search.histories.source.Problem`.
+
+    solved: [g] float64, what each opponent infoset is worth against the last policy reviewed; nan where the
+    subgame does not have it.
+    """
+
+    def __init__(self, source: TreeSource, considered: Considered, kept: Kept, entry: Entry) -> None:
+        """Take the histories kept; those in summary start with one reply."""
+        self.context, self.strategy, self.leaf = source.context, source.seen, source.options.leaf
+        self.config, self.deadline, self.entry = source.config, source.deadline, entry
+        self.payoff_range = self.context.game.payoff_range
+        self.considered, self.kept = considered, kept
+        self.summary: Summary | None = None
+        if kept.summary.any():
+            rows = np.sort(kept.rows[kept.summary])
+            plans = self.config.subgame.plans
+            self.summary = Summary(self.context, self.strategy, considered, rows, plans)
+        self.solved = np.full(len(considered.alternative), np.nan)
+
+    @property
+    def partial(self) -> bool:
+        """Return whether histories are kept in summary."""
+        return self.summary is not None
+
+    def grow(self) -> Subgame:
+        """Return the forest below the histories kept, one root each, or one for each plan in summary."""
+        considered, kept, summary = self.considered, self.kept, self.summary
+        frozen = None
+        if kept.frozen.any() or summary is not None:
+            frozen = np.zeros((len(kept.rows), self.context.tree.n_players), bool)
+            frozen[:, considered.player] = kept.frozen
+            frozen[:, considered.opponent] = kept.summary
+        nodes, reach = considered.nodes[kept.rows], considered.reach[kept.rows]
+        if summary is None:
+            return self._cut(Roots(nodes, reach, frozen))
+        group = considered.group[kept.rows]
+        counts, plan = summary.copies(group, kept.summary)
+        copied = np.repeat(np.arange(len(nodes)), counts)
+        assert frozen is not None  # histories in summary are
+        forest = self._cut(Roots(nodes[copied], reach[copied], frozen[copied], summary.plans, plan))
+        return choose_plans(forest, counts, reach, group, considered.opponent)
+
+    def _cut(self, roots: Roots) -> Subgame:
+        return cut_forest(self.context, self.strategy, self.considered.player, roots, self.config, self.leaf)
+
+    def start(self, subgame: Subgame, gadget: Gadget) -> NDArray[np.float64]:
+        """Return the strategies being refined on the gadget's slots, uniform where they say nothing."""
+        sizes = np.diff(gadget.tree.infoset_offset)
+        policy = np.repeat(1.0 / sizes, sizes)
+        below = np.flatnonzero(gadget.slot_origin >= 0)
+        origin = subgame.slot_origin[gadget.slot_origin[below]]
+        known = origin >= 0
+        policy[below[known]] = self.strategy.probs[origin[known]]
+        return policy
+
+    def review(self, subgame: Subgame, policy: NDArray[np.float64], tolerance: float) -> float:
+        """Return the most that the opponent gains by replies that its plans lack, in payoffs; adds them."""
+        considered, rows = self.considered, self.kept.rows
+        values, _ = best_response_node_values(subgame.tree, policy, considered.opponent)
+        group, _ = considered.take(rows)
+        rooted = group_values(values[: len(rows)], considered.reach[rows], group)
+        self.solved = np.full(len(considered.alternative), np.nan)
+        self.solved[np.unique(considered.group[rows])] = rooted
+        if self.summary is None:
+            return 0.0
+        mine = subgame.tree.slot_player == considered.player
+        return self.summary.complete(subgame.slot_origin[mine], policy[mine], self.solved, tolerance)
+
+    def full(self) -> bool:
+        """Return whether no plan can be added."""
+        return self.summary is None or self.summary.full()
+
+
+def _too_large(
+    context: SearchContext, strategy: Strategy, infoset: int, deadline: float | None, log: Log
+) -> bool:
+    """Return whether an infoset's closure cannot be solved and certified in the time, and note it."""
+    if deadline is None:
+        return False
+    player = int(context.tree.infoset_player[infoset])
+    at = context.closure(infoset)
+    cover = context.covers(player).make(infoset, at, at, whole=True)
+    known = strategy.reach_at(cover.nodes)
+    live = np.bincount(cover.group, known.chance * known.players[:, player]) > LIVE
+    size = context.nodes_below(cover.nodes[live[cover.group]])
+    if size * SECONDS_PER_NODE <= deadline - time.perf_counter():
+        return False
+    log.late = True
+    log.notes.append(f"the closure's {size:,} nodes cannot be solved and certified in the time")
+    return True
+
+
+def _keep(considered: Considered, config: SearchConfig, rng: np.random.Generator, log: Log) -> Kept:
+    """Return the histories that enter the subgame, and in which role."""
+    generated, rows = choose_histories(considered, config, rng)
+    if config.subgame.rest == "summary" and config.generation.generator == "all":
+        generated = rows = np.arange(len(considered.nodes))
+    candidates = int(np.count_nonzero(considered.in_set))
+    summary = np.zeros(len(rows), bool)
+    if config.subgame.rest == "summary" and len(rows) < len(considered.nodes):
+        full = np.zeros(len(considered.nodes), bool)
+        full[rows] = True
+        rows, summary = np.arange(len(full)), ~full
+    if len(generated) < candidates:
+        how = "the opponent's replies are fixed there" if summary.any() else "they are left out"
+        log.notes.append(
+            f"{candidates - len(generated)} of the {candidates} histories considered were not generated "
+            f"(k = {config.generation.k}): {how}"
+        )
+    frozen = np.zeros(len(rows), bool)
+    if config.subgame.freeze == "outside":
+        # With a summary the closure is considered, and the infoset alone is what may change.
+        own = considered.own_infoset[rows] == considered.infoset
+        frozen = ~own if config.subgame.rest == "summary" else ~considered.in_set[rows]
+    return Kept(rows, frozen, summary, generated)
+
+
+def _entry(
+    context: SearchContext,
+    strategy: Strategy,
+    considered: Considered,
+    kept: Kept,
+    config: SearchConfig,
+    log: Log,
+) -> tuple[Kept, Entry]:
+    """Return the histories in the order that the gadget needs, and how the opponent comes to them."""
+    rows = kept.rows
+    group, alternative = considered.take(rows)
+    opponent = considered.opponent
+    path = None
+    if config.gadget.kind == "path":
+        values = considered.alternative[np.unique(considered.group[rows])]
+        arrivals = Arrivals(considered.nodes[rows], group, considered.reach[rows], values)
+        path = opponent_path(context, strategy, opponent, arrivals)
+        order = path.entry_order()
+        path = path.reordered(order)
+        group = np.argsort(order).astype(np.int32)[group]
+        by_path = np.argsort(group, kind="stable")
+        group, alternative = group[by_path], alternative[by_path]
+        rows = rows[by_path]
+        kept = Kept(rows, kept.frozen[by_path], kept.summary[by_path], kept.generated)
+    reach, theirs = considered.reach[rows], considered.opponent_reach[rows]
+    if config.gadget.kind == "unsafe" and not np.sum(reach * theirs) > LIVE:
+        log.notes.append("the opponent's strategy never leads here: its histories are weighed alike")
+        theirs = np.ones(len(rows))
+    gift = None
+    if config.gadget.kind == "reach-maxmargin":
+        gift = strategy.gifts(opponent)[considered.nodes[rows]][None]
+    prior = _entry_prior(config.gadget.entry_prior, group, reach, theirs)
+    return kept, Entry((opponent,), group[None], alternative[None], reach, theirs, gift, prior, path)
+
+
+def _entry_prior(
+    kind: str, group: NDArray[np.int32], reach: NDArray[np.float64], theirs: NDArray[np.float64]
+) -> NDArray[np.float64] | None:
+    """Return how forced entries are dealt, [n]; None for uniform over opponent infosets."""
+    if kind == "uniform":
+        return None
+    if kind == "reach":
+        return reach
+    both = reach * theirs
+    uniform = reach / np.bincount(group, reach)[group] / (int(group.max()) + 1)
+    return uniform / 2 + both / both.sum() / 2 if both.sum() > LIVE else uniform

@@ -1,0 +1,79 @@
+"""A server with four clients in the seats of its first room, and what they say and hear."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from contextlib import asynccontextmanager
+from typing import Any
+
+from websockets.asyncio.client import ClientConnection, connect
+
+from gs2.guandan.table.server.place import RoomConfig
+from gs2.guandan.table.server.server import ServerConfig, TableServer
+from tests.gs2.guandan.table.protocol import heard_until
+
+
+def is_act(message: dict[str, Any]) -> bool:
+    return message["type"] == "act"
+
+
+def is_error(message: dict[str, Any]) -> bool:
+    return message.get("code") == -1 or message["type"] == "error"
+
+
+async def tell(socket: ClientConnection, kind: str, **data: Any) -> None:
+    await socket.send(json.dumps({"type": kind, "data": data}))
+
+
+@asynccontextmanager
+async def table(**options: Any):
+    """Yield a server, and four sockets in the seats of its room 1, the game begun."""
+    room = RoomConfig(**options.pop("room", {}))
+    hosts = options.pop("hosts", {})
+    config = ServerConfig(port=0, seed=1, room=room, **options)
+    async with TableServer(config, hosts) as server:
+        sockets = [await connect(server.url, max_size=None, max_queue=None) for _ in range(4)]
+        await tell(sockets[0], "CREATE_ROOM", userId="u0", round=1, seatNum=0)
+        await heard_until(sockets[0], lambda message: message["type"] == "CREATE_ROOM")
+        for seat in (1, 2, 3):
+            await tell(sockets[seat], "JOIN_ROOM", userId=f"u{seat}", roomId=1, seatNum=seat)
+        try:
+            yield server, sockets
+        finally:
+            for socket in sockets:
+                await socket.close()
+
+
+async def first_request(sockets: list[ClientConnection]) -> tuple[int, dict[str, Any]]:
+    """Return the seat that leads and its request."""
+    tasks = [asyncio.create_task(heard_until(socket, is_act)) for socket in sockets]
+    done, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in pending:
+        task.cancel()
+    await asyncio.gather(*pending, return_exceptions=True)
+    seat = tasks.index(next(iter(done)))
+    return seat, tasks[seat].result()
+
+
+async def play_on(socket: ClientConnection, seat: int, rng: random.Random) -> dict[str, Any]:
+    """Play at random from here to the end; return the result."""
+    while True:
+        message = json.loads(await socket.recv())
+        if message["type"] == "act":
+            await answer(socket, seat, message, rng.randint(0, message["indexRange"]))
+        elif message.get("stage") == "gameResult":
+            return message
+
+
+async def answer(socket: ClientConnection, seat: int, act: dict[str, Any], index: int) -> None:
+    kind = {"play": "PLAY", "tribute": "TRIBUTE", "back": "PAYTRIBUTE"}[act["stage"]]
+    data = {"roomId": 1, "player": seat, "act": act["actionList"][index]}
+    if kind == "PAYTRIBUTE":
+        data |= {"tributePos": act["tributePos"], "tribute": act["tribute"]}
+    await tell(socket, kind, **data)
+
+
+def run(scenario: Any, seconds: float = 300) -> Any:
+    return asyncio.run(asyncio.wait_for(scenario, seconds))

@@ -1,0 +1,105 @@
+"""The pipeline serves any source of histories: here one that is neither a tree of ours nor GuanDan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from cfr.lp import solve_lp
+from games.registry import load_game
+from gs2.search.config.search import SearchConfig
+from gs2.search.gadget.build import Gadget
+from gs2.search.gadget.entry import Entry
+from gs2.search.histories.source import HistorySource, LeftAlone, Log, Problem
+from gs2.search.pipeline import search
+from gs2.search.subgame.cut import Subgame, grow_subgame
+
+
+class Everything:
+    """A source of one history: the start of the game, where no opponent can decline."""
+
+    def __init__(self, name: str, config: SearchConfig, refuse: str = "") -> None:
+        self.game, self.config, self.refuse = load_game(name), config, refuse
+        self.calls: list[str] = []
+
+    def consider(self) -> NDArray[Any]:
+        self.calls.append("consider")
+        return self.game.root()
+
+    def generate(self, considered: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+        self.calls.append("generate")
+        if self.refuse == "generate":
+            raise LeftAlone("no history fits")
+        return considered
+
+    def problem(self, considered: NDArray[Any], kept: NDArray[Any]) -> tuple[NDArray[Any], WholeGame]:
+        self.calls.append("problem")
+        if self.refuse == "problem":
+            raise LeftAlone("no time")
+        return kept, WholeGame(self, kept)
+
+
+class WholeGame:
+    """The game from its start, behind a gadget that everyone enters."""
+
+    deadline: float | None = None
+    partial = False
+
+    def __init__(self, source: Everything, states: NDArray[Any]) -> None:
+        self.game, self.config, self.states = source.game, source.config, states
+        self.payoff_range = self.game.payoff_range
+        none, one = np.zeros((1, len(states)), np.int32), np.ones(len(states))
+        self.entry = Entry((1,), none, np.zeros((1, len(states))), one / len(states), one)
+        self.reviewed = 0
+
+    def grow(self) -> Subgame:
+        return grow_subgame(self.game, self.states, self.entry.reach)
+
+    def start(self, subgame: Subgame, gadget: Gadget) -> NDArray[np.float64]:
+        raise AssertionError("a start is asked for with a warm start alone")
+
+    def review(self, subgame: Subgame, policy: NDArray[np.float64], tolerance: float) -> float:
+        assert len(policy) == subgame.tree.n_slots
+        self.reviewed += 1
+        return 0.0
+
+    def full(self) -> bool:
+        return True
+
+
+CONFIG = SearchConfig.of(gadget="unsafe", solver="lp")
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker", "goofspiel(cards=3)"])
+def test_a_strangers_source_is_searched_by_the_same_pipeline(name: str) -> None:
+    source = Everything(name, CONFIG)
+    shown: HistorySource[NDArray[Any], NDArray[Any], WholeGame] = source
+    found = search(shown, np.random.default_rng(0), Log())
+    assert source.calls == ["consider", "generate", "problem"]
+    assert found.solved is not None and found.why == ""
+    problem, solution = found.solved
+    checked: Problem = problem
+    assert problem.reviewed == 1 and not checked.partial
+    tree = solution.subgame.tree
+    assert solve_lp(tree).exploitability == pytest.approx(0.0, abs=1e-9)
+    assert solution.gap == pytest.approx(0.0, abs=1e-9) and solution.missed == 0.0
+    assert np.allclose(np.add.reduceat(solution.policy, tree.infoset_offset[:-1]), 1.0)
+
+
+def test_cfr_solves_what_the_lp_solves_and_its_limits_are_read_from_the_problem() -> None:
+    log = Log()
+    config = SearchConfig.of(gadget="unsafe", iterations=40)
+    found = search(Everything("kuhn_poker", config), np.random.default_rng(0), log)
+    assert found.solved is not None
+    assert found.solved[1].iterations == 40 and 0 < found.solved[1].gap < 0.05
+    assert {"subgame", "gadget", "solve", "summary"} <= log.seconds.keys()
+
+
+@pytest.mark.parametrize("stage, why", [("generate", "no history fits"), ("problem", "no time")])
+def test_a_source_may_leave_the_strategy_alone(stage: str, why: str) -> None:
+    found = search(Everything("kuhn_poker", CONFIG, stage), np.random.default_rng(0), Log())
+    assert found.solved is None and found.why == why
+    assert (found.kept is None) == (stage == "generate")
