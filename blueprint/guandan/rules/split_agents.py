@@ -18,14 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blueprint.guandan.chooser import Decisions
-from blueprint.guandan.rules.min_combination import (
-    UNIT,
-    UNIT_COSTS,
-    Costs,
-    memory,
-    workspace,
-)
+from blueprint.guandan.rules.min_combination import UNIT_COSTS, Costs
 from blueprint.guandan.rules.split_kernels import MIN_COMBINATION, PERSONALITY, STRONG, choose_by_split
+from blueprint.guandan.rules.split_search import UNIT, memory, workspace
 from games.guandan.cards import (
     BOMB,
     FOUR_KINGS,

@@ -7,11 +7,7 @@ from numpy.typing import NDArray
 
 from blueprint.guandan.network.input_kernels import DECK_HI, DECK_LO, higher_unseen, rank_place
 from blueprint.guandan.rules.hands import BITS5, natural_ranks, rank_lanes
-from blueprint.guandan.rules.min_combination import (
-    UNIT,
-    split_again,
-    write_group,
-)
+from blueprint.guandan.rules.split_search import UNIT, split_again, write_group
 from games.guandan.cards import (
     BOMB,
     PASS,

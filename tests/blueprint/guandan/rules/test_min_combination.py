@@ -5,16 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blueprint.guandan.rules.min_combination import (
-    UNIT_COSTS,
-    Costs,
-    cheapest_split,
-    memory,
-    min_combinations,
-    split_again,
-    split_hand,
-    workspace,
-)
+from blueprint.guandan.rules.min_combination import UNIT_COSTS, Costs, cheapest_split, min_combinations
+from blueprint.guandan.rules.split_search import memory, split_again, split_hand, workspace
 from games.guandan.cards import BOMB, NUM_CARDS, STRAIGHT, THREE_WITH_TWO, TWO_TRIPS, pack, parse_cards
 from tests.reference.min_combination import fewest_moves
 
