@@ -140,9 +140,9 @@ def _encode_state(words: Ints, bytes_: Bytes, i: Int, p: Int, row: Bytes) -> Non
     lo, hi = words[i, HAND + 2 * p], words[i, HAND + 2 * p + 1]
     _card_planes(row, S_HAND, lo, hi)
     unseen_lo, unseen_hi = DECK_LO - lo, DECK_HI - hi
-    for seat in range(4):
-        unseen_lo -= words[i, PLAYED + 2 * seat]
-        unseen_hi -= words[i, PLAYED + 2 * seat + 1]
+    for other in range(4):
+        unseen_lo -= words[i, PLAYED + 2 * other]
+        unseen_hi -= words[i, PLAYED + 2 * other + 1]
     _card_planes(row, S_UNSEEN, unseen_lo, unseen_hi)
     wild = _wilds_in(lo, hi, level)
     _thermometer(row, S_WILD, wild, 2)
