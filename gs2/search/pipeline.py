@@ -117,6 +117,10 @@ def _one_step(
         )
     mine = subgame.tree.slot_player == considered.player
     proposal = Proposal(subgame.slot_origin[mine], solution.policy[mine], problem.solved)
+    there = np.any(context.tree.slot_infoset[proposal.slots] == infoset)
+    if not there and source.config.safety.scope != "block":
+        log.notes.append("the depth limit comes before the infoset itself: the strategy is left as it was")
+        return _untouched(context, strategy, considered, kept, log)
     against = replace(options, start=options.start if source.hurried else None)
     certified = certify(context, strategy, considered, proposal, source.config, against)
     end = options.deadline
