@@ -19,12 +19,12 @@ from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
 from gs2.search.gadget.entry import LIVE
 from gs2.search.histories.enumerated import Considered
 from gs2.search.histories.source import ConsideredT, HistorySource, KeptT, LeftAlone, Log, ProblemT_co
+from gs2.search.histories.tree_source import NOTHING, TreeSource
 from gs2.search.result import Kept, Refinement
 from gs2.search.safety import Proposal, certify, with_certified
 from gs2.search.solve.mirror_descent import mirror_descent_step
 from gs2.search.solve.subgame import SubgameSolution, solve_subgame
 from gs2.search.strategy import Strategy
-from gs2.search.tree_source import NOTHING, TreeSource
 
 __all__ = ["Searched", "action_values", "refine_infoset", "search"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.notebooks import NOTEBOOKS, executed, printed, same_but_for_rounding
+from tests.docs.notebooks import NOTEBOOKS, executed, printed, same_but_for_rounding
 
 TOLERANCE = 0.02
 """Other processors sum in another order: figures may differ by so much, words may not."""
@@ -24,7 +24,7 @@ def test_a_notebook_runs_and_prints_what_it_shows(path: Path) -> None:
 
     shown = nbformat.read(path, as_version=4)
     now = executed(path)
-    assert printed(shown), "it was never run: python -m tests.notebooks --write"
+    assert printed(shown), "it was never run: python -m tests.docs.notebooks --write"
     assert same_but_for_rounding(printed(now), printed(shown), TOLERANCE), printed(now)
     assert [len(cell.get("outputs", [])) for cell in now.cells] == [
         len(cell.get("outputs", [])) for cell in shown.cells

@@ -140,14 +140,14 @@ def _encode_state(words: Ints, bytes_: Bytes, i: Int, p: Int, row: Bytes) -> Non
     lo, hi = words[i, HAND + 2 * p], words[i, HAND + 2 * p + 1]
     _card_planes(row, S_HAND, lo, hi)
     unseen_lo, unseen_hi = DECK_LO - lo, DECK_HI - hi
-    for seat in range(4):
-        unseen_lo -= words[i, PLAYED + 2 * seat]
-        unseen_hi -= words[i, PLAYED + 2 * seat + 1]
+    for other in range(4):
+        unseen_lo -= words[i, PLAYED + 2 * other]
+        unseen_hi -= words[i, PLAYED + 2 * other + 1]
     _card_planes(row, S_UNSEEN, unseen_lo, unseen_hi)
     wild = _wilds_in(lo, hi, level)
     _thermometer(row, S_WILD, wild, 2)
     for r in range(13):
-        count = COUNT[rank_byte(lo, hi, r)]
+        count: Int = COUNT[rank_byte(lo, hi, r)]
         if r == level:
             count -= wild
         _thermometer(row, S_HAND_RANKS + 6 * r, count, 6)
@@ -254,7 +254,7 @@ def _encode_action(
     row[:] = 0
     kind, rank, size = head & 255, head >> 8 & 255, head >> 16 & 255
     row[kind] = 1
-    place = 0
+    place: Int = 0
     if kind != PASS:
         place = rank_place(kind, rank, level)
         if kind in (STRAIGHT, STRAIGHT_FLUSH, THREE_PAIR, TWO_TRIPS):

@@ -84,7 +84,9 @@ _REST = _rest()
 
 
 @kernel(nogil=True, inline="always")
-def _no_worse(x0: Int, y0: Int, spent0: Int, place0: Int, x: Int, y: Int, spent: Int, place: Int) -> bool:
+def _no_worse(
+    x0: Int, y0: Int, spent0: Int, place0: Int, x: Int, y: Int, spent: Int, place: Int
+) -> bool | np.bool_:
     """Whether the first point makes the second superfluous: leftover wild cards cost one move at most."""
     if spent0 > spent:
         return False
@@ -146,7 +148,9 @@ def count_fewest_moves(naturals: Ints, wild: Int, work: Room) -> Int:
     """Return the fewest moves of a hand, or NO_ROOM; naturals: [15] by rank code; work: `room()`."""
     points, keys, counts, table = work
     table[0] = 0
-    used, now = 0, 0
+    used: Int = 0
+    grown: Int = 0
+    now = 0
     # sequences that begin with a low ace; a key is what is owed, and the aces spent low
     for ns in range(3):
         for nt in range(3):

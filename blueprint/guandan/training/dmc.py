@@ -94,7 +94,7 @@ def lambda_returns(
     rounds: [n] which round each decision belongs to, in order of play. seats: [n] who decides.
     values: [n] value of each state to the deciding side. payoff: [rounds] payoff of each round to side 0.
     """
-    signs = 1.0 - 2.0 * (np.asarray(seats, np.int64) & 1)
+    signs = np.asarray(1 - 2 * (np.asarray(seats, np.int64) & 1), np.float64)
     out = np.empty(len(rounds), np.float32)
     running = np.array(payoff, np.float64)
     _lambda_returns(rounds, signs, np.asarray(values, np.float64), trace, running, out)

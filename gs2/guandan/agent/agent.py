@@ -22,7 +22,6 @@ from games.guandan.rounds.round import GuanDan, advance, deal, legal
 from games.ragged import Ragged
 from games.support.array_types import Array
 from gs2.guandan.agent.agent_presets import agent_preset
-from gs2.guandan.agent.deal_source import Deals, DealSource, Point, alternative_values, opponents_of
 from gs2.guandan.agent.decision import Decision, DecisionProgress, noted_faults
 from gs2.guandan.agent.determinize import Worlds, list_worlds, sample_worlds
 from gs2.guandan.agent.endgame import is_endgame, solve_endgame
@@ -32,7 +31,14 @@ from gs2.guandan.agent.particles import Particles, top_up
 from gs2.guandan.agent.racing import Question, candidate_moves, compare_moves
 from gs2.guandan.agent.reach import log_reach, weigh
 from gs2.guandan.agent.rollout import Rollouts
-from gs2.guandan.agent.subgame import solve_deals
+from gs2.guandan.agent.solving.deal_source import (
+    Deals,
+    DealSource,
+    DecisionPoint,
+    alternative_values,
+    opponents_of,
+)
+from gs2.guandan.agent.solving.sampled_solution import solve_deals
 from gs2.guandan.beliefs.belief_network import Beliefs
 from gs2.search.histories.source import Log
 
@@ -241,7 +247,7 @@ class Gs2Agent:
         """Choose by generative subgame solving."""
         state, config = progress.state, self.config
         memory = self._memory_of(state, int(state["player"][0]))
-        point = Point(state, progress.actions, progress.candidates, deadline)
+        point = DecisionPoint(state, progress.actions, progress.candidates, deadline)
         source = DealSource(point, lambda: self._deals(memory, state), self.rollouts, config, Log())
         try:
             solution = solve_deals(source, self.rng)

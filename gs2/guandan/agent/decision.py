@@ -14,7 +14,7 @@ from games.support.array_types import Array
 from gs2.guandan.agent.determinize import Worlds
 from gs2.guandan.agent.endgame import Endgame
 from gs2.guandan.agent.racing import MoveComparison
-from gs2.guandan.agent.subgame import SampledSolution
+from gs2.guandan.agent.solving.sampled_solution import SampledSolution
 
 __all__ = ["Decision", "DecisionProgress", "noted_faults"]
 

@@ -40,7 +40,7 @@ def _gather(
     rows: Ints,
     seats: Ints,
     offsets: Ints,
-) -> tuple[int, int, int]:
+) -> tuple[Int, int, int]:
     """Collect decisions with a choice from live[begin:], playing forced moves on the way.
 
     Stops after `limit` decisions or when `moves` is full. Rounds that end are left out.
@@ -140,7 +140,7 @@ class Rollouts:
         """
         words, bytes_ = views(states)
         moves, rows, seats, offsets = self._moves, self._rows, self._seats, self._offsets
-        begin = 0
+        begin: Int = 0
         while begin < len(live):
             begin, k, m = _gather(words, bytes_, live, begin, BATCH, moves, rows, seats, offsets)
             if k:

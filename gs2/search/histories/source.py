@@ -1,7 +1,7 @@
 """What the pipeline asks of a game: a source of histories, and the problem that those kept make.
 
-A tree that lists every history is one source (`gs2.search.tree_source`); deals sampled at GuanDan are another
-(`gs2.guandan.agent.deal_source`).
+A tree that lists every history is one source (`gs2.search.histories.tree_source`); deals sampled at GuanDan
+are another (`gs2.guandan.agent.solving.deal_source`).
 """
 
 from __future__ import annotations

@@ -11,22 +11,22 @@ from games.guandan.cards import PASS
 from games.guandan.rounds.round import GuanDan, advance, legal
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.agent_presets import agent_preset
-from gs2.guandan.agent.branches import Branches
-from gs2.guandan.agent.deal_source import (
-    Deals,
-    DealSource,
-    Point,
-    alternative_values,
-    choose_worlds,
-    opponents_of,
-    with_companions,
-)
 from gs2.guandan.agent.determinize import sample_worlds
 from gs2.guandan.agent.evaluator import evaluator_values
 from gs2.guandan.agent.particles import Particles, top_up
 from gs2.guandan.agent.racing import candidate_moves
 from gs2.guandan.agent.rollout import Rollouts
-from gs2.guandan.agent.subgame import solve_deals
+from gs2.guandan.agent.solving.branches import Branches
+from gs2.guandan.agent.solving.deal_source import (
+    Deals,
+    DealSource,
+    DecisionPoint,
+    alternative_values,
+    choose_worlds,
+    opponents_of,
+    with_companions,
+)
+from gs2.guandan.agent.solving.sampled_solution import solve_deals
 from gs2.search.histories.source import Log
 from tests.gs2.guandan.blueprints import CountEvaluator, midgame
 from tests.gs2.guandan.test_endgame import endgames
@@ -48,7 +48,7 @@ def solved(state: np.ndarray, config=PAPER, seed: int = 0):
         return Deals(worlds, alternative_values(evaluator, worlds.states, opponents_of(state)))
 
     candidates = candidate_moves(q, moves.values["type"], config)
-    point = Point(state, moves.values, candidates, time.perf_counter() + 60)
+    point = DecisionPoint(state, moves.values, candidates, time.perf_counter() + 60)
     return solve_deals(DealSource(point, draw, Rollouts(evaluator), config, Log()), rng)
 
 

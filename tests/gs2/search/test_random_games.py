@@ -115,7 +115,7 @@ def test_gs2_plus_against_the_whole_path_is_never_above_its_blueprint(seed, publ
 @at_random
 def test_small_searches_in_place_of_closures_are_never_above_the_blueprint(seed, public, kind):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gs2.search.tree_source._too_large", lambda *_: True)
+        patch.setattr("gs2.search.histories.tree_source._too_large", lambda *_: True)
         never_above(seed, public, kind, "gs2+", fallback_k=1 + seed % 3, time_limit=600.0)
 
 

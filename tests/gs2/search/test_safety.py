@@ -82,7 +82,7 @@ def test_a_certificate_still_lets_improvements_through():
 @pytest.mark.parametrize("name", [KUHN, LIARS_DICE, GOOFSPIEL])
 @pytest.mark.parametrize("k", [1, 2])
 def test_small_searches_in_place_of_closures_never_raise_it_however_many_there_are(name, k, monkeypatch):
-    monkeypatch.setattr("gs2.search.tree_source._too_large", lambda *_: True)
+    monkeypatch.setattr("gs2.search.histories.tree_source._too_large", lambda *_: True)
     prepared = context(name)
     config = preset("gs2+", fallback_k=k, time_limit=600.0, iterations=10)
     fell = []
@@ -102,7 +102,7 @@ def test_small_searches_in_place_of_closures_never_raise_it_however_many_there_a
 
 
 def test_a_closure_that_cannot_be_solved_in_time_is_left_alone_without_a_fallback(monkeypatch):
-    monkeypatch.setattr("gs2.search.tree_source.SECONDS_PER_NODE", 1e9)
+    monkeypatch.setattr("gs2.search.histories.tree_source.SECONDS_PER_NODE", 1e9)
     prepared = context(LIARS_DICE)
     config = preset("gs2+", fallback_k=0, time_limit=600.0)
     policy = blueprint(LIARS_DICE)
@@ -116,9 +116,9 @@ def test_small_searches_keep_as_many_histories_as_the_time_allows(monkeypatch):
     strategy = Strategy(prepared.tree, blueprint(LIARS_DICE))
     config = preset("gs2+", fallback_k=2, time_limit=600.0, iterations=10)
     kept = []
-    monkeypatch.setattr("gs2.search.tree_source._too_large", lambda *_: True)
+    monkeypatch.setattr("gs2.search.histories.tree_source._too_large", lambda *_: True)
     for seconds_per_node in (1e-9, 1.0, 1e6):
-        monkeypatch.setattr("gs2.search.tree_source.SECONDS_PER_NODE", seconds_per_node)
+        monkeypatch.setattr("gs2.search.histories.tree_source.SECONDS_PER_NODE", seconds_per_node)
         made = refine_infoset(prepared, strategy, 0, config, np.random.default_rng(0))
         kept.append((len(made.kept.generated), made.nodes > 0))
     assert kept == [(2, True), (1, True), (0, False)]

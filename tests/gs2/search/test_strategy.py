@@ -163,7 +163,11 @@ def test_a_certificate_brings_the_opponents_values_up_to_date(name, scope):
 
 
 STEPS = (
-    *("tree_source.consider_histories", "tree_source.choose_histories", "pipeline.solve_subgame"),
+    *(
+        "histories.tree_source.consider_histories",
+        "histories.tree_source.choose_histories",
+        "pipeline.solve_subgame",
+    ),
     *("pipeline.certify", "pipeline.with_certified", "solve.subgame.build_gadget", "solve.subgame.solve"),
     *("strategy.reach", "strategy.node_values", "strategy.best_response_node_values"),
     *("strategy.counterfactual_values", "safety.cover", "safety.opponent_path", "subgame.forest.DepthLimit"),

@@ -24,11 +24,11 @@ from cfr.variants import DEFAULT_VARIANT
 from games.game import Game
 from games.guandan.rounds.round import GuanDan
 from games.ragged import Ragged
-from gs2.guandan.agent.branches import Branches, action_keys
 from gs2.guandan.agent.determinize import Worlds
 from gs2.guandan.agent.evaluator import Evaluator, evaluator_values
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.rollout import Rollouts
+from gs2.guandan.agent.solving.branches import Branches, action_keys
 from gs2.guandan.beliefs.belief_network import steer
 from gs2.search.config.search import SearchConfig
 from gs2.search.gadget.build import Gadget
@@ -41,7 +41,7 @@ __all__ = [
     "DealProblem",
     "DealSource",
     "Deals",
-    "Point",
+    "DecisionPoint",
     "alternative_values",
     "choose_worlds",
     "opponents_of",
@@ -57,7 +57,7 @@ PARTNERS = np.array([1.0, -1.0, 1.0, -1.0])
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class DecisionPoint:
     """One decision: the state as the player to act sees it, and the moves that it considers.
 
     state: [1] STATE; hidden hands are not looked at. actions: [m] ACTION, canonical moves.
@@ -169,7 +169,7 @@ class DealSource:
 
     def __init__(
         self,
-        point: Point,
+        point: DecisionPoint,
         draw: Callable[[], Deals],
         rollouts: Rollouts,
         config: GuanDanConfig,

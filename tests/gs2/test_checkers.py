@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PACKAGES = ("games", "cfr", "blueprint", "gs2", "experiments")
 NONSENSE = """
 import json, sys

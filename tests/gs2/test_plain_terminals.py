@@ -11,7 +11,7 @@ import pytest
 
 from gs2.plain import spell
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 LINES = (
     ["solve", "--iterations", "3"],
     ["solve", "--methods"],

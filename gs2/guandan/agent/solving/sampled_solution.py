@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.tree import FlatTree
-from gs2.guandan.agent.branches import action_keys
-from gs2.guandan.agent.deal_source import DealProblem, DealSource, Point
 from gs2.guandan.agent.determinize import Worlds
+from gs2.guandan.agent.solving.branches import action_keys
+from gs2.guandan.agent.solving.deal_source import DealProblem, DealSource, DecisionPoint
 from gs2.search.pipeline import search
 from gs2.search.solve.subgame import SubgameSolution
 
@@ -61,7 +61,7 @@ def solve_deals(source: DealSource, rng: np.random.Generator) -> SampledSolution
 
 
 def _answer(
-    point: Point, problem: DealProblem, solution: SubgameSolution, source: DealSource
+    point: DecisionPoint, problem: DealProblem, solution: SubgameSolution, source: DealSource
 ) -> SampledSolution:
     tree, policy, whole = solution.subgame.tree, solution.policy, solution.gadget.tree
     wanted = action_keys(point.actions[point.candidates])

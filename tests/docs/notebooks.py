@@ -1,7 +1,7 @@
 """The notebooks in examples/: run from top to bottom, and compared with what they show.
 
-    python -m tests.notebooks            tell whether each prints what it shows
-    python -m tests.notebooks --write    run them and keep what they print and draw
+    python -m tests.docs.notebooks            tell whether each prints what it shows
+    python -m tests.docs.notebooks --write    run them and keep what they print and draw
 
 Notebooks are kept with their outputs, so that they can be read without running them.
 """
@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 NUMBER = re.compile(r"[-+]?\d+(?:,\d{3})*(?:\.\d+)?")
 

@@ -25,10 +25,10 @@ from games.support.configuration import ConfigError
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, AnyStrategy, SearchContext, SearchOptions
 from gs2.search.pipeline import refine_infoset
+from gs2.search.refine.workers import Workers
 from gs2.search.result import Refinement
 from gs2.search.safety import with_certified
 from gs2.search.strategy import Strategy
-from gs2.search.workers import Workers
 from gs2.tabulate import tabulate
 
 __all__ = [

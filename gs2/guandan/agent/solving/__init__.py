@@ -1,0 +1,1 @@
+"""Generative subgame solving over sampled deals: which moves grow, the source of deals, the solution."""
