@@ -22,20 +22,18 @@ LINK = re.compile(r"(?<!`)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!\w+:|#)([^)#\s]+)(#[
 SHOWN = {".md", ".png", ".svg", ".py", ".ipynb"}
 PACKAGES = {"games": "games", "cfr": "cfr", "gs2": "gs2", "blueprint": "blueprint"}
 SEARCH = (
+    *("config.stages", "config.search", "config.presets", "pipeline", "refine.whole", "explain", "result"),
+    *("strategy", "context", "histories.source", "histories.tree_source", "histories.knowledge"),
+    *("histories.enumerated", "histories.cover", "histories.alternative", "generation", "subgame.forest"),
     *(
-        "config.stages",
-        "config.search",
-        "config.presets",
-        "pipeline",
-        "refine",
-        "explain",
-        "result",
-        "context",
-        "generation",
+        "subgame.leaf",
+        "gadget.entry",
+        "gadget.build",
+        "gadget.path",
+        "gadget.check",
+        "solve.subgame",
         "safety",
     ),
-    *("histories.knowledge", "histories.enumerated", "histories.cover", "histories.alternative"),
-    *("subgame.forest", "subgame.leaf", "gadget.build", "gadget.path", "solve.subgame"),
 )
 """Modules of gs2.search in the order in which a search meets them, configuration first."""
 

@@ -106,6 +106,12 @@ def test_every_exported_name_is_there(package: str) -> None:
         _ = module.nothing
 
 
+def test_a_module_does_not_hide_the_function_of_its_name() -> None:
+    code = "import gs2.tabulate; from gs2 import tabulate; print(callable(tabulate))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert out.stdout.strip() == "True", "lazy_loader before 0.6 gives the module"
+
+
 @pytest.mark.parametrize("package", LAZY)
 def test_a_package_imports_none_of_its_modules_before_they_are_asked_for(package: str) -> None:
     code = f"import sys, {package}; print([m for m in sys.modules if m.split('.')[0] in {[*MAY_IMPORT]}])"
