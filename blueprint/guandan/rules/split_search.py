@@ -97,7 +97,8 @@ def _search(
     houses (3), pairs for full houses (3), one group of the rest (1).
     """
     slots[:] = -1
-    begin, end = 0, 0
+    begin: Int = 0
+    end: Int = 0
     # low aces: sequences that begin with one
     aces = naturals[12]
     for ns in range(3):
