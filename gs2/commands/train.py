@@ -56,7 +56,13 @@ OF_TRAINING, OF_NETWORK = SettingType("TrainConfig"), SettingType("NetworkConfig
 
 @click.command()
 @click.argument("directory", required=False, type=NEW_FOLDER)
-@click.option("--minutes", type=NOT_NEGATIVE, default=60.0, show_default=True, help="Ends in time.")
+@click.option(
+    "--minutes",
+    type=NOT_NEGATIVE,
+    default=60.0,
+    show_default=True,
+    help="Length of the run; it ends in time.",
+)
 @click.option(
     "-o",
     "--output",
@@ -74,7 +80,7 @@ OF_TRAINING, OF_NETWORK = SettingType("TrainConfig"), SettingType("NetworkConfig
     type=OF_TRAINING,
     metavar="FIELD=VALUE",
     multiple=True,
-    help="Of training; repeatable.",
+    help="Change a field of training; repeatable.",
 )
 @click.option(
     "--network",
@@ -82,17 +88,34 @@ OF_TRAINING, OF_NETWORK = SettingType("TrainConfig"), SettingType("NetworkConfig
     type=OF_NETWORK,
     metavar="FIELD=VALUE",
     multiple=True,
-    help="Of the network; repeatable.",
-)
-@click.option("--threads", type=click.IntRange(min=1), help="Players and learner.  [default: all cores]")
-@click.option("--checkpoint-minutes", type=NOT_NEGATIVE, default=5.0, show_default=True, help="Between them.")
-@click.option("--anneal", is_flag=True, help="Learning rate falls to zero over these minutes.")
-@click.option("--evaluate-minutes", type=NOT_NEGATIVE, default=15.0, show_default=True, help="0 for never.")
-@click.option(
-    "--against", default="greedy,strong", show_default=True, help="Agents to be evaluated against, by commas."
+    help="Change a size of the network; repeatable.",
 )
 @click.option(
-    "--rounds", type=click.IntRange(min=1), default=100, show_default=True, help="Deals of an evaluation."
+    "--threads", type=click.IntRange(min=1), help="Threads that play and learn.  [default: all cores]"
+)
+@click.option(
+    "--checkpoint-minutes",
+    type=NOT_NEGATIVE,
+    default=5.0,
+    show_default=True,
+    help="Minutes between checkpoints.",
+)
+@click.option("--anneal", is_flag=True, help="Let the learning rate fall to zero over these minutes.")
+@click.option(
+    "--evaluate-minutes",
+    type=NOT_NEGATIVE,
+    default=15.0,
+    show_default=True,
+    help="Minutes between evaluations; 0 for never.",
+)
+@click.option(
+    "--against",
+    default="greedy,strong",
+    show_default=True,
+    help="Opponents of the evaluations, separated by commas.",
+)
+@click.option(
+    "--rounds", type=click.IntRange(min=1), default=100, show_default=True, help="Deals of each evaluation."
 )
 @click.option("--tensorboard", is_flag=True, help="Write scalars for TensorBoard (extra: gs2[tensorboard]).")
 @click.option("--json", "as_json", is_flag=True, help="Print the last generation as JSON.")
@@ -119,8 +142,7 @@ def train(
     The run lives in the directory: last.safetensors is what --resume goes on from and what `gs2 match` plays,
     curve.jsonl has a line per generation. Ctrl-C ends a run at once, with a checkpoint of its last whole
     generation; a killed one loses what came after its last checkpoint. One run at a time has a directory.
-    `--set rounds=4096`, `--set passes=2` and so on change the
-    training, `--network state=1024` the network.
+    `--set rounds=4096`, `--set passes=2` and so on change the training, `--network state=1024` the network.
     """
     if (directory is None) == (output is None):
         got = "neither" if output is None else "both"

@@ -116,8 +116,15 @@ class Reads:
     def _noting(self, names: dict) -> Callable:
         def read(config: object, field: str) -> object:
             if field in names and (name := names[field] or field) not in self.seen:
-                caller = sys._getframe(1).f_globals["__name__"]
-                if caller not in ("gs2.search.config.search", "games.support.configuration", "attr._make"):
+                caller = sys._getframe(1)
+                module = caller.f_globals.get("__name__")  # what attrs makes has none
+                own = module in (
+                    None,
+                    "gs2.search.config.search",
+                    "games.support.configuration",
+                    "attr._make",
+                )
+                if not own or caller.f_code.co_name in ("steps", "fallback", "for_unreached"):
                     self.seen.add(name)
             return object.__getattribute__(config, field)
 
