@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -49,6 +49,11 @@ class SearchOptions:
     leaf: LeafEvaluator | None = None
     start: Strategy | None = None
     listed: int | None = MAX_LISTED
+
+    @cached_property
+    def alone(self) -> SearchOptions:
+        """Return the same for a search that sees what the others of its level came to."""
+        return self if self.start is None else replace(self, start=None)
 
 
 NO_OPTIONS = SearchOptions()

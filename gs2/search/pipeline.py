@@ -121,7 +121,7 @@ def _one_step(
     if not there and source.config.safety.scope != "block":
         log.notes.append("the depth limit comes before the infoset itself: the strategy is left as it was")
         return _untouched(context, strategy, considered, kept, log)
-    against = replace(options, start=options.start if source.hurried else None)
+    against = options if source.hurried else options.alone
     certified = certify(context, strategy, considered, proposal, source.config, against)
     end = options.deadline
     log.late = log.late or (end is not None and time.perf_counter() >= end)

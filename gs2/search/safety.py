@@ -343,18 +343,18 @@ def with_certified(
     by what the certificate found; so later searches of the same level need not derive it anew. Where the
     player never leads there, nothing changes for the opponent.
     """
-    changed = strategy.with_changes(slots, probs)
     if certified is None:
-        return changed
+        return strategy.with_changes(slots, probs)
     considered = certified.considered
     opponent = considered.opponent
     best = strategy.known_opponent_values(opponent)
     if best is None or not context.covers(considered.player).turns_are_noticed:
-        return changed
+        return strategy.with_changes(slots, probs)
     known = np.isfinite(certified.after)
     mass = np.bincount(considered.group, considered.reach)
     first = np.searchsorted(considered.group, np.arange(len(mass)))
     last = context.own_slot(opponent)[considered.nodes[first]]
     gain = np.zeros(len(mass)) if considered.unreached else mass * (certified.after - certified.before)
-    above = best.after(context.tree, context.parent_slot(opponent), last[known], gain[known])
-    return changed.with_opponent_values(opponent, above, slots)
+    until, parents = strategy.first_below(slots), context.parent_slot(opponent)
+    above = best.after(context.tree, parents, last[known], gain[known], until)
+    return strategy.with_changes(slots, probs, {opponent: above})

@@ -12,6 +12,7 @@ Strategy                           on one tree, with everything that searches de
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -51,12 +52,13 @@ class OpponentValues:
         parents: NDArray[np.int64],
         slots: NDArray[np.int64],
         gains: NDArray[np.float64],
+        until: int,
     ) -> OpponentValues:
         """Return the values after what follows some slots of the seat became worth more.
 
         parents: [I] int64, the seat's own slot before each of its infosets, -1 for none.
         slots: [n] int64, -1 for the start of the game. gains: [n] float64, weighted by the others' reach.
-        Values above are brought up to date, values below are not.
+        Values above are brought up to date, values below are not: they hold above nodes before `until`.
         """
         infoset_value, slot_value, root = self.infoset.copy(), self.slot.copy(), self.root
         waiting: dict[int, float] = {}
@@ -81,7 +83,12 @@ class OpponentValues:
             above = int(parents[infoset])
             waiting[above] = waiting.get(above, 0.0) + now - infoset_value[infoset]
             infoset_value[infoset] = now
-        return replace(self, infoset=_read_only(infoset_value), slot=_read_only(slot_value), root=root)
+        return OpponentValues(
+            _read_only(infoset_value), _read_only(slot_value), self.reach, root, min(self.until, until)
+        )
+
+
+NOTHING_KNOWN: Mapping[int, OpponentValues] = {}
 
 
 @dataclass(eq=False)
@@ -135,34 +142,33 @@ class Strategy:
         assert self._derived.raw is not None  # since __post_init__
         return self._derived.raw
 
-    def with_changes(self, slots: NDArray[np.int64], probs: NDArray[np.float64]) -> Strategy:
-        """Return the strategy with other probabilities at some slots; itself where they are the same.
+    def with_changes(
+        self,
+        slots: NDArray[np.int64],
+        probs: NDArray[np.float64],
+        opponent: Mapping[int, OpponentValues] = NOTHING_KNOWN,
+    ) -> Strategy:
+        """Return the strategy with other probabilities at some slots; itself where nothing is different.
 
         slots: [s] int64. probs: [s] float64.
+        opponent: best-response values of a seat after the change, as far as they are known (`until`).
         What was derived from this one is shared where it still holds: the reach of nodes above the changes.
         """
+        known = self._derived
         if np.array_equal(self.raw[slots], probs):
-            return self
+            if not opponent:
+                return self
+            return replace(self, _derived=replace(known, opponent={**known.opponent, **opponent}))
         changed = self.raw.copy()
         changed[slots] = probs
-        known = self._derived
-        until = min(known.until, self._first_below(slots))
-        shared = _Derived(changed, known.reach if until else None, until)
+        until = min(known.until, self.first_below(slots))
+        shared = _Derived(changed, known.reach if until else None, until, opponent=dict(opponent))
         origin = self if self._origin is None else self._origin
         return Strategy(self.tree, changed, self.blueprint, frozenset(), shared, origin)
 
     def with_best_response(self, seat: int) -> Strategy:
         """Return the same strategy, with a seat's best response to the whole of it shared by all searches."""
         return self if seat in self.whole else replace(self, whole=self.whole | {seat})
-
-    def with_opponent_values(self, seat: int, values: OpponentValues, changed: NDArray[np.int64]) -> Strategy:
-        """Return the same strategy, with the best-response values of a seat known above some changes.
-
-        changed: [s] int64, slots that the values below do not take account of.
-        """
-        until = min(values.until, self._first_below(changed))
-        known = {**self._derived.opponent, seat: replace(values, until=until)}
-        return replace(self, _derived=replace(self._derived, opponent=known))
 
     def to_policy(self, game: str, note: str = "") -> Policy:
         """Return the strategy by infoset key, as it is saved and handed to other programs.
@@ -172,7 +178,7 @@ class Strategy:
         """
         return tabular_policy(game, self.tree, self.probs, note)
 
-    def _first_below(self, slots: NDArray[np.int64]) -> int:
+    def first_below(self, slots: NDArray[np.int64]) -> int:
         """Return a number of nodes, all before the first that some slots lead to."""
         first = int(self.tree.infoset_first_node()[self.tree.slot_infoset[slots]].min())
         return int(self.tree.first_child[first])
