@@ -215,7 +215,7 @@ def _learn(learner: _Learner, replay: list[Plays], fresh: int, rng: np.random.Ge
         v, _ = network(learner.features[seen[at]].float())
         v_loss = F.mse_loss(v, worth[at])
         optimiser.zero_grad(set_to_none=True)
-        (q_loss + v_loss).backward()
+        (q_loss + v_loss).backward()  # type: ignore[no-untyped-call]  # of torch
         optimiser.step()
         sums += (float(q_loss.detach()), float(v_loss.detach()))
     return {"q_loss": sums[0] / steps, "v_loss": sums[1] / steps}

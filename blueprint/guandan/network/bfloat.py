@@ -36,7 +36,8 @@ __all__ = [
 def native_half() -> bool:
     """Return whether this processor multiplies bfloat16 tiles natively, some eight times as fast."""
     supported = getattr(torch.cpu, "_is_amx_tile_supported", None)
-    return torch.backends.mkldnn.is_available() and supported is not None and bool(supported())
+    tiles = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]  # of torch
+    return bool(tiles and supported is not None and supported())
 
 
 def bits(x: Tensor) -> NDArray[np.uint16]:

@@ -115,7 +115,8 @@ def rank_place(kind: Int, rank: Int, level: Int) -> Int:
     """Place of an action within its type: lowest first."""
     if kind in (STRAIGHT, STRAIGHT_FLUSH, THREE_PAIR, TWO_TRIPS):
         return (rank + 1) % 13
-    return ORDER[level, rank]
+    place: Int = ORDER[level, rank]
+    return place
 
 
 @kernel(nogil=True, inline="always")

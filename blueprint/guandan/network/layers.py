@@ -21,7 +21,7 @@ __all__ = ["joined", "rectified", "residual"]
 def rectified(x: Tensor, layer: nn.Linear, scale: Tensor | None = None) -> Tensor:
     """Return relu(layer(x * scale)), [n, outputs] from [n, inputs]; scale: [inputs], one each if None."""
     if _fused(x):
-        found: Tensor = _Rectified.apply(x, layer.weight, layer.bias, None, scale)
+        found: Tensor = _Rectified.apply(x, layer.weight, layer.bias, None, scale)  # type: ignore[no-untyped-call]  # of torch
         return found
     return F.relu(layer(x if scale is None else x * scale.to(x.dtype)), inplace=True)
 
@@ -29,7 +29,7 @@ def rectified(x: Tensor, layer: nn.Linear, scale: Tensor | None = None) -> Tenso
 def joined(x: Tensor, layer: nn.Linear, context: Tensor) -> Tensor:
     """Return relu(layer(x) + context), [n, outputs] from [n, inputs] and [n, outputs]."""
     if _fused(x) and context.dtype == torch.bfloat16:
-        found: Tensor = _Rectified.apply(x, layer.weight, layer.bias, context, None)
+        found: Tensor = _Rectified.apply(x, layer.weight, layer.bias, context, None)  # type: ignore[no-untyped-call]  # of torch
         return found
     return F.relu(layer(x) + context, inplace=True)
 
@@ -37,7 +37,7 @@ def joined(x: Tensor, layer: nn.Linear, context: Tensor) -> Tensor:
 def residual(h: Tensor, layer: nn.Linear) -> Tensor:
     """Return h + relu(layer(h)), [n, width] from [n, width]."""
     if _fused(h):
-        found: Tensor = _Residual.apply(h, layer.weight, layer.bias)
+        found: Tensor = _Residual.apply(h, layer.weight, layer.bias)  # type: ignore[no-untyped-call]  # of torch
         return found
     return h + F.relu(layer(h), inplace=True)
 

@@ -104,7 +104,8 @@ def _slot(key: Int, side: Int, mark: Int, keys: Ints, counts: Ints, used: Int, t
     h = (key * 0x9E3779B1 >> 9) & (TABLE - 1)
     while table[0, h] >> 32 == mark:
         if table[0, h] == mark << 32 | key:
-            return table[1, h]
+            known: Int = table[1, h]
+            return known
         h = (h + 1) & (TABLE - 1)
     table[0, h], table[1, h] = mark << 32 | key, used
     keys[side, used], counts[side, used] = key, 0

@@ -217,7 +217,7 @@ def _strong_score(
     danger = 1.0 / (1.0 + foe / q[1])
     turn = q[2] + q[3] * danger + q[4] * max(0.0, 2.0 - after)
     if lead:
-        score = gain + turn * win + q[5] * size
+        score: float = gain + turn * win + q[5] * size
         if size == foe and not bomb:
             score -= q[6] * (1.0 - win)
         if kind == SINGLE and foe == 1:

@@ -299,7 +299,7 @@ class Learner:
                 full = tensor(encode_full(batch[some], seats[some]), self.device, self.dtype)
                 critic_loss = F.cross_entropy(self.critic(full).float(), outcome[some])
                 loss = loss + critic_loss
-        (share * loss).backward()
+        (share * loss).backward()  # type: ignore[no-untyped-call]  # of torch
         return {
             "advantage": float(action_loss.detach()),
             "value": float(value_loss.detach()),

@@ -132,7 +132,7 @@ def train_beliefs(
         with torch.autocast("cpu", torch.bfloat16, enabled=half):
             value = loss(states[rng.integers(0, len(states), config.batch)])[0].mean()
         optimiser.zero_grad()
-        value.backward()
+        value.backward()  # type: ignore[no-untyped-call]  # of torch
         optimiser.step()
         if step % 200 == 199 or step == steps - 1:
             with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=half):

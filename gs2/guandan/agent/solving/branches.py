@@ -39,7 +39,7 @@ class Branches:
         start = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]]))
         within = np.empty(len(q), np.int64)
         within[order] = np.arange(len(q)) - np.repeat(start, np.diff([*start, len(q)]))
-        keep = (within < self.per_type) | (kinds == PASS)
+        keep: NDArray[np.bool_] = (within < self.per_type) | (kinds == PASS)
         for most in (12, 6, 4, 3, 2, 1):
             if np.count_nonzero(keep) <= self.room:
                 break

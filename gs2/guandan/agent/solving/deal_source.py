@@ -260,7 +260,8 @@ class DealProblem:
         def leaf(game: Game, states: NDArray[Any]) -> NDArray[np.float64]:
             plies = None if config.subgame.leaf == "rollout" else 0
             gain = self.rollouts.payoffs(states.copy(), plies, point.deadline)
-            return gain[:, None] * PARTNERS
+            shared: NDArray[np.float64] = gain[:, None] * PARTNERS
+            return shared
 
         frozen = np.zeros(4, bool)
         frozen[point.seat + 2 & 3] = True
