@@ -1,6 +1,6 @@
 """One decorator for the functions that Numba compiles.
 
-`games`, `cfr` and `gs2.search` call `numba.njit` nowhere else.
+Nothing else in the project calls `numba.njit`.
 
 Use it bare or with options:
 
