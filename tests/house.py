@@ -34,8 +34,6 @@ COMPILED = re.compile(r"njit|jit|intrinsic|type_callable|lower_builtin|overload|
 """Decorators of functions that Numba compiles, where a wide signature is the kernel's way."""
 CLICK = re.compile(r"command|click\.|group")
 """Decorators of functions that click calls, where a parameter is an option."""
-ONE_CONTRACT = frozenset({"run_bench", "bench_tables"})
-"""Names that several modules define on purpose, because one caller calls them all alike."""
 TYPED = ("games", "cfr", "gs2/search", "gs2", "blueprint", "experiments")
 """Folders whose `mypy --strict` errors are counted; an error counts for the first that holds its file."""
 
@@ -139,7 +137,7 @@ class House:
             for node in module.tree.body:
                 if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                     is_command = any(CLICK.search(ast.unparse(word)) for word in node.decorator_list)
-                    if node.name in module.exported - ONE_CONTRACT and not is_command:
+                    if node.name in module.exported and not is_command:
                         places[node.name].append(f"{module.path}:{node.lineno}")
         return [
             f"{name}: {', '.join(found)}"

@@ -307,15 +307,15 @@ class TableSpeedBench:
 
     def run(self, progress: Progress, *, repeats: int, seed: int) -> TableBench:
         """Return one load for each dialect and number of tables."""
-        from experiments.bench.table import run_bench
+        from experiments.bench.table import measure_server
 
-        return run_bench(repeats=repeats, seed=seed, progress=progress)
+        return measure_server(repeats=repeats, seed=seed, progress=progress)
 
     def tables(self, result: TableBench) -> list[Table]:
         """Return the record as a table."""
-        from experiments.bench.table import bench_tables
+        from experiments.bench.table import server_tables
 
-        return bench_tables(result)
+        return server_tables(result)
 
 
 CFR = CfrSpeedBench()

@@ -23,7 +23,14 @@ from games.support.interruption import deaf_children
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["OFFICIAL_PLAYS_PER_SECOND", "Load", "TableBench", "bench_tables", "measure_latency", "run_bench"]
+__all__ = [
+    "OFFICIAL_PLAYS_PER_SECOND",
+    "Load",
+    "TableBench",
+    "measure_latency",
+    "measure_server",
+    "server_tables",
+]
 
 OFFICIAL_PLAYS_PER_SECOND = {"one table": 2100, "many tables": 2700}
 """The official OpenGuanDan server's speed with random clients, in one room and in two, on such a machine."""
@@ -193,7 +200,7 @@ def _serving(task: _Task) -> Iterator[tuple[Pipe, int]]:
             process.kill()
 
 
-def run_bench(
+def measure_server(
     tables: tuple[int, ...] = (1, 200),
     dialects: tuple[str, ...] = ("openguandan", "njupt"),
     *,
@@ -223,7 +230,7 @@ def run_bench(
     return TableBench(tuple(loads), measure_connection())
 
 
-def bench_tables(result: TableBench) -> list[Table]:
+def server_tables(result: TableBench) -> list[Table]:
     """Return the figures as tables to print."""
     from rich.table import Table
 
