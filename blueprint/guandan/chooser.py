@@ -19,7 +19,30 @@ from numpy.typing import NDArray
 from games.ragged import Ragged
 from games.support.array_types import Array
 
-__all__ = ["Chooser", "Decisions", "DrawingChooser", "drawn"]
+__all__ = ["Chooser", "Decisions", "DrawingChooser", "Moves", "Past", "drawn"]
+
+
+class Past(Protocol):
+    """The moves of many rounds so far."""
+
+    def of(self, row: int) -> Moves:
+        """Return the moves of one round, oldest first."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """The moves of one round so far, oldest first, passes and forced moves included.
+
+    seats: [k] uint8, who; actions: [k] ACTION, what.
+    """
+
+    seats: NDArray[np.uint8]
+    actions: Array
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.seats)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +53,7 @@ class Decisions:
     rows: [n] int64, states at which somebody is to choose. seats: [n] int64, who; an agent looks at nothing
         that its seat cannot see.
     offsets: [n + 1] int64, and actions [m] ACTION: decision j is among `actions[offsets[j]:offsets[j + 1]]`.
+    past: the moves of every round so far, where somebody keeps them; None where nobody does.
     """
 
     states: Array
@@ -37,6 +61,7 @@ class Decisions:
     seats: NDArray[np.int64]
     offsets: NDArray[np.int64]
     actions: Array
+    past: Past | None = None
 
     @classmethod
     def of(cls, states: Array, actions: Ragged, seats: Array | None = None) -> Decisions:
@@ -57,7 +82,12 @@ class Decisions:
         offsets = np.zeros(int(mask.sum()) + 1, np.int64)
         np.cumsum(counts[mask], out=offsets[1:])
         return Decisions(
-            self.states, self.rows[mask], self.seats[mask], offsets, self.actions[np.repeat(mask, counts)]
+            self.states,
+            self.rows[mask],
+            self.seats[mask],
+            offsets,
+            self.actions[np.repeat(mask, counts)],
+            self.past,
         )
 
     def span(self, low: int, high: int) -> Decisions:
@@ -69,6 +99,7 @@ class Decisions:
             self.seats[low:high],
             self.offsets[low : high + 1] - first,
             self.actions[first:last],
+            self.past,
         )
 
     def spans(self, size: int) -> Iterator[Decisions]:

@@ -60,6 +60,7 @@ class _Duel:
 
     def __init__(self, a: Chooser, b: Chooser, n: int) -> None:
         self.agents, self.n = (a, b), n
+        self.follows = any(getattr(agent, "follows", False) for agent in self.agents)
 
     def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
         choice = np.empty(len(decisions), np.int64)

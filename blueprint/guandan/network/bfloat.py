@@ -1,6 +1,6 @@
 """What happens between matrix products in bfloat16, one pass over memory each.
 
-Products in bfloat16 are fast enough where the processor has tiles for them (AMX) that the passes between them
+Products in bfloat16 are fast enough where the processor has instructions for them (AMX, AVX-512 BF16) that the passes between them
 (bias, ReLU, sums) would take as long as the products; here each layer has one. NumPy and Numba have no
 bfloat16: kernels take its bits and add in single precision. Widths are of the last axis.
 """
@@ -24,6 +24,7 @@ __all__ = [
     "add_positive",
     "bits",
     "dot_rows",
+    "grow_positive",
     "masked",
     "narrowed",
     "native_half",
@@ -32,12 +33,18 @@ __all__ = [
     "widened",
 ]
 
+NATIVE = ("_is_amx_tile_supported", "_is_avx512_bf16_supported")
+"""Questions to torch.cpu, which older versions do not know."""
+
 
 def native_half() -> bool:
-    """Return whether this processor multiplies bfloat16 tiles natively, some eight times as fast."""
-    supported = getattr(torch.cpu, "_is_amx_tile_supported", None)
-    tiles = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]  # of torch
-    return bool(tiles and supported is not None and supported())
+    """Return whether this processor multiplies bfloat16 natively: in tiles (AMX), or in vectors (AVX-512).
+
+    Products are some eight and four times as fast by it as in single precision (our measurement).
+    """
+    library = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]  # of torch
+    asked = (getattr(torch.cpu, name, None) for name in NATIVE)
+    return bool(library and any(supported is not None and supported() for supported in asked))
 
 
 def bits(x: Tensor) -> NDArray[np.uint16]:
@@ -97,6 +104,17 @@ def relu_joined(
             for o in range(h.shape[1]):
                 h[j, o] = _narrow(max(_widen(h[j, o]) + base[o], np.float32(0)))
             j += 1
+
+
+@kernel(nogil=True, fastmath=True, error_model="numpy")
+def grow_positive(h: NDArray[np.uint16], y: NDArray[np.uint16], bias: NDArray[np.float32]) -> None:
+    """h += relu(y + bias), in place; h, y: [n, width] bits, bias: [width] float32.
+
+    `add_positive` of three arrays of which two are one is several times slower: no loop over it is vectorised.
+    """
+    for j in range(len(h)):
+        for o in range(h.shape[1]):
+            h[j, o] = _narrow(_widen(h[j, o]) + max(_widen(y[j, o]) + bias[o], np.float32(0)))
 
 
 @kernel(nogil=True, fastmath=True, error_model="numpy")

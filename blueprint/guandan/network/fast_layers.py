@@ -21,7 +21,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from blueprint.checkpoint import CheckpointError
-from blueprint.guandan.network.bfloat import add_positive, bits, relu
+from blueprint.guandan.network.bfloat import grow_positive, bits, relu
 from games.support.array_types import Array, Bytes, Ints
 from games.support.kernel import kernel
 
@@ -148,7 +148,7 @@ def run_residual(layers: list[FastLayer], h: Tensor) -> Tensor:
     """Return the output of residual layers; h is overwritten."""
     for layer in layers:
         if h.dtype == torch.bfloat16:
-            add_positive(bits(h), bits(layer.product(h)), layer.base, bits(h))
+            grow_positive(bits(h), bits(layer.product(h)), layer.base)
         else:
             h.add_(layer(h).relu_())
     return h

@@ -13,16 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.chooser import Chooser, Decisions, drawn
+from blueprint.guandan.chooser import Chooser, Decisions, Moves, drawn
 from blueprint.guandan.structured import join
 from games.guandan.cards import ACTION
 from games.guandan.moves.listing import RESERVE
 from games.guandan.rounds.playout import legal_states
-from games.guandan.rounds.state import PLAYER, STATE, play_move, views
+from games.guandan.rounds.state import NOBODY, PLAYER, STATE, play_move, views
 from games.support.array_types import Array, Bytes, Ints
 from games.support.kernel import kernel
 
-__all__ = ["PlayRecord", "Scratch", "play_rounds"]
+__all__ = ["PastMoves", "PlayRecord", "Scratch", "play_rounds"]
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,36 @@ class PlayRecord:
     chance: NDArray[np.float32]
     final: Array
     steps: int
+
+
+class PastMoves:
+    """The moves of rounds that advance together, kept while they are played.
+
+    They belong to rounds from their start on: of a round that began before, only what came since is kept.
+    """
+
+    def __init__(self, states: Array) -> None:
+        """Take the rounds, [n] STATE; they are looked at whenever a step has been taken."""
+        self._states = states
+        self._due = states["player"].copy()
+        self._steps: list[tuple[Array, Array]] = []
+
+    def step(self) -> None:
+        """Take note of the move that every running round has made."""
+        running = np.flatnonzero(self._due >= 0)
+        seats = np.full(len(self._due), NOBODY, np.uint8)
+        seats[running] = self._due[running]
+        moves = np.zeros(len(self._due), ACTION)
+        moves[running] = self._states["last"][running, self._due[running]]
+        self._steps.append((seats, moves))
+        self._due = self._states["player"].copy()
+
+    def of(self, row: int) -> Moves:
+        """Return the moves of one round, oldest first."""
+        made = [(seats[row], moves[row]) for seats, moves in self._steps if seats[row] != NOBODY]
+        return Moves(
+            np.array([seat for seat, _ in made], np.uint8), np.array([move for _, move in made], ACTION)
+        )
 
 
 class Scratch:
@@ -119,6 +149,7 @@ def play_rounds(
     """
     n = len(states)
     words, bytes_ = views(states)
+    past = PastMoves(states) if any(getattr(chooser, "follows", False) for chooser in choosers) else None
     logs: list[tuple[Array, Array, Array, Array]] = []
     steps = 0
     rows, seats = np.empty(n, np.int64), np.empty(n, np.int64)
@@ -131,8 +162,12 @@ def play_rounds(
         k, m, forced = _play_forced(words, bytes_, moves, counts, rows, seats, offsets)
         steps += k + forced
         if k == 0:
+            if past is not None:
+                past.step()
             continue
-        decisions = Decisions(states, rows[:k], seats[:k], offsets[: k + 1], moves[:m].view(ACTION)[:, 0])
+        decisions = Decisions(
+            states, rows[:k], seats[:k], offsets[: k + 1], moves[:m].view(ACTION)[:, 0], past
+        )
         if len(choosers) == 1:
             choice, chance = drawn(choosers[0], decisions)
         else:
@@ -154,6 +189,8 @@ def play_rounds(
             views(log[0])[0],
             *log[1:],
         )
+        if past is not None:
+            past.step()
         if record:
             logs.append((*log, chance))
     if not logs:

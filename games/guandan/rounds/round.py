@@ -20,6 +20,7 @@ from games.guandan.cards import (
     NUM_RANKS,
     as_level,
     pack,
+    unpack,
 )
 from games.guandan.moves.listing import fill_ragged
 from games.guandan.notation import action_text
@@ -183,6 +184,17 @@ def _started(hands: NDArray[np.uint64], left: Array, setting: _Setting) -> Rows:
     states["trick"]["type"] = states["last"]["type"] = NO_ACTION
     states["cap"] = 14
     return states
+
+
+def restarted(states: Rows) -> Rows:
+    """Return the rounds as they began, with the same deals, [n] STATE."""
+    hands = initial_hands(states)
+    left = unpack(hands).sum(2, dtype=np.int64)
+    setting = _Setting(states["level"], states["first"], states["levels"], states["owner"])
+    out = _started(hands, left, setting)
+    out["known"], out["cap"] = states["known"], states["cap"]
+    begin_rounds(*views(out))
+    return out
 
 
 def legal(states: Rows, *, canonical: bool = False) -> Ragged:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.chooser import Decisions
+from blueprint.guandan.chooser import Decisions, Moves
 from blueprint.protocol import Blueprint
 from games.game import TERMINAL, GameError
 from games.guandan.cards import ACTION
@@ -29,7 +29,7 @@ from gs2.guandan.agent.evaluator import BlueprintEvaluator, Evaluator, evaluator
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.particles import Particles, top_up
 from gs2.guandan.agent.racing import Question, candidate_moves, compare_moves
-from gs2.guandan.agent.reach import log_reach, weigh
+from gs2.guandan.agent.reach import SoftPolicy, likely_worlds
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.agent.solving.deal_source import (
     Deals,
@@ -49,8 +49,6 @@ REMEMBERED = 64
 """Rounds of which the agent keeps deals and subgames."""
 PACE = 200_000
 """Positions that the endgame solver visits in a second, at least (our measurement)."""
-POOL = 4
-"""Deals sampled for each one kept, where they are drawn by the blueprint's reach."""
 COMPILING, FEW = 120.0, 4
 """Seconds and deals that a search has while kernels are compiled."""
 RESERVE = 0.06
@@ -63,7 +61,6 @@ class _Memory:
 
     particles: Particles = field(default_factory=Particles)
     later: dict[bytes, tuple[Array, NDArray[np.float64]]] = field(default_factory=dict)
-    trail: list[tuple[Array, Array]] = field(default_factory=list)
 
 
 class Gs2Agent:
@@ -73,6 +70,8 @@ class Gs2Agent:
     beliefs: who is likely to hold which card; None deals the hidden cards uniformly.
     watch: called with every decision made.
     """
+
+    follows = True
 
     def __init__(
         self,
@@ -96,37 +95,43 @@ class Gs2Agent:
 
     def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
         """Return one action per decision as an index within its row, [n] int64."""
+        past = decisions.past
         parts = (decisions.span(j, j + 1) for j in range(len(decisions)))
-        group = [(part.states[part.rows], part.actions) for part in parts]
+        group = [
+            (part.states[part.rows], part.actions, None if past is None else past.of(int(part.rows[0])))
+            for part in parts
+        ]
         return np.array([decision.choice for decision in self.decide_all(group)], np.int64)
 
     def act(self, state: Array) -> Array:
         """Return the move to play at one state, [1] ACTION."""
         return self.decide(state).action
 
-    def decide(self, state: Array, actions: Array | None = None) -> Decision:
+    def decide(self, state: Array, actions: Array | None = None, moves: Moves | None = None) -> Decision:
         """Return the decision at one state; its player looks at nothing that its seat cannot see.
 
         state: [1] STATE, unfinished; hidden hands are ignored. actions: [m] ACTION to choose from, by default
             the canonical moves.
         Raises GameError if the round is over.
         """
-        return self.decide_all([(state, actions)])[0]
+        return self.decide_all([(state, actions, moves)])[0]
 
-    def decide_all(self, situations: Sequence[tuple[Array, Array | None]]) -> list[Decision]:
-        """Return the decision in each situation (state, actions), see `decide`; their rollouts run together.
+    def decide_all(
+        self, situations: Sequence[tuple[Array, Array | None, Moves | None]]
+    ) -> list[Decision]:
+        """Return the decision in each situation (state, actions, moves), see `decide`; their rollouts run together.
 
         Together they may take as long as one after the other: the deadline is one of them all.
         """
         began = time.perf_counter()
         group = []
-        for state, actions in situations:
+        for state, actions, moves in situations:
             state = np.array(state, copy=True, ndmin=1)
             if state["player"][0] == TERMINAL:
                 raise GameError("guandan: the round is over, nobody can act; start a new one")
             if actions is None:
                 actions = legal(state, canonical=True).values
-            progress = DecisionProgress(state, np.array(actions, ACTION))
+            progress = DecisionProgress(state, np.array(actions, ACTION), moves)
             progress.began = began
             group.append(progress)
         thinking = [progress for progress in group if len(progress.actions) > 1]
@@ -139,10 +144,6 @@ class Gs2Agent:
                     questions.append((progress, question))
         self._compare(questions, deadline)
         decisions = [progress.decision() for progress in group]
-        if self.config.reach > 0:
-            for decision in decisions:
-                memory = self._memory_of(decision.state, decision.seat)
-                memory.trail.append((decision.state, decision.action))
         if self.watch is not None:
             for decision in decisions:
                 self.watch(decision)
@@ -213,7 +214,7 @@ class Gs2Agent:
         if config.method == "subgame":
             self._solve(progress, deadline)
             return None
-        progress.worlds = self._sample(progress.state, config.worlds)
+        progress.worlds = self._sample(progress, config.worlds)
         progress.lap("sampling")
         chosen = progress.candidates
         return Question(progress.state, progress.actions[chosen], progress.q[chosen], progress.worlds)
@@ -248,7 +249,7 @@ class Gs2Agent:
         state, config = progress.state, self.config
         memory = self._memory_of(state, int(state["player"][0]))
         point = DecisionPoint(state, progress.actions, progress.candidates, deadline)
-        source = DealSource(point, lambda: self._deals(memory, state), self.rollouts, config, Log())
+        source = DealSource(point, lambda: self._deals(memory, progress), self.rollouts, config, Log())
         try:
             solution = solve_deals(source, self.rng)
         except (TimeoutError, MemoryError) as error:
@@ -277,10 +278,11 @@ class Gs2Agent:
             del self._memories[next(iter(self._memories))]
         return memory
 
-    def _deals(self, memory: _Memory, state: Array) -> Deals:
+    def _deals(self, memory: _Memory, progress: DecisionProgress) -> Deals:
         """Return deals for a subgame: sampled, or kept from before and topped up by the most unlike new."""
+        state = progress.state
         evaluator, seat, opponents = self.evaluator, int(state["player"][0]), opponents_of(state)
-        worlds = self._sample(state, self.config.sample)
+        worlds = self._sample(progress, self.config.sample)
         values = alternative_values(evaluator, worlds.states, opponents)
         if not self.config.nested or worlds.exact or not len(memory.particles):
             return Deals(worlds, values)
@@ -307,16 +309,17 @@ class Gs2Agent:
                 return
         progress.notes.append(f"{why}: the blueprint's move is played")
 
-    def _sample(self, state: Array, n: int) -> Worlds:
+    def _sample(self, progress: DecisionProgress, n: int) -> Worlds:
         """Return deals that the player to act considers possible."""
-        seat, config = int(state["player"][0]), self.config
-        pool = POOL * n if config.reach > 0 else n
+        state, moves, config = progress.state, progress.moves, self.config
+        seat = int(state["player"][0])
+        reached = config.reach > 0 and moves is not None
+        pool = max(n, config.pool) if reached else n
         worlds = sample_worlds(state, seat, pool, self.rng, beliefs=self.beliefs, strength=config.belief)
-        if config.reach == 0:
+        if not reached or moves is None:
             return worlds
-        trail = self._memory_of(state, seat).trail
-        logs = log_reach(worlds.states, seat, trail, self.evaluator, config.temperature)
-        return weigh(worlds, config.reach * logs, n, self.rng)
+        soft = SoftPolicy(self.evaluator, config.temperature)
+        return likely_worlds(worlds, state, moves, soft, config.reach, n, self.rng)
 
     def _settle_endgame(self, progress: DecisionProgress, deadline: float) -> bool:
         """Decide an endgame of two exactly; return whether that settled the choice."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.guandan.chooser import Moves
 from games.support.array_types import Array
 from gs2.guandan.agent.determinize import Worlds
 from gs2.guandan.agent.endgame import Endgame
@@ -62,10 +63,10 @@ class Decision:
 class DecisionProgress:
     """What is known so far while a decision is being made."""
 
-    def __init__(self, state: Array, actions: Array) -> None:
+    def __init__(self, state: Array, actions: Array, moves: Moves | None = None) -> None:
         self.began = self.last = time.perf_counter()
         self.state = state
-        self.actions = actions
+        self.actions, self.moves = actions, moves
         self.q = np.full(len(actions), np.nan)
         self.choice = self.blueprint = 0
         self.stage = "forced"

@@ -39,8 +39,8 @@ class GuanDanConfig(Configuration):
     trust: standard deviation in levels of the blueprint's error in comparing two moves: the prior
         against which the rollouts' noisy means count (our measurement). 0 never moves away from it.
     belief: exponent of the learned belief's odds by which hidden cards are dealt; 0 deals uniformly.
-    reach: exponent of the blueprint's soft reach of what the others just played, by which deals are drawn; 0
-        leaves them equal. temperature: of that soft policy, in levels.
+    reach: exponent of the blueprint's soft reach of all that the others played, by which deals are drawn; 0
+        leaves them equal. pool: deals that are drawn from. temperature: of that soft policy, in levels.
     endgame: positions that the exact solver may visit when two seats are left; 0 turns it off.
     The rest is of the method "subgame", the defaults as published unless said otherwise.
     k: deals kept of `sample` sampled; generator: which, "diverse", "clusters" or "random".
@@ -67,6 +67,7 @@ class GuanDanConfig(Configuration):
     trust: float = attrs.field(default=0.2, validator=real(0, 100))
     belief: float = attrs.field(default=1.0, validator=real(0, 10))
     reach: float = attrs.field(default=0.0, validator=real(0, 10))
+    pool: int = attrs.field(default=256, validator=integer(1))
     temperature: float = attrs.field(default=0.2, validator=real(1e-6, 100))
     endgame: int = attrs.field(default=200_000, validator=integer(0))
     k: int = attrs.field(default=10, validator=integer(1))

@@ -1,8 +1,9 @@
-"""How likely the blueprint would have played what the others played, deal by deal.
+"""How likely the blueprint would have played what the others played, deal by deal, and deals drawn by it.
 
 A deal in which a seat passed over a move that the blueprint would have made there is a doubtful deal. The
-agent remembers its own decisions of a round; between two of them each of the others acted once, and what it
-did can be read off the later state. Those moves are replayed in every deal and asked of the blueprint.
+moves of the round so far are asked of the blueprint again in every deal, each by the hand that its seat
+would have held. Few deals stand up to a whole round, so the many that are sampled are thinned on the way:
+the latest moves, which say most about the cards that are left, come first.
 Source: GS2 supplement, C.5 takes the greedy blueprint's reach; we take its soft policy's, since one
 surprising move would leave no deal at all.
 """
@@ -14,48 +15,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from games.game import TERMINAL
-from games.guandan.cards import NO_ACTION
-from games.guandan.rounds.round import advance, legal
+from blueprint.guandan.chooser import Moves
+from games.game import GameError
+from games.guandan.rounds.round import advance, legal, restarted
 from games.support.array_types import Array
 from gs2.guandan.agent.determinize import Worlds
 from gs2.guandan.agent.evaluator import Evaluator, evaluator_values
 
-__all__ = ["LEAST", "log_reach", "weigh"]
+__all__ = ["LEAST", "SoftPolicy", "likely_worlds", "log_reach", "moves_to_weigh", "replayed"]
 
 LEAST = 1e-3
 """Probability that any move has at least: nobody follows the blueprint entirely."""
-
-
-def log_reach(
-    deals: Array,
-    seat: int,
-    trail: list[tuple[Array, Array]],
-    evaluator: Evaluator,
-    temperature: float,
-    *,
-    laps: int = 3,
-) -> NDArray[np.float64]:
-    """Return the log probability of the others' latest moves in each deal, [n] float64.
-
-    deals: [n] STATE, one infoset of `seat`. trail: the seat's earlier decisions of the round in order, each
-    the state [1] STATE and the move played [1] ACTION. temperature: of the blueprint's soft policy.
-    laps: how many of the seat's decisions to go back. A lap that cannot be told from the states ends it.
-    """
-    out = np.zeros(len(deals))
-    later = deals[:1]
-    soft = _SoftPolicy(evaluator, temperature)
-    for before, move in trail[: -laps - 1 : -1]:
-        lap = _lap(deals, seat, (before, move), later, soft)
-        if lap is None:
-            break
-        out += lap
-        later = before
-    return out
+LAP = 6
+"""Moves of the others after which deals are thinned."""
 
 
 @dataclass(frozen=True)
-class _SoftPolicy:
+class SoftPolicy:
     """The blueprint's softmax over its Q; temperature: in levels."""
 
     evaluator: Evaluator
@@ -67,56 +43,100 @@ class _SoftPolicy:
         Among canonical moves of its type, rank and size it is the most likely one.
         """
         table = legal(states, canonical=True)
+        out = np.zeros(len(states))
+        counts = table.counts
+        if counts.max() == 1:
+            return out
         q = evaluator_values(self.evaluator, states, table) / self.temperature
         starts = table.offsets[:-1]
         shifted = np.exp(q - np.maximum.reduceat(q, starts)[table.rows])
         same = np.ones(len(q), bool)
         for name in ("type", "rank", "size"):
-            same &= table.values[name] == done[name]
+            same &= table.values[name] == done[table.rows][name]
         best = np.maximum.reduceat(np.where(same, shifted, 0.0), starts)
         probability: NDArray[np.float64] = best / np.add.reduceat(shifted, starts)
         return np.log(np.maximum(probability, LEAST))
 
 
-def _lap(
-    deals: Array,
-    seat: int,
-    own: tuple[Array, Array],
-    later: Array,
-    soft: _SoftPolicy,
-) -> NDArray[np.float64] | None:
-    """Return the log probability of what the others did between two own decisions; None if it is not clear.
+def replayed(state: Array, moves: Moves) -> Array:
+    """Return the round before each of its moves, [k] STATE, in the deal of `state` [1].
 
-    own: the earlier decision, its state and move. later: the state of the later one.
+    Raises GameError if the moves do not lead to the state.
     """
-    before, move = own
-    others = [s for s in range(4) if s != seat and before["left"][0, s] > 0]
-    if not 0 < later["plays"][0] - before["plays"][0] <= 1 + len(others):
-        return None
-    states = np.repeat(before, len(deals))
-    states["hand"] = deals["hand"] + deals["played"] - before["played"]
-    advance(states, np.repeat(move, len(states)))
-    out = np.zeros(len(deals))
-    while states["plays"][0] < later["plays"][0]:
-        player = int(states["player"][0])
-        if player in (seat, TERMINAL):
-            return None
-        done = later["last"][0, player]
-        if done["type"] == NO_ACTION:
-            return None
-        out += soft.log_probability(states, done)
-        advance(states, np.repeat(done, len(states)))
-    return out if np.array_equal(states["hash"][0], later["hash"][0]) else None
+    at = restarted(state)
+    out = np.repeat(at, len(moves))
+    for k in range(len(moves)):
+        out[k] = at[0]
+        advance(at, moves.actions[k : k + 1])
+    if not np.array_equal(at["hash"], state["hash"]):
+        raise GameError("guandan: the moves given must lead to the state from the start of its round; they do not")
+    return out
 
 
-def weigh(worlds: Worlds, log_weights: NDArray[np.float64], count: int, rng: np.random.Generator) -> Worlds:
-    """Return deals weighted by exp(log_weights) besides: all if they are listed, else `count` drawn by it.
+def moves_to_weigh(moves: Moves, seat: int) -> NDArray[np.int64]:
+    """Return the moves that others made, the latest first."""
+    return np.flatnonzero(moves.seats != seat)[::-1]
 
-    Drawn without more repeats than their weights ask for (systematic resampling), in random order.
+
+def log_reach(
+    deals: Array, before: Array, moves: Moves, which: NDArray[np.int64], soft: SoftPolicy
+) -> NDArray[np.float64]:
+    """Return the log probability of some moves of the round in each deal, [n] float64.
+
+    deals: [n] STATE, one infoset. before: [k] STATE before each of the moves, in any deal (see `replayed`).
+    which: [w], the moves asked about.
     """
-    likely = worlds.weights * np.exp(log_weights - log_weights.max())
+    n, w = len(deals), len(which)
+    states = np.repeat(before[which], n)
+    began = np.tile(deals["hand"] + deals["played"], (w, 1, 1))
+    states["hand"] = began - states["played"]
+    logs = soft.log_probability(states, np.repeat(moves.actions[which], n))
+    found: NDArray[np.float64] = logs.reshape(w, n).sum(0)
+    return found
+
+
+def likely_worlds(
+    worlds: Worlds,
+    state: Array,
+    moves: Moves,
+    soft: SoftPolicy,
+    strength: float,
+    count: int,
+    rng: np.random.Generator,
+) -> Worlds:
+    """Return up to `count` of some deals, drawn by the blueprint's reach to the power of `strength`.
+
+    state: [1] STATE at which the deals are considered, by the seat to act. Deals that are listed are weighted
+    and all kept; others are thinned by half lap by lap, so that their weights come out alike.
+    """
+    seat = int(state["player"][0])
+    before = replayed(state, moves)
+    which = moves_to_weigh(moves, seat)
     if worlds.exact:
-        return Worlds(worlds.states, likely, True)
+        logs = strength * log_reach(worlds.states, before, moves, which, soft)
+        return Worlds(worlds.states, worlds.weights * np.exp(logs - logs.max()), True)
+    states, weights = worlds.states, worlds.weights
+    while len(which) and len(states) > 1:
+        lap, which = which[:LAP], which[LAP:]
+        logs = strength * log_reach(states, before, moves, lap, soft)
+        weights = weights * np.exp(logs - logs.max())
+        wanted = max(count, len(states) // 2) if len(which) else count
+        rows, weights = _thinned(weights, wanted, rng)
+        states = states[rows]
+    order = rng.permutation(len(states))
+    return Worlds(states[order], weights[order], False)
+
+
+def _thinned(
+    weights: NDArray[np.float64], count: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return (rows, weights) of up to `count` rows drawn by their weights; a row drawn often counts so often.
+
+    Systematic resampling: no row comes more or less often than its share by one or more.
+    """
+    if len(weights) <= count:
+        return np.arange(len(weights)), weights
     steps = (rng.random() + np.arange(count)) / count
-    rows = np.searchsorted(np.cumsum(likely) / likely.sum(), steps).clip(max=len(likely) - 1)
-    return Worlds(worlds.states[rng.permutation(rows)], np.ones(count), False)
+    rows = np.searchsorted(np.cumsum(weights) / weights.sum(), steps).clip(max=len(weights) - 1)
+    kept, times = np.unique(rows, return_counts=True)
+    return kept, times.astype(np.float64)
