@@ -21,7 +21,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from blueprint.checkpoint import CheckpointError
-from blueprint.guandan.network.bfloat import grow_positive, bits, relu
+from blueprint.guandan.network.bfloat import bits, grow_positive, relu
 from games.support.array_types import Array, Bytes, Ints
 from games.support.kernel import kernel
 

@@ -187,9 +187,9 @@ def _started(hands: NDArray[np.uint64], left: Array, setting: _Setting) -> Rows:
 
 
 def restarted(states: Rows) -> Rows:
-    """Return the rounds as they began, with the same deals, [n] STATE."""
+    """Return the rounds as they began, with the same deals, [n] STATE; hidden hands may be left out."""
     hands = initial_hands(states)
-    left = unpack(hands).sum(2, dtype=np.int64)
+    left = states["left"] + unpack(states["played"]).sum(2, dtype=np.int64)
     setting = _Setting(states["level"], states["first"], states["levels"], states["owner"])
     out = _started(hands, left, setting)
     out["known"], out["cap"] = states["known"], states["cap"]

@@ -29,7 +29,7 @@ from gs2.guandan.agent.evaluator import BlueprintEvaluator, Evaluator, evaluator
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.particles import Particles, top_up
 from gs2.guandan.agent.racing import Question, candidate_moves, compare_moves
-from gs2.guandan.agent.reach import SoftPolicy, likely_worlds
+from gs2.guandan.agent.reach import SoftPolicy, drawn_worlds, likely_worlds
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.agent.solving.deal_source import (
     Deals,
@@ -40,6 +40,8 @@ from gs2.guandan.agent.solving.deal_source import (
 )
 from gs2.guandan.agent.solving.sampled_solution import solve_deals
 from gs2.guandan.beliefs.belief_network import Beliefs
+from gs2.guandan.beliefs.deal_network import DealNetwork
+from gs2.guandan.beliefs.past_inputs import past_inputs
 from gs2.search.histories.source import Log
 
 __all__ = ["Gs2Agent", "make_agent"]
@@ -67,7 +69,8 @@ class Gs2Agent:
     """Plays GuanDan by a blueprint and search; one instance serves any number of rounds and seats.
 
     blueprint: an `Evaluator`, or any `Blueprint`. config: a configuration or a preset's name.
-    beliefs: who is likely to hold which card; None deals the hidden cards uniformly.
+    beliefs: who is likely to hold which card; None deals the hidden cards uniformly. deals: how likely whole
+        deals are beside that; None takes them as they come.
     watch: called with every decision made.
     """
 
@@ -80,6 +83,7 @@ class Gs2Agent:
         rng: np.random.Generator | None = None,
         *,
         beliefs: Beliefs | None = None,
+        deals: DealNetwork | None = None,
         watch: Callable[[Decision], None] | None = None,
     ) -> None:
         self.config = agent_preset(config) if isinstance(config, str) else config
@@ -87,7 +91,7 @@ class Gs2Agent:
             blueprint if isinstance(blueprint, Evaluator) else BlueprintEvaluator(blueprint)
         )
         self.rng = np.random.default_rng() if rng is None else rng
-        self.beliefs = beliefs
+        self.beliefs, self.deals = beliefs, deals
         self._memories: dict[bytes, _Memory] = {}
         self.rollouts = Rollouts(self.evaluator)
         self.watch = watch
@@ -116,9 +120,7 @@ class Gs2Agent:
         """
         return self.decide_all([(state, actions, moves)])[0]
 
-    def decide_all(
-        self, situations: Sequence[tuple[Array, Array | None, Moves | None]]
-    ) -> list[Decision]:
+    def decide_all(self, situations: Sequence[tuple[Array, Array | None, Moves | None]]) -> list[Decision]:
         """Return the decision in each situation (state, actions, moves), see `decide`; their rollouts run together.
 
         Together they may take as long as one after the other: the deadline is one of them all.
@@ -158,7 +160,8 @@ class Gs2Agent:
         few = {"worlds": FEW, "k": FEW, "sample": 4 * FEW, "room": 4 * FEW}
         few = {name: min(number, getattr(self.config, name)) for name, number in few.items()}
         small = self.config.replace(deadline=COMPILING, **few)
-        twin = Gs2Agent(self.evaluator, small, np.random.default_rng(0), beliefs=self.beliefs)
+        rng = np.random.default_rng(0)
+        twin = Gs2Agent(self.evaluator, small, rng, beliefs=self.beliefs, deals=self.deals)
         walker = Gs2Agent(self.evaluator, "blueprint", np.random.default_rng(0))
         state = deal(1, np.random.default_rng(0))
         asked = set()
@@ -312,14 +315,22 @@ class Gs2Agent:
     def _sample(self, progress: DecisionProgress, n: int) -> Worlds:
         """Return deals that the player to act considers possible."""
         state, moves, config = progress.state, progress.moves, self.config
-        seat = int(state["player"][0])
-        reached = config.reach > 0 and moves is not None
-        pool = max(n, config.pool) if reached else n
-        worlds = sample_worlds(state, seat, pool, self.rng, beliefs=self.beliefs, strength=config.belief)
-        if not reached or moves is None:
+        seat, networks = int(state["player"][0]), self.beliefs is not None or self.deals is not None
+        past = past_inputs(state, seat, moves) if moves is not None and networks else None
+        replay = config.replay and moves is not None
+        weigh = config.reach > 0 and (replay or self.deals is not None)
+        pool = max(n, config.pool) if weigh else n
+        worlds = sample_worlds(
+            state, seat, pool, self.rng, beliefs=self.beliefs, strength=config.belief, past=past
+        )
+        if not weigh:
             return worlds
-        soft = SoftPolicy(self.evaluator, config.temperature)
-        return likely_worlds(worlds, state, moves, soft, config.reach, n, self.rng)
+        if replay and moves is not None:
+            soft = SoftPolicy(self.evaluator, config.temperature)
+            return likely_worlds(worlds, state, moves, soft, config.reach, n, self.rng)
+        assert self.deals is not None  # or there would be nothing to weigh by
+        logs = config.reach * self.deals.log_ratios(worlds.states, seat, past)
+        return drawn_worlds(worlds, logs, n, self.rng)
 
     def _settle_endgame(self, progress: DecisionProgress, deadline: float) -> bool:
         """Decide an endgame of two exactly; return whether that settled the choice."""
@@ -361,6 +372,8 @@ def make_agent(
     """
     from gs2.guandan.agent.evaluator import load_evaluator
     from gs2.guandan.beliefs.belief_network import DEFAULT, load_beliefs
+    from gs2.guandan.beliefs.deal_network import DEALS, load_deal_network
 
     beliefs = load_beliefs() if DEFAULT.is_file() else None
-    return Gs2Agent(load_evaluator(blueprint), config, rng, beliefs=beliefs)
+    deals = load_deal_network() if DEALS.is_file() else None
+    return Gs2Agent(load_evaluator(blueprint), config, rng, beliefs=beliefs, deals=deals)

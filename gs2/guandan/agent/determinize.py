@@ -131,17 +131,19 @@ def sample_worlds(
     *,
     beliefs: Beliefs | None = None,
     strength: float = 1.0,
+    past: NDArray[np.uint8] | None = None,
 ) -> Worlds:
     """Return n deals that `seat` considers possible; all of them, weighted, if there are at most n; shuffled.
 
     state: [1] STATE. beliefs: who is likely to hold which card, None for uniform deals. strength: exponent of
-    the beliefs' odds.
+    the beliefs' odds. past: [1, PAST_WIDTH], what the seat has seen of the others' moves, None for nothing.
     Raises GameError if no deal is consistent.
     """
     row = np.array(state, copy=True, ndmin=1)
     odds = None
     if beliefs is not None and strength > 0:
-        odds = np.asarray(beliefs.log_odds(row, np.array([seat])), np.float64)[0] * strength
+        seen = () if past is None else (past,)
+        odds = np.asarray(beliefs.log_odds(row, np.array([seat]), *seen), np.float64)[0] * strength
         if odds.shape != (3, NUM_CARDS) or not np.isfinite(odds).all():
             raise ValueError(f"beliefs: log odds must be finite, [3, 54] a state; got shape {odds.shape}")
     if count_bound(row[0], seat) <= 16 * n:

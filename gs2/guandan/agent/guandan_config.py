@@ -39,8 +39,9 @@ class GuanDanConfig(Configuration):
     trust: standard deviation in levels of the blueprint's error in comparing two moves: the prior
         against which the rollouts' noisy means count (our measurement). 0 never moves away from it.
     belief: exponent of the learned belief's odds by which hidden cards are dealt; 0 deals uniformly.
-    reach: exponent of the blueprint's soft reach of all that the others played, by which deals are drawn; 0
-        leaves them equal. pool: deals that are drawn from. temperature: of that soft policy, in levels.
+    reach: exponent of how likely all that the others played is in a deal, by which deals are drawn from a
+        pool of `pool`; 0 leaves them equal. replay: ask the blueprint, move by move, with a soft policy of
+        `temperature` in levels, and not the deal network, which knows at once.
     endgame: positions that the exact solver may visit when two seats are left; 0 turns it off.
     The rest is of the method "subgame", the defaults as published unless said otherwise.
     k: deals kept of `sample` sampled; generator: which, "diverse", "clusters" or "random".
@@ -66,8 +67,9 @@ class GuanDanConfig(Configuration):
     confidence: float = attrs.field(default=0.7, validator=real(0, 100))
     trust: float = attrs.field(default=0.2, validator=real(0, 100))
     belief: float = attrs.field(default=1.0, validator=real(0, 10))
-    reach: float = attrs.field(default=0.0, validator=real(0, 10))
-    pool: int = attrs.field(default=256, validator=integer(1))
+    reach: float = attrs.field(default=1.0, validator=real(0, 10))
+    pool: int = attrs.field(default=512, validator=integer(1))
+    replay: bool = attrs.field(default=False, validator=flag)
     temperature: float = attrs.field(default=0.2, validator=real(1e-6, 100))
     endgame: int = attrs.field(default=200_000, validator=integer(0))
     k: int = attrs.field(default=10, validator=integer(1))

@@ -22,7 +22,7 @@ from games.support.array_types import Array
 from gs2.guandan.agent.determinize import Worlds
 from gs2.guandan.agent.evaluator import Evaluator, evaluator_values
 
-__all__ = ["LEAST", "SoftPolicy", "likely_worlds", "log_reach", "moves_to_weigh", "replayed"]
+__all__ = ["LEAST", "SoftPolicy", "drawn_worlds", "likely_worlds", "log_reach", "moves_to_weigh", "replayed"]
 
 LEAST = 1e-3
 """Probability that any move has at least: nobody follows the blueprint entirely."""
@@ -69,7 +69,9 @@ def replayed(state: Array, moves: Moves) -> Array:
         out[k] = at[0]
         advance(at, moves.actions[k : k + 1])
     if not np.array_equal(at["hash"], state["hash"]):
-        raise GameError("guandan: the moves given must lead to the state from the start of its round; they do not")
+        raise GameError(
+            "guandan: the moves given must lead to the state from the start of its round; they do not"
+        )
     return out
 
 
@@ -125,6 +127,19 @@ def likely_worlds(
         states = states[rows]
     order = rng.permutation(len(states))
     return Worlds(states[order], weights[order], False)
+
+
+def drawn_worlds(worlds: Worlds, logs: NDArray[np.float64], count: int, rng: np.random.Generator) -> Worlds:
+    """Return up to `count` of some deals, drawn by exp(logs) and their weights, in random order.
+
+    Deals that are listed are weighted and all kept.
+    """
+    weights = worlds.weights * np.exp(logs - logs.max())
+    if worlds.exact:
+        return Worlds(worlds.states, weights, True)
+    rows, weights = _thinned(weights, count, rng)
+    order = rng.permutation(len(rows))
+    return Worlds(worlds.states[rows[order]], weights[order], False)
 
 
 def _thinned(

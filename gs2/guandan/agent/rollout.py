@@ -21,6 +21,7 @@ from games.guandan.rounds.state import BEAT, HAND, LEVEL, PLAYER, action_words, 
 from games.support.array_types import Array, Bytes, Int, Ints
 from games.support.kernel import kernel
 from gs2.guandan.agent.evaluator import BATCH, Evaluator
+from gs2.guandan.agent.styles import Styles
 
 __all__ = ["Rollouts", "play_best"]
 
@@ -104,12 +105,16 @@ class Rollouts:
         self._offsets = np.empty(BATCH + 1, np.int64)
 
     def payoffs(
-        self, states: Array, depth: int | None = None, deadline: float | None = None
+        self,
+        states: Array,
+        depth: int | None = None,
+        deadline: float | None = None,
+        styles: Styles | None = None,
     ) -> NDArray[np.float64]:
         """Return the payoff to seat 0's team of playing each state on, [n] float64, in levels.
 
         states: [n] STATE, played in place. depth: decisions with a choice taken in each before it is valued
-            by the evaluator; None plays to the end.
+            by the evaluator; None plays to the end. styles: how each seat plays on; None by the blueprint.
         deadline: an instant of `time.perf_counter()` from which on states are valued where they stand.
         """
         live = np.arange(len(states), dtype=np.int64)
@@ -119,7 +124,10 @@ class Rollouts:
                 break
             kept = [live[:0]]
             for decisions in self.due(states, live):
-                play_best(decisions, self.evaluator.q(decisions))
+                values = self.evaluator.q(decisions)
+                if styles is not None:
+                    styles.lean(decisions, values)
+                play_best(decisions, values)
                 kept.append(decisions.rows.copy())
                 self.decisions += len(decisions)
             live = np.concatenate(kept)

@@ -1,7 +1,7 @@
 """A learned belief over hidden cards, and deals steered by it.
 
-A small network sees what one seat sees (the blueprint's state features) and says, card by card, which of the
-three others is likely to hold it. A uniform deal is then stirred by Metropolis swaps of two hidden cards
+A small network sees what one seat sees (the blueprint's state features, and what the others led, followed
+with and passed on) and says, card by card, which of the three others is likely to hold it. A uniform deal is then stirred by Metropolis swaps of two hidden cards
 between two hands, so that deals come out as likely as the product of their cards' odds: the numbers of cards
 left, the cards known from tribute and the highest cards it showed stay respected at every swap.
 """
@@ -21,6 +21,7 @@ from games.guandan.combos import ORDER
 from games.guandan.rounds.state import CAP, HAND, KNOWN, LEVEL, PLAYED, mix_hash, views
 from games.support.array_types import Array, Bytes, Int, Ints
 from games.support.kernel import kernel
+from gs2.guandan.beliefs.past_inputs import PAST_WIDTH
 
 __all__ = ["BeliefNetwork", "Beliefs", "load_beliefs", "save_beliefs", "steer"]
 
@@ -33,29 +34,47 @@ DEFAULT = Path(__file__).parent / "beliefs.safetensors"
 class Beliefs(Protocol):
     """Who holds a hidden card."""
 
-    def log_odds(self, states: Array, seats: NDArray[np.int64]) -> NDArray[np.float32]:
+    def log_odds(
+        self, states: Array, seats: NDArray[np.int64], past: NDArray[np.uint8] | None = None
+    ) -> NDArray[np.float32]:
         """Return log odds, [n, 3, 54], that the next, the opposite and the previous seat hold each card.
 
-        states: [n] STATE; seats: [n] who looks. Only differences between the three count.
+        states: [n] STATE; seats: [n] who looks. past: [n, PAST_WIDTH], what it has seen of the others' moves
+            (`gs2.guandan.beliefs.past_inputs`), None where nobody remembers.
+        Only differences between the three count.
         """
         ...
 
 
 class BeliefNetwork:
-    """Two hidden layers from the features of what a seat sees to 3 x 54 log odds."""
+    """Two hidden layers from the features of what a seat sees to 3 x 54 log odds.
+
+    Its inputs are the state features alone, or these and the past's.
+    """
 
     def __init__(self, layers: list[tuple[NDArray[np.float32], NDArray[np.float32]]]) -> None:
         shape = [weight.shape for weight, _ in layers]
-        if len(layers) < 1 or shape[0][1] != STATE_WIDTH or shape[-1][0] != 162:
-            raise ValueError(f"beliefs: layers lead from {STATE_WIDTH} features to 162 odds; got {shape}")
+        widths = (STATE_WIDTH, STATE_WIDTH + PAST_WIDTH)
+        if len(layers) < 1 or shape[0][1] not in widths or shape[-1][0] != 162:
+            raise ValueError(f"beliefs: layers lead from {widths[0]} or {widths[1]} to 162 odds; got {shape}")
         for before, after in itertools.pairwise(shape):
             if after[1] != before[0]:
                 raise ValueError(f"beliefs: each layer takes what the one before gives; got {shape}")
         self.layers = layers
 
-    def log_odds(self, states: Array, seats: NDArray[np.int64]) -> NDArray[np.float32]:
+    @property
+    def remembers(self) -> bool:
+        """Return whether the past is among the inputs."""
+        return self.layers[0][0].shape[1] > STATE_WIDTH
+
+    def log_odds(
+        self, states: Array, seats: NDArray[np.int64], past: NDArray[np.uint8] | None = None
+    ) -> NDArray[np.float32]:
         """Return log odds, [n, 3, 54] float32."""
         x = encode_states(states, seats).astype(np.float32)
+        if self.remembers:
+            seen = np.zeros((len(x), PAST_WIDTH), np.uint8) if past is None else past
+            x = np.concatenate([x, seen.astype(np.float32)], axis=1)
         for weight, bias in self.layers[:-1]:
             x = np.maximum(x @ weight.T + bias, 0.0)
         weight, bias = self.layers[-1]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,51 +15,109 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.bfloat import native_half
 from blueprint.guandan.network.input_layout import STATE_WIDTH
 from blueprint.guandan.network.inputs import encode_states
+from blueprint.guandan.play.deals import deal_rounds
+from blueprint.guandan.play.selfplay import PastMoves, Scratch, play_rounds
 from blueprint.guandan.structured import join
 from blueprint.soft_choice import choose_soft
 from games.guandan.cards import unpack
-from games.guandan.rounds.round import deal
 from games.support.array_types import Array
 from games.support.configuration import Configuration, integer, real
-from gs2.guandan.agent.evaluator import Evaluator
-from gs2.guandan.agent.rollout import Rollouts, play_best
+from gs2.guandan.agent.evaluator import BATCH, Evaluator
 from gs2.guandan.beliefs.belief_network import BeliefNetwork, save_beliefs
+from gs2.guandan.beliefs.past_inputs import PAST_WIDTH, SEEN, follow, seen_by
 
-__all__ = ["BeliefConfig", "collect_positions", "train_beliefs"]
+__all__ = ["BeliefConfig", "Positions", "collect_positions", "hidden_hands", "train_beliefs"]
+
+ROUNDS_AT_ONCE = 1000
+
+
+@attrs.frozen(slots=False)
+class BeliefConfig(Configuration):
+    """How a belief network is trained.
+
+    share: of the decisions of self-play kept. temperature, epsilon: of its soft play, in levels, and the
+        probability of a uniformly random move.
+    forgotten: share of positions whose past is hidden from the network, so that it can do without.
+    rounds: of self-play to learn from. passes: over its positions. width: of the two hidden layers.
+    batch: positions per gradient step. learning_rate: of AdamW; it falls linearly to zero.
+    """
+
+    label: ClassVar[str] = "BeliefConfig"
+
+    share: float = attrs.field(default=0.2, validator=real(0, 1, above=True))
+    temperature: float = attrs.field(default=0.03, validator=real(1e-6, 100))
+    epsilon: float = attrs.field(default=0.01, validator=real(0, 1))
+    forgotten: float = attrs.field(default=0.1, validator=real(0, 1))
+    rounds: int = attrs.field(default=24_000, validator=integer(1))
+    passes: float = attrs.field(default=5.0, validator=real(0, above=True))
+    width: int = attrs.field(default=512, validator=integer(1))
+    batch: int = attrs.field(default=1024, validator=integer(1))
+    learning_rate: float = attrs.field(default=1e-3, validator=real(0, above=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Positions:
+    """Positions with all four hands, and what the seat to act had seen of the others' moves.
+
+    states: [n] STATE. past: [n, bytes] uint8, bits of `past_inputs` packed by eight.
+    """
+
+    states: Array
+    past: NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.states)
+
+    def take(self, rows: NDArray[np.int64] | slice) -> tuple[Array, NDArray[np.uint8]]:
+        """Return (states [k], past inputs [k, PAST_WIDTH]) of some of them."""
+        return self.states[rows], np.unpackbits(self.past[rows], axis=1)[:, :PAST_WIDTH]
+
+
+class _Collector:
+    """Plays softly by an evaluator, and keeps a share of the positions that it decides."""
+
+    follows = True
+
+    def __init__(self, evaluator: Evaluator, states: Array, config: BeliefConfig, rng: np.random.Generator):
+        self.evaluator, self.config, self.rng = evaluator, config, rng
+        self.at = states.copy()
+        self.seen = np.zeros((len(states), 4, SEEN), np.uint8)
+        self.noted = 0
+        self.found: list[tuple[Array, NDArray[np.uint8]]] = []
+
+    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
+        """Return softly chosen actions, [n]."""
+        assert isinstance(decisions.past, PastMoves)  # this agent follows
+        for actions in decisions.past.actions_since(self.noted):
+            follow(self.at, actions, self.seen)
+            self.noted += 1
+        kept = self.rng.random(len(decisions)) < self.config.share
+        rows, seats = decisions.rows[kept], decisions.seats[kept]
+        if len(rows):
+            packed = np.packbits(seen_by(self.seen, rows, seats), axis=1)
+            self.found.append((decisions.states[rows], packed))
+        q = np.concatenate([self.evaluator.q(part) for part in decisions.spans(BATCH)])
+        offsets, config = decisions.offsets, self.config
+        return choose_soft(q, offsets, config.temperature, config.epsilon, self.rng)
 
 
 def collect_positions(
-    evaluator: Evaluator,
-    rounds: int,
-    rng: np.random.Generator,
-    *,
-    share: float = 0.25,
-    temperature: float = 0.05,
-    epsilon: float = 0.01,
-) -> Array:
-    """Return positions met in self-play, [n] STATE, all four hands included.
-
-    share: of decisions kept. temperature, epsilon: of the soft play, see `selfplay.choose_soft`.
-    """
-    rollouts = Rollouts(evaluator)
-    states = deal(rounds, rng, level=rng.integers(0, 13, rounds))
-    live = np.arange(rounds)
-    found = []
-    while len(live):
-        kept = [live[:0]]
-        for decisions in rollouts.due(states, live):
-            rows, offsets = decisions.rows, decisions.offsets
-            found.append(states[rows[rng.random(len(rows)) < share]])
-            picked = np.zeros(len(decisions.actions), np.float32)
-            q = evaluator.q(decisions)
-            picked[offsets[:-1] + choose_soft(q, offsets, temperature, epsilon, rng)] = 1.0
-            play_best(decisions, picked)
-            kept.append(rows.copy())
-        live = np.concatenate(kept)
-    return join(found)
+    evaluator: Evaluator, rounds: int, rng: np.random.Generator, config: BeliefConfig | None = None
+) -> Positions:
+    """Return positions met in self-play from deals of all levels, half of them after tribute."""
+    config = config or BeliefConfig()
+    found: list[tuple[Array, NDArray[np.uint8]]] = []
+    for start in range(0, rounds, ROUNDS_AT_ONCE):
+        states = deal_rounds(min(ROUNDS_AT_ONCE, rounds - start), rng, tribute=0.5)
+        collector = _Collector(evaluator, states, config, rng)
+        play_rounds(states, [collector], Scratch(), record=False)
+        found += collector.found
+    return Positions(join([states for states, _ in found]), np.concatenate([past for _, past in found]))
 
 
 def hidden_hands(states: Array, seats: NDArray[np.int64]) -> NDArray[np.uint8]:
@@ -66,23 +125,6 @@ def hidden_hands(states: Array, seats: NDArray[np.int64]) -> NDArray[np.uint8]:
     hands = unpack(states["hand"])
     rows = np.arange(len(states))
     return np.stack([hands[rows, (seats + j) % 4] for j in (1, 2, 3)], 1)
-
-
-@attrs.frozen(slots=False)
-class BeliefConfig(Configuration):
-    """How a belief network is trained.
-
-    rounds: of self-play to learn from. passes: over its positions. width: of the two hidden layers.
-    batch: positions per gradient step. learning_rate: of AdamW; it falls linearly to zero.
-    """
-
-    label: ClassVar[str] = "BeliefConfig"
-
-    rounds: int = attrs.field(default=20_000, validator=integer(1))
-    passes: float = attrs.field(default=4.0, validator=real(0, above=True))
-    width: int = attrs.field(default=512, validator=integer(1))
-    batch: int = attrs.field(default=1024, validator=integer(1))
-    learning_rate: float = attrs.field(default=1e-3, validator=real(0, above=True))
 
 
 def train_beliefs(
@@ -101,20 +143,20 @@ def train_beliefs(
     from torch import nn
 
     torch.manual_seed(int(rng.integers(2**31)))
-    states = collect_positions(evaluator, config.rounds, rng)
-    held_out = collect_positions(evaluator, max(64, config.rounds // 40), rng)
+    positions = collect_positions(evaluator, config.rounds, rng, config)
+    held_out = collect_positions(evaluator, max(64, config.rounds // 40), rng, config)
     model = nn.Sequential(
-        nn.Linear(STATE_WIDTH, config.width),
+        nn.Linear(STATE_WIDTH + PAST_WIDTH, config.width),
         nn.ReLU(),
         nn.Linear(config.width, config.width),
         nn.ReLU(),
         nn.Linear(config.width, 162),
     )
-    optimiser = torch.optim.AdamW(model.parameters(), lr=config.learning_rate, weight_decay=1e-3)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=config.learning_rate, weight_decay=1e-2)
 
-    def loss(rows: Array) -> tuple[torch.Tensor, torch.Tensor]:
+    def loss(rows: Array, past: NDArray[np.uint8]) -> tuple[torch.Tensor, torch.Tensor]:
         seats = rows["player"].astype(np.int64)
-        x = torch.from_numpy(encode_states(rows, seats))
+        x = torch.from_numpy(np.concatenate([encode_states(rows, seats), past], axis=1))
         y = torch.from_numpy(hidden_hands(rows, seats)).float()
         total = y.sum((1, 2)).clamp(min=1)
         odds = model(x.bfloat16() if half else x.float()).view(-1, 3, 54).float().log_softmax(1)
@@ -123,25 +165,30 @@ def train_beliefs(
         return -(odds * y).sum((1, 2)) / total, -(even * y).sum((1, 2)) / total
 
     half = native_half()
-    steps = max(1, int(config.passes * len(states) / config.batch))
+    steps = max(1, int(config.passes * len(positions) / config.batch))
     began = time.perf_counter()
     score: dict[str, float] = {}
     for step in range(steps):
         for group in optimiser.param_groups:
             group["lr"] = config.learning_rate * (1 - step / steps) + 1e-5
         with torch.autocast("cpu", torch.bfloat16, enabled=half):
-            value = loss(states[rng.integers(0, len(states), config.batch)])[0].mean()
+            rows, past = positions.take(rng.integers(0, len(positions), config.batch))
+            past *= rng.random((len(past), 1)) >= config.forgotten
+            value = loss(rows, past)[0].mean()
         optimiser.zero_grad()
         value.backward()  # type: ignore[no-untyped-call]  # of torch
         optimiser.step()
         if step % 200 == 199 or step == steps - 1:
             with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=half):
-                parts = [loss(held_out[i : i + config.batch]) for i in range(0, len(held_out), config.batch)]
+                parts = [
+                    loss(*held_out.take(slice(i, i + config.batch)))
+                    for i in range(0, len(held_out), config.batch)
+                ]
             ours, even = (torch.cat(column).mean().item() for column in zip(*parts, strict=True))
             score = {
                 "step": step + 1,
                 "steps": steps,
-                "positions": len(states),
+                "positions": len(positions),
                 "train": value.item(),
                 "held_out": ours,
                 "uniform": even,
@@ -167,8 +214,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Train the belief network over hidden cards.")
     parser.add_argument("checkpoint", type=Path)
     parser.add_argument("-o", "--output", type=Path, required=True)
-    parser.add_argument("--rounds", type=int, default=20_000)
-    parser.add_argument("--passes", type=float, default=4.0)
+    parser.add_argument("--rounds", type=int, default=24_000)
+    parser.add_argument("--passes", type=float, default=5.0)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     evaluator = load_evaluator(options.checkpoint, critic=False)

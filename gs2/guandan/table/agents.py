@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from gs2.guandan.table.seat import Agent, AgentError, Observation
 from gs2.guandan.table.seated import SeatedChooser
 from gs2.guandan.table.session import Listener, Session
 from gs2.guandan.table.wire.decode import packed_words
+
+if TYPE_CHECKING:
+    from blueprint.guandan.chooser import Moves
 
 __all__ = [
     "BatchedSeat",
@@ -99,7 +102,7 @@ class ChooserSeat:
         offsets = Ragged.from_counts(np.array([len(place) for place in places]), moves).offsets
         rows = np.arange(len(seen), dtype=np.int64)
         seats = np.array([observation.seat for observation in seen], np.int64)
-        chosen = self.choose(Decisions(states, rows, seats, offsets, moves))
+        chosen = self.choose(Decisions(states, rows, seats, offsets, moves, _Seen(seen)))
         return [int(place[index]) for place, index in zip(places, chosen, strict=True)]
 
     def _cards(self, seen: list[Observation]) -> list[int]:
@@ -120,6 +123,20 @@ class ChooserSeat:
         )
         chosen = (self.cards or card_choice)(decisions)
         return [int(np.flatnonzero(held == card)[0]) for held, card in zip(cards, chosen, strict=True)]
+
+
+class _Seen:
+    """What was played at some tables, as their observations tell."""
+
+    def __init__(self, observations: list[Observation]) -> None:
+        self.observations = observations
+
+    def of(self, row: int) -> Moves:
+        """Return the moves of one round, oldest first."""
+        from blueprint.guandan.chooser import Moves
+
+        seen = self.observations[row]
+        return Moves(seen.actors, seen.record)
 
 
 class BatchedSeat(ChooserSeat):

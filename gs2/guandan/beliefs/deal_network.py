@@ -1,0 +1,106 @@
+"""How much likelier a whole deal is, after all that was played, than card-by-card odds make it.
+
+The belief network knows cards one by one, not that a seat which passed on a pair of nines holds no higher
+pair. This network sees a whole deal beside what the belief sees, and was trained to tell the true deal from
+deals drawn by the belief: its output is the logarithm of the ratio of their probabilities. It stands for the
+blueprint's reach of everything that was played (`gs2.guandan.agent.reach`), at one evaluation for each deal
+instead of one for each deal and move.
+Source: density ratios by classification, Gutmann and Hyvärinen 2010, "Noise-contrastive estimation".
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from blueprint.guandan.network.bfloat import native_half
+from blueprint.guandan.network.input_layout import FEATURE_HASH, STATE_WIDTH
+from blueprint.guandan.network.inputs import encode_states
+from games.support.array_types import Array
+from gs2.guandan.beliefs.deal_inputs import DEAL_WIDTH, deal_inputs
+from gs2.guandan.beliefs.past_inputs import PAST_WIDTH
+
+__all__ = ["DEALS", "DealNetwork", "load_deal_network", "save_deal_network"]
+
+DEALS = Path(__file__).parent / "deals.safetensors"
+NAMES = ("public", "deal", "block", "out")
+PUBLIC_WIDTH = STATE_WIDTH + PAST_WIDTH
+
+
+class DealNetwork:
+    """An input layer on the public part and one on the deal, a residual layer, a number.
+
+    tensors: `NAME.weight` and `NAME.bias` of `NAMES`; `deal` has no bias.
+    """
+
+    def __init__(self, tensors: dict[str, Array]) -> None:
+        """Raises ValueError if a tensor is missing or does not fit."""
+        try:
+            width = len(tensors["public.bias"])
+            shapes = {
+                "public.weight": (width, PUBLIC_WIDTH),
+                "deal.weight": (width, DEAL_WIDTH),
+                "block.weight": (width, width),
+                "block.bias": (width,),
+                "out.weight": (1, width),
+                "out.bias": (1,),
+            }
+            for name, shape in shapes.items():
+                if tensors[name].shape != shape:
+                    raise ValueError(f"deal network: {name} must be {shape}; got {tensors[name].shape}")
+        except KeyError as error:
+            raise ValueError(f"deal network: {error} must be among the tensors; it is not") from error
+        self.tensors = {name: np.asarray(array, np.float32) for name, array in tensors.items()}
+        kind = torch.bfloat16 if native_half() else torch.float32
+        self._public = self.tensors["public.weight"], self.tensors["public.bias"]
+        self._deal, self._block = (
+            torch.from_numpy(np.ascontiguousarray(self.tensors[f"{name}.weight"])).to(kind)
+            for name in ("deal", "block")
+        )
+        self._bias = torch.from_numpy(self.tensors["block.bias"])
+        self._out = torch.from_numpy(self.tensors["out.weight"][0])
+        self._kind = kind
+
+    def log_ratios(
+        self, states: Array, seat: int, past: NDArray[np.uint8] | None = None
+    ) -> NDArray[np.float64]:
+        """Return the log ratio of each deal, up to a constant, [n] float64.
+
+        states: [n] STATE, deals of one infoset of `seat`. past: [1, PAST_WIDTH], what it has seen.
+        """
+        seen = np.zeros((1, PAST_WIDTH), np.uint8) if past is None else past
+        x = np.concatenate([encode_states(states[:1], np.array([seat])), seen], axis=1)[0]
+        weight, bias = self._public
+        public = torch.from_numpy(weight[:, np.flatnonzero(x)] @ x[x != 0].astype(np.float32) + bias)
+        with torch.inference_mode():
+            deals = torch.from_numpy(deal_inputs(states, seat)).to(self._kind)
+            h = (torch.nn.functional.linear(deals, self._deal).float() + public).relu_()
+            h += (torch.nn.functional.linear(h.to(self._kind), self._block).float() + self._bias).relu_()
+            found: NDArray[np.float64] = (h @ self._out).double().numpy()
+        return found
+
+
+def save_deal_network(path: str | Path, network: DealNetwork, description: dict[str, object]) -> None:
+    """Write a deal network, half precision, with its description."""
+    from blueprint.checkpoint import write_checkpoint
+
+    tensors = {f"deals.{name}": array.astype(np.float16) for name, array in network.tensors.items()}
+    write_checkpoint(path, tensors, {"game": "guandan", "features": FEATURE_HASH, **description})
+
+
+def load_deal_network(path: str | Path | None = None) -> DealNetwork:
+    """Return the deal network saved at `path`, by default the one in the package.
+
+    Raises CheckpointError if the file is missing, damaged or made for other features.
+    """
+    from blueprint.checkpoint import CheckpointError, read_checkpoint
+
+    place = DEALS if path is None else Path(path)
+    tensors, _ = read_checkpoint(place, features=FEATURE_HASH, prefix="deals.")
+    try:
+        return DealNetwork({name.removeprefix("deals."): array for name, array in tensors.items()})
+    except ValueError as error:
+        raise CheckpointError(f"deals: {place} holds no deal network ({error}); train one") from error
