@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from math import inf
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from cfr.tree_cfr import TreeSolver
 from cfr.values import check_policy
 from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, START_WEIGHT, Variant, variant
 
-__all__ = ["Progress", "Solution", "Solver", "SolverError", "Start", "Stop", "solve"]
+__all__ = ["Progress", "Runs", "Solution", "Solver", "SolverError", "Start", "Stop", "run_until", "solve"]
 
 
 class SolverError(ValueError):
@@ -303,7 +303,9 @@ def solve(
         solver = Solver(game_form, variant)
     if start is not None:
         _begin(solver, game_form, start)
-    stopped = _run(solver, inf if iterations is None else solver.iteration + iterations, target, stop, began)
+    stopped = run_until(
+        solver, inf if iterations is None else solver.iteration + iterations, target, stop, began
+    )
     value, best = solver.evaluate()
     return Solution(
         policy=solver.average_policy(),
@@ -339,8 +341,29 @@ def _begin(
     solver.start_from(policy, start_regrets(game_form, policy, start.weight, scale))
 
 
-def _run(solver: Solver | TreeSolver, last: float, target: float | None, stop: Stop, began: float) -> str:
-    """Run until iteration `last` or until something else ends it; return what did."""
+class Runs(Protocol):
+    """A solver that goes on iteration by iteration and says how far it has come."""
+
+    @property
+    def iteration(self) -> int:
+        """Return the iterations done so far."""
+        ...
+
+    def run(self, n: int) -> None:
+        """Run `n` more iterations."""
+        ...
+
+    def exploitability(self) -> float:
+        """Return how far its policy is from an equilibrium, NashConv / 2, in payoffs."""
+        ...
+
+
+def run_until(solver: Runs, last: float, target: float | None, stop: Stop, began: float) -> str:
+    """Return what ended a run: "iterations", "target", "deadline" or "callback".
+
+    last: the iteration, counted from the solver's first, at which it ends. target: the exploitability, in
+    payoffs. began: an instant of `time.perf_counter()`.
+    """
     first = solver.iteration
     checks = target is not None or stop.callback is not None
     check_at = first + _check_distance(first, stop.check_every) if checks else inf
