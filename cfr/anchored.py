@@ -307,8 +307,8 @@ def _own_sequences(tree: FlatTree, seats: tuple[int, ...]) -> tuple[NDArray[np.i
         parents = infoset_parent_slot(tree, seat)
         if np.any(parents[tree.infoset[mine]] != own[mine]):
             raise ImperfectRecall(
-                f"anchored: all histories of an infoset must follow the same own actions; seat {seat} has one "
-                "whose histories differ; tie infosets with recall=True"
+                f"anchored: all histories of an infoset must follow the same own actions; seat {seat} "
+                "has one whose histories differ; tie infosets so that recall stays perfect"
             )
         before[tree.infoset_player == seat] = parents[tree.infoset_player == seat]
         last[k] = own[tree.terminal]
