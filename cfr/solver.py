@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from math import inf
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from cfr.engine import kernels
 from cfr.engine.arrays import State
 from cfr.engine.bundles import ROWS, WIDE
 from cfr.engine.play import FormArrays, Pair
-from cfr.engine.resume import check_iteration, check_state, iterations_at_once, same_variant
+from cfr.engine.resume import Runs, check_iteration, check_state, iterations_at_once, same_variant
 from cfr.engine.simd import WIDTH
 from cfr.engine.warm_start import start_regrets
 from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form
@@ -24,7 +24,7 @@ from cfr.tree_cfr import TreeSolver
 from cfr.values import check_policy
 from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, START_WEIGHT, Variant, variant
 
-__all__ = ["Progress", "Runs", "Solution", "Solver", "SolverError", "Start", "Stop", "run_until", "solve"]
+__all__ = ["Progress", "Solution", "Solver", "SolverError", "Start", "Stop", "run_until", "solve"]
 
 
 class SolverError(ValueError):
@@ -339,23 +339,6 @@ def _begin(
     policy = check_policy(game_form, start.policy)
     scale = float(np.abs(game_form.returns).max(initial=0.0))
     solver.start_from(policy, start_regrets(game_form, policy, start.weight, scale))
-
-
-class Runs(Protocol):
-    """A solver that goes on iteration by iteration and says how far it has come."""
-
-    @property
-    def iteration(self) -> int:
-        """Return the iterations done so far."""
-        ...
-
-    def run(self, n: int) -> None:
-        """Run `n` more iterations."""
-        ...
-
-    def exploitability(self) -> float:
-        """Return how far its policy is from an equilibrium, NashConv / 2, in payoffs."""
-        ...
 
 
 def run_until(solver: Runs, last: float, target: float | None, stop: Stop, began: float) -> str:

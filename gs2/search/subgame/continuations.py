@@ -21,7 +21,7 @@ from games.game import TERMINAL
 from gs2.search.histories.alternative import best_response_policy
 from gs2.search.subgame.cut import Subgame
 
-__all__ = ["BIAS", "Chooser", "continuation_values", "with_choices", "with_continuations"]
+__all__ = ["BIAS", "LeafChooser", "continuation_values", "with_choices", "with_continuations"]
 
 BIAS = 5.0
 """How much likelier a biased continuation makes its favoured action (Brown, Sandholm and Amos: 5 to 10)."""
@@ -56,7 +56,7 @@ def continuation_values(
 
 
 @dataclass(frozen=True, eq=False)
-class Chooser:
+class LeafChooser:
     """A seat that chooses among continuations at truncated leaves.
 
     known: [T] int64, what it knows at each leaf: any numbers that tell its infosets there apart.
@@ -75,10 +75,10 @@ def with_continuations(
     values: [T, K, P] float64, payoffs of each continuation.
     The new infosets come after the others; their slots and theirs alone have no origin (-1).
     """
-    return with_choices(subgame, (Chooser(opponent, known),), values)
+    return with_choices(subgame, (LeafChooser(opponent, known),), values)
 
 
-def with_choices(subgame: Subgame, choosers: Sequence[Chooser], values: NDArray[np.float64]) -> Subgame:
+def with_choices(subgame: Subgame, choosers: Sequence[LeafChooser], values: NDArray[np.float64]) -> Subgame:
     """Return a subgame at whose truncated leaves some seats choose at once, each along its own axis.
 
     choosers: in the order of the axes of `values`. They stand one below the other, and none sees what those
@@ -107,7 +107,7 @@ def with_choices(subgame: Subgame, choosers: Sequence[Chooser], values: NDArray[
     return _grafted(subgame, [choosers[at] for at in deciding], payoffs)
 
 
-def _grafted(subgame: Subgame, choosers: Sequence[Chooser], values: NDArray[np.float64]) -> Subgame:
+def _grafted(subgame: Subgame, choosers: Sequence[LeafChooser], values: NDArray[np.float64]) -> Subgame:
     """Return `with_choices` for choosers that all have more than one choice."""
     tree, leaves = subgame.tree, subgame.truncated
     counts = values.shape[1:-1]

@@ -25,7 +25,7 @@ from cfr.values import counterfactual_values, node_values
 from games.game import Game
 from games.ragged import Ragged
 from gs2.search.subgame.continuation_policies import Continuation
-from gs2.search.subgame.continuations import Chooser, with_choices
+from gs2.search.subgame.continuations import LeafChooser, with_choices
 from gs2.search.subgame.cut import Subgame
 from gs2.search.subgame.playing_out import CommonDraws, Draws, play_out
 
@@ -150,7 +150,7 @@ def with_multi_valued_leaves(
         return subgame
     values = continuation_payoffs(game, states, policies, rng, rollouts=rollouts)
     choosers = [
-        Chooser(seat, known_at(game, states, seat) if known is None else known[seat])
+        LeafChooser(seat, known_at(game, states, seat) if known is None else known[seat])
         for seat in range(game.num_players)
     ]
     return with_choices(subgame, choosers, values)

@@ -20,7 +20,7 @@ from gs2.search.subgame.continuation_policies import (
     continuation_blueprints,
     read_continuations,
 )
-from gs2.search.subgame.continuations import Chooser, with_choices
+from gs2.search.subgame.continuations import LeafChooser, with_choices
 from gs2.search.subgame.cut import Subgame, grow_subgame
 from gs2.search.subgame.leaf import rollout_leaf
 from gs2.search.subgame.multi_valued import (
@@ -92,7 +92,17 @@ def test_what_is_favoured_is_likelier_by_its_factor() -> None:
 
 def test_names_that_say_nothing_are_refused_and_ones_own_are_known() -> None:
     base, _ = random_blueprint(load_game(KUHN), 0)
-    for text in ("", "blueprint/", "bluprint", "class", "class1*0", "class1*x", "value1", "value1*3", "last/last"):
+    for text in (
+        "",
+        "blueprint/",
+        "bluprint",
+        "class",
+        "class1*0",
+        "class1*x",
+        "value1",
+        "value1*3",
+        "last/last",
+    ):
         with pytest.raises(ConfigError, match="policies must name"):
             read_continuations(text)
         with pytest.raises(ConfigError, match="policies must name"):
@@ -203,7 +213,7 @@ def test_players_choose_at_once_and_know_what_they_knew_at_the_leaf(seed: int) -
     states = cut.tree.states[cut.truncated]
     known = [known_at(game, states, seat) for seat in (0, 1)]
     values = payoff_tables(seed, leaves, (2, 3))
-    made = with_choices(cut, [Chooser(0, known[0]), Chooser(1, known[1])], values)
+    made = with_choices(cut, [LeafChooser(0, known[0]), LeafChooser(1, known[1])], values)
     tree = made.tree.validate()
     assert tree.n_nodes == cut.tree.n_nodes + leaves * (2 + 6)
     assert tree.n_infosets == cut.tree.n_infosets + sum(len(np.unique(one)) for one in known)
@@ -211,7 +221,9 @@ def test_players_choose_at_once_and_know_what_they_knew_at_the_leaf(seed: int) -
     assert np.all(made.slot_origin[cut.tree.n_slots :] == -1)
     assert np.array_equal(made.root_of[made.truncated], cut.root_of[cut.truncated])
     # The order of the choosers is no matter: none sees the others' choice.
-    turned = with_choices(cut, [Chooser(1, known[1]), Chooser(0, known[0])], np.swapaxes(values, 1, 2))
+    turned = with_choices(
+        cut, [LeafChooser(1, known[1]), LeafChooser(0, known[0])], np.swapaxes(values, 1, 2)
+    )
     assert solve_lp(tree).value == pytest.approx(solve_lp(turned.tree).value, abs=1e-9)
     # Payoffs stand where the pair of choices leads.
     for leaf, node in enumerate(made.truncated.tolist()):
@@ -229,7 +241,7 @@ def test_a_leaf_where_both_choose_is_worth_its_matrix_game(seed: int) -> None:
     matrix = rng.normal(size=(3, 4))
     values = np.stack([matrix, -matrix], axis=-1)[None].repeat(len(cut.truncated), 0)
     states = cut.tree.states[cut.truncated]
-    choosers = [Chooser(seat, known_at(load_game(KUHN), states, seat)) for seat in (0, 1)]
+    choosers = [LeafChooser(seat, known_at(load_game(KUHN), states, seat)) for seat in (0, 1)]
     made = with_choices(cut, choosers, values)
     from scipy.optimize import linprog
 
@@ -253,7 +265,7 @@ def test_more_choices_help_who_has_them(seed: int) -> None:
     if len(cut.truncated) == 0:
         pytest.skip("the game ends before its depth limit")
     states = cut.tree.states[cut.truncated]
-    known = [Chooser(seat, known_at(game, states, seat)) for seat in (0, 1)]
+    known = [LeafChooser(seat, known_at(game, states, seat)) for seat in (0, 1)]
     values = payoff_tables(seed, len(cut.truncated), (3, 3))
     both = solve_lp(with_choices(cut, known, values).tree).value
     mine = solve_lp(with_choices(cut, known, values[:, :, :1]).tree).value
@@ -269,7 +281,7 @@ def test_payoffs_of_another_shape_are_refused() -> None:
     known = np.zeros(len(cut.truncated), np.int64)
     for shape in ((len(known), 2), (len(known), 2, 2, 2), (1, 2, 2), (len(known), 2, 3)):
         with pytest.raises(ValueError, match="choices: values must be"):
-            with_choices(cut, [Chooser(0, known)], np.zeros(shape))
+            with_choices(cut, [LeafChooser(0, known)], np.zeros(shape))
 
 
 def test_a_limit_of_one_decision_with_one_continuation_compares_the_root_actions() -> None:
