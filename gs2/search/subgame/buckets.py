@@ -33,7 +33,8 @@ def cluster_rows(
     Source: scikit-learn KMeans with one start from `seed`, on the distinct rows.
     Raises ValueError for k below 1 or features that are not finite.
     """
-    points = np.asarray(features, np.float64).reshape(len(features), -1)
+    points = np.asarray(features, np.float64)
+    points = points[:, None] if points.ndim == 1 else points
     if k < 1 or not np.all(np.isfinite(points)):
         raise ValueError(f"buckets: k must be at least 1 and features finite; got k = {k}")
     if len(points) == 0:
@@ -95,7 +96,7 @@ def hand_buckets(
     Raises ValueError as `cluster_rows`.
     """
     known = known_at(game, states, seat)
-    points = np.asarray(features, np.float64).reshape(len(states), -1)
+    points = features[:, None] if features.ndim == 1 else features
     counts = np.bincount(known)
     means = np.stack([np.bincount(known, column) / counts for column in points.T], axis=1)
     buckets: NDArray[np.int64] = cluster_rows(means, k, weights=counts.astype(np.float64), seed=seed)[known]

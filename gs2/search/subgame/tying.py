@@ -14,7 +14,7 @@ sequence form and certificate is as good on it as on any. With `recall=False` ev
 tied; the tree solver runs on the result, as in Waugh et al. 2009, "A practical use of imperfect recall", and
 promises nothing.
 An infoset of the gadget's own counts as part of the sequence: tie the entry with the same buckets
-(`tie_entry`) before the gadget is built; a solver refuses the gadget otherwise.
+(`tie_entry`) before the gadget is built; the sequence form refuses the gadget otherwise.
 """
 
 from __future__ import annotations
