@@ -26,9 +26,9 @@ from games.game import Game
 from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
-from gs2.search.subgame.continuations import BIAS
 
 __all__ = [
+    "BIAS",
     "Continuation",
     "ContinuationBlueprint",
     "biased",
@@ -37,6 +37,8 @@ __all__ = [
     "read_continuations",
 ]
 
+BIAS = 5.0
+"""How much likelier a biased continuation makes its favoured action (Brown, Sandholm and Amos: 5 to 10)."""
 PLAIN = ("blueprint", "greedy", "uniform", "first", "last")
 _CLASS = re.compile(r"class(\d+)(?:\*([0-9.eE+-]+))?")
 _VALUE = re.compile(r"value(\d+)([+-][0-9.eE+-]+)")

@@ -19,12 +19,10 @@ from cfr.tree import FlatTree
 from cfr.values import node_values
 from games.game import TERMINAL
 from gs2.search.histories.alternative import best_response_policy
+from gs2.search.subgame.continuation_policies import BIAS
 from gs2.search.subgame.cut import Subgame
 
-__all__ = ["BIAS", "LeafChooser", "continuation_values", "with_choices", "with_continuations"]
-
-BIAS = 5.0
-"""How much likelier a biased continuation makes its favoured action (Brown, Sandholm and Amos: 5 to 10)."""
+__all__ = ["LeafChooser", "continuation_values", "with_choices", "with_continuations"]
 
 
 def continuation_values(
@@ -176,6 +174,7 @@ def _grafted(subgame: Subgame, choosers: Sequence[LeafChooser], values: NDArray[
         tree=new,
         root_of=np.concatenate([subgame.root_of, subgame.root_of[below]])[order],
         origin=origin,
+        grafted=np.append(subgame.chosen, np.ones(len(many), bool)),
         infoset_origin=np.append(subgame.infoset_origin, np.full(len(many), -1)).astype(np.int32),
         slot_origin=np.append(subgame.slot_origin, np.full(int(many.sum()), -1)),
         truncated=place[leaves].astype(np.int32),

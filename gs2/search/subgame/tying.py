@@ -179,9 +179,12 @@ def tie_subgame(
     infoset_origin[tied.infoset] = subgame.infoset_origin
     slot_origin = np.empty(tree.n_slots, np.int64)
     slot_origin[tied.slot] = subgame.slot_origin
+    grafted = np.empty(tree.n_infosets, bool)
+    grafted[tied.infoset] = subgame.chosen
     made = replace(
         subgame,
         tree=tree,
+        grafted=grafted,
         infoset_origin=np.where(alone, infoset_origin, -1).astype(np.int32),
         slot_origin=np.where(np.repeat(alone, np.diff(tree.infoset_offset)), slot_origin, -1),
     )
