@@ -117,7 +117,7 @@ class SubgameConfig(Configuration):
     leaf: str = attrs.field(default="exact", validator=one_of(LEAF_NAMES))
     continuations: int = attrs.field(default=4, validator=integer(1))
     policies: str = attrs.field(default="blueprint/greedy/uniform/last", validator=_known_continuations)
-    choosers: str = attrs.field(default="everyone", validator=one_of(CHOOSERS))
+    choosers: str = attrs.field(default="opponents", validator=one_of(CHOOSERS))
     rollouts: int = attrs.field(default=10, validator=integer(0))
 
     def check(self) -> None:
