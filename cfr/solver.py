@@ -15,7 +15,7 @@ from cfr.engine import kernels
 from cfr.engine.arrays import State
 from cfr.engine.bundles import ROWS, WIDE
 from cfr.engine.play import FormArrays, Pair
-from cfr.engine.resume import check_iteration, check_state, iterations_at_once, same_variant
+from cfr.engine.resume import Runs, check_iteration, check_state, iterations_at_once, same_variant
 from cfr.engine.simd import WIDTH
 from cfr.engine.warm_start import start_regrets
 from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form
@@ -24,7 +24,7 @@ from cfr.tree_cfr import TreeSolver
 from cfr.values import check_policy
 from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, START_WEIGHT, Variant, variant
 
-__all__ = ["Progress", "Solution", "Solver", "SolverError", "Start", "Stop", "solve"]
+__all__ = ["Progress", "Solution", "Solver", "SolverError", "Start", "Stop", "run_until", "solve"]
 
 
 class SolverError(ValueError):
@@ -303,7 +303,9 @@ def solve(
         solver = Solver(game_form, variant)
     if start is not None:
         _begin(solver, game_form, start)
-    stopped = _run(solver, inf if iterations is None else solver.iteration + iterations, target, stop, began)
+    stopped = run_until(
+        solver, inf if iterations is None else solver.iteration + iterations, target, stop, began
+    )
     value, best = solver.evaluate()
     return Solution(
         policy=solver.average_policy(),
@@ -339,8 +341,12 @@ def _begin(
     solver.start_from(policy, start_regrets(game_form, policy, start.weight, scale))
 
 
-def _run(solver: Solver | TreeSolver, last: float, target: float | None, stop: Stop, began: float) -> str:
-    """Run until iteration `last` or until something else ends it; return what did."""
+def run_until(solver: Runs, last: float, target: float | None, stop: Stop, began: float) -> str:
+    """Return what ended a run: "iterations", "target", "deadline" or "callback".
+
+    last: the iteration, counted from the solver's first, at which it ends. target: the exploitability, in
+    payoffs. began: an instant of `time.perf_counter()`.
+    """
     first = solver.iteration
     checks = target is not None or stop.callback is not None
     check_at = first + _check_distance(first, stop.check_every) if checks else inf

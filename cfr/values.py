@@ -23,6 +23,7 @@ __all__ = [
     "counterfactual_values",
     "infoset_parent_slot",
     "node_values",
+    "own_slots",
     "reach",
     "root_values",
 ]
@@ -137,7 +138,7 @@ def root_values(tree: FlatTree, policy: NDArray[np.float64]) -> NDArray[np.float
     return tree.chance_prob[roots] @ node_values(tree, policy)[roots]
 
 
-def _own_slots(tree: FlatTree, player: int) -> NDArray[np.int64]:
+def own_slots(tree: FlatTree, player: int) -> NDArray[np.int64]:
     """Return the player's last own slot before each node, [N] int64; -1 if none."""
     own = np.empty(tree.n_nodes, np.int64)
     _own_slot(tree.parent, tree.first_child, tree.player, tree.infoset, tree.infoset_offset, player, own)
@@ -146,7 +147,7 @@ def _own_slots(tree: FlatTree, player: int) -> NDArray[np.int64]:
 
 def infoset_parent_slot(tree: FlatTree, player: int) -> NDArray[np.int64]:
     """Return the player's own slot before each infoset, [I] int64; -1 if none, or if it is another's."""
-    own = _own_slots(tree, player)
+    own = own_slots(tree, player)
     parent = np.full(tree.n_infosets, -1, np.int64)
     mine = np.flatnonzero(tree.player == player)
     parent[tree.infoset[mine]] = own[mine]
@@ -166,7 +167,7 @@ def counterfactual_values(
     if not 0 <= player < tree.n_players:
         raise ValueError(f"player must be in [0, {tree.n_players}); got {player}")
     others = reach(tree, policy).without(player)
-    own = _own_slots(tree, player)
+    own = own_slots(tree, player)
     ends = own[tree.terminal]
     decided = ends >= 0
     slot = np.bincount(
@@ -195,7 +196,7 @@ def best_response_value(tree: FlatTree, policy: NDArray[np.float64], player: int
     """
     values = counterfactual_values(tree, policy, player, best_response=True)
     first = (tree.infoset_player == player) & (infoset_parent_slot(tree, player) < 0)
-    ends = _own_slots(tree, player)[tree.terminal] < 0
+    ends = own_slots(tree, player)[tree.terminal] < 0
     undecided = reach(tree, policy).without(player)[tree.terminal] * tree.returns[:, player]
     return float(values.infoset[first].sum() + undecided[ends].sum())
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from cfr.variants import Variant
 
-__all__ = ["StateError", "check_iteration", "check_state", "iterations_at_once", "same_variant"]
+__all__ = ["Runs", "StateError", "check_iteration", "check_state", "iterations_at_once", "same_variant"]
 
 ENTRIES_AT_ONCE = 20_000_000
 """Entries that a kernel goes through before it returns: a tenth of a second, so that Ctrl-C is noticed."""
@@ -20,6 +20,23 @@ MOST_AT_ONCE = 100_000
 
 class StateError(ValueError):
     """A saved state from which no run can continue."""
+
+
+class Runs(Protocol):
+    """A solver that goes on iteration by iteration and says how far it has come."""
+
+    @property
+    def iteration(self) -> int:
+        """Return the iterations done so far."""
+        ...
+
+    def run(self, n: int) -> None:
+        """Run `n` more iterations."""
+        ...
+
+    def exploitability(self) -> float:
+        """Return how far its policy is from an equilibrium, NashConv / 2, in payoffs."""
+        ...
 
 
 def iterations_at_once(entries: int) -> int:

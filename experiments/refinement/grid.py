@@ -164,6 +164,28 @@ ABLATION = (
     "gs2+path",
 )
 """GS2+ with one part taken away or changed (`ABLATIONS_GS2.md`)."""
+TEMPERATURES = (0.005, 0.02, 0.1)
+_ONE_BY_ONE = "maxmargin:scope=infoset"
+_CHOICES = "leaf=multi-valued,rollouts=0,policies="
+_FOUR = "blueprint/greedy/uniform/last"
+ALONG_THE_FAMILY = (
+    _ONE_BY_ONE,
+    *(
+        f"{_ONE_BY_ONE},depth={depth}{leaf}"
+        for depth in (1, 2, 3)
+        for leaf in (
+            "",
+            f",{_CHOICES}blueprint/greedy",
+            f",{_CHOICES}{_FOUR}",
+            f",{_CHOICES}{_FOUR},choosers=everyone",
+            *(f",{_CHOICES}{_FOUR},solver=anchored,temperature={t}" for t in TEMPERATURES),
+        )
+    ),
+    *(f"{_ONE_BY_ONE},solver=anchored,temperature={t}" for t in TEMPERATURES),
+    "gs2-d:k=3",
+    *(f"gs2-d:k=3,solver=anchored,temperature={t}" for t in TEMPERATURES),
+)
+"""Depth by number of continuations by temperature, with a search of its own at every infoset (`FAMILY.md`)."""
 WARM = tuple(
     f"{name}{',' if ':' in name else ':'}warm_start=1"
     for name in (
@@ -222,6 +244,14 @@ GRIDS = {
             "ablation",
             games=("leduc_poker", "liars_dice(sides=4)"),
             methods=ABLATION,
+            iterations=(300,),
+            seeds=1,
+        ),
+        Grid(
+            "family",
+            games=("leduc_poker", *SIDES),
+            blueprints=("cfr:10",),
+            methods=ALONG_THE_FAMILY,
             iterations=(300,),
             seeds=1,
         ),

@@ -53,7 +53,7 @@ def method_config(method: str, limit: float | None = None, iterations: int | Non
         changes[field] = named_part(field, changes[field])
     config = preset(name, **changes)
     limits: dict[str, Any] = {} if limit is None else {"time_limit": limit}
-    if config.solve.solver == "cfr":
+    if config.solve.solver in ("cfr", "anchored"):
         if limit is not None:
             limits |= {"iterations": UNTIL_SOLVED, "target": SOLVED}
         if iterations is not None:

@@ -67,7 +67,10 @@ class SolveCommand(click.Command):
 @click.option("--gadget", help="Gadget: unsafe, resolve, maxmargin, reach-maxmargin, path or FILE.py:NAME.")
 @click.option("--order", type=int, help="Consider the knowledge set of this order.")
 @click.option("--depth", type=int, help="Depth limit: decisions below a history before a leaf value is used.")
-@click.option("--leaf", help="Leaf values at the depth limit: exact, value, rollout, continuations, play-on.")
+@click.option(
+    "--leaf",
+    help="Leaf values at the depth limit: exact, value, rollout, continuations, multi-valued, play-on.",
+)
 @click.option("--iterations", type=int, help="CFR iterations on the subgame.")
 @click.option(
     "--warm-start",
@@ -75,14 +78,16 @@ class SolveCommand(click.Command):
     help="Start CFR at the blueprint, with this many iterations' worth of regrets.",
 )
 @click.option("--variant", help="CFR variant on the subgame.")
-@click.option("--solver", help="Solver of the subgame: cfr, lp or mirror-descent.")
+@click.option("--solver", help="Solver of the subgame: cfr, lp, anchored or mirror-descent.")
 @click.option(
     "--entry-floor", type=FINITE, help="Probability that the opponent is forced to enter the gadget."
 )
 @click.option(
     "--anchor", type=FINITE, help="Weight of the refined strategy when it is mixed with the blueprint."
 )
-@click.option("--certificate", help="Certificate to require: none, margin, anchored, shared or path.")
+@click.option(
+    "--certificate", help="Certificate to require: none, margin, anchored, shared, path or statistical."
+)
 @click.option("--seconds", "time_limit", type=POSITIVE, help="Time limit in seconds.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of every random choice.")
 @click.option(

@@ -125,6 +125,8 @@ def _one_step(
     certified = certify(context, strategy, considered, proposal, source.config, against)
     end = options.deadline
     log.late = log.late or (end is not None and time.perf_counter() >= end)
+    if certified.said:
+        log.notes.append(certified.said)
     if certified.weight == 0:
         log.notes.append("no mixture with the old strategy was certified: the strategy is left as it was")
     log.lap("safety")

@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.support.kernel import kernel
+from gs2.search.certificate.listed import sampled_verdict
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
 from gs2.search.gadget.path import Arrivals, OpponentPath, opponent_path
@@ -56,7 +57,8 @@ class Certified:
     slots: [s] int64, those that `config.safety.scope` replaces. probs: [s] float64, their policy.
     considered: all histories of every opponent infoset that can notice the change.
     before, after: [g] float64, what these infosets are worth to the opponent, in payoffs; without a
-        certificate as the subgame sees it, nan where it does not.
+        certificate, or with a statistical one, as the subgame sees it, nan where it does not.
+    said: what a statistical certificate found, in words.
     """
 
     weight: float
@@ -65,6 +67,7 @@ class Certified:
     considered: Considered
     before: NDArray[np.float64]
     after: NDArray[np.float64]
+    said: str = ""
 
 
 def splice_slots(
@@ -202,6 +205,13 @@ def certify(
     if config.safety.certificate == "none":
         mixed = new if config.safety.anchor == 1 else change.mix(config.safety.anchor)
         return Certified(config.safety.anchor, slots, mixed, considered, considered.alternative, solved)
+    if config.safety.certificate == "statistical":
+        refined = strategy.with_changes(slots, new)
+        verdict = sampled_verdict(context, (strategy, refined), considered, config)
+        mixed = change.mix(verdict.weight) if verdict.weight else change.old
+        return Certified(
+            verdict.weight, slots, mixed, considered, considered.alternative, solved, verdict.text()
+        )
     if config.safety.scope == "block" and config.subgame.rest != "summary":
         considered = cover(context, strategy, considered, slots)
     attempt, most = _attempts(context, strategy, considered, change, config, options.start)

@@ -26,7 +26,9 @@ from cfr.tree import FlatTree, require_states
 from cfr.values import Reach, check_policy, counterfactual_values, node_values, reach
 from games.game import Game
 from gs2.search.histories.alternative import best_response_node_values
+from gs2.search.subgame.continuation_policies import Continuation
 from gs2.search.subgame.continuations import continuation_values
+from gs2.search.subgame.multi_valued import exact_continuation_payoffs
 from gs2.tabulate import tabulate
 
 __all__ = ["OpponentValues", "Strategy"]
@@ -106,6 +108,7 @@ class _Derived:
     gifts: dict[int, NDArray[np.float64]] = field(default_factory=dict)
     opponent: dict[int, OpponentValues] = field(default_factory=dict)
     continuations: dict[tuple[int, int], NDArray[np.float64]] = field(default_factory=dict)
+    choices: dict[tuple[tuple[Continuation, ...], ...], NDArray[np.float64]] = field(default_factory=dict)
     tabulated: Blueprint | None = None
 
 
@@ -283,6 +286,14 @@ class Strategy:
             found = continuation_values(self.tree, self.raw, opponent, count)
             known[opponent, count] = _read_only(found)
         return known[opponent, count]
+
+    def choices(self, game: Game, continuations: tuple[tuple[Continuation, ...], ...]) -> NDArray[np.float64]:
+        """Return `exact_continuation_payoffs` on the whole tree, [K0, …, N, P] float64."""
+        known = self._derived.choices
+        if continuations not in known:
+            found = exact_continuation_payoffs(game, self.tree, self.raw, continuations)
+            known[continuations] = _read_only(found)
+        return known[continuations]
 
     def known_blueprint(self, game: Game) -> Blueprint:
         """Return the blueprint that values histories: the one given, or one made of the strategy itself.

@@ -45,10 +45,19 @@ OF_A_SUBGAME = (
 DETAILS = frozenset(
     {
         *("k", "whole", "plans", "fallback_k", "entry_floor", "entry_prior", "leaf", "continuations"),
-        *("rollouts", "variant", "gamma", "iterations", "target", "warm_start", "step", "magnet"),
+        *("policies", "choosers", "rollouts", "variant", "gamma", "iterations", "target", "warm_start"),
+        *("step", "magnet", "temperature", "opponent_temperature"),
+        *("confidence", "trials", "against", "tolerance"),
     }
 )
 """Fields that only refine what another field chooses."""
+LEAF_DETAILS = {
+    "continuations": ("continuations",),
+    "rollouts": ("rollout", "multi-valued"),
+    "policies": ("multi-valued",),
+    "choosers": ("multi-valued",),
+}
+"""Fields that some leaves read, and which these are."""
 
 
 def unread(values: Mapping[str, Any]) -> dict[str, str]:
@@ -59,12 +68,20 @@ def unread(values: Mapping[str, Any]) -> dict[str, str]:
     found: dict[str, str] = {}
     solver = values["solver"]
     if solver == "mirror-descent":
-        found |= dict.fromkeys(OF_A_SUBGAME, "a subgame, solver = cfr or lp (it is mirror-descent)")
+        found |= dict.fromkeys(OF_A_SUBGAME, "a subgame, solver = cfr, lp or anchored (it is mirror-descent)")
     else:
         found |= dict.fromkeys(("step", "magnet"), f"solver = mirror-descent (it is {solver})")
     if solver != "cfr":
         needs = f"solver = cfr (it is {solver})"
-        found |= dict.fromkeys(("variant", "gamma", "iterations", "target", "warm_start"), needs)
+        found |= dict.fromkeys(("variant", "gamma", "warm_start"), needs)
+    if solver not in ("cfr", "anchored"):
+        found |= dict.fromkeys(("iterations", "target"), f"solver = cfr or anchored (it is {solver})")
+    if solver != "anchored":
+        needs = f"solver = anchored (it is {solver})"
+        found |= dict.fromkeys(("temperature", "opponent_temperature"), needs)
+    if solver == "mirror-descent" or values["certificate"] != "statistical":
+        needs = f"certificate = statistical (it is {values['certificate']})"
+        found |= dict.fromkeys(("confidence", "trials", "against", "tolerance"), needs)
     chooses = "a generator that chooses, as random or diverse do (it is all)"
     if values["generator"] == "all":
         found["k"] = chooses
@@ -79,9 +96,10 @@ def unread(values: Mapping[str, Any]) -> dict[str, str]:
         found["entry_prior"] = "an entry_floor above 0 (it is 0, and nobody is forced to enter)"
     if values["depth"] is None:
         found["leaf"] = "a depth (it is None, to the end of the game)"
-    for name, leaf in (("continuations", "continuations"), ("rollouts", "rollout")):
-        if values["depth"] is None or values["leaf"] != leaf:
-            found[name] = f"a depth and leaf = {leaf} (they are {values['depth']} and {values['leaf']})"
+    for name, leaves in LEAF_DETAILS.items():
+        if values["depth"] is None or values["leaf"] not in leaves:
+            needs = f"a depth and leaf = {' or '.join(leaves)}"
+            found[name] = f"{needs} (they are {values['depth']} and {values['leaf']})"
     if values["scope"] == "both":
         found["freeze"] = "a scope of one search (it is both, which makes one of each kind)"
     return found

@@ -6,6 +6,7 @@ import attrs
 
 from cfr.variants import VARIANTS, UnknownVariant
 from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real
+from gs2.search.subgame.continuation_policies import read_continuations
 
 __all__ = [
     "GADGET_NAMES",
@@ -23,14 +24,15 @@ GADGET_NAMES = ["unsafe", "resolve", "maxmargin", "reach-maxmargin", "path"]
 GENERATOR_NAMES = ["all", "random", "diverse", "clusters"]
 """Parts of one's own add their names (`gs2.parts`)."""
 ALTERNATIVE_NAMES = ("best-response", "profile", "value")
-LEAF_NAMES = ("exact", "value", "rollout", "continuations", "play-on")
+LEAF_NAMES = ("exact", "value", "rollout", "continuations", "multi-valued", "play-on")
 MODE_NAMES = ("independent", "nested", "sequential")
 REST = ("drop", "summary")
 ENTRY_PRIORS = ("uniform", "reach", "mixed")
-SOLVERS = ("cfr", "lp", "mirror-descent")
+SOLVERS = ("cfr", "lp", "anchored", "mirror-descent")
+CHOOSERS = ("opponents", "everyone")
 FREEZE = ("outside", "none")
 SCOPES = ("infoset", "subtree", "block", "both")
-CERTIFICATES = ("none", "margin", "anchored", "shared", "path")
+CERTIFICATES = ("none", "margin", "anchored", "shared", "path", "statistical")
 
 
 def _known_gadget(instance: object, field: object, value: object) -> None:
@@ -41,6 +43,12 @@ def _known_gadget(instance: object, field: object, value: object) -> None:
 def _known_variant(instance: object, field: object, value: object) -> None:
     if not isinstance(value, str) or value.lower() not in VARIANTS:
         raise UnknownVariant(f"variant must be one of {', '.join(VARIANTS)}; got {value!r}")
+
+
+def _known_continuations(instance: object, field: attrs.Attribute[str], value: object) -> None:
+    if not isinstance(value, str):
+        raise ConfigError(f"{field.name} must name continuations, as blueprint/greedy; got {value!r}")
+    read_continuations(value)
 
 
 @attrs.frozen(slots=False)
@@ -92,9 +100,13 @@ class SubgameConfig(Configuration):
     depth: decisions below a history before `leaf` values it; None to the end of the game.
     leaf: what is worth what at the depth limit: exact (expected under the strategy, small games), value
         (`Blueprint.value`), rollout, continuations (the opponent chooses among several), play-on (the
-        searching player goes on by its old strategy, the opponent decides to the end of the game).
+        searching player goes on by its old strategy, the opponent decides to the end of the game),
+        multi-valued (players choose among `policies`, by rollouts).
     continuations: how many the opponent chooses among, with leaf = continuations.
-    rollouts: games played from each leaf, with leaf = rollout.
+    policies: continuations by name, with leaf = multi-valued (`gs2.search.subgame.continuation_policies`).
+    choosers: who chooses among them: opponents, the others going on by the blueprint, or everyone.
+    rollouts: games played from each leaf, with leaf = rollout, and with each combination of continuations,
+        with leaf = multi-valued; 0 then asks for expected payoffs, where the game can be listed.
     """
 
     freeze: str = attrs.field(default="outside", validator=one_of(FREEZE))
@@ -104,7 +116,14 @@ class SubgameConfig(Configuration):
     depth: int | None = attrs.field(default=None, validator=integer(1, optional=True))
     leaf: str = attrs.field(default="exact", validator=one_of(LEAF_NAMES))
     continuations: int = attrs.field(default=4, validator=integer(1))
-    rollouts: int = attrs.field(default=10, validator=integer(1))
+    policies: str = attrs.field(default="blueprint/greedy/uniform/last", validator=_known_continuations)
+    choosers: str = attrs.field(default="opponents", validator=one_of(CHOOSERS))
+    rollouts: int = attrs.field(default=10, validator=integer(0))
+
+    def check(self) -> None:
+        """Raise ConfigError for rollouts of no games."""
+        if self.rollouts == 0 and self.leaf == "rollout":
+            raise ConfigError("rollouts must be at least 1 with leaf = rollout; got 0; exact needs none")
 
 
 @attrs.frozen(slots=False)
@@ -127,11 +146,15 @@ class GadgetConfig(Configuration):
 class SolveConfig(Configuration):
     """How the subgame with its gadget is solved.
 
-    solver: cfr, lp (exact, by linear programming), or mirror-descent (one step, without a subgame).
+    solver: cfr, lp (exact, by linear programming), anchored (magnetic mirror descent towards the strategy
+        refined, `cfr.anchored`), or mirror-descent (one step, without a subgame).
     variant: a row of `cfr.variants.VARIANTS`. gamma: its averaging exponent, None for the row's own.
         Default: PCFR+ with exponent 5, 300 iterations, our measurement on small gadgets.
-    iterations: most CFR iterations.
-    target: stop at this exploitability within the gadget, in payoffs; None for no such limit.
+    iterations: most iterations of cfr or anchored.
+    target: stop at this exploitability within the gadget, in payoffs; None for no such limit. With anchored,
+        what is paid for leaving the old strategy counts.
+    temperature: price that the searching player's team pays for leaving its old strategy, with anchored, as a
+        share of the payoff range for each nat; 0 is free. opponent_temperature: the same for the opponents.
     warm_start: iterations' worth of regrets with which CFR starts out at the strategy being refined (see
         `cfr.engine.warm_start`); 0 starts from uniform play.
     step: step size of mirror-descent, in inverse payoffs times the game's payoff range.
@@ -148,6 +171,8 @@ class SolveConfig(Configuration):
     warm_start: float = attrs.field(default=0.0, validator=real(0, unit="iterations"))
     step: float = attrs.field(default=10.0, validator=real(0, above=True))
     magnet: float = attrs.field(default=0.0, validator=real(0))
+    temperature: float = attrs.field(default=0.02, validator=real(0))
+    opponent_temperature: float = attrs.field(default=0.0, validator=real(0))
 
 
 @attrs.frozen(slots=False)
@@ -159,7 +184,12 @@ class SafetyConfig(Configuration):
         infoset gains by it, else the old one; "anchored": the best λ for which none gains; "shared": that
         divided among the player's infosets that could clash, for searches that do not see each other;
         "path": the best λ for which the opponent's value of the whole game does not rise (the values off
-        its path are taken from the strategy refined so far, not from the infoset).
+        its path are taken from the strategy refined so far, not from the infoset); "statistical": if paired
+        rollouts prove that the refined strategy gains (`gs2.search.certificate.sampled_gains`).
+    confidence: of a statistical certificate, probability in (0, 1) that what gains nothing is not kept.
+    trials: paired rollouts that it makes. against: what the opponents play in them, continuations by name,
+        the blueprint first. tolerance: mean loss that it lets pass against the others, as a share of the
+        payoff range; smaller weights of the refined strategy are then tried as well.
     scope: what a search replaces: "infoset": the strategy there; "subtree": and at the player's infosets
         below; "block": at every infoset solved; "both": two searches, a block with nothing frozen and then
         the subtree with everything else frozen.
@@ -168,6 +198,15 @@ class SafetyConfig(Configuration):
     anchor: float = attrs.field(default=1.0, validator=real(0, 1, above=True))
     certificate: str = attrs.field(default="none", validator=one_of(CERTIFICATES))
     scope: str = attrs.field(default="infoset", validator=one_of(SCOPES))
+    confidence: float = attrs.field(default=0.95, validator=real(0, 1, above=True, below=True))
+    trials: int = attrs.field(default=200, validator=integer(1))
+    against: str = attrs.field(default="blueprint", validator=_known_continuations)
+    tolerance: float = attrs.field(default=0.0, validator=real(0))
+
+    def check(self) -> None:
+        """Raise ConfigError where a statistical certificate does not begin with the blueprint."""
+        if self.against.split("/")[0].strip() != "blueprint":
+            raise ConfigError(f"against must begin with the blueprint; got {self.against!r}; put it first")
 
 
 STAGES: dict[str, type[Configuration]] = {

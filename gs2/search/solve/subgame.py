@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cfr.anchored import Anchor, solve_anchored
 from cfr.lp import LpTimeout, solve_lp
 from cfr.solver import Start, Stop, solve
 from cfr.tree import FlatTree
@@ -64,7 +65,10 @@ def solve_subgame(problem: Problem, log: Log) -> SubgameSolution:
         last = rough <= (config.solve.target or 0.0)
         start = problem.start(subgame, gadget) if config.solve.warm_start > 0 else None
         once = config if last else config.replace(target=rough)
-        policy, iterations, gap = _solve(gadget.tree, once, deadline, log, start)
+        if config.solve.solver == "anchored":
+            policy, iterations, gap = _solve_anchored(problem, subgame, gadget, once, log)
+        else:
+            policy, iterations, gap = _solve(gadget.tree, once, deadline, log, start)
         policy = gadget.to_forest(policy, subgame.tree.n_slots)
         spent += iterations
         log.lap("solve")
@@ -120,7 +124,39 @@ def _solve(
         stop=Stop(deadline),
         start=None if start is None else Start(start, config.solve.warm_start),
     )
-    if found.stopped == "deadline":
-        log.late = True
-        log.notes.append(f"the time was up after {found.iteration} of {config.solve.iterations} iterations")
+    _note_lateness(found.stopped, found.iteration, config, log)
     return found.policy, found.iteration, found.exploitability
+
+
+def _solve_anchored(
+    problem: Problem, subgame: Subgame, gadget: Gadget, config: SearchConfig, log: Log
+) -> tuple[NDArray[np.float64], int, float]:
+    """Return (policy on the gadget's slots, iterations, gap of the regularised game).
+
+    The magnet is what a warm start begins with; the gadget's own choices, and those of continuations and
+    plans, are free.
+    """
+    tree = gadget.tree
+    magnet = problem.start(subgame, gadget).copy()
+    free = gadget.infoset_origin < 0
+    free[~free] = subgame.chosen[gadget.infoset_origin[~free]]
+    magnet[np.repeat(free, np.diff(tree.infoset_offset))] = np.nan
+    low, high = problem.payoff_range
+    temperature = np.full(tree.n_players, config.solve.temperature * (high - low))
+    temperature[list(problem.entry.seats)] = config.solve.opponent_temperature * (high - low)
+    found = solve_anchored(
+        tree,
+        Anchor(magnet, tuple(temperature.tolist())),
+        iterations=config.solve.iterations,
+        target=config.solve.target,
+        stop=Stop(problem.deadline),
+    )
+    _note_lateness(found.stopped, found.iteration, config, log)
+    return found.policy, found.iteration, found.gap
+
+
+def _note_lateness(stopped: str, iteration: int, config: SearchConfig, log: Log) -> None:
+    """Note that the time was up, if that ended a run."""
+    if stopped == "deadline":
+        log.late = True
+        log.notes.append(f"the time was up after {iteration} of {config.solve.iterations} iterations")

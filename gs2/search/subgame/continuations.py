@@ -2,12 +2,14 @@
 
 A single value per leaf lets a search believe that the opponent cannot adapt to it. Where the opponent picks,
 at each of its infosets there, among several strategies for the rest of the game, the solution must stand up
-to all of them. Source: Brown, Sandholm and Amos 2018, "Depth-limited solving" (multi-valued states).
+to all of them. The searching player may choose as well: `with_choices` serves any number of choosers.
+Source: Brown, Sandholm and Amos 2018, "Depth-limited solving" (multi-valued states).
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,12 +19,10 @@ from cfr.tree import FlatTree
 from cfr.values import node_values
 from games.game import TERMINAL
 from gs2.search.histories.alternative import best_response_policy
+from gs2.search.subgame.continuation_policies import BIAS
 from gs2.search.subgame.cut import Subgame
 
-__all__ = ["BIAS", "continuation_values", "with_continuations"]
-
-BIAS = 5.0
-"""How much likelier a biased continuation makes its favoured action (Brown, Sandholm and Amos: 5 to 10)."""
+__all__ = ["LeafChooser", "continuation_values", "with_choices", "with_continuations"]
 
 
 def continuation_values(
@@ -53,6 +53,17 @@ def continuation_values(
     return out
 
 
+@dataclass(frozen=True, eq=False)
+class LeafChooser:
+    """A seat that chooses among continuations at truncated leaves.
+
+    known: [T] int64, what it knows at each leaf: any numbers that tell its infosets there apart.
+    """
+
+    seat: int
+    known: NDArray[np.int64]
+
+
 def with_continuations(
     subgame: Subgame, opponent: int, known: NDArray[np.int64], values: NDArray[np.float64]
 ) -> Subgame:
@@ -62,19 +73,122 @@ def with_continuations(
     values: [T, K, P] float64, payoffs of each continuation.
     The new infosets come after the others; their slots and theirs alone have no origin (-1).
     """
-    tree = subgame.tree
-    leaves = subgame.truncated
-    if len(leaves) == 0:
+    return with_choices(subgame, (LeafChooser(opponent, known),), values)
+
+
+def with_choices(subgame: Subgame, choosers: Sequence[LeafChooser], values: NDArray[np.float64]) -> Subgame:
+    """Return a subgame at whose truncated leaves some seats choose at once, each along its own axis.
+
+    choosers: in the order of the axes of `values`. They stand one below the other, and none sees what those
+    above it chose. A seat with a single choice has no decision.
+    values: [T, K0, K1, …, P] float64, the payoffs of each combination.
+    The new infosets come after the others, chooser by chooser; their slots and theirs alone have no origin.
+    The truncated leaves of the result are where the first choice stands, or the payoffs if there is none.
+    """
+    tree, leaves = subgame.tree, subgame.truncated
+    t = len(leaves)
+    if t == 0:
         return subgame
-    k = values.shape[1]
-    n, added = tree.n_nodes, len(leaves) * values.shape[1]
+    wanted = (t, *values.shape[1:-1], tree.n_players)
+    if values.shape != wanted or values.ndim != len(choosers) + 2:
+        raise ValueError(
+            f"choices: values must be [leaves, one axis for each of {len(choosers)} choosers, seats], with "
+            f"{t} leaves and {tree.n_players} seats; got {values.shape}"
+        )
+    deciding = [at for at in range(len(choosers)) if values.shape[at + 1] > 1]
+    counts = [values.shape[at + 1] for at in deciding]
+    payoffs = values.reshape(t, *counts, tree.n_players)
+    if not deciding:
+        returns = tree.returns.copy()
+        returns[np.searchsorted(tree.terminal, leaves)] = payoffs
+        return replace(subgame, tree=replace(tree, returns=returns))
+    return _grafted(subgame, [choosers[at] for at in deciding], payoffs)
+
+
+def _grafted(subgame: Subgame, choosers: Sequence[LeafChooser], values: NDArray[np.float64]) -> Subgame:
+    """Return `with_choices` for choosers that all have more than one choice."""
+    tree, leaves = subgame.tree, subgame.truncated
+    counts = values.shape[1:-1]
+    sizes = len(leaves) * np.cumprod((1, *counts))  # of each layer, the leaves' own first
+    n, added = tree.n_nodes, int(sizes[1:].sum())
     level_of = np.repeat(np.arange(len(tree.level_offsets) - 1), np.diff(tree.level_offsets))
-    parent = np.concatenate([tree.parent, np.repeat(leaves, k)])
-    level = np.concatenate([level_of, np.repeat(level_of[leaves] + 1, k)])
-    # Breadth first again: within a level by the new place of the parent; the sort is stable, so children
-    # keep their order.
-    order = np.empty(n + added, np.int64)
-    place = np.empty(n + added, np.int64)
+    # Layer by layer, before they are sorted: parents, levels, who chooses, and what it knows.
+    layers = [leaves.astype(np.int64)]
+    parent, level = [tree.parent.astype(np.int64)], [level_of]
+    player = np.concatenate([tree.player, np.full(added, TERMINAL, np.int8)])
+    n_children = np.concatenate([tree.n_children, np.zeros(added, np.int32)])
+    infoset = np.concatenate([tree.infoset, np.full(added, -1, np.int32)])
+    groups: list[int] = []
+    for j, (chooser, k) in enumerate(zip(choosers, counts, strict=True)):
+        here = layers[-1]
+        seen, number = np.unique(chooser.known, return_inverse=True)
+        player[here], n_children[here] = chooser.seat, k
+        first = tree.n_infosets + sum(groups)
+        infoset[here] = first + np.repeat(number.reshape(-1), len(here) // len(leaves))
+        groups.append(len(seen))
+        parent.append(np.repeat(here, k))
+        level.append(np.repeat(level_of[leaves] + j + 1, sizes[j + 1] // len(leaves)))
+        layers.append(n + int(sizes[1 : j + 1].sum()) + np.arange(sizes[j + 1]))
+    ups, depths = np.concatenate(parent), np.concatenate(level)
+    order, place, offsets = _breadth_first(ups, depths)
+    returns = np.zeros((n + added, tree.n_players))
+    returns[tree.terminal] = tree.returns
+    returns[layers[-1]] = values.reshape(-1, tree.n_players)
+
+    def spread(old: NDArray[Any], fill: NDArray[Any] | int | float) -> NDArray[Any]:
+        extra = np.broadcast_to(np.asarray(fill, old.dtype), (added, *old.shape[1:]))
+        return np.concatenate([old, extra])[order]
+
+    player, n_children = player[order], n_children[order]
+    terminal = np.flatnonzero(player == TERMINAL).astype(np.int32)
+    many = np.repeat(counts, groups)
+    new = FlatTree(
+        parent=np.where(ups[order] < 0, -1, place[ups[order]]).astype(np.int32),
+        first_child=(tree.n_roots + np.cumsum(n_children) - n_children).astype(np.int32),
+        n_children=n_children,
+        player=player,
+        infoset=infoset[order],
+        chance_prob=spread(tree.chance_prob, 1.0),
+        level_offsets=offsets,
+        terminal=terminal,
+        returns=returns[order[terminal]],
+        infoset_player=np.append(
+            tree.infoset_player, np.repeat([chooser.seat for chooser in choosers], groups)
+        ).astype(np.int8),
+        infoset_offset=np.append(tree.infoset_offset, tree.infoset_offset[-1] + np.cumsum(many)),
+        infoset_key=np.concatenate(
+            [tree.infoset_key, np.zeros((len(many), tree.infoset_key.shape[1]), np.uint64)]
+        ),
+        action=spread(tree.action, np.zeros(1, tree.action.dtype)[0]),
+        states=None,
+        teams=tree.teams,
+        n_truncated=tree.n_truncated,
+    )
+    # Nodes come layer by layer below the leaves, and those of one leaf stand together in each layer.
+    below = np.concatenate([np.repeat(leaves, size // len(leaves)) for size in sizes[1:]])
+    origin = subgame.origin
+    if len(origin):
+        origin = np.concatenate([origin, origin[below]])[order]
+    return replace(
+        subgame,
+        tree=new,
+        root_of=np.concatenate([subgame.root_of, subgame.root_of[below]])[order],
+        origin=origin,
+        grafted=np.append(subgame.chosen, np.ones(len(many), bool)),
+        infoset_origin=np.append(subgame.infoset_origin, np.full(len(many), -1)).astype(np.int32),
+        slot_origin=np.append(subgame.slot_origin, np.full(int(many.sum()), -1)),
+        truncated=place[leaves].astype(np.int32),
+    )
+
+
+def _breadth_first(
+    parent: NDArray[np.int64], level: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the nodes in breadth-first order, the place of each, and where the levels start.
+
+    Within a level by the new place of the parent; the sort is stable, so children keep their order.
+    """
+    order, place = np.empty(len(parent), np.int64), np.empty(len(parent), np.int64)
     offsets = [0]
     for depth in range(int(level.max()) + 1):
         here = np.flatnonzero(level == depth)
@@ -84,57 +198,4 @@ def with_continuations(
         order[start : start + len(here)] = here
         place[here] = np.arange(start, start + len(here))
         offsets.append(start + len(here))
-
-    def spread(old: NDArray[Any], fill: NDArray[Any] | int | float) -> NDArray[Any]:
-        extra = np.broadcast_to(np.asarray(fill, old.dtype), (added, *old.shape[1:]))
-        return np.concatenate([old, extra])[order]
-
-    n_children = tree.n_children.copy()
-    n_children[leaves] = k
-    player = tree.player.copy()
-    player[leaves] = opponent
-    groups, number = np.unique(known, return_inverse=True)
-    infoset = tree.infoset.copy()
-    infoset[leaves] = tree.n_infosets + number.reshape(-1)
-    returns = np.zeros((n + added, tree.n_players))
-    returns[tree.terminal] = tree.returns
-    returns[n:] = values.reshape(added, -1)
-    new_player = spread(player, TERMINAL)
-    new_children = spread(n_children, 0)
-    terminal = np.flatnonzero(new_player == TERMINAL).astype(np.int32)
-    moved = np.where(parent[order] < 0, -1, place[parent[order]])
-    new = FlatTree(
-        parent=moved.astype(np.int32),
-        first_child=(tree.n_roots + np.cumsum(new_children) - new_children).astype(np.int32),
-        n_children=new_children,
-        player=new_player,
-        infoset=spread(infoset, -1),
-        chance_prob=spread(tree.chance_prob, 1.0),
-        level_offsets=np.array(offsets, np.int64),
-        terminal=terminal,
-        returns=returns[order[terminal]],
-        infoset_player=np.append(tree.infoset_player, np.full(len(groups), opponent)).astype(np.int8),
-        infoset_offset=np.append(
-            tree.infoset_offset, tree.infoset_offset[-1] + k * np.arange(1, len(groups) + 1)
-        ),
-        infoset_key=np.concatenate(
-            [tree.infoset_key, np.zeros((len(groups), tree.infoset_key.shape[1]), np.uint64)]
-        ),
-        action=spread(tree.action, np.zeros(1, tree.action.dtype)[0]),
-        states=None,
-        teams=tree.teams,
-        n_truncated=tree.n_truncated,
-    )
-    root_of = np.concatenate([subgame.root_of, np.repeat(subgame.root_of[leaves], k)])[order]
-    origin = subgame.origin
-    if len(origin):
-        origin = np.concatenate([origin, np.repeat(origin[leaves], k)])[order]
-    return replace(
-        subgame,
-        tree=new,
-        root_of=root_of,
-        origin=origin,
-        infoset_origin=np.append(subgame.infoset_origin, np.full(len(groups), -1)).astype(np.int32),
-        slot_origin=np.append(subgame.slot_origin, np.full(k * len(groups), -1)),
-        truncated=place[leaves].astype(np.int32),
-    )
+    return order, place, np.array(offsets, np.int64)

@@ -34,6 +34,8 @@ class Subgame:
     infoset_origin: [I] int32, infoset of the full tree; -1 if there is none (grown, or a gadget's own).
     slot_origin: [A] int64, slot of the full tree; -1 likewise.
     truncated: [T] int32, rising leaves at the depth limit.
+    grafted: [I] bool, infosets that are no decisions of the game but choices of continuations or plans; None
+        for none.
     """
 
     tree: FlatTree
@@ -42,6 +44,12 @@ class Subgame:
     infoset_origin: NDArray[np.int32]
     slot_origin: NDArray[np.int64]
     truncated: NDArray[np.int32]
+    grafted: NDArray[np.bool_] | None = None
+
+    @property
+    def chosen(self) -> NDArray[np.bool_]:
+        """Return which infosets are choices of continuations or plans, [I] bool."""
+        return np.zeros(self.tree.n_infosets, bool) if self.grafted is None else self.grafted
 
 
 @dataclass(frozen=True, eq=False)

@@ -205,6 +205,7 @@ def choose_plans(
         tree=new,
         root_of=np.concatenate([np.arange(r), root_above[subgame.root_of]]).astype(np.int32),
         origin=np.concatenate([subgame.origin[where], subgame.origin]),
+        grafted=np.concatenate([np.ones(g, bool), subgame.chosen]),
         infoset_origin=np.concatenate([np.full(g, -1), subgame.infoset_origin]).astype(np.int32),
         slot_origin=np.concatenate([np.full(n_slots, -1), subgame.slot_origin]),
         truncated=subgame.truncated + np.int32(r),

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import SearchContext
 from gs2.search.strategy import Strategy
-from gs2.search.subgame.continuations import with_continuations
+from gs2.search.subgame.continuation_policies import continuation_blueprints, read_continuations
+from gs2.search.subgame.continuations import LeafChooser, with_choices, with_continuations
 from gs2.search.subgame.cut import DepthLimit, FixedPlay, Subgame
 from gs2.search.subgame.leaf import LeafEvaluator, rollout_leaf, value_leaf
+from gs2.search.subgame.multi_valued import continuation_payoffs, known_at
 
 __all__ = ["Roots", "cut_forest"]
 
@@ -57,18 +59,45 @@ def cut_forest(
         return context.cutter.cut(nodes, reach, fixed=fixed, limit=limit)
     limit = DepthLimit(config.subgame.depth, _node_leaf(context, strategy, config, leaf))
     subgame = context.cutter.cut(nodes, reach, fixed=fixed, limit=limit)
-    if config.subgame.leaf != "continuations" or leaf is not None or len(subgame.truncated) == 0:
+    several = config.subgame.leaf in ("continuations", "multi-valued")
+    if not several or leaf is not None or len(subgame.truncated) == 0:
         return subgame
     opponent = 1 - player
     ends = subgame.origin[subgame.truncated]
-    keys = context.game.infoset_key(context.tree.states[ends], opponent)
+    states = context.tree.states[ends]
+    known = [known_at(context.game, states, seat) for seat in (0, 1)]
     if plan is not None:
         # The opponent knows which plan it follows.
-        number = plan[subgame.root_of[subgame.truncated]] + 1
-        keys = np.column_stack([keys, number.astype(keys.dtype)])
-    known = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
+        number = plan[subgame.root_of[subgame.truncated]]
+        known[opponent] = known[opponent] * (int(number.max()) + 2) + number + 1
+    if config.subgame.leaf == "multi-valued":
+        values = _multi_valued(context, strategy, player, ends, config)
+        return with_choices(subgame, [LeafChooser(seat, known[seat]) for seat in (0, 1)], values)
     values = strategy.continuations(opponent, config.subgame.continuations)[:, ends]
-    return with_continuations(subgame, opponent, known, np.ascontiguousarray(values.swapaxes(0, 1)))
+    return with_continuations(subgame, opponent, known[opponent], np.ascontiguousarray(values.swapaxes(0, 1)))
+
+
+def _multi_valued(
+    context: SearchContext,
+    strategy: Strategy,
+    player: int,
+    ends: NDArray[np.int32],
+    config: SearchConfig,
+) -> NDArray[np.float64]:
+    """Return the payoffs of each combination of continuations at nodes of the full tree, [T, K0, K1, 2]."""
+    stage = config.subgame
+    blueprint = "blueprint"
+    names = [
+        stage.policies if stage.choosers == "everyone" or seat != player else blueprint for seat in (0, 1)
+    ]
+    if stage.rollouts == 0:
+        found = strategy.choices(context.game, tuple(read_continuations(name) for name in names))
+        return np.ascontiguousarray(np.moveaxis(found[:, :, ends], 2, 0))
+    base = strategy.known_blueprint(context.game)
+    sets = [continuation_blueprints(base, name) for name in names]
+    # The same histories get the same rollouts whenever a search meets them together.
+    rng = np.random.default_rng(stage.rollouts)
+    return continuation_payoffs(context.game, context.tree.states[ends], sets, rng, rollouts=stage.rollouts)
 
 
 def _node_leaf(
@@ -76,7 +105,7 @@ def _node_leaf(
 ) -> NodeLeaf:
     """Return what values the nodes of the full tree at the depth limit."""
     if leaf is None:
-        if config.subgame.leaf in ("exact", "continuations"):
+        if config.subgame.leaf in ("exact", "continuations", "multi-valued"):
             return strategy.exact_leaf
         if config.subgame.leaf == "value":
             leaf = value_leaf(strategy.known_blueprint(context.game))

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from blueprint.protocol import Blueprint
 from games.contract import require
 from games.game import CHANCE, TERMINAL, Game
-from games.ragged import Ragged
+from gs2.search.subgame.continuation_policies import Continuation, ContinuationBlueprint
+from gs2.search.subgame.playing_out import FreshDraws, play_out
 
 __all__ = ["LeafEvaluator", "check_leaf_value", "rollout_leaf", "value_leaf"]
 
@@ -48,58 +49,15 @@ def rollout_leaf(
     blueprint's policy (GS2 supplement, C.3); with deterministic chance one rollout then suffices.
     """
 
+    plays = ContinuationBlueprint(blueprint, Continuation("greedy")) if greedy else blueprint
+
     def leaf(game: Game, states: NDArray[Any]) -> NDArray[np.float64]:
-        n = len(states)
         now = np.repeat(states, rollouts, axis=0)
-        total = np.zeros((len(now), game.num_players))
-        live = np.arange(len(now))
-        while len(live):
-            player = game.player(now)
-            done = player == TERMINAL
-            if done.any():
-                total[live[done]] = game.returns(now[done])
-                now, live, player = now[~done], live[~done], player[~done]
-                if len(live) == 0:
-                    break
-            actions = game.actions(now)
-            prob = np.zeros(len(actions.values))
-            for seat in np.unique(player):
-                rows = np.flatnonzero(player == seat)
-                at = np.repeat(player == seat, actions.counts)
-                sub = actions.take(rows)
-                if seat == CHANCE:
-                    prob[at] = game.chance_probs(now[rows], sub)
-                elif greedy:
-                    prob[at] = _greedy(sub, blueprint.q(game, now[rows], int(seat), sub))
-                else:
-                    prob[at] = blueprint.policy(game, now[rows], int(seat), sub)
-            chosen = _draw(actions, prob, rng)
-            now = game.step(now, np.arange(len(now)), actions.values[chosen])
-        mean: NDArray[np.float64] = total.reshape(n, rollouts, -1).mean(axis=1)
+        payoffs = play_out(game, now, [(plays,)] * game.num_players, FreshDraws(rng))
+        mean: NDArray[np.float64] = payoffs.reshape(len(states), rollouts, -1).mean(axis=1)
         return mean
 
     return leaf
-
-
-def _greedy(actions: Ragged, q: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return 1 for the first action of highest q in each row, 0 elsewhere."""
-    best = np.maximum.reduceat(q, actions.offsets[:-1])
-    hits = np.flatnonzero(q >= best[actions.rows])
-    first = hits[np.unique(actions.rows[hits], return_index=True)[1]]
-    out = np.zeros(len(q))
-    out[first] = 1.0
-    return out
-
-
-def _draw(actions: Ragged, prob: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the index of one value drawn from each row, [n] int64."""
-    total = np.cumsum(prob)
-    before = np.concatenate([[0.0], total])[actions.offsets[:-1]]
-    mass = total[actions.offsets[1:] - 1] - before
-    wanted = before + rng.random(len(actions)) * mass
-    at = np.searchsorted(total, wanted, side="right")
-    drawn: NDArray[np.int64] = np.clip(at, actions.offsets[:-1], actions.offsets[1:] - 1)
-    return drawn
 
 
 def check_leaf_value(

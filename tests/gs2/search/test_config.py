@@ -23,6 +23,7 @@ from gs2.search.config.search import PLACES, SearchConfig
 from gs2.search.config.stages import (
     ALTERNATIVE_NAMES,
     CERTIFICATES,
+    CHOOSERS,
     ENTRY_PRIORS,
     FREEZE,
     GADGET_NAMES,
@@ -67,7 +68,9 @@ VALUES: dict[str, tuple] = {
     "depth": (None, 1, 2),
     "leaf": LEAF_NAMES,
     "continuations": (4, 1, 2),
-    "rollouts": (10, 1),
+    "rollouts": (10, 1, 0),
+    "policies": ("blueprint/greedy/uniform/last", "blueprint", "blueprint/class1*2"),
+    "choosers": CHOOSERS,
     "anchor": (1.0, 0.5),
     "certificate": CERTIFICATES,
     "scope": SCOPES,
@@ -75,6 +78,12 @@ VALUES: dict[str, tuple] = {
     "rounds": (1, 2),
     "step": (10.0, 0.5),
     "magnet": (0.0, 0.2),
+    "temperature": (0.02, 0.0, 0.5),
+    "opponent_temperature": (0.0, 0.1),
+    "confidence": (0.95, 0.5),
+    "trials": (200, 5),
+    "against": ("blueprint", "blueprint/uniform"),
+    "tolerance": (0.0, 0.1),
 }
 """Values of each field, its default among them."""
 
@@ -221,10 +230,17 @@ def test_an_accepted_configuration_runs(pytestconfig: pytest.Config) -> None:
     [
         ({"leaf": "rollout"}, "leaf needs a depth"),
         ({"solver": "mirror-descent", "certificate": "path"}, "certificate needs a subgame"),
-        ({"solver": "mirror-descent", "iterations": 5}, "iterations needs solver = cfr"),
+        ({"solver": "mirror-descent", "iterations": 5}, "iterations needs solver = cfr or anchored"),
         ({"solver": "lp", "variant": "cfr"}, "variant needs solver = cfr"),
-        ({"depth": 1, "leaf": "value", "rollouts": 3}, "rollouts needs a depth and leaf = rollout"),
+        (
+            {"depth": 1, "leaf": "value", "rollouts": 3},
+            "rollouts needs a depth and leaf = rollout or multi-valued",
+        ),
         ({"depth": 1, "continuations": 3}, "continuations needs a depth and leaf = continuations"),
+        ({"depth": 1, "choosers": "opponents"}, "choosers needs a depth and leaf = multi-valued"),
+        ({"temperature": 0.5}, "temperature needs solver = anchored"),
+        ({"solver": "anchored", "gamma": 1.0}, "gamma needs solver = cfr"),
+        ({"trials": 5}, "trials needs certificate = statistical"),
         ({"step": 3.0}, "step needs solver = mirror-descent"),
         ({"magnet": 0.1}, "magnet needs solver = mirror-descent"),
         ({"plans": 3}, "plans needs rest = summary"),
@@ -265,7 +281,7 @@ def test_a_change_takes_the_details_of_what_it_replaces_along_but_not_the_choice
     assert whole.generation == GenerationConfig()
     assert (whole.subgame.whole, whole.safety.certificate) == (0, "anchored")
     assert preset("path", gadget="unsafe").gadget.entry_floor == 0
-    with pytest.raises(ConfigError, match="needs a subgame, solver = cfr or lp"):
+    with pytest.raises(ConfigError, match="needs a subgame, solver = cfr, lp or anchored"):
         preset("gs2+", solver="mirror-descent")
     with pytest.raises(ConfigError, match="k needs a generator that chooses"):
         preset("gs2+", generator="all", k=3)

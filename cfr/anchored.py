@@ -1,0 +1,295 @@
+"""Equilibria near a given policy: magnetic mirror descent on a tree, for any number of deciding seats.
+
+Every seat i maximises its payoff less what it pays for leaving its magnet ρ, the blueprint for example:
+
+    u_i(π) - τ_i · Σ_I x_i(I) · w(I) · KL(π_I || ρ_I)
+
+x_i(I) is its own reach of the infoset. w(I) is fixed: how likely the others and chance lead there while the
+others follow their magnets, and with probability FLOOR anything else. The temperature τ_i is therefore a
+price in payoffs: as long as the others stay near their magnets,
+
+    π_I(a) ∝ ρ_I(a) · exp(q(I, a) / τ_i),
+
+q being the value of the action less what is paid below it. At temperature 0 a seat pays nothing; at a high
+one it keeps to its magnet. With two seats the game is convex-concave, and its equilibrium is the only one
+wherever both pay. With more deciding seats the same update is made, without that guarantee.
+
+An iteration is one step of mirror descent for each seat in turn, on its whole sequence form: the dilated
+Kullback-Leibler distance to the present policy is the proximity term. It is weighed by w(I) or, where that is
+more, by how likely the others lead there now, so that steps are about equally long everywhere. Steps are
+optimistic: what the last one changed is expected to change again.
+
+Source: Sokota, D'Orazio, Kolter, Loizou, Lanctot, Mitliagkas, Brown and Kroer 2023, "A unified approach to
+reinforcement learning, quantal response equilibria, and two-player zero-sum games". We differ in the weights
+of both distances, in optimism, and in taking turns.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cfr.engine.mirror_kernels import RATE, Ends, Infosets, Nodes, Prices, State, iterate_mirror, regularised
+from cfr.engine.resume import check_iteration, check_state, iterations_at_once
+from cfr.sequence_form import ImperfectRecall
+from cfr.solver import SolverError, Stop, run_until
+from cfr.tree import FlatTree
+from cfr.values import check_policy, infoset_parent_slot, own_slots, reach
+
+__all__ = ["Anchor", "AnchoredSolution", "AnchoredSolver", "solve_anchored"]
+
+FLOOR = 0.05
+"""Probability with which the others may do anything in the weights of infosets, so that those to which
+their magnets never lead have a temperature as well."""
+SMOOTHING = 1e-3
+"""Share of uniform play in a magnet, so that no action of probability 0 is ruled out for good."""
+
+
+@dataclass(frozen=True, eq=False)
+class Anchor:
+    """What every seat is drawn to, and how strongly.
+
+    magnet: [n_slots] float64, a policy; infosets with nan are free of charge.
+    temperature: price of leaving it, in payoffs per nat: one for all seats, or one for each; 0 is free.
+    smoothing: share of uniform play in the magnet, in (0, 1]. Without any, an action that the magnet never
+        plays could never be played.
+    """
+
+    magnet: NDArray[np.float64]
+    temperature: float | tuple[float, ...]
+    smoothing: float = SMOOTHING
+
+    def temperatures(self, n_players: int) -> NDArray[np.float64]:
+        """Return the temperature of each seat, [players] float64. Raises SolverError if out of range."""
+        given = np.atleast_1d(np.asarray(self.temperature, np.float64))
+        if len(given) == 1:
+            given = np.repeat(given, n_players)
+        if len(given) != n_players or not np.all((given >= 0) & (given < np.inf)):
+            raise SolverError(
+                f"anchor: temperature must be at least 0, one number or one for each of {n_players} seats; "
+                f"got {self.temperature}"
+            )
+        if not 0 < self.smoothing <= 1:
+            raise SolverError(f"anchor: smoothing must be in (0, 1]; got {self.smoothing}")
+        return given
+
+
+@dataclass(frozen=True, eq=False)
+class AnchoredSolution:
+    """The result of a run.
+
+    policy: [n_slots] float64, of the last iteration.
+    gap: NashConv / 2 of the regularised game, in payoffs: half the sum of what each seat could gain alone,
+        what it pays for leaving its magnet included. 0 at the equilibrium.
+    iteration: iterations done. seconds: wall-clock time of this run.
+    stopped: what ended it: "iterations", "target", "deadline" or "callback".
+    """
+
+    policy: NDArray[np.float64]
+    gap: float
+    iteration: int
+    seconds: float
+    stopped: str
+
+
+class AnchoredSolver:
+    """Magnetic mirror descent on a tree, resumable exactly.
+
+    iteration: iterations done so far. seats: the seats that decide, in the order of their updates.
+    price: [I] float64, what a nat of distance from the magnet costs at each infoset, τ · w.
+    """
+
+    def __init__(self, tree: FlatTree, anchor: Anchor) -> None:
+        """Start at the magnet, or uniformly where there is none.
+
+        Raises SolverError for temperatures out of range, ValueError for a magnet of another size,
+        ImperfectRecall where a player has forgotten what it did.
+        """
+        self.tree = tree
+        self.iteration = 0
+        self.seats = tuple(int(seat) for seat in np.unique(tree.infoset_player))
+        temperature = anchor.temperatures(tree.n_players)
+        sizes = np.diff(tree.infoset_offset)
+        magnet, free = _smoothed(tree, anchor, sizes)
+        before, last = _own_sequences(tree, self.seats)
+        scale = float(np.ptp(tree.returns)) if len(tree.returns) else 0.0
+        self._rate = RATE / (scale or 1.0)
+        found = reach(tree, magnet)
+        often, anyhow = np.zeros(tree.n_infosets), np.zeros(tree.n_infosets)
+        for seat in self.seats:
+            mine = np.flatnonzero(tree.player == seat)
+            often += np.bincount(tree.infoset[mine], found.without(seat)[mine], tree.n_infosets)
+            anyhow += np.bincount(tree.infoset[mine], found.chance[mine], tree.n_infosets)
+        weight = (1 - FLOOR) * often + FLOOR * anyhow
+        self.price = np.where(free, 0.0, temperature[tree.infoset_player] * weight)
+        log_magnet = np.log(magnet)
+        self._nodes: Nodes = (tree.parent, tree.first_child, tree.player, tree.infoset, tree.chance_prob)
+        self._infosets: Infosets = (tree.infoset_player, tree.infoset_offset, before)
+        payoffs = np.ascontiguousarray(tree.returns.T[list(self.seats)])
+        self._ends: Ends = (tree.terminal, last, payoffs)
+        self._prices: Prices = (self.price, weight, log_magnet)
+        self._state: State = (magnet.copy(), log_magnet.copy(), np.zeros(tree.n_slots))
+
+    def run(self, n: int) -> None:
+        """Run `n` more iterations. Raises SolverError for a negative number."""
+        if n < 0:
+            raise SolverError(f"iterations must be at least 0; got {n}")
+        last = self.iteration + n
+        at_once = iterations_at_once(len(self.seats) * self.tree.n_nodes)
+        seats = np.array(self.seats, np.int64)
+        while self.iteration < last:
+            some = min(at_once, last - self.iteration)
+            iterate_mirror(
+                self.iteration,
+                some,
+                self._rate,
+                seats,
+                self._nodes,
+                self._infosets,
+                self._ends,
+                self._prices,
+                self._state,
+            )
+            self.iteration += some
+
+    def start_from(self, policy: NDArray[np.float64]) -> None:
+        """Begin at a policy, [n_slots] float64; actions of probability 0 get the least that counts.
+
+        Raises SolverError once iterations were run, ValueError for a policy of another size.
+        """
+        if self.iteration:
+            raise SolverError(f"start_from: must come first; {self.iteration} iterations were run already")
+        given = check_policy(self.tree, policy)
+        sizes = np.diff(self.tree.infoset_offset)
+        mixed = (1 - SMOOTHING) * given + SMOOTHING * np.repeat(1.0 / sizes, sizes)
+        self._state[0][:] = mixed
+        self._state[1][:] = np.log(mixed)
+
+    def current_policy(self) -> NDArray[np.float64]:
+        """Return the policy of the last iteration, [n_slots] float64."""
+        return self._state[0].copy()
+
+    def exploitability(self) -> float:
+        """Return NashConv / 2 of the regularised game, in payoffs; each seat deviates alone."""
+        best, now = self.evaluate()
+        return float((best - now).sum()) / 2
+
+    def evaluate(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return (what each deciding seat could get alone, what it gets), twice [seats] float64, in payoffs.
+
+        Both less what is paid for leaving the magnets. Payoffs of histories at which the seat never decided
+        are the same in both and left out.
+        """
+        best, now = np.zeros(len(self.seats)), np.zeros(len(self.seats))
+        for k, seat in enumerate(self.seats):
+            best[k], now[k] = regularised(
+                k, seat, self._nodes, self._infosets, self._ends, self._prices, self._state
+            )
+        return best, now
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything a later `load_state_dict` needs to continue exactly; arrays are copies."""
+        policy, log_policy, gradient = self._state
+        return {
+            "format": 1,
+            "iteration": self.iteration,
+            "policy": policy.copy(),
+            "log_policy": log_policy.copy(),
+            "gradient": gradient.copy(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from what `state_dict` returned, on the same tree and with the same anchor.
+
+        Raises SolverError or StateError if it belongs to another tree or cannot be used.
+        """
+        names = ("policy", "log_policy", "gradient")
+        for name, array in zip(names, self._state, strict=True):
+            if state.get("format") != 1 or np.shape(state.get(name, ())) != array.shape:
+                raise SolverError(
+                    f"resume: {name} must have one entry per slot, {len(array)}; "
+                    f"got shape {np.shape(state.get(name, ()))}; is this another game's state?"
+                )
+            check_state(name, state[name])
+        iteration = check_iteration(state.get("iteration"))
+        for name, array in zip(names, self._state, strict=True):
+            array[:] = state[name]
+        self.iteration = iteration
+
+
+def solve_anchored(
+    tree: FlatTree,
+    anchor: Anchor,
+    *,
+    iterations: int | None = None,
+    target: float | None = None,
+    stop: Stop | None = None,
+    start: NDArray[np.float64] | Mapping[str, Any] | None = None,
+) -> AnchoredSolution:
+    """Return the last policy of magnetic mirror descent, run until the first limit is met.
+
+    iterations: how many to run in this call. target: stop once the gap is at most this, in payoffs.
+    stop: a deadline, or what else ends the run. Iterations, a target or a deadline must be given.
+    start: [n_slots] float64, a policy, or the `AnchoredSolver.state_dict()` of a run to continue; by default
+        the magnet.
+    Raises SolverError for limits or temperatures out of range; ImperfectRecall; ValueError for a magnet or a
+    start of another size.
+    """
+    stop = Stop() if stop is None else stop
+    if iterations is None and target is None and stop.deadline is None:
+        raise SolverError("solve_anchored: give iterations, target or a deadline; got none of them")
+    if (iterations is not None and iterations < 0) or (target is not None and not target > 0):
+        raise SolverError(
+            f"solve_anchored: iterations must be at least 0 and target positive; got {iterations}, {target}"
+        )
+    began = time.perf_counter()
+    solver = AnchoredSolver(tree, anchor)
+    if isinstance(start, Mapping):
+        solver.load_state_dict(start)
+    elif start is not None:
+        solver.start_from(start)
+    last = inf if iterations is None else solver.iteration + iterations
+    stopped = run_until(solver, last, target, stop, began)
+    return AnchoredSolution(
+        policy=solver.current_policy(),
+        gap=solver.exploitability(),
+        iteration=solver.iteration,
+        seconds=time.perf_counter() - began,
+        stopped=stopped,
+    )
+
+
+def _smoothed(
+    tree: FlatTree, anchor: Anchor, sizes: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the magnet with its share of uniform play, [n_slots], and which infosets lack one, [I] bool."""
+    given = check_policy(tree, anchor.magnet)
+    free = np.zeros(tree.n_infosets, bool)
+    free[tree.slot_infoset[np.isnan(given)]] = True
+    uniform = np.repeat(1.0 / sizes, sizes)
+    magnet = np.where(np.repeat(free, sizes), uniform, given)
+    return (1 - anchor.smoothing) * magnet + anchor.smoothing * uniform, free
+
+
+def _own_sequences(tree: FlatTree, seats: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return each infoset's own slot before it [I], and each seat's last own slot at terminals [seats, Z]."""
+    before = np.full(tree.n_infosets, -1, np.int64)
+    last = np.empty((len(seats), len(tree.terminal)), np.int64)
+    for k, seat in enumerate(seats):
+        own = own_slots(tree, seat)
+        mine = np.flatnonzero(tree.player == seat)
+        parents = infoset_parent_slot(tree, seat)
+        if np.any(parents[tree.infoset[mine]] != own[mine]):
+            raise ImperfectRecall(
+                f"anchored: all histories of an infoset must follow the same own actions; seat {seat} "
+                "has one whose histories differ; tie infosets so that recall stays perfect"
+            )
+        before[tree.infoset_player == seat] = parents[tree.infoset_player == seat]
+        last[k] = own[tree.terminal]
+    return before, last

@@ -1,0 +1,191 @@
+"""Continuations by name: how a seat may play on from the depth limit, made of any blueprint.
+
+    blueprint      as it is
+    greedy         the action of highest Q
+    uniform        any action
+    first, last    the blueprint with the first or last legal action BIAS times likelier
+    class2         the blueprint with actions of class 2 (`Game.action_type`) BIAS times likelier
+    class2*10      the same, ten times
+    value2+0.5     the action of highest Q, where those of class 2 count for half a payoff more
+
+Several stand in one text with slashes between: `blueprint/greedy/class2*10`.
+Source: Brown, Sandholm and Amos 2018, "Depth-limited solving", who bias towards fold, call and raise.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.protocol import Blueprint
+from games.game import Game
+from games.ragged import Ragged
+from games.support.array_types import Array
+from games.support.configuration import ConfigError
+
+__all__ = [
+    "BIAS",
+    "Continuation",
+    "ContinuationBlueprint",
+    "biased",
+    "continuation_blueprints",
+    "greedy",
+    "read_continuations",
+]
+
+BIAS = 5.0
+"""How much likelier a biased continuation makes its favoured action (Brown, Sandholm and Amos: 5 to 10)."""
+PLAIN = ("blueprint", "greedy", "uniform", "first", "last")
+_CLASS = re.compile(r"class(\d+)(?:\*([0-9.eE+-]+))?")
+_VALUE = re.compile(r"value(\d+)([+-][0-9.eE+-]+)")
+NO_BLUEPRINTS: Mapping[str, Blueprint] = {}
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """One way to play on.
+
+    kind: one of `PLAIN`, "class" or "value". number: the class of actions. size: how many times likelier the
+    favoured actions are, or how many payoffs more they count for.
+    """
+
+    kind: str
+    number: int = 0
+    size: float = BIAS
+
+    @property
+    def name(self) -> str:
+        """Return the text that names it."""
+        if self.kind == "class":
+            return f"class{self.number}" + (f"*{self.size:g}" if self.size != BIAS else "")
+        return f"value{self.number}{self.size:+g}" if self.kind == "value" else self.kind
+
+    def probs(
+        self,
+        actions: Ragged,
+        classes: Callable[[], NDArray[np.int64]],
+        policy: Callable[[], NDArray[np.float64]],
+        q: Callable[[], NDArray[np.float64]],
+    ) -> NDArray[np.float64]:
+        """Return the probability of each action, [m] float64.
+
+        actions: one row for each history or infoset. classes, policy, q: give the class, probability and
+        value of each action, [m], where they are needed.
+        """
+        if self.kind == "blueprint":
+            return policy()
+        if self.kind == "uniform":
+            return (1.0 / actions.counts)[actions.rows]
+        if self.kind == "greedy":
+            return greedy(actions, q())
+        if self.kind == "value":
+            return greedy(actions, q() + self.size * (classes() == self.number))
+        if self.kind == "class":
+            favoured = classes() == self.number
+        else:
+            favoured = np.zeros(len(actions.values), bool)
+            favoured[actions.offsets[:-1] if self.kind == "first" else actions.offsets[1:] - 1] = True
+        return biased(actions, policy(), favoured, self.size)
+
+
+def biased(
+    actions: Ragged, probs: NDArray[np.float64], favoured: NDArray[np.bool_], factor: float
+) -> NDArray[np.float64]:
+    """Return probabilities after those of favoured actions were multiplied and rows made to sum to 1, [m].
+
+    probs: [m] float64. favoured: [m] bool. factor: positive.
+    """
+    weight = probs * np.where(favoured, factor, 1.0)
+    mass = np.bincount(actions.rows, weight, minlength=len(actions))
+    shares: NDArray[np.float64] = weight / mass[actions.rows]
+    return shares
+
+
+def greedy(actions: Ragged, q: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return 1 for the first action of highest q in each row and 0 elsewhere, [m] float64."""
+    best = np.maximum.reduceat(q, actions.offsets[:-1])
+    hits = np.flatnonzero(q >= best[actions.rows])
+    first = hits[np.unique(actions.rows[hits], return_index=True)[1]]
+    out = np.zeros(len(q))
+    out[first] = 1.0
+    return out
+
+
+class ContinuationBlueprint:
+    """A blueprint that plays as a continuation of another; q and values are those of the other."""
+
+    def __init__(self, base: Blueprint, continuation: Continuation) -> None:
+        """Take the blueprint and what is changed in it."""
+        self.base, self.continuation = base, continuation
+        self.name = f"{base.name}, {continuation.name}"
+
+    def q(self, game: Game, states: Array, player: int, actions: Ragged) -> Array:
+        """Return the other blueprint's value of each action, [m] float64."""
+        return self.base.q(game, states, player, actions)
+
+    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
+        """Return the probability of each action, [m] float64."""
+        return self.continuation.probs(
+            actions,
+            lambda: game.action_type(actions.values),
+            lambda: self.base.policy(game, states, player, actions),
+            lambda: self.base.q(game, states, player, actions),
+        )
+
+    def value(self, game: Game, states: Array, player: int) -> Array:
+        """Return the other blueprint's value of each state, [n] float64."""
+        return self.base.value(game, states, player)
+
+
+def read_continuations(text: str) -> tuple[Continuation, ...]:
+    """Return the continuations that a text names, in its order.
+
+    Raises ConfigError for a name that is none, a factor that is not positive, and one that comes twice.
+    """
+    found = tuple(_read(part.strip()) for part in text.split("/"))
+    if len(set(found)) < len(found):
+        raise ConfigError(f"policies must name each continuation once; got {text!r}")
+    return found
+
+
+def _read(name: str) -> Continuation:
+    if name in PLAIN:
+        return Continuation(name)
+    try:
+        if (found := _CLASS.fullmatch(name)) is not None:
+            size = BIAS if found[2] is None else float(found[2])
+            if 0 < size < np.inf:
+                return Continuation("class", int(found[1]), size)
+        if (found := _VALUE.fullmatch(name)) is not None and np.isfinite(float(found[2])):
+            return Continuation("value", int(found[1]), float(found[2]))
+    except ValueError:
+        pass
+    raise ConfigError(
+        f"policies must name continuations: {', '.join(PLAIN)}, class2, class2*10 or value2+0.5, with "
+        f"slashes between; got {name!r}"
+    )
+
+
+def continuation_blueprints(
+    base: Blueprint, text: str, own: Mapping[str, Blueprint] = NO_BLUEPRINTS
+) -> tuple[Blueprint, ...]:
+    """Return the blueprints that a text names, in its order; `blueprint` is the base itself.
+
+    own: blueprints of one's own by name, which stand beside the names of continuations.
+    Raises ConfigError as `read_continuations`.
+    """
+    names = [part.strip() for part in text.split("/")]
+    if len(set(names)) < len(names):
+        raise ConfigError(f"policies must name each continuation once; got {text!r}")
+    made = []
+    for name in names:
+        if name in own:
+            made.append(own[name])
+        else:
+            read = _read(name)
+            made.append(base if read.kind == "blueprint" else ContinuationBlueprint(base, read))
+    return tuple(made)

@@ -1,0 +1,192 @@
+"""Equilibria near a given policy: the kernel beside its slow twin, and what must hold of its solutions."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cfr.anchored import Anchor, AnchoredSolver, solve_anchored
+from cfr.best_response import exploitability
+from cfr.engine.resume import StateError
+from cfr.sequence_form import ImperfectRecall
+from cfr.solver import SolverError, Stop, solve
+from cfr.tree import FlatTree
+from tests.cfr.trees import random_policy, random_tree, tree_of
+from tests.reference.anchored import PlainAnchored
+
+TOLERANCE = 1e-9
+SEEDS = pytest.mark.parametrize("seed", range(6))
+TEAMS = pytest.mark.parametrize("teams", [(0, 1), (0, 1, 0, 1)], ids=["two seats", "four seats"])
+
+
+def magnet_of(tree: FlatTree, seed: int, *, free: bool = False) -> np.ndarray:
+    """Return a random magnet with zeros, and perhaps some infosets without one."""
+    magnet = random_policy(tree, seed, zeros=0.2)
+    if free:
+        chosen = np.random.default_rng(seed).random(tree.n_infosets) < 0.2
+        magnet[chosen[tree.slot_infoset]] = np.nan
+    return magnet
+
+
+@SEEDS
+@TEAMS
+def test_every_iteration_is_that_of_the_slow_twin(seed: int, teams: tuple[int, ...]) -> None:
+    tree = random_tree(seed, teams=teams, levels=4)
+    temperature = tuple(np.random.default_rng(seed).choice([0.0, 0.1, 1.0], len(teams)).tolist())
+    anchor = Anchor(magnet_of(tree, seed, free=True), temperature)
+    solver, twin = AnchoredSolver(tree, anchor), PlainAnchored(tree, anchor)
+    for _ in range(8):
+        solver.run(1)
+        twin.iterate()
+        np.testing.assert_allclose(solver.current_policy(), twin.on_slots(), rtol=TOLERANCE, atol=TOLERANCE)
+
+
+@SEEDS
+def test_at_the_equilibrium_policies_are_the_magnet_times_the_exponential_of_values(seed: int) -> None:
+    tree = random_tree(seed, levels=4)
+    anchor = Anchor(magnet_of(tree, seed), 0.3)
+    found = solve_anchored(tree, anchor, iterations=3000, target=1e-14)
+    assert found.gap < 1e-10
+    twin = PlainAnchored(tree, anchor)
+    twin.policy = {i: found.policy[tree.slots(i)] for i in range(tree.n_infosets)}
+    for seat in twin.seats:
+        for infoset, wanted in twin.wanted(seat).items():
+            if twin.weight[infoset] > 0:
+                np.testing.assert_allclose(twin.policy[infoset], wanted, atol=1e-4)
+
+
+@SEEDS
+@TEAMS
+def test_a_high_temperature_keeps_the_magnet(seed: int, teams: tuple[int, ...]) -> None:
+    tree = random_tree(seed, teams=teams)
+    magnet = magnet_of(tree, seed)
+    solver = AnchoredSolver(tree, Anchor(magnet, 1e7, smoothing=1e-9))
+    solver.run(20)
+    reached = np.repeat(solver.price > 0, np.diff(tree.infoset_offset))
+    assert reached.any()
+    np.testing.assert_allclose(solver.current_policy()[reached], magnet[reached], atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["kuhn", "dice", "random order"])
+def test_a_low_temperature_comes_as_near_to_an_equilibrium_as_cfr(name: str) -> None:
+    tree = tree_of(name)
+    low, high = tree.returns.min(), tree.returns.max()
+    magnet = random_policy(tree, 1)
+    solved = solve(tree, variant="pcfr+", iterations=300).exploitability
+    left = []
+    for temperature in (0.1, 0.01, 0.001):
+        price = float(temperature * (high - low))
+        left.append(exploitability(tree, solve_anchored(tree, Anchor(magnet, price), iterations=2000).policy))
+    assert left[0] > left[1] > left[2]
+    assert left[2] < solved + 1e-3 * (high - low)
+
+
+@SEEDS
+def test_what_is_paid_buys_a_smaller_distance_than_what_the_equilibrium_of_the_game_takes(seed: int) -> None:
+    # Of two temperatures the higher one ends nearer to the magnet, by the distance that is paid for.
+    tree = random_tree(seed)
+    magnet = magnet_of(tree, seed)
+
+    def paid(temperature: float) -> float:
+        anchor = Anchor(magnet, (temperature, 0.0))
+        solver = AnchoredSolver(tree, anchor)
+        solver.run(2000)
+        policy = solver.current_policy()
+        # The first seat's payments are the same whatever the others do, so any of its plans has its price.
+        free = AnchoredSolver(tree, Anchor(magnet, 0.0))
+        free.load_state_dict(solver.state_dict())
+        gross, net = free.evaluate()[1][0], solver.evaluate()[1][0]
+        assert gross >= net - 1e-12
+        assert np.all(policy >= 0)
+        return float(gross - net) / temperature
+
+    assert paid(2.0) <= paid(0.2) + 1e-6
+
+
+@SEEDS
+@TEAMS
+def test_the_gap_is_never_negative_and_vanishes_at_the_equilibrium(seed: int, teams: tuple[int, ...]) -> None:
+    tree = random_tree(seed, teams=teams)
+    solver = AnchoredSolver(tree, Anchor(magnet_of(tree, seed), 1.0))
+    first = solver.exploitability()
+    assert first > -1e-12
+    solver.run(1000)
+    assert -1e-12 < solver.exploitability() < 1e-9
+
+
+def test_without_a_price_the_gap_is_the_exploitability() -> None:
+    for name in ("kuhn", "leduc"):
+        tree = tree_of(name)
+        solver = AnchoredSolver(tree, Anchor(random_policy(tree, 0), 0.0))
+        solver.run(3)
+        assert solver.exploitability() == pytest.approx(
+            exploitability(tree, solver.current_policy()), abs=1e-9
+        )
+
+
+@SEEDS
+def test_a_run_is_resumed_exactly_and_starts_where_it_is_told(seed: int) -> None:
+    tree = random_tree(seed)
+    anchor = Anchor(magnet_of(tree, seed), 0.1)
+    once, first = AnchoredSolver(tree, anchor), AnchoredSolver(tree, anchor)
+    once.run(30)
+    first.run(13)
+    state = first.state_dict()
+    first.run(5)
+    resumed = solve_anchored(tree, anchor, iterations=17, start=state)
+    assert np.array_equal(resumed.policy, once.current_policy())
+    assert resumed.iteration == 30
+    start = random_policy(tree, seed + 1)
+    begun = solve_anchored(tree, anchor, iterations=0, start=start)
+    np.testing.assert_allclose(begun.policy, start, atol=2e-3)
+
+
+def test_a_deadline_and_a_target_end_a_run() -> None:
+    tree = tree_of("leduc")
+    anchor = Anchor(random_policy(tree, 0), 1.0)
+    late = solve_anchored(tree, anchor, iterations=10**9, stop=Stop(time.perf_counter() + 0.05))
+    assert late.stopped == "deadline"
+    near = solve_anchored(tree, anchor, target=1e-3)
+    assert near.stopped == "target"
+    assert near.gap <= 1e-3
+
+
+def test_what_cannot_be_solved_is_refused() -> None:
+    tree = tree_of("kuhn")
+    magnet = random_policy(tree, 0)
+    for temperature in (-1.0, float("nan"), (1.0,) * 3):
+        with pytest.raises(SolverError, match="temperature"):
+            AnchoredSolver(tree, Anchor(magnet, temperature))
+    with pytest.raises(SolverError, match="smoothing"):
+        AnchoredSolver(tree, Anchor(magnet, 1.0, smoothing=0.0))
+    with pytest.raises(ValueError, match="one probability per slot"):
+        AnchoredSolver(tree, Anchor(magnet[1:], 1.0))
+    with pytest.raises(SolverError, match="give iterations"):
+        solve_anchored(tree, Anchor(magnet, 1.0))
+    with pytest.raises(SolverError, match="target positive"):
+        solve_anchored(tree, Anchor(magnet, 1.0), target=0.0)
+    state = AnchoredSolver(tree, Anchor(magnet, 1.0)).state_dict()
+    with pytest.raises(StateError):
+        solve_anchored(tree, Anchor(magnet, 1.0), iterations=1, start={**state, "policy": magnet * np.nan})
+    with pytest.raises(SolverError, match="one entry per slot"):
+        solve_anchored(tree_of("leduc"), Anchor(uniform(tree_of("leduc")), 1.0), iterations=1, start=state)
+
+
+def uniform(tree: FlatTree) -> np.ndarray:
+    """Return uniform play."""
+    sizes = np.diff(tree.infoset_offset)
+    return np.repeat(1.0 / sizes, sizes)
+
+
+def test_forgetting_is_refused() -> None:
+    tree = tree_of("leduc")
+    # Everybody's infosets with two actions become one.
+    two = np.diff(tree.infoset_offset) == 2
+    mine = np.flatnonzero(two & (tree.infoset_player == 0))
+    infoset = tree.infoset.copy()
+    infoset[np.isin(infoset, mine)] = mine[0]
+    with pytest.raises(ImperfectRecall, match="same own actions"):
+        AnchoredSolver(replace(tree, infoset=infoset), Anchor(uniform(tree), 1.0))

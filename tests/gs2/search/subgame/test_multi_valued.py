@@ -1,0 +1,303 @@
+"""Multi-valued leaves: continuations by name, rollouts in common random numbers, choices of every player."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from blueprint.tabular import TabularBlueprint
+from cfr.lp import solve_lp
+from cfr.policy import uniform_policy
+from cfr.tree import TreeRules, grow
+from cfr.values import node_values
+from games.game import CHANCE
+from games.registry import load_game
+from games.support.configuration import ConfigError
+from gs2.search.subgame.continuation_policies import (
+    ContinuationBlueprint,
+    continuation_blueprints,
+    read_continuations,
+)
+from gs2.search.subgame.continuations import LeafChooser, with_choices
+from gs2.search.subgame.cut import Subgame, grow_subgame
+from gs2.search.subgame.leaf import rollout_leaf
+from gs2.search.subgame.multi_valued import (
+    continuation_payoffs,
+    exact_continuation_payoffs,
+    known_at,
+    with_multi_valued_leaves,
+)
+from gs2.search.subgame.playing_out import CommonDraws, FreshDraws, play_out
+from gs2.tabulate import policy_of, tabulate
+from tests.games.random_games import RandomGame
+from tests.gs2.search.setting import GAMES, GOOFSPIEL, KUHN, LEDUC, LIARS_DICE, context, random_policy
+
+SEEDS = pytest.mark.parametrize("seed", range(8))
+TEXT = "blueprint/greedy/uniform/first/last/class1*3/value0+2"
+
+
+def random_blueprint(game, seed: int) -> tuple[TabularBlueprint, np.ndarray]:
+    """Return a random strategy of a game as a blueprint, and on the slots of the game's tree."""
+    tree = grow(game)
+    weight = np.random.default_rng(seed).exponential(size=tree.n_slots)
+    policy = weight / np.add.reduceat(weight, tree.infoset_offset[:-1])[tree.slot_infoset]
+    return tabulate(game, tree, policy), policy
+
+
+def truncated(game, depth: int) -> Subgame:
+    """Return the game grown to a depth limit, with nothing at its leaves."""
+    zeros = lambda game, states: np.zeros((len(states), game.num_players))  # noqa: E731
+    return grow_subgame(game, game.root(), np.ones(1), rules=TreeRules(depth_limit=depth, leaf=zeros))
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_continuations_are_strategies_and_those_on_a_tree_are_those_of_the_wrapper(name: str) -> None:
+    prepared = context(name)
+    game, tree = prepared.game, prepared.tree
+    policy = random_policy(name, np.random.default_rng(1), sharpness=2)
+    base = tabulate(game, tree, policy)
+    read = read_continuations(TEXT)
+    assert "/".join(one.name for one in read) == TEXT
+    for one in read:
+        wrapped = ContinuationBlueprint(base, one)
+        plan = policy_of(wrapped, game, tree)
+        np.testing.assert_allclose(np.add.reduceat(plan, tree.infoset_offset[:-1]), 1.0, atol=1e-9)
+        for seat in (0, 1):
+            joint = policy.copy()
+            joint[tree.slot_player == seat] = plan[tree.slot_player == seat]
+            sets = [read_continuations("blueprint"), read_continuations("blueprint")]
+            sets[seat] = (one,)
+            found = exact_continuation_payoffs(game, tree, policy, sets)[0, 0]
+            reached = found[0] - node_values(tree, joint)[0]
+            np.testing.assert_allclose(reached, 0.0, atol=1e-9)
+
+
+def test_what_is_favoured_is_likelier_by_its_factor() -> None:
+    prepared = context(LEDUC)
+    policy = random_policy(LEDUC, np.random.default_rng(2))
+    base = tabulate(prepared.game, prepared.tree, policy)
+    tree = prepared.tree
+    kind = prepared.game.action_type(tree.slot_actions())
+    (biased,) = continuation_blueprints(base, "class1*3")
+    found = policy_of(biased, prepared.game, tree)
+    odds = found / policy
+    for infoset in range(tree.n_infosets):
+        slots = tree.slots(infoset)
+        one, rest = odds[slots][kind[slots] == 1], odds[slots][kind[slots] != 1]
+        if len(one) and len(rest):
+            np.testing.assert_allclose(one / rest[0], 3.0)
+
+
+def test_names_that_say_nothing_are_refused_and_ones_own_are_known() -> None:
+    base, _ = random_blueprint(load_game(KUHN), 0)
+    for text in (
+        "",
+        "blueprint/",
+        "bluprint",
+        "class",
+        "class1*0",
+        "class1*x",
+        "value1",
+        "value1*3",
+        "last/last",
+    ):
+        with pytest.raises(ConfigError, match="policies must name"):
+            read_continuations(text)
+        with pytest.raises(ConfigError, match="policies must name"):
+            continuation_blueprints(base, text)
+    other, _ = random_blueprint(load_game(KUHN), 1)
+    found = continuation_blueprints(base, "blueprint/mine/greedy", {"mine": other})
+    assert found[0] is base
+    assert found[1] is other
+
+
+@SEEDS
+def test_common_draws_are_uniform_stratified_and_the_same_for_one_stream(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    samples = int(rng.integers(1, 14))
+    stream = np.repeat(np.arange(500), samples)
+    sample = np.tile(np.arange(samples), 500)
+    draws = CommonDraws(seed, stream, sample, samples, 2)
+    again = CommonDraws(seed, stream, sample, samples, 2)
+    every = np.arange(len(stream))
+    first, second = draws(every, np.zeros(len(every), np.int8)), draws(every, np.full(len(every), CHANCE))
+    # Each part holds one sample of every stream, and the luck of one actor says nothing of another's.
+    parts = np.sort((first * samples).astype(int).reshape(500, samples), axis=1)
+    assert np.array_equal(parts, np.tile(np.arange(samples), (500, 1)))
+    assert abs(np.corrcoef(first, second)[0, 1]) < 6 / np.sqrt(len(every))
+    of_one = first[sample == 0]
+    assert abs(of_one.mean() - 0.5) < 6 * np.sqrt(1 / 12 / 500)
+    assert abs(np.corrcoef(of_one[1:], of_one[:-1])[0, 1]) < 6 / np.sqrt(500)
+    # What another row did in between, or another actor, changes nothing.
+    some = rng.permutation(every)[:50]
+    assert np.array_equal(again(some, np.full(50, CHANCE)), second[some])
+    assert np.array_equal(again(some, np.zeros(50, np.int8)), first[some])
+    assert not np.array_equal(again(some, np.zeros(50, np.int8)), first[some])
+
+
+@pytest.mark.parametrize("name", [LEDUC, LIARS_DICE, GOOFSPIEL])
+def test_one_continuation_for_everybody_is_the_rollout_of_today(name: str) -> None:
+    prepared = context(name)
+    base = tabulate(prepared.game, prepared.tree, random_policy(name, np.random.default_rng(3)))
+    states = prepared.tree.states[np.flatnonzero(prepared.tree.player >= 0)[:40]]
+    one = rollout_leaf(base, np.random.default_rng(5), rollouts=4)(prepared.game, states)
+    many = play_out(
+        prepared.game, np.repeat(states, 4, axis=0), [(base,), (base,)], FreshDraws(np.random.default_rng(5))
+    )
+    np.testing.assert_array_equal(one, many.reshape(40, 4, 2).mean(axis=1))
+    # In a subgame such leaves are the leaves of a depth limit, valued by the same games.
+    seed = np.random.default_rng(7)
+    grown = truncated(prepared.game, 1)
+    made = with_multi_valued_leaves(prepared.game, grown, [(base,), (base,)], seed, rollouts=4)
+    ends = grown.tree.states[grown.truncated]
+    values = continuation_payoffs(
+        prepared.game, ends, [(base,), (base,)], np.random.default_rng(7), rollouts=4
+    )
+    rules = TreeRules(depth_limit=1, leaf=lambda game, states: values[:, 0, 0])
+    plain = grow_subgame(prepared.game, prepared.game.root(), np.ones(1), rules=rules)
+    for field in ("parent", "player", "infoset", "returns", "terminal", "infoset_offset"):
+        np.testing.assert_array_equal(getattr(made.tree, field), getattr(plain.tree, field))
+
+
+@SEEDS
+def test_rollouts_of_continuations_come_near_their_exact_values_in_random_games(seed: int) -> None:
+    game = RandomGame(seed, public=bool(seed % 2))
+    base, policy = random_blueprint(game, seed)
+    tree = grow(game)
+    text = "blueprint/last/uniform"
+    sets = [continuation_blueprints(base, text), continuation_blueprints(base, "blueprint/first")]
+    nodes = np.flatnonzero(tree.player >= 0)[:5]
+    exact = exact_continuation_payoffs(
+        game, tree, policy, [read_continuations(text), read_continuations("blueprint/first")]
+    )
+    found = continuation_payoffs(game, tree.states[nodes], sets, np.random.default_rng(seed), rollouts=1501)
+    assert found.shape == (len(nodes), 3, 2, 2)
+    low, high = game.payoff_range
+    np.testing.assert_allclose(
+        found, np.moveaxis(exact[:, :, nodes], 2, 0), atol=3 * (high - low) / np.sqrt(1501)
+    )
+
+
+@SEEDS
+def test_common_luck_compares_better_than_luck_of_its_own(seed: int) -> None:
+    game = load_game(LEDUC)
+    base, _ = random_blueprint(game, seed)
+    tree = context(LEDUC).tree
+    states = tree.states[np.flatnonzero(tree.player >= 0)[[0, 9, 50]]]
+    sets = [continuation_blueprints(base, "blueprint/class2*2"), (base,)]
+    common, apart = [], []
+    for k in range(30):
+        rng = np.random.default_rng([seed, k])
+        both = continuation_payoffs(game, states, sets, rng, rollouts=8)
+        common.append(both[:, 1, 0, 0] - both[:, 0, 0, 0])
+        one = [continuation_payoffs(game, states, [(only,), (base,)], rng, rollouts=8) for only in sets[0]]
+        apart.append(one[1][:, 0, 0, 0] - one[0][:, 0, 0, 0])
+    assert np.var(common, axis=0).mean() < 0.8 * np.var(apart, axis=0).mean()
+
+
+def payoff_tables(seed: int, leaves: int, counts: tuple[int, ...]) -> np.ndarray:
+    """Return random payoffs of two seats, zero-sum."""
+    gain = np.random.default_rng(seed).normal(size=(leaves, *counts))
+    return np.stack([gain, -gain], axis=-1)
+
+
+@SEEDS
+def test_players_choose_at_once_and_know_what_they_knew_at_the_leaf(seed: int) -> None:
+    game = RandomGame(seed, public=True)
+    cut = truncated(game, 2)
+    leaves = len(cut.truncated)
+    if leaves == 0:
+        pytest.skip("the game ends before its depth limit")
+    states = cut.tree.states[cut.truncated]
+    known = [known_at(game, states, seat) for seat in (0, 1)]
+    values = payoff_tables(seed, leaves, (2, 3))
+    made = with_choices(cut, [LeafChooser(0, known[0]), LeafChooser(1, known[1])], values)
+    tree = made.tree.validate()
+    assert tree.n_nodes == cut.tree.n_nodes + leaves * (2 + 6)
+    assert tree.n_infosets == cut.tree.n_infosets + sum(len(np.unique(one)) for one in known)
+    assert np.array_equal(tree.player[made.truncated], np.zeros(leaves))
+    assert np.all(made.slot_origin[cut.tree.n_slots :] == -1)
+    assert np.array_equal(made.root_of[made.truncated], cut.root_of[cut.truncated])
+    # The order of the choosers is no matter: none sees the others' choice.
+    turned = with_choices(
+        cut, [LeafChooser(1, known[1]), LeafChooser(0, known[0])], np.swapaxes(values, 1, 2)
+    )
+    assert solve_lp(tree).value == pytest.approx(solve_lp(turned.tree).value, abs=1e-9)
+    # Payoffs stand where the pair of choices leads.
+    for leaf, node in enumerate(made.truncated.tolist()):
+        for a, b in product(range(2), range(3)):
+            end = tree.first_child[tree.first_child[node] + a] + b
+            row = np.searchsorted(tree.terminal, end)
+            assert np.array_equal(tree.returns[row], values[leaf, a, b])
+
+
+@SEEDS
+def test_a_leaf_where_both_choose_is_worth_its_matrix_game(seed: int) -> None:
+    # Every leaf holds the same matrix: the game is worth that of the matrix of payoffs.
+    cut = truncated(load_game(KUHN), 1)
+    rng = np.random.default_rng(seed)
+    matrix = rng.normal(size=(3, 4))
+    values = np.stack([matrix, -matrix], axis=-1)[None].repeat(len(cut.truncated), 0)
+    states = cut.tree.states[cut.truncated]
+    choosers = [LeafChooser(seat, known_at(load_game(KUHN), states, seat)) for seat in (0, 1)]
+    made = with_choices(cut, choosers, values)
+    from scipy.optimize import linprog
+
+    best = linprog(
+        np.r_[np.zeros(3), -1.0],
+        A_ub=np.c_[-matrix.T, np.ones(4)],
+        b_ub=np.zeros(4),
+        A_eq=[[1, 1, 1, 0]],
+        b_eq=[1],
+        bounds=[(0, None)] * 3 + [(None, None)],
+    )
+    # Everybody's payoffs are the matrix's wherever play is cut off, and nothing else ends before.
+    assert len(cut.truncated) == len(cut.tree.terminal)
+    assert solve_lp(made.tree).value == pytest.approx(-best.fun, abs=1e-8)
+
+
+@SEEDS
+def test_more_choices_help_who_has_them(seed: int) -> None:
+    game = RandomGame(seed, public=True)
+    cut = truncated(game, 1)
+    if len(cut.truncated) == 0:
+        pytest.skip("the game ends before its depth limit")
+    states = cut.tree.states[cut.truncated]
+    known = [LeafChooser(seat, known_at(game, states, seat)) for seat in (0, 1)]
+    values = payoff_tables(seed, len(cut.truncated), (3, 3))
+    both = solve_lp(with_choices(cut, known, values).tree).value
+    mine = solve_lp(with_choices(cut, known, values[:, :, :1]).tree).value
+    theirs = solve_lp(with_choices(cut, known, values[:, :1]).tree).value
+    nobody = with_choices(cut, known, values[:, :1, :1])
+    assert nobody.tree.n_nodes == cut.tree.n_nodes
+    assert theirs - 1e-9 <= both <= mine + 1e-9
+    assert theirs - 1e-9 <= solve_lp(nobody.tree).value <= mine + 1e-9
+
+
+def test_payoffs_of_another_shape_are_refused() -> None:
+    cut = truncated(load_game(KUHN), 1)
+    known = np.zeros(len(cut.truncated), np.int64)
+    for shape in ((len(known), 2), (len(known), 2, 2, 2), (1, 2, 2), (len(known), 2, 3)):
+        with pytest.raises(ValueError, match="choices: values must be"):
+            with_choices(cut, [LeafChooser(0, known)], np.zeros(shape))
+
+
+def test_a_limit_of_one_decision_with_one_continuation_compares_the_root_actions() -> None:
+    prepared = context(KUHN)
+    base = tabulate(prepared.game, prepared.tree, uniform_policy(prepared.tree))
+    rng = np.random.default_rng(0)
+    infoset = int(np.flatnonzero(prepared.tree.infoset_player == 0)[0])
+    roots = np.flatnonzero(prepared.tree.infoset == infoset)
+    zeros = TreeRules(depth_limit=1, leaf=lambda game, states: np.zeros((len(states), 2)))
+    weights = np.ones(len(roots))
+    grown = grow_subgame(prepared.game, prepared.tree.states[roots], weights, rules=zeros)
+    made = with_multi_valued_leaves(prepared.game, grown, [(base,), (base,)], rng, rollouts=8)
+    found = solve_lp(made.tree).policy
+    children = made.tree.first_child[: len(roots), None] + np.arange(2)
+    returns = np.zeros((made.tree.n_nodes, 2))
+    returns[made.tree.terminal] = made.tree.returns
+    best = returns[children, 0].mean(axis=0)
+    assert np.argmax(found) == np.argmax(best)
+    assert found.max() == pytest.approx(1.0, abs=1e-6)
