@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.base import TwoPlayerGame
-from games.game import CHANCE, TERMINAL, GameError
+from games.game import CHANCE, TERMINAL, GameError, Infoset
 from games.parameters import Int, OneOf, canonical_name
 from games.ragged import Ragged
 from games.support.array_types import Array
@@ -41,6 +41,10 @@ hand, deck: a bit for each card left. wins: two bits a turn, one of the codes be
 
 FIRST_WON, SECOND_WON, TIED = 1, 2, 3
 DEAL, BID_0, BID_1 = range(3)
+OPEN = 2
+"""Of a bid that is made and not resolved yet, where others are compared: lower -1, equal 0, higher 1."""
+MOST_DRAWS = 2_000
+"""Batches of bids drawn for a sample before it is given up."""
 
 
 class Goofspiel(TwoPlayerGame):
@@ -205,6 +209,82 @@ class Goofspiel(TwoPlayerGame):
         elif phase == BID_0 and player == 1:
             parts.append("P0 bids")
         return " | ".join(parts)
+
+    def sample_histories(self, infoset: Infoset, n: int, rng: np.random.Generator) -> Ragged:
+        """Return n histories of an infoset; the other's bids are any that explain who won, all alike.
+
+        Cards below ours are drawn lowest limit first, cards above ours highest first, which leaves every
+        choice as many cards whatever was drawn; draws in which the two meet are thrown away.
+        """
+        turns, prizes, own, results = self._read_key(infoset)
+        below = [turn for turn, result in enumerate(results) if result == -1]
+        above = [turn for turn, result in enumerate(results) if result == 1]
+        order = [(turn, False) for turn in sorted(below, key=lambda turn: own[turn])]
+        order += [(turn, True) for turn in sorted(above, key=lambda turn: -own[turn])]
+        tied = [own[turn] for turn, result in enumerate(results) if result == 0]
+        cards = np.arange(1, self.cards + 1)
+        found = np.zeros((0, len(results)), np.int64)
+        for _ in range(MOST_DRAWS):
+            bids = np.tile([own[turn] if results[turn] == 0 else 0 for turn in range(len(results))], (n, 1))
+            free = np.ones((2, n, self.cards), bool)
+            free[:, :, np.array(tied, np.int64) - 1] = False
+            whole = np.ones(n, bool)
+            for turn, higher in order:
+                allowed = free[int(higher)] & (cards > own[turn] if higher else cards < own[turn])
+                pick = np.argmax(rng.random(allowed.shape) * allowed, axis=1)
+                whole &= allowed[np.arange(n), pick]
+                free[int(higher), np.arange(n), pick] = False
+                bids[:, turn] = pick + 1
+            left = free[0] & free[1]
+            whole &= (free[0] | free[1]).sum(axis=1) == self.cards - len(tied)
+            for turn in np.flatnonzero(np.array(results) == OPEN):
+                bids[:, turn] = np.argmax(rng.random(left.shape) * left, axis=1) + 1
+            found = np.concatenate([found, bids[whole]])[:n]
+            if len(found) == n:
+                break
+        else:
+            raise GameError(
+                f"{self.name}: some bids of the other must explain what player {infoset.player} saw at "
+                f"{infoset.text!r}; none of {n * MOST_DRAWS} drawn do"
+            )
+        columns = []
+        for turn in range(turns):
+            line = [prizes[turn]] if self.points_order == "random" and prizes[turn] else []
+            columns += [np.full(n, card - 1) for card in line]
+            mine = [np.full(n, own[turn] - 1)] if turn < len(own) else []
+            theirs = [found[:, turn] - 1] if turn < len(results) else []
+            columns += mine + theirs if infoset.player == 0 else theirs + mine
+        table = np.stack(columns, axis=1) if columns else np.zeros((n, 0), np.int64)
+        return Ragged.from_counts(np.full(n, table.shape[1]), table.reshape(-1))
+
+    def _read_key(self, infoset: Infoset) -> tuple[int, list[int], list[int], list[int]]:
+        """Return (turns begun, prizes, own bids, the other's results) by turn, of what a key tells.
+
+        A result is how the other's bid compares with ours, or OPEN for a bid that is not resolved yet.
+        """
+        prize_bits, win_bits, stage_bits = self._key_bits
+        mask = (1 << self._card_bits) - 1
+        if self.key_width == 3:
+            own_line, prize_line, public = infoset.key
+        else:
+            key = infoset.key[0]
+            public = key & (1 << win_bits + stage_bits) - 1
+            prize_line = key >> win_bits + stage_bits & (1 << prize_bits) - 1
+            own_line = key >> win_bits + stage_bits + prize_bits
+        stage, wins = public & (1 << stage_bits) - 1, public >> stage_bits
+        done, phase = divmod(stage, len(self._phases))
+        phases = self._phases[:phase]
+        turns = done + (phase > 0)
+        prizes = [prize_line >> turn * self._card_bits & mask for turn in range(turns)]
+        own = [own_line >> turn * self._card_bits & mask for turn in range(done)]
+        codes = {TIED: 0, FIRST_WON: -1, SECOND_WON: 1}
+        sign = 1 if infoset.player == 0 else -1
+        results = [sign * codes[wins >> 2 * turn & 3] for turn in range(done)]
+        if (BID_0, BID_1)[infoset.player] in phases:
+            own.append(own_line >> done * self._card_bits & mask)
+        if (BID_1, BID_0)[infoset.player] in phases:
+            results.append(OPEN)
+        return turns, prizes, own, results
 
     def history_in(self, text: str) -> Array | None:
         first, *turns = text.split(" | ")

@@ -22,6 +22,7 @@ __all__ = [
 GADGET_NAMES = ["unsafe", "resolve", "maxmargin", "reach-maxmargin", "path"]
 GENERATOR_NAMES = ["all", "random", "diverse", "clusters"]
 """Parts of one's own add their names (`gs2.parts`)."""
+SOURCES = ("auto", "enumerated", "sampled")
 ALTERNATIVE_NAMES = ("best-response", "profile", "value")
 LEAF_NAMES = ("exact", "value", "rollout", "continuations", "play-on")
 MODE_NAMES = ("independent", "nested", "sequential")
@@ -50,10 +51,21 @@ class HistoriesConfig(Configuration):
     order: histories considered are the order-k knowledge set of the infoset; 1 is the infoset itself, None
         the common-knowledge closure.
     alternative: alternative values by best-response (exact), profile or value (`Blueprint.value`).
+    source: "enumerated" from the game's whole tree; "sampled": drawn from the infoset, for games whose tree
+        cannot be grown; "auto": enumerated where it can be.
+    samples: most histories drawn from the infoset; where a method solves the common-knowledge closure, also
+        the most of it that is listed.
+    companions: most histories drawn from each opponent infoset that they belong to, so that the opponent does
+        not see through them.
+    explore: share of uniform play in what histories are drawn by, in [0, 1]; the rest is the blueprint's.
     """
 
     order: int | None = attrs.field(default=1, validator=integer(1, optional=True))
     alternative: str = attrs.field(default="best-response", validator=one_of(ALTERNATIVE_NAMES))
+    source: str = attrs.field(default="auto", validator=one_of(SOURCES))
+    samples: int = attrs.field(default=64, validator=integer(1))
+    companions: int = attrs.field(default=16, validator=integer(1))
+    explore: float = attrs.field(default=0.5, validator=real(0, 1))
 
 
 @attrs.frozen(slots=False)

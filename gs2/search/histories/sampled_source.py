@@ -1,0 +1,293 @@
+"""Histories drawn at one infoset: the source of searches in a game that cannot be listed.
+
+What is drawn is made a tree of its own, which the pipeline then searches as it does a whole game's:
+
+1. Histories of the infoset (`games.infosets.sampling`), with everyone's reach under the blueprint.
+2. Companions: histories of every opponent infoset that they belong to. Without them an opponent would know,
+   wherever it acts, which of a few histories it is in, and nobody answers such an opponent.
+3. The subgame below all of these, to the end of the game or to a depth limit and leaf values.
+
+A root's weight estimates the reach of chance and the searching player. Within an opponent infoset that is
+all that counts, and companions say it without bias; among opponent infosets it is scaled to what the infoset's
+own histories say. Where everything there is to draw was drawn, weights are exact and so is the search.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.protocol import Blueprint
+from cfr.tree import EnumeratedTree, TreeBudget, TreeRules, grow
+from cfr.tree.memory import SEARCH_BYTES
+from games.game import Game
+from games.infosets.sampling import HistorySample, follow_trails, line_order, same_lines
+from games.infosets.trail import Trail, trails_along
+from games.ragged import Ragged
+from games.support.configuration import ConfigError
+from gs2.search.config.search import SearchConfig
+from gs2.search.context import SearchContext
+from gs2.search.gadget.entry import LIVE
+from gs2.search.generation import generator
+from gs2.search.histories.alternative import group_values
+from gs2.search.result import SampleSize
+from gs2.search.strategy import Strategy
+from gs2.search.subgame.leaf import LeafEvaluator, rollout_leaf, value_leaf
+from gs2.tabulate import policy_of
+
+__all__ = ["MAX_SAMPLED_NODES", "SampledTree", "sample_tree"]
+
+MAX_SAMPLED_NODES = 4_000_000
+"""Nodes below the histories drawn up to which a subgame is grown."""
+
+
+@dataclass(frozen=True, eq=False)
+class SampledTree:
+    """The part of a game below histories drawn at one infoset, as a tree that a search starts from.
+
+    context, strategy: the tree, and the blueprint on it. infoset: its number in the tree.
+    config: of the search on this tree, where nothing is left to draw. size: how much was drawn.
+    """
+
+    context: SearchContext
+    strategy: Strategy
+    infoset: int
+    config: SearchConfig
+    size: SampleSize
+
+
+def sample_tree(
+    game: Game,
+    blueprint: Blueprint,
+    trail: Trail,
+    config: SearchConfig,
+    rng: np.random.Generator,
+    leaf: LeafEvaluator | None = None,
+) -> SampledTree:
+    """Return the tree below histories drawn at the end of a trail, where its player acts.
+
+    leaf: values histories at the depth limit in place of the configured evaluator.
+    Raises ConfigError for a configuration that needs more of the game than a sample and for a game of more
+    than two players, GameError if nothing can be drawn, TooLarge if what lies below does not fit.
+    """
+    if game.num_players != 2:
+        raise ConfigError(
+            f"{game.name}: a search at sampled histories needs two players; got {game.num_players}; GuanDan "
+            "has a search of its own (gs2 solve guandan)"
+        )
+    if trail.acting != trail.player:
+        raise ConfigError(
+            f"{game.name}: the player of the trail must act where it ends; player {trail.player} waits there "
+            f"for {trail.acting}"
+        )
+    if leaf is None:
+        config.require_sampled()
+    draw = _Draw(game, blueprint, trail, config, rng)
+    roots = draw.roots()
+    limits = TreeRules()
+    if config.subgame.depth is not None:
+        limits = TreeRules(config.subgame.depth, _leaf(blueprint, config, rng) if leaf is None else leaf)
+    budget = TreeBudget(max_nodes=MAX_SAMPLED_NODES, history_bytes=SEARCH_BYTES)
+    tree = grow(game, roots.states, roots.weight, rules=limits, budget=budget)
+    context = SearchContext(game, tree)
+    strategy = _strategy(tree, game, blueprint, roots)
+    key = tree.infoset_key == trail.keys[-1]
+    number = np.flatnonzero((tree.infoset_player == trail.player) & key.all(axis=1))[0]
+    return SampledTree(context, strategy, int(number), roots.config, roots.size)
+
+
+def _strategy(tree: EnumeratedTree, game: Game, blueprint: Blueprint, roots: _Roots) -> Strategy:
+    return Strategy(tree, policy_of(blueprint, game, tree), blueprint, above=roots.above)
+
+
+def _leaf(blueprint: Blueprint, config: SearchConfig, rng: np.random.Generator) -> LeafEvaluator:
+    if config.subgame.leaf == "value":
+        return value_leaf(blueprint)
+    return rollout_leaf(blueprint, rng, rollouts=config.subgame.rollouts)
+
+
+@dataclass(frozen=True, eq=False)
+class _Roots:
+    """What a sampled tree stands on; r histories.
+
+    weight: [r] float64, reach of chance and, where the player's own play leads here, of the player.
+    above: [r, P] float64, the parts of reach that `weight` leaves out.
+    """
+
+    states: NDArray[Any]
+    weight: NDArray[np.float64]
+    above: NDArray[np.float64]
+    config: SearchConfig
+    size: SampleSize
+
+
+class _Draw:
+    """Draws the histories of one search."""
+
+    def __init__(
+        self, game: Game, blueprint: Blueprint, trail: Trail, config: SearchConfig, rng: np.random.Generator
+    ) -> None:
+        self.game, self.blueprint, self.trail, self.config, self.rng = game, blueprint, trail, config, rng
+        self.player, self.opponent = trail.player, 1 - trail.player
+
+    def follow(self, trails: list[Trail], n: int) -> list[HistorySample]:
+        """Return up to n histories of each trail's infoset."""
+        explore, policy = self.config.histories.explore, self.blueprint.policy
+        return follow_trails(self.game, trails, n, self.rng, policy=policy, explore=explore)
+
+    def roots(self) -> _Roots:
+        """Return the histories drawn, with their weights and the configuration that fits them."""
+        most, config = self.config.histories.samples, self.config
+        own = self.follow([self.trail], most)[0]
+        closure = config.histories.order is None or config.subgame.rest == "summary"
+        if closure and own.complete:
+            groups = self._closure(own, most)
+            if groups is not None:
+                return self._joined(own, groups, _on_tree(config), True)
+        if closure:
+            config = _of_a_part(config)
+        companions = config.histories.companions
+        groups = self.follow(self._opponents(own), companions) if own.complete else []
+        exact = own.complete and all(group.complete for group in groups)
+        whole = exact and sum(len(group) for group in groups) <= most
+        if config.generation.generator != "all" and config.safety.certificate == "none" and not whole:
+            own, config = self._chosen(own, config)
+            groups, exact = [], False
+        groups = groups or self.follow(self._opponents(own), companions)
+        return self._joined(own, groups, _on_tree(config), exact and not closure)
+
+    def _chosen(self, own: HistorySample, config: SearchConfig) -> tuple[HistorySample, SearchConfig]:
+        """Return the histories that the generator chooses by the blueprint's values, before others are drawn.
+
+        Companions of what is not chosen would be grown for nothing.
+        """
+        group = self._groups(own)
+        weight = own.stands * own.chance
+        values = self.blueprint.value(self.game, own.states, self.opponent)
+        worth = group_values(values, weight, group.astype(np.int32))[group]
+        assert config.generation.k is not None  # every generator that chooses has one
+        rows = generator(config.generation.generator)(worth, weight, config.generation.k, self.rng)
+        return own.take(rows), config.replace(generator="all")
+
+    def _groups(self, histories: HistorySample) -> NDArray[np.int64]:
+        """Return the number of the opponent's infoset at each history, [n] from 0."""
+        keys = self.game.infoset_key(histories.states, self.opponent)
+        return np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+    def _opponents(self, own: HistorySample) -> list[Trail]:
+        """Return the trail of the opponent to each of its infosets among some histories."""
+        first = np.unique(self._groups(own), return_index=True)[1]
+        return trails_along(self.game, own.lines.take(first), self.opponent)
+
+    def _closure(self, own: HistorySample, most: int) -> list[HistorySample] | None:
+        """Return the common-knowledge closure, by infosets of the opponent; None if it has more histories."""
+        seen: tuple[set[bytes], set[bytes]] = (set(), set())
+        seen[self.player].add(self.trail.keys[-1].tobytes())
+        found: list[HistorySample] = []
+        new = [own]
+        while new:
+            for seat in (self.opponent, self.player):
+                trails = []
+                for sample in new:
+                    keys = self.game.infoset_key(sample.states, seat)
+                    fresh = []
+                    for row in np.unique(keys, axis=0, return_index=True)[1]:
+                        name = keys[row].tobytes()
+                        if name not in seen[seat]:
+                            seen[seat].add(name)
+                            fresh.append(row)
+                    trails += trails_along(self.game, sample.lines.take(np.array(fresh, np.int64)), seat)
+                new = self.follow(trails, most + 1) if trails else []
+                if not all(sample.complete for sample in new):
+                    return None
+                if seat == self.opponent:
+                    found += new
+                    if sum(len(sample) for sample in found) > most:
+                        return None
+        return found
+
+    def _joined(
+        self, own: HistorySample, groups: list[HistorySample], config: SearchConfig, exact: bool
+    ) -> _Roots:
+        """Return the histories of the infoset and of the opponent infosets as one."""
+        game, player = self.game, self.player
+        reached = bool(np.any(own.chance * own.players[:, player] > LIVE))
+        of_own = game.infoset_key(own.states, self.opponent)
+        parts: list[HistorySample] = []
+        scales: list[float] = []
+        for group in groups:
+            if not exact:
+                mine = np.all(of_own == game.infoset_key(group.states[:1], self.opponent), axis=1)
+                group, scale = self._with_own(own.take(np.flatnonzero(mine)), group, reached)
+                scales.append(scale)
+            parts.append(group)
+        lines = _end_to_end([part.lines for part in parts])
+        states = np.concatenate([part.states for part in parts])
+        chance = np.concatenate([part.chance for part in parts])
+        above = np.concatenate([part.players for part in parts])
+        weight = chance * np.concatenate([part.stands for part in parts])
+        if not exact:
+            weight *= np.repeat(scales, [len(part) for part in parts])
+        if reached:
+            weight, above = weight * above[:, player], above.copy()
+            above[:, player] = 1.0
+        order = line_order(lines)
+        size = SampleSize(
+            histories=len(own),
+            opponents=len(groups),
+            drawn=len(states),
+            effective=own.effective(player),
+            complete=exact,
+        )
+        return _Roots(states[order], weight[order], above[order], config, size)
+
+    def _with_own(
+        self, own: HistorySample, group: HistorySample, reached: bool
+    ) -> tuple[HistorySample, float]:
+        """Return an opponent infoset's histories with those of the infoset among them, and their scale.
+
+        The scale makes what they say of the infoset's part of it what the infoset's own histories say.
+        """
+        known = same_lines(own.lines, group.lines)
+        missing = own.take(np.flatnonzero(known < 0))
+        joined = HistorySample(
+            _end_to_end([group.lines, missing.lines]),
+            np.concatenate([group.states, missing.states]),
+            np.concatenate([group.chance, missing.chance]),
+            np.concatenate([group.players, missing.players]),
+            np.concatenate([group.stands, np.ones(len(missing))]),
+            False,
+        )
+        key = self.game.infoset_key(joined.states, self.player)
+        inside = np.all(key == self.trail.keys[-1], axis=1)
+
+        def mass(sample: HistorySample, rows: NDArray[Any]) -> float:
+            weight = sample.stands * sample.chance
+            return float(np.sum((weight * sample.players[:, self.player] if reached else weight)[rows]))
+
+        theirs = mass(joined, inside)
+        return joined, mass(own, np.ones(len(own), bool)) / theirs if theirs > LIVE else 1.0
+
+
+def _end_to_end(lines: list[Ragged]) -> Ragged:
+    counts = np.concatenate([line.counts for line in lines])
+    return Ragged.from_counts(counts, np.concatenate([line.values for line in lines]))
+
+
+def _of_a_part(config: SearchConfig) -> SearchConfig:
+    """Return a configuration for a sample of the closure that it asks for.
+
+    Of the player's other infosets only some histories are there: what is solved at them replaces nothing.
+    """
+    if config.subgame.rest == "summary":
+        config = config.replace(fallback_k=max(1, config.generation.fallback_k or config.generation.k or 1))
+        config = config.fallback()
+    return config.replace(scope="subtree") if config.safety.scope in ("block", "both") else config
+
+
+def _on_tree(config: SearchConfig) -> SearchConfig:
+    """Return the configuration on a tree in which histories are drawn and the depth limit is applied."""
+    return config.replace(source="enumerated", depth=None)
