@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from games.game import CHANCE, TERMINAL, Game, GameError
 from games.infosets import infoset_at
+from games.infosets.check_sampling import check_sampling
 from games.ragged import Ragged
 from games.support.array_types import Array
 
@@ -125,6 +126,8 @@ def check_game(
             f"{game.name}: a game must end; no end within {max_depth} actions; raise max_depth if it does"
         )
     _check_payoff_range(game, seen, complete)
+    if roots is None:
+        check_sampling(game, rng, small=complete)
     return CheckReport(complete, histories, terminals, tuple(len(past) for past in seen.past))
 
 

@@ -54,9 +54,10 @@ class HistorySample:
     lines: the actions from the root that make them, a row for each. states: [n] of the game's.
     chance: [n] float64, the probability of chance's part of each. players: [n, P] float64, that of every
         player's own part under the policy; 1 without one.
-    stands: [n] float64, how many histories each stands for, itself included; 1 where all are there. Of a
-        game's own sample only the ratios count.
+    stands: [n] float64, how many histories each stands for, itself included; 1 where all are there.
     complete: whether these are all histories of the infoset.
+    scaled: whether sums over the sample estimate sums over the infoset; False for a game's own sample, of
+        which only ratios do.
     """
 
     lines: Ragged
@@ -65,6 +66,7 @@ class HistorySample:
     players: NDArray[np.float64]
     stands: NDArray[np.float64]
     complete: bool
+    scaled: bool = True
 
     def __len__(self) -> int:
         """Return the number of histories."""
@@ -95,6 +97,7 @@ class HistorySample:
             self.players[rows],
             self.stands[rows],
             every,
+            self.scaled,
         )
 
 
@@ -205,7 +208,7 @@ def thinned(
     if len(live) <= n:
         return live, np.ones(len(live))
     ranked = np.sort(weights[live])[::-1]
-    rest = ranked.sum() - np.concatenate([[0.0], np.cumsum(ranked[:-1])])
+    rest = np.cumsum(ranked[::-1])[::-1]
     # The largest number of heavy ones such that the rest fit below their threshold.
     kept = np.arange(n)
     fits = ranked[:n] * (n - kept) <= rest[:n] * (1 + 1e-12)
@@ -233,7 +236,7 @@ def _own_sample(
     # Drawn by chance's part alone: what is likelier was drawn more often, and stands for fewer.
     stands = count / chance[first]
     stands *= len(first) / stands.sum()
-    return HistorySample(lines.take(first), states[first], chance[first], players[first], stands, False)
+    return HistorySample(lines.take(first), states[first], chance[first], players[first], stands, False, False)
 
 
 def same_lines(lines: Ragged, others: Ragged) -> NDArray[np.int64]:
@@ -334,10 +337,14 @@ class _Following:
     own: bool
     steps: list[tuple[NDArray[np.int64], Array]] = field(default_factory=list)
     """Of each level, the row in the level before and the action that made each particle."""
+    lenient: bool = False
+    """Whether what a player is told while it waits may differ on the way to one infoset."""
 
     def run(self) -> list[HistorySample | None]:
         """Return a sample for each trail; None where thinning began and the game samples better itself."""
-        game, trails = self.game, self.trails
+        game = self.game
+        self.lenient = not getattr(game, "remembers", True)
+        trails = [trail.at_decisions() for trail in self.trails] if self.lenient else self.trails
         count = len(trails)
         length = np.array([len(trail) for trail in trails])
         start = np.concatenate([[0], np.cumsum(length)[:-1]])
@@ -349,20 +356,27 @@ class _Following:
         exact = np.ones(count, bool)
         given_up = np.zeros(count, bool)
         done: list[tuple[int, NDArray[np.int64], _Particles]] = []
+        ones, every = np.ones(count), np.arange(count)
         root = np.repeat(game.root(), count, axis=0)
-        ones = np.ones(count)
-        now = _Particles(
-            root, np.arange(count), np.zeros(count, np.int64), ones, np.ones((count, game.num_players)), ones, ones
-        )
+        at, agrees = self._agree(root, every, every * 0 - 1, keys, start, length, seat)
+        now = _Particles(root, every, at, ones, np.ones((count, game.num_players)), ones, ones)
+        now = now.take(agrees)
         level = 0
         while len(now.of):
             who = game.player(now.states)
             last = now.at == length[now.of] - 1
             there = last & (who == acting[now.of])
+            if self.lenient and there.any():
+                # While the player waits it may have been told more since.
+                for player in np.unique(seat[now.of[there]]).tolist():
+                    rows = np.flatnonzero(there & (seat[now.of] == player))
+                    ends = keys[start[now.of[rows]] + length[now.of[rows]] - 1]
+                    there[rows] = np.all(game.infoset_key(now.states[rows], player) == ends, axis=1)
             if there.any():
                 rows = np.flatnonzero(there)
                 done.append((level, rows, now.take(rows)))
-            going = np.flatnonzero(~there & (who != TERMINAL))
+            # Others may act again, and its player still know the same: such histories are of the infoset, too.
+            going = np.flatnonzero(~(there & (who == seat[now.of])) & (who != TERMINAL))
             if len(going) == 0:
                 break
             part, who = now.take(going), who[going]
@@ -416,13 +430,17 @@ class _Following:
         """Return how far along its trail each state is, and whether the player sees what it saw."""
         at = at.copy()
         agrees = np.zeros(len(of), bool)
+        acting = self.game.player(states) if self.lenient else None
         for player in np.unique(seat[of]).tolist() if len(of) else []:
             mine = np.flatnonzero(seat[of] == player)
             key = self.game.infoset_key(states if len(mine) == len(of) else states[mine], player)
             here = start[of[mine]] + at[mine]
             more = at[mine] + 1 < length[of[mine]]
             on = more & np.all(key == keys[np.where(more, here + 1, here)], axis=1)
-            stays = np.all(key == keys[here], axis=1)
+            if acting is None:
+                stays = (at[mine] >= 0) & np.all(key == keys[here], axis=1)
+            else:
+                stays = acting[mine] != player
             at[mine] += on
             agrees[mine] = on | stays
         return at, agrees

@@ -8,7 +8,7 @@ may differ: it need not notice that somebody else moved.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,12 @@ class Trail:
     def __len__(self) -> int:
         """Return how many different things the player saw."""
         return len(self.keys)
+
+    def at_decisions(self) -> Trail:
+        """Return the trail with the infosets alone at which the player acted, and the last."""
+        kept = self.acted.copy()
+        kept[-1] = True
+        return replace(self, keys=self.keys[kept], acted=self.acted[kept], action=self.action[kept])
 
 
 class Watcher:

@@ -140,8 +140,9 @@ class LiarsDice(TwoPlayerGame):
         return np.stack([won, -won], axis=1)
 
     def infoset_key(self, states: Array, player: int) -> NDArray[np.uint64]:
-        # Nobody looks under the cup before all dice are rolled: the order of a roll is not remembered.
-        own = self._sorted.take(np.where(states["turn"] == ROLLING, 0, states[f"dice{player}"]))
+        # Nobody looks under its cup before all its dice are rolled: the order of a roll is not remembered.
+        dice = states[f"dice{player}"]
+        own = self._sorted.take(np.where(self._rolled.take(dice) < self.dice, 0, dice))
         own <<= np.uint64(self._clock_bits)
         own |= self._rolled.take(states["dice0"]) + self._rolled.take(states["dice1"])
         bids = states["bids"].astype(np.uint64)
@@ -160,7 +161,8 @@ class LiarsDice(TwoPlayerGame):
         return f"P0 {self._held(state, 0)}, P1 {self._held(state, 1)}{self._line(state)}"
 
     def infoset_text(self, state: Array, player: int) -> str:
-        held = "holds no dice" if state["turn"] == ROLLING else self._held(state, player)
+        hidden = self._rolled[state[f"dice{player}"]] < self.dice
+        held = "holds no dice" if hidden else self._held(state, player)
         return f"P{player} {held}{self._line(state)}"
 
     def sample_histories(self, infoset: Infoset, n: int, rng: np.random.Generator) -> Ragged:

@@ -45,7 +45,7 @@ OF_A_SUBGAME = (
 DETAILS = frozenset(
     {
         *("k", "whole", "plans", "fallback_k", "entry_floor", "entry_prior", "leaf", "continuations"),
-        *("samples", "companions", "explore", "rollouts", "variant", "gamma", "iterations", "target", "warm_start", "step", "magnet"),
+        *("shrink", "samples", "companions", "explore", "rollouts", "variant", "gamma", "iterations", "target", "warm_start", "step", "magnet"),
     }
 )
 """Fields that only refine what another field chooses."""
@@ -85,6 +85,8 @@ def unread(values: Mapping[str, Any]) -> dict[str, str]:
     if values["source"] == "enumerated":
         drawn = "a source that draws histories (it is enumerated)"
         found |= dict.fromkeys(("samples", "companions", "explore"), drawn)
+    if values["certificate"] == "none":
+        found["shrink"] = "a certificate (it is none)"
     if values["scope"] == "both":
         found["freeze"] = "a scope of one search (it is both, which makes one of each kind)"
     return found

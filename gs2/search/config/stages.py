@@ -172,6 +172,8 @@ class SafetyConfig(Configuration):
         divided among the player's infosets that could clash, for searches that do not see each other;
         "path": the best λ for which the opponent's value of the whole game does not rise (the values off
         its path are taken from the strategy refined so far, not from the infoset).
+    shrink: share in (0, 1] of the certified weight that is used, where the certificate knows only a sample of
+        what the opponent may hold.
     scope: what a search replaces: "infoset": the strategy there; "subtree": and at the player's infosets
         below; "block": at every infoset solved; "both": two searches, a block with nothing frozen and then
         the subtree with everything else frozen.
@@ -179,6 +181,7 @@ class SafetyConfig(Configuration):
 
     anchor: float = attrs.field(default=1.0, validator=real(0, 1, above=True))
     certificate: str = attrs.field(default="none", validator=one_of(CERTIFICATES))
+    shrink: float = attrs.field(default=1.0, validator=real(0, 1, above=True))
     scope: str = attrs.field(default="infoset", validator=one_of(SCOPES))
 
 

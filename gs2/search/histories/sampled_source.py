@@ -24,7 +24,7 @@ from blueprint.protocol import Blueprint
 from cfr.tree import EnumeratedTree, TreeBudget, TreeRules, grow
 from cfr.tree.memory import SEARCH_BYTES
 from games.game import Game
-from games.infosets.sampling import HistorySample, follow_trails, line_order, same_lines
+from games.infosets.sampling import HistorySample, follow_trails, line_order, thinned
 from games.infosets.trail import Trail, trails_along
 from games.ragged import Ragged
 from games.support.configuration import ConfigError
@@ -42,6 +42,8 @@ __all__ = ["MAX_SAMPLED_NODES", "SampledTree", "sample_tree"]
 
 MAX_SAMPLED_NODES = 4_000_000
 """Nodes below the histories drawn up to which a subgame is grown."""
+SPARE = 2
+"""Histories of an opponent infoset that are drawn for each companion asked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,13 +152,15 @@ class _Draw:
         if closure:
             config = _of_a_part(config)
         companions = config.histories.companions
-        groups = self.follow(self._opponents(own), companions) if own.complete else []
-        exact = own.complete and all(group.complete for group in groups)
+        # Those of the infoset itself are among them, and are known already.
+        drawn = SPARE * companions
+        groups = self.follow(self._opponents(own), drawn) if own.complete else []
+        exact = own.complete and all(group.complete and len(group) <= companions for group in groups)
         whole = exact and sum(len(group) for group in groups) <= most
         if config.generation.generator != "all" and config.safety.certificate == "none" and not whole:
             own, config = self._chosen(own, config)
             groups, exact = [], False
-        groups = groups or self.follow(self._opponents(own), companions)
+        groups = groups or self.follow(self._opponents(own), drawn)
         return self._joined(own, groups, _on_tree(config), exact and not closure)
 
     def _chosen(self, own: HistorySample, config: SearchConfig) -> tuple[HistorySample, SearchConfig]:
@@ -215,26 +219,22 @@ class _Draw:
         """Return the histories of the infoset and of the opponent infosets as one."""
         game, player = self.game, self.player
         reached = bool(np.any(own.chance * own.players[:, player] > LIVE))
-        of_own = game.infoset_key(own.states, self.opponent)
-        parts: list[HistorySample] = []
-        scales: list[float] = []
-        for group in groups:
-            if not exact:
-                mine = np.all(of_own == game.infoset_key(group.states[:1], self.opponent), axis=1)
-                group, scale = self._with_own(own.take(np.flatnonzero(mine)), group, reached)
-                scales.append(scale)
-            parts.append(group)
+        parts = groups
+        if not exact:
+            of_own = game.infoset_key(own.states, self.opponent)
+            parts = []
+            for group in groups:
+                inside = np.all(of_own == game.infoset_key(group.states[:1], self.opponent), axis=1)
+                parts.append(self._with_own(own.take(np.flatnonzero(inside)), group, reached))
         lines = _end_to_end([part.lines for part in parts])
         states = np.concatenate([part.states for part in parts])
         chance = np.concatenate([part.chance for part in parts])
         above = np.concatenate([part.players for part in parts])
         weight = chance * np.concatenate([part.stands for part in parts])
-        if not exact:
-            weight *= np.repeat(scales, [len(part) for part in parts])
         if reached:
             weight, above = weight * above[:, player], above.copy()
             above[:, player] = 1.0
-        order = line_order(lines)
+        order = _none_below_another(lines, line_order(lines))
         size = SampleSize(
             histories=len(own),
             opponents=len(groups),
@@ -244,37 +244,59 @@ class _Draw:
         )
         return _Roots(states[order], weight[order], above[order], config, size)
 
-    def _with_own(
-        self, own: HistorySample, group: HistorySample, reached: bool
-    ) -> tuple[HistorySample, float]:
-        """Return an opponent infoset's histories with those of the infoset among them, and their scale.
+    def _with_own(self, own: HistorySample, group: HistorySample, reached: bool) -> HistorySample:
+        """Return an opponent infoset's histories: those of the infoset as drawn there, the others as here.
 
-        The scale makes what they say of the infoset's part of it what the infoset's own histories say.
+        Where sums over the latter are of no scale, they are given that at which both agree on the former.
         """
-        known = same_lines(own.lines, group.lines)
-        missing = own.take(np.flatnonzero(known < 0))
-        joined = HistorySample(
-            _end_to_end([group.lines, missing.lines]),
-            np.concatenate([group.states, missing.states]),
-            np.concatenate([group.chance, missing.chance]),
-            np.concatenate([group.players, missing.players]),
-            np.concatenate([group.stands, np.ones(len(missing))]),
+        key = self.game.infoset_key(group.states, self.player)
+        inside = np.all(key == self.trail.keys[-1], axis=1)
+        others = group.take(np.flatnonzero(~inside))
+        scale = 1.0
+        if not group.scaled:
+            ours = self._weight(own, reached).sum()
+            theirs = self._weight(group, reached)
+            # An infoset that no draw met is likely to be less than one draw's worth of it.
+            scale = ours / max(theirs[inside].sum(), theirs.mean(), LIVE)
+        weight = self._weight(others, reached)
+        most = self.config.histories.companions
+        rows, each = np.arange(len(others)), np.ones(len(others))
+        if len(others) > most:
+            rows, each = thinned(weight, most, self.rng)
+        others = others.take(rows)
+        return HistorySample(
+            _end_to_end([own.lines, others.lines]),
+            np.concatenate([own.states, others.states]),
+            np.concatenate([own.chance, others.chance]),
+            np.concatenate([own.players, others.players]),
+            np.concatenate([own.stands, others.stands * each * scale]),
             False,
         )
-        key = self.game.infoset_key(joined.states, self.player)
-        inside = np.all(key == self.trail.keys[-1], axis=1)
 
-        def mass(sample: HistorySample, rows: NDArray[Any]) -> float:
-            weight = sample.stands * sample.chance
-            return float(np.sum((weight * sample.players[:, self.player] if reached else weight)[rows]))
-
-        theirs = mass(joined, inside)
-        return joined, mass(own, np.ones(len(own), bool)) / theirs if theirs > LIVE else 1.0
+    def _weight(self, sample: HistorySample, reached: bool) -> NDArray[np.float64]:
+        """Return the weight of each history as a root, [n] float64."""
+        weight = sample.stands * sample.chance
+        return weight * sample.players[:, self.player] if reached else weight
 
 
 def _end_to_end(lines: list[Ragged]) -> Ragged:
     counts = np.concatenate([line.counts for line in lines])
     return Ragged.from_counts(counts, np.concatenate([line.values for line in lines]))
+
+
+def _none_below_another(lines: Ragged, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the rows of histories that do not go on from another one: those grow below it anyway."""
+    counts = lines.counts
+    if counts.min() == counts.max():
+        return rows
+    names = {lines[row].tobytes() for row in rows.tolist()}
+    shorter = [int(count) for count in np.unique(counts)]
+    kept = [
+        row
+        for row in rows.tolist()
+        if not any(count < counts[row] and lines[row][:count].tobytes() in names for count in shorter)
+    ]
+    return np.array(kept, np.int64)
 
 
 def _of_a_part(config: SearchConfig) -> SearchConfig:
