@@ -1,4 +1,5 @@
-"""The contract of sampling as a test: what `games.check.check_game` asks of a game whose infosets are sampled.
+"""The contract of sampling as a test: what `games.check.check_game` asks of a game whose infosets
+are sampled.
 
 A few infosets are met in random play, of the player to act and of those that wait. Histories drawn there, by
 the game itself (`sample_histories`) and by following what the player saw, must lie in the infoset. Where the
@@ -17,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.game import CHANCE, TERMINAL, Game, GameError, Infoset
-from games.infosets.sampling import follow_trails, replay
+from games.infosets.histories import replay
+from games.infosets.sampling import follow_trails
 from games.infosets.trail import Trail, Watcher
 from games.ragged import Ragged
 from games.support.array_types import Array
@@ -121,9 +123,7 @@ def _listed(game: Game, trail: Trail) -> _Listed | None:
         visited += len(actions.values)
         if visited > SMALL:
             return None
-        share = np.where(
-            (who[going] == CHANCE)[actions.rows], game.chance_probs(states[going], actions), 1.0
-        )
+        share = np.where((who[going] == CHANCE)[actions.rows], game.chance_probs(states[going], actions), 1.0)
         rows = going[actions.rows]
         chance = chance[rows] * share
         states = game.step(states, rows, actions.values)
@@ -145,15 +145,13 @@ def _check_inside(game: Game, trail: Trail, states: Array, function: str) -> Non
     _require(game, bool(inside.all()), function, rule, repr(words))
 
 
-def _check_all(
-    game: Game, trail: Trail, states: Array, chance: NDArray[np.float64], listed: _Listed
-) -> None:
+def _check_all(game: Game, trail: Trail, states: Array, chance: NDArray[np.float64], listed: _Listed) -> None:
     """Check that following a trail finds every history of its infoset, with chance's part."""
     ours = {state.tobytes(): float(part) for state, part in zip(states, chance, strict=True)}
     rule = (
-        f"of player {trail.player} must remember at every history what it was before, whoever acts, or the game "
-        f"say `remembers = False`: following what the player saw must find all {len(listed.chance)} histories "
-        "of its infoset"
+        f"of player {trail.player} must remember at every history what it was before, whoever acts, or the "
+        f"game say `remembers = False`: following what the player saw must find all {len(listed.chance)} "
+        "histories of its infoset"
     )
     _require(game, ours.keys() == listed.chance.keys(), "infoset_key", rule, len(ours))
     wrong = [name for name, part in ours.items() if abs(part - listed.chance[name]) > 1e-9]

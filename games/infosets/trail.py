@@ -95,7 +95,9 @@ class Watcher:
             self._acting,
             np.array(self._keys, np.uint64),
             np.array([action is not None for action in self._actions]),
-            np.array([blank if action is None else action for action in self._actions], np.asarray(blank).dtype),
+            np.array(
+                [blank if action is None else action for action in self._actions], np.asarray(blank).dtype
+            ),
         )
 
 
@@ -154,8 +156,9 @@ def trails_along(game: Game, lines: Ragged, player: int) -> list[Trail]:
 
 def same_actions(ours: Array, others: Array) -> NDArray[np.bool_]:
     """Return which actions are the same, [m] bool, for any dtype and trailing shape."""
-    same: NDArray[Any] = ours == others
-    return same if same.ndim == 1 else same.reshape(len(same), -1).all(axis=1)
+    same = np.asarray(ours == others, bool).reshape(len(ours), -1)
+    whole: NDArray[np.bool_] = np.all(same, axis=1)
+    return whole
 
 
 def find_trail(game: Game, infoset: Infoset, rng: np.random.Generator) -> Trail:

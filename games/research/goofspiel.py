@@ -18,6 +18,7 @@ from games.base import TwoPlayerGame
 from games.game import CHANCE, TERMINAL, GameError, Infoset
 from games.parameters import Int, OneOf, canonical_name
 from games.ragged import Ragged
+from games.research.hidden_bids import OPEN, explaining_bids
 from games.support.array_types import Array
 
 __all__ = ["Goofspiel"]
@@ -41,10 +42,6 @@ hand, deck: a bit for each card left. wins: two bits a turn, one of the codes be
 
 FIRST_WON, SECOND_WON, TIED = 1, 2, 3
 DEAL, BID_0, BID_1 = range(3)
-OPEN = 2
-"""Of a bid that is made and not resolved yet, where others are compared: lower -1, equal 0, higher 1."""
-MOST_DRAWS = 2_000
-"""Batches of bids drawn for a sample before it is given up."""
 
 
 class Goofspiel(TwoPlayerGame):
@@ -211,41 +208,13 @@ class Goofspiel(TwoPlayerGame):
         return " | ".join(parts)
 
     def sample_histories(self, infoset: Infoset, n: int, rng: np.random.Generator) -> Ragged:
-        """Return n histories of an infoset; the other's bids are any that explain who won, all alike.
-
-        Cards below ours are drawn lowest limit first, cards above ours highest first, which leaves every
-        choice as many cards whatever was drawn; draws in which the two meet are thrown away.
-        """
+        """Return n histories of an infoset; the other's bids are any that explain who won, all alike."""
         turns, prizes, own, results = self._read_key(infoset)
-        below = [turn for turn, result in enumerate(results) if result == -1]
-        above = [turn for turn, result in enumerate(results) if result == 1]
-        order = [(turn, False) for turn in sorted(below, key=lambda turn: own[turn])]
-        order += [(turn, True) for turn in sorted(above, key=lambda turn: -own[turn])]
-        tied = [own[turn] for turn, result in enumerate(results) if result == 0]
-        cards = np.arange(1, self.cards + 1)
-        found = np.zeros((0, len(results)), np.int64)
-        for _ in range(MOST_DRAWS):
-            bids = np.tile([own[turn] if results[turn] == 0 else 0 for turn in range(len(results))], (n, 1))
-            free = np.ones((2, n, self.cards), bool)
-            free[:, :, np.array(tied, np.int64) - 1] = False
-            whole = np.ones(n, bool)
-            for turn, higher in order:
-                allowed = free[int(higher)] & (cards > own[turn] if higher else cards < own[turn])
-                pick = np.argmax(rng.random(allowed.shape) * allowed, axis=1)
-                whole &= allowed[np.arange(n), pick]
-                free[int(higher), np.arange(n), pick] = False
-                bids[:, turn] = pick + 1
-            left = free[0] & free[1]
-            whole &= (free[0] | free[1]).sum(axis=1) == self.cards - len(tied)
-            for turn in np.flatnonzero(np.array(results) == OPEN):
-                bids[:, turn] = np.argmax(rng.random(left.shape) * left, axis=1) + 1
-            found = np.concatenate([found, bids[whole]])[:n]
-            if len(found) == n:
-                break
-        else:
+        found = explaining_bids(self.cards, own, results, n, rng)
+        if found is None:
             raise GameError(
                 f"{self.name}: some bids of the other must explain what player {infoset.player} saw at "
-                f"{infoset.text!r}; none of {n * MOST_DRAWS} drawn do"
+                f"{infoset.text!r}; none drawn do"
             )
         columns = []
         for turn in range(turns):

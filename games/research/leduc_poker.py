@@ -246,7 +246,7 @@ class LeducPoker(TwoPlayerGame):
         return f"P{player} {self._card(state, player)}{self._public(state)}"
 
     def sample_histories(self, infoset: Infoset, n: int, rng: np.random.Generator) -> Ragged:
-        """Return n histories of an infoset; the other's card is one of those left, as often as chance has it."""
+        """Return n histories of an infoset; the other's card is one left, as often as chance has it."""
         key = int(infoset.key[0])
         node, own, board = key >> 16, (key >> 8 & 255) - 1, (key & 255) - 1
         left = np.full(len(self._card_names), self._copies, np.float64)

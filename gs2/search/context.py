@@ -75,8 +75,8 @@ class SearchContext:
         """
         if game.num_players != 2:
             raise ValueError(
-                f"{game.name}: a search by subgame solving needs two players; got {game.num_players}; GuanDan "
-                "has one of its own: gs2 solve guandan"
+                f"{game.name}: a search by subgame solving needs two players; got {game.num_players}; "
+                "GuanDan has one of its own: gs2 solve guandan"
             )
         self.game = game
         if tree is None:

@@ -37,8 +37,8 @@ def solve_infoset(
     blueprint: a strategy in any shape, such as a `Blueprint`, or probabilities on the slots of the tree; a
         `Blueprint` where no tree is grown.
     infoset: by name, by what its player saw on the way, or by its number in the tree.
-    Raises ValueError if the infoset is not one of the game's decisions, if no history of it is found, or for a
-    configuration that needs the game listed where it cannot be.
+    Raises ValueError if the infoset is not one of the game's decisions, if no history of it is found, or for
+    a configuration that needs the game listed where it cannot be.
     """
     began = time.perf_counter()
     context = _listed(game, config)
@@ -86,15 +86,16 @@ def _solve_sampled(
         game = game.game
     if isinstance(infoset, int | np.integer) or not isinstance(blueprint, Blueprint):
         raise ValueError(
-            f"{game.name}: where no tree is grown, the infoset must be an Infoset or a Trail and the blueprint a "
-            f"Blueprint; got {type(infoset).__name__} and {type(blueprint).__name__}"
+            f"{game.name}: where no tree is grown, the infoset must be an Infoset or a Trail and the "
+            f"blueprint a Blueprint; got {type(infoset).__name__} and {type(blueprint).__name__}"
         )
     trail = infoset if isinstance(infoset, Trail) else find_trail(game, infoset, rng)
     part = sample_tree(game, blueprint, trail, config, rng, options.leaf)
     prepared = time.perf_counter() - began
     refinement = refine_infoset(part.context, part.strategy, part.infoset, part.config, rng, options)
     found = explain(part.context, part.strategy, refinement, part.config, most=options.listed)
-    seconds = {"sampling": prepared, **{name: time for name, time in found.seconds.items() if name != "prepare"}}
+    seconds = {"sampling": prepared, **found.seconds}
+    del seconds["prepare"]
     return replace(found, config=config, sampled=part.size, seconds=seconds)
 
 

@@ -45,7 +45,20 @@ OF_A_SUBGAME = (
 DETAILS = frozenset(
     {
         *("k", "whole", "plans", "fallback_k", "entry_floor", "entry_prior", "leaf", "continuations"),
-        *("shrink", "samples", "companions", "explore", "rollouts", "variant", "gamma", "iterations", "target", "warm_start", "step", "magnet"),
+        *(
+            "shrink",
+            "samples",
+            "companions",
+            "explore",
+            "rollouts",
+            "variant",
+            "gamma",
+            "iterations",
+            "target",
+            "warm_start",
+            "step",
+            "magnet",
+        ),
     }
 )
 """Fields that only refine what another field chooses."""
@@ -173,7 +186,7 @@ class SearchConfig(Configuration):
                 )
         if values["order"] is not None and values["order"] > 1:
             raise ConfigError(
-                f"order must be 1, or None for what is sampled of the closure, where histories are sampled; got "
+                f"order must be 1, or None for what is drawn of the closure, where histories are drawn; got "
                 f"{values['order']}"
             )
 

@@ -64,7 +64,7 @@ class HistoriesConfig(Configuration):
     alternative: str = attrs.field(default="best-response", validator=one_of(ALTERNATIVE_NAMES))
     source: str = attrs.field(default="auto", validator=one_of(SOURCES))
     samples: int = attrs.field(default=64, validator=integer(1))
-    companions: int = attrs.field(default=16, validator=integer(1))
+    companions: int = attrs.field(default=32, validator=integer(1))
     explore: float = attrs.field(default=0.5, validator=real(0, 1))
 
 

@@ -30,7 +30,7 @@ def refine_at(
     rng: np.random.Generator,
     options: SearchOptions = NO_OPTIONS,
 ) -> NDArray[np.float64]:
-    """Return the refined probability of each legal action where a trail ends, [a] float64, in the game's order.
+    """Return the refined probability of each legal action where a trail ends, [a] float64, in their order.
 
     trail: what the player to act saw, such as a `games.infosets.trail.Watcher` makes of a game in progress.
     config: of the search; `depth` with `leaf` value or rollout keeps it quick in a large game.
@@ -99,7 +99,9 @@ class PlayedStrategy:
         index, mine = self._places[player]
         row = index.find(keys)
         if np.any(row < 0):
-            raise ValueError(f"{self._context.game.name}: the tree must have every infoset asked for; it lacks one")
+            raise ValueError(
+                f"{self._context.game.name}: the tree must have every infoset asked for; it lacks one"
+            )
         return mine[row]
 
     def slots_of(self, part: FlatTree, slots: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -225,8 +225,10 @@ def _one_pass(
     else:
         batches = [every[level == depth] for depth in np.unique(level)]
     now, blueprint = strategy.probs.copy(), strategy.blueprint
-    asked = config.histories.source == "sampled" or config.histories.alternative == "value" or (
-        config.subgame.depth is not None and config.subgame.leaf in ("value", "rollout")
+    asked = (
+        config.histories.source == "sampled"
+        or config.histories.alternative == "value"
+        or (config.subgame.depth is not None and config.subgame.leaf in ("value", "rollout"))
     )
     if blueprint is None and asked:
         blueprint = tabulate(context.game, tree, now)
@@ -317,7 +319,7 @@ def _search_all(context: SearchContext, job: _Job) -> _Found:
 
 
 def _sample_all(context: SearchContext, job: _Job) -> _Found:
-    """Return what `_search_all` does, with histories drawn at every infoset; the tree names infosets alone."""
+    """Return what `_search_all` does, with histories drawn at every infoset; the tree only names these."""
     tree, player, config = context.tree, job.player, job.config
     strategy = Strategy(tree, job.policy, job.blueprint)
     played = PlayedStrategy(context, strategy)
