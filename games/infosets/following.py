@@ -184,8 +184,10 @@ class Following:
         at = at.copy()
         agrees = np.zeros(len(of), bool)
         acting = self.game.player(states) if self.lenient else None
-        for player in np.unique(seat[of]).tolist() if len(of) else []:
+        for player in range(self.game.num_players):
             mine = np.flatnonzero(seat[of] == player)
+            if len(mine) == 0:
+                continue
             key = self.game.infoset_key(states if len(mine) == len(of) else states[mine], player)
             here = start[of[mine]] + at[mine]
             more = at[mine] + 1 < length[of[mine]]

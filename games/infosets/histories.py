@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from games.game import CHANCE, TERMINAL, Game, GameError
+from games.game import CHANCE, Game, GameError
 from games.infosets.trail import same_actions, walk
 from games.ragged import Ragged
 from games.support.array_types import Array
@@ -17,6 +17,7 @@ from games.support.array_types import Array
 __all__ = [
     "HistorySample",
     "PlayRule",
+    "joined_samples",
     "line_names",
     "line_order",
     "probabilities",
@@ -82,6 +83,24 @@ class HistorySample:
         )
 
 
+def joined_samples(samples: Sequence[HistorySample]) -> HistorySample:
+    """Return the histories of several infosets in one row, which is a sample of none."""
+    return HistorySample(
+        _end_to_end([sample.lines for sample in samples]),
+        np.concatenate([sample.states for sample in samples]),
+        np.concatenate([sample.chance for sample in samples]),
+        np.concatenate([sample.players for sample in samples]),
+        np.concatenate([sample.stands for sample in samples]),
+        False,
+        all(sample.scaled for sample in samples),
+    )
+
+
+def _end_to_end(lines: list[Ragged]) -> Ragged:
+    counts = np.concatenate([line.counts for line in lines])
+    return Ragged.from_counts(counts, np.concatenate([line.values for line in lines]))
+
+
 def replay(
     game: Game, lines: Ragged, policy: PlayRule | None = None
 ) -> tuple[Array, NDArray[np.float64], NDArray[np.float64]]:
@@ -123,13 +142,14 @@ def probabilities(
 ) -> NDArray[np.float64]:
     """Return the probability of each action, [m] float64: chance's, the policy's, or 1 without one."""
     prob = np.ones(len(actions.values))
-    for seat in np.unique(who).tolist():
-        if seat == TERMINAL or (seat >= 0 and policy is None):
+    for seat in range(CHANCE, game.num_players if policy is not None else 0):
+        mine = who == seat
+        rows = np.flatnonzero(mine)
+        if len(rows) == 0:
             continue
-        alone = bool(np.all(who == seat))
-        rows = np.flatnonzero(who == seat)
+        alone = len(rows) == len(who)
         sub = actions if alone else actions.take(rows)
-        at = slice(None) if alone else np.repeat(who == seat, actions.counts)
+        at = slice(None) if alone else np.repeat(mine, actions.counts)
         part = states if alone else states[rows]
         if seat == CHANCE:
             prob[at] = game.chance_probs(part, sub)
@@ -143,11 +163,8 @@ def same_lines(lines: Ragged, others: Ragged) -> NDArray[np.int64]:
 
     lines, others: actions from the root, a row for each history; those of `others` different.
     """
-    both = Ragged.from_counts(
-        np.concatenate([lines.counts, others.counts]), np.concatenate([lines.values, others.values])
-    )
-    number = np.unique(line_names(both), return_inverse=True)[1].reshape(-1)
-    place = np.full(len(both), -1, np.int64)
+    number = np.unique(line_names(_end_to_end([lines, others])), return_inverse=True)[1].reshape(-1)
+    place = np.full(len(lines) + len(others), -1, np.int64)
     place[number[len(lines) :]] = np.arange(len(others))
     return place[number[: len(lines)]]
 

@@ -16,7 +16,8 @@ alone, and less of what it certifies is used (`_trusted`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from cfr.tree import EnumeratedTree, TreeBudget, TreeRules, grow
 from cfr.tree.memory import SEARCH_BYTES
 from games.game import Game
 from games.infosets.following import thinned
-from games.infosets.histories import HistorySample, line_order
+from games.infosets.histories import HistorySample, joined_samples, line_order
 from games.infosets.sampling import follow_trails
 from games.infosets.trail import Trail, trails_along
 from games.ragged import Ragged
@@ -159,22 +160,25 @@ class _Draw:
             groups = self._closure(own, most)
             if groups is not None:
                 return self._joined(own, groups, _on_tree(config), True)
-        if closure:
-            config = _of_a_part(config)
+        certified = config.safety.certificate != "none"
         companions = config.histories.companions
         # Those of the infoset itself are among them, and are known already.
         drawn = SPARE * companions
         groups = self.follow(self._opponents(own), drawn) if own.complete else []
         exact = own.complete and all(group.complete and len(group) <= companions for group in groups)
-        whole = exact and sum(len(group) for group in groups) <= most
-        if config.generation.generator != "all" and config.safety.certificate == "none" and not whole:
+        small = exact and sum(len(group) for group in groups) <= most
+        if config.generation.generator != "all" and not certified and not closure and not small:
             own, config = self._chosen(own, config)
             groups, exact = [], False
         groups = groups or self.follow(self._opponents(own), drawn)
-        exact = exact and not closure
-        if config.safety.certificate != "none" and not exact:
-            config = _trusted(config, own, len(groups))
-        return self._joined(own, groups, _on_tree(config), exact)
+        if exact and not closure:
+            return self._joined(own, groups, _on_tree(config), True)
+        inside = len(groups) // 2
+        if config.generation.generator != "all" and certified:
+            k = config.generation.fallback_k if config.subgame.rest == "summary" else config.generation.k
+            inside = max(1, min(inside, k or 1))
+        config = _of_a_part(config, inside, _trust(own, len(groups) - inside) if certified else 1.0)
+        return self._joined(own, groups, config, False)
 
     def _chosen(self, own: HistorySample, config: SearchConfig) -> tuple[HistorySample, SearchConfig]:
         """Return the histories that the generator chooses by the blueprint's values, before others are drawn.
@@ -230,71 +234,57 @@ class _Draw:
         self, own: HistorySample, groups: list[HistorySample], config: SearchConfig, exact: bool
     ) -> _Roots:
         """Return the histories of the infoset and of the opponent infosets as one."""
-        game, player = self.game, self.player
+        player = self.player
         reached = bool(np.any(own.chance * own.players[:, player] > LIVE))
-        parts = groups
-        if not exact:
-            of_own = game.infoset_key(own.states, self.opponent)
-            parts = []
-            for group in groups:
-                inside = np.all(of_own == game.infoset_key(group.states[:1], self.opponent), axis=1)
-                parts.append(self._with_own(own.take(np.flatnonzero(inside)), group, reached))
-        lines = _end_to_end([part.lines for part in parts])
-        states = np.concatenate([part.states for part in parts])
-        chance = np.concatenate([part.chance for part in parts])
-        above = np.concatenate([part.players for part in parts])
-        weight = chance * np.concatenate([part.stands for part in parts])
+        every = joined_samples(groups) if exact else self._with_own(own, groups, reached)
+        weight = self._weight(every, reached)
+        above = every.players
         if reached:
-            weight, above = weight * above[:, player], above.copy()
+            above = above.copy()
             above[:, player] = 1.0
-        order = _none_below_another(lines, line_order(lines))
+        order = _none_below_another(every.lines, line_order(every.lines))
         size = SampleSize(
             histories=len(own),
             opponents=len(groups),
-            drawn=len(states),
+            drawn=len(order),
             effective=own.effective(player),
             complete=exact,
         )
-        return _Roots(states[order], weight[order], above[order], config, size)
+        return _Roots(every.states[order], weight[order], above[order], config, size)
 
-    def _with_own(self, own: HistorySample, group: HistorySample, reached: bool) -> HistorySample:
-        """Return an opponent infoset's histories: those of the infoset as drawn there, the others as here.
+    def _with_own(self, own: HistorySample, groups: list[HistorySample], reached: bool) -> HistorySample:
+        """Return the infoset's histories as drawn there, and the rest of the opponent infosets as drawn here.
 
         Where sums over the latter are of no scale, they are given that at which both agree on the former.
         """
-        key = self.game.infoset_key(group.states, self.player)
-        inside = np.all(key == self.trail.keys[-1], axis=1)
-        others = group.take(np.flatnonzero(~inside))
-        scale = 1.0
-        if not group.scaled:
-            ours = self._weight(own, reached).sum()
-            theirs = self._weight(group, reached)
-            # An infoset that no draw met is likely to be less than one draw's worth of it.
-            scale = ours / max(theirs[inside].sum(), theirs.mean(), LIVE)
-        weight = self._weight(others, reached)
-        most = self.config.histories.companions
-        rows, each = np.arange(len(others)), np.ones(len(others))
-        if len(others) > most:
-            rows, each = thinned(weight, most, self.rng)
-        others = others.take(rows)
-        return HistorySample(
-            _end_to_end([own.lines, others.lines]),
-            np.concatenate([own.states, others.states]),
-            np.concatenate([own.chance, others.chance]),
-            np.concatenate([own.players, others.players]),
-            np.concatenate([own.stands, others.stands * each * scale]),
-            False,
-        )
+        game, most = self.game, self.config.histories.companions
+        every = joined_samples(groups)
+        stands, weight = every.stands.copy(), self._weight(every, reached)
+        outside = np.any(game.infoset_key(every.states, self.player) != self.trail.keys[-1], axis=1)
+        kept = outside.copy()
+        end = 0
+        for group in groups:
+            start, end = end, end + len(group)
+            others = start + np.flatnonzero(outside[start:end])
+            if not group.scaled:
+                key = game.infoset_key(group.states[:1], self.opponent)
+                mine = np.all(game.infoset_key(own.states, self.opponent) == key, axis=1)
+                ours = self._weight(own, reached)[mine].sum()
+                # An infoset that no draw met is likely to be less than one draw's worth of it.
+                met = weight[start:end][~outside[start:end]].sum()
+                stands[others] *= ours / max(met, weight[start:end].mean(), LIVE)
+            if len(others) > most:
+                rows, each = thinned(weight[others], most, self.rng)
+                kept[others] = False
+                kept[others[rows]] = True
+                stands[others[rows]] *= each
+        rest = replace(every, stands=stands).take(np.flatnonzero(kept))
+        return joined_samples([own, rest])
 
     def _weight(self, sample: HistorySample, reached: bool) -> NDArray[np.float64]:
         """Return the weight of each history as a root, [n] float64."""
         weight = sample.stands * sample.chance
         return weight * sample.players[:, self.player] if reached else weight
-
-
-def _end_to_end(lines: list[Ragged]) -> Ragged:
-    counts = np.concatenate([line.counts for line in lines])
-    return Ragged.from_counts(counts, np.concatenate([line.values for line in lines]))
 
 
 def _none_below_another(lines: Ragged, rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -312,36 +302,42 @@ def _none_below_another(lines: Ragged, rows: NDArray[np.int64]) -> NDArray[np.in
     return np.array(kept, np.int64)
 
 
-def _of_a_part(config: SearchConfig) -> SearchConfig:
-    """Return a configuration for a sample of the closure that it asks for.
+def _trust(own: HistorySample, held: int) -> float:
+    """Return which share of a certified weight is used, in [0, 1].
 
+    held: opponent infosets drawn and kept out of the subgame, which are as good as new to its solution: of h
+    of them that no weight up to λ harms, the next one is harmed below λ with probability 1 / (h + 1), and
+    harm is convex in the weight. So λ is used for the share of the infoset that was drawn, less that
+    probability, and with more reserve for the rest. Measured: docs/measurements/subgame_solving.md.
+    """
+    stands = float(np.sum(own.stands * own.chance))
+    share = float(np.sum(own.chance)) / stands if own.scaled and stands > 0 else 0.0
+    trust = share * held / (held + 1) + (1 - share) * held / (held + RESERVE)
+    return max(round(trust, 2), LEAST)
+
+
+@lru_cache(maxsize=256)
+def _of_a_part(config: SearchConfig, most: int, trust: float) -> SearchConfig:
+    """Return a configuration for the tree of a sample of what it asks for.
+
+    most: histories that may enter the subgame if a certificate is to judge it by others.
+    trust: share of a certified weight that is used.
     Of the player's other infosets only some histories are there: what is solved at them replaces nothing.
     """
     if config.subgame.rest == "summary":
         config = config.replace(fallback_k=max(1, config.generation.fallback_k or config.generation.k or 1))
         config = config.fallback()
-    return config.replace(scope="subtree") if config.safety.scope in ("block", "both") else config
+    changes: dict[str, Any] = {"source": "enumerated", "depth": None}
+    if config.safety.scope in ("block", "both"):
+        changes["scope"] = "subtree"
+    if config.safety.certificate != "none":
+        changes["shrink"] = config.safety.shrink * trust
+        if config.generation.k is not None:
+            changes["k"] = max(1, min(config.generation.k, most))
+    return config.replace(**changes)
 
 
-def _trusted(config: SearchConfig, own: HistorySample, opponents: int) -> SearchConfig:
-    """Return a configuration whose certificate is used as far as it speaks for what was not drawn.
-
-    Half of the opponent infosets drawn enter the subgame at most. The others are as good as new: of h of them
-    that no weight up to λ harms, the next one is harmed below λ with probability 1 / (h + 1), and harm is
-    convex in the weight. So λ is used for the share of the infoset that was drawn less that probability, and
-    with more reserve for the rest. Measured: docs/measurements/subgame_solving.md.
-    """
-    k = config.generation.k
-    if k is not None:
-        k = max(1, min(k, opponents // 2))
-        config = config.replace(k=k)
-    held = opponents - (opponents if k is None else k)
-    stands = float(np.sum(own.stands * own.chance))
-    share = float(np.sum(own.chance)) / stands if own.scaled and stands > 0 else 0.0
-    trust = share * held / (held + 1) + (1 - share) * held / (held + RESERVE)
-    return config.replace(shrink=config.safety.shrink * max(trust, LEAST))
-
-
+@lru_cache(maxsize=256)
 def _on_tree(config: SearchConfig) -> SearchConfig:
     """Return the configuration on a tree in which histories are drawn and the depth limit is applied."""
     return config.replace(source="enumerated", depth=None)
