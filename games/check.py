@@ -28,6 +28,9 @@ PAYOFF_TOLERANCE = 1e-9
 TEXTS_PER_LEVEL = 40
 """Histories of each level whose words are checked: words are made one at a time."""
 
+WALKED = 1000
+"""Histories to keep of a level from which on a small game may also be walked whole, to list infosets."""
+
 
 @dataclass(frozen=True)
 class CheckReport:
@@ -91,7 +94,8 @@ def check_game(
     rng: chooses the histories to follow and the orders in which batches are tried.
     roots: [r] different histories at which nobody has acted yet, such as sampled deals, for a game whose root
         cannot list them; by default the root.
-    max_width: histories kept of each level; a level with more is thinned at random.
+    max_width: histories kept of each level; a level with more is thinned at random. Infosets are listed, to
+        hold samples of them against, if it is at least 1,000 or no level was thinned.
     max_depth: levels after which a game is taken never to end.
     """
     _check_description(game)
@@ -127,7 +131,7 @@ def check_game(
         )
     _check_payoff_range(game, seen, complete)
     if roots is None:
-        check_sampling(game, rng, small=complete)
+        check_sampling(game, rng, small=complete or max_width >= WALKED)
     return CheckReport(complete, histories, terminals, tuple(len(past) for past in seen.past))
 
 

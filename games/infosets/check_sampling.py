@@ -49,13 +49,15 @@ def chi_square_bound(freedom: int, rare: float = RARE) -> float:
 def check_sampling(game: Game, rng: np.random.Generator, *, small: bool) -> None:
     """Return None if histories of the game's infosets can be drawn as they should.
 
-    small: whether every history of the game may be looked at; else only some of an infoset are.
+    small: whether all histories of the game may be looked at, if they are not more than 30,000.
     Raises GameError that names the function and the rule.
     """
     own = getattr(game, "sample_histories", None)
-    for trail in _met(game, rng):
+    trails = list(_met(game, rng))
+    everything = _listed(game, trails) if small else None
+    for at, trail in enumerate(trails):
         infoset = Infoset(trail.player, tuple(int(word) for word in trail.keys[-1]), "")
-        listed = _listed(game, trail) if small else None
+        listed = None if everything is None else everything[at]
         if listed is not None:
             found = follow_trails(game, [trail], SMALL, rng)[0]
             _check_inside(game, trail, found.states, "infoset_key")
@@ -106,27 +108,29 @@ class _Listed:
     chance: dict[bytes, float]
 
 
-def _listed(game: Game, trail: Trail) -> _Listed | None:
-    """Return the histories of a trail's infoset by a walk over the whole game; None if it is too large."""
+def _listed(game: Game, trails: list[Trail]) -> list[_Listed] | None:
+    """Return the histories of each trail's infoset by a walk over the whole game; None if it is too large."""
     states, chance = game.root(), np.ones(1)
-    found: dict[bytes, float] = {}
+    found: list[dict[bytes, float]] = [{} for _ in trails]
     visited = 1
     while len(states):
         who = game.player(states)
-        key = game.infoset_key(states, trail.player)
-        there = np.flatnonzero((who == trail.acting) & np.all(key == trail.keys[-1], axis=1))
-        for row in there.tolist():
-            found[states[row].tobytes()] = float(chance[row])
+        keys = [game.infoset_key(states, player) for player in range(game.num_players)]
+        for trail, histories in zip(trails, found, strict=True):
+            same = np.all(keys[trail.player] == trail.keys[-1], axis=1)
+            for row in np.flatnonzero(same & (who == trail.acting)).tolist():
+                histories[states[row].tobytes()] = float(chance[row])
         going = np.flatnonzero(who >= CHANCE)
         actions = game.actions(states[going])
         visited += len(actions.values)
         if visited > SMALL:
             return None
-        share = np.where((who[going] == CHANCE)[actions.rows], game.chance_probs(states[going], actions), 1.0)
+        dealt = (who[going] == CHANCE)[actions.rows]
+        share = np.where(dealt, game.chance_probs(states[going], actions), 1.0)
         rows = going[actions.rows]
         chance = chance[rows] * share
         states = game.step(states, rows, actions.values)
-    return _Listed(found)
+    return [_Listed(histories) for histories in found]
 
 
 def _require(game: Game, holds: bool, function: str, rule: str, received: object) -> None:

@@ -1,4 +1,4 @@
-"""Histories as rows of actions from the root: what they lead to, how likely they are, which are the same."""
+"""Histories as rows of actions from the root: what they lead to, and how likely they are."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ __all__ = [
     "line_order",
     "probabilities",
     "replay",
-    "same_lines",
 ]
 
 PlayRule = Callable[[Game, Any, int, Ragged], NDArray[np.float64]]
@@ -156,17 +155,6 @@ def probabilities(
         elif policy is not None:
             prob[at] = policy(game, part, seat, sub)
     return prob
-
-
-def same_lines(lines: Ragged, others: Ragged) -> NDArray[np.int64]:
-    """Return the row of `others` that is the same history as each of `lines`, [n] int64; -1 for none.
-
-    lines, others: actions from the root, a row for each history; those of `others` different.
-    """
-    number = np.unique(line_names(_end_to_end([lines, others])), return_inverse=True)[1].reshape(-1)
-    place = np.full(len(lines) + len(others), -1, np.int64)
-    place[number[len(lines) :]] = np.arange(len(others))
-    return place[number[: len(lines)]]
 
 
 def line_order(lines: Ragged) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ may differ: it need not notice that somebody else moved.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -46,6 +46,27 @@ class Trail:
     def __len__(self) -> int:
         """Return how many different things the player saw."""
         return len(self.keys)
+
+    @classmethod
+    def of(
+        cls,
+        player: int,
+        acting: int,
+        seen: Sequence[NDArray[np.uint64]],
+        own: Sequence[int],
+        taken: Sequence[Any],
+    ) -> Trail:
+        """Return the trail of a player that noted for itself what it saw and did.
+
+        seen: its infoset keys, each as often as it changed. own: the places in `seen` at which it acted.
+        taken: the action that it took at each of these.
+        """
+        acted = np.zeros(len(seen), bool)
+        acted[list(own)] = True
+        known = np.asarray(taken) if len(taken) else np.zeros(1, np.int64)
+        place = np.zeros(len(seen), np.int64)
+        place[acted] = np.arange(len(own))
+        return cls(player, acting, np.array(seen, np.uint64), acted, known[place])
 
     def at_decisions(self) -> Trail:
         """Return the trail with the infosets alone at which the player acted, and the last."""
@@ -88,17 +109,8 @@ class Watcher:
         """
         if not self._keys:
             raise GameError(f"{self.game.name}: a trail needs a state; got none; call Watcher.see first")
-        known = [action for action in self._actions if action is not None]
-        blank = known[0] if known else self.game.actions(self.game.root()).values[0]
-        return Trail(
-            self.player,
-            self._acting,
-            np.array(self._keys, np.uint64),
-            np.array([action is not None for action in self._actions]),
-            np.array(
-                [blank if action is None else action for action in self._actions], np.asarray(blank).dtype
-            ),
-        )
+        own = [place for place, action in enumerate(self._actions) if action is not None]
+        return Trail.of(self.player, self._acting, self._keys, own, [self._actions[place] for place in own])
 
 
 def walk(game: Game, lines: Ragged) -> Iterator[tuple[NDArray[np.int64], Array, NDArray[np.int64], Array]]:
