@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from games.game import CHANCE, TERMINAL, Game, GameError
 from games.infosets import infoset_at
+from games.infosets.check_sampling import check_sampling
 from games.ragged import Ragged
 from games.support.array_types import Array
 
@@ -26,6 +27,9 @@ PROBABILITY_TOLERANCE = 1e-9
 PAYOFF_TOLERANCE = 1e-9
 TEXTS_PER_LEVEL = 40
 """Histories of each level whose words are checked: words are made one at a time."""
+
+WALKED = 1000
+"""Histories to keep of a level from which on a small game may also be walked whole, to list infosets."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,8 @@ def check_game(
     rng: chooses the histories to follow and the orders in which batches are tried.
     roots: [r] different histories at which nobody has acted yet, such as sampled deals, for a game whose root
         cannot list them; by default the root.
-    max_width: histories kept of each level; a level with more is thinned at random.
+    max_width: histories kept of each level; a level with more is thinned at random. Infosets are listed, to
+        hold samples of them against, if it is at least 1,000 or no level was thinned.
     max_depth: levels after which a game is taken never to end.
     """
     _check_description(game)
@@ -125,6 +130,8 @@ def check_game(
             f"{game.name}: a game must end; no end within {max_depth} actions; raise max_depth if it does"
         )
     _check_payoff_range(game, seen, complete)
+    if roots is None:
+        check_sampling(game, rng, small=complete or max_width >= WALKED)
     return CheckReport(complete, histories, terminals, tuple(len(past) for past in seen.past))
 
 

@@ -53,6 +53,20 @@ class Game(Protocol):
         payoffs sum to zero. In a two-player game it is (0, 1).
     payoff_range: smallest and largest payoff of any player at any terminal.
     key_width: 64-bit words in an infoset key.
+
+    A game may offer one function more, for infosets too large to list (`games.infosets.sampling`). Without it
+    histories are drawn by following what the player saw, which is as good unless much of what chance deals
+    shows only later, as with many dice under a cup:
+
+        sample_histories(infoset: Infoset, n: int, rng: np.random.Generator) -> Ragged
+
+    Or it may say `remembers = False`: a player may be told different things while it waits and end up in one
+    infoset, because it need not notice that it was asked to wait. Then only its own decisions are followed.
+
+    `sample_histories` returns n histories that the player cannot tell apart, each as its actions from the
+    root (chance's among them), drawn independently and each as often as chance's part of it says: others'
+    moves count alike. The infoset may be that of a player who waits; its text may be empty. `check_game`
+    tests it.
     """
 
     name: str
@@ -89,7 +103,7 @@ class Game(Protocol):
         ...
 
     def infoset_key(self, states: Array, player: int) -> NDArray[np.uint64]:
-        """Return what `player` knows at each state, [n, key_width] uint64, whoever is to act.
+        """Return what `player` knows at each state, [n, key_width] uint64, whoever acts, chance included.
 
         Equal keys if and only if `player` cannot tell the histories apart (its own actions and the
         order of its observations included: perfect recall). Keys of different players may collide.

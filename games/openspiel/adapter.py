@@ -40,6 +40,7 @@ class OpenSpielGame(TwoPlayerGame):
     text: OpenSpiel's own game string, nested games included.
     max_states: GameError is raised for a game with more histories.
     derived: seats for which what they know where they wait was derived, not taken from OpenSpiel.
+    remembers: whether what a player knows says what it knew before, where it waits as well.
     Raises GameError if the extra is not installed, OpenSpiel has no such game, or the game has other than two
     players, is not zero-sum, has no explicit chance or information states, or forgets (imperfect recall); the
     last names two histories that share a string and should not.
@@ -59,6 +60,7 @@ class OpenSpielGame(TwoPlayerGame):
         known = [_knowledge(tree, seat, trusted) for seat in (0, 1)]
         self._key = np.stack([key for key, _, _ in known], axis=1)
         self._names = tuple(names for _, names, _ in known)
+        self.remembers = all(_remembers(self._parent, self._key[:, seat]) for seat in (0, 1))
         self.derived = tuple(seat for seat in (0, 1) if known[seat][2])
         ends = self._returns[self._player == TERMINAL]
         self.payoff_range = (float(ends.min()), float(ends.max()))
@@ -90,6 +92,35 @@ class OpenSpielGame(TwoPlayerGame):
     def infoset_key(self, states: Array, player: int) -> NDArray[np.uint64]:
         keys: NDArray[np.uint64] = self._key[states, player]
         return keys[:, None]
+
+    def sample_histories(self, infoset: Infoset, n: int, rng: np.random.Generator) -> Ragged:
+        """Return n histories of an infoset, each as often as chance's part of it says; they are all known."""
+        nodes = np.flatnonzero((self._key[:, infoset.player] == infoset.key[0]) & (self._player >= 0))
+        share = self._chance[nodes]
+        drawn = rng.choice(nodes, size=n, p=share / share.sum())
+        lines: list[list[int]] = []
+        for node in drawn.tolist():
+            way = []
+            while node:
+                way.append(int(self._parent_action[node]))
+                node = int(self._parent[node])
+            lines.append(way[::-1])
+        counts = np.array([len(line) for line in lines], np.int64)
+        return Ragged.from_counts(counts, np.array([a for line in lines for a in line], np.int64))
+
+    @cached_property
+    def _chance(self) -> NDArray[np.float64]:
+        """[N] float64, the probability of chance's part of each history."""
+        prob = Ragged(self._actions.offsets, self._prob)
+        chance = np.ones(len(self._player))
+        # Children come after their parents, and an edge stands where its child does.
+        edge = np.argsort(self._child)
+        sorted_edges = np.argsort(self._actions.rows * self._span + self._actions.values)
+        at = sorted_edges[edge]
+        for node, place in zip(range(1, len(chance)), at.tolist(), strict=True):
+            above = self._parent[node]
+            chance[node] = chance[above] * (prob.values[place] if self._player[above] < 0 else 1.0)
+        return chance
 
     def action_text(self, state: Array, action: Array) -> str:
         position = self._history(state)
@@ -166,6 +197,16 @@ class OpenSpielGame(TwoPlayerGame):
         for action in reversed(actions):
             position.apply_action(action)
         return position
+
+
+def _remembers(parent: NDArray[np.int64], key: NDArray[np.uint64]) -> bool:
+    """Return whether a player's key at a node decides the different one that it had before, if any."""
+    before = np.full(len(parent), -1, np.int64)
+    for node in range(1, len(parent)):
+        above = parent[node]
+        before[node] = before[above] if key[above] == key[node] else int(key[above])
+    pairs = np.unique(np.stack([key.astype(np.int64), before], axis=1), axis=0)
+    return len(pairs) == len(np.unique(pairs[:, 0]))
 
 
 def _knowledge(

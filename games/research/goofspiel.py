@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.base import TwoPlayerGame
-from games.game import CHANCE, TERMINAL, GameError
+from games.game import CHANCE, TERMINAL, GameError, Infoset
 from games.parameters import Int, OneOf, canonical_name
 from games.ragged import Ragged
+from games.research.hidden_bids import OPEN, explaining_bids
 from games.support.array_types import Array
 
 __all__ = ["Goofspiel"]
@@ -205,6 +206,54 @@ class Goofspiel(TwoPlayerGame):
         elif phase == BID_0 and player == 1:
             parts.append("P0 bids")
         return " | ".join(parts)
+
+    def sample_histories(self, infoset: Infoset, n: int, rng: np.random.Generator) -> Ragged:
+        """Return n histories of an infoset; the other's bids are any that explain who won, all alike."""
+        turns, prizes, own, results = self._read_key(infoset)
+        found = explaining_bids(self.cards, own, results, n, rng)
+        if found is None:
+            raise GameError(
+                f"{self.name}: some bids of the other must explain what player {infoset.player} saw at "
+                f"{infoset.text!r}; none drawn do"
+            )
+        columns = []
+        for turn in range(turns):
+            line = [prizes[turn]] if self.points_order == "random" and prizes[turn] else []
+            columns += [np.full(n, card - 1) for card in line]
+            mine = [np.full(n, own[turn] - 1)] if turn < len(own) else []
+            theirs = [found[:, turn] - 1] if turn < len(results) else []
+            columns += mine + theirs if infoset.player == 0 else theirs + mine
+        table = np.stack(columns, axis=1) if columns else np.zeros((n, 0), np.int64)
+        return Ragged.from_counts(np.full(n, table.shape[1]), table.reshape(-1))
+
+    def _read_key(self, infoset: Infoset) -> tuple[int, list[int], list[int], list[int]]:
+        """Return (turns begun, prizes, own bids, the other's results) by turn, of what a key tells.
+
+        A result is how the other's bid compares with ours, or OPEN for a bid that is not resolved yet.
+        """
+        prize_bits, win_bits, stage_bits = self._key_bits
+        mask = (1 << self._card_bits) - 1
+        if self.key_width == 3:
+            own_line, prize_line, public = infoset.key
+        else:
+            key = infoset.key[0]
+            public = key & (1 << win_bits + stage_bits) - 1
+            prize_line = key >> win_bits + stage_bits & (1 << prize_bits) - 1
+            own_line = key >> win_bits + stage_bits + prize_bits
+        stage, wins = public & (1 << stage_bits) - 1, public >> stage_bits
+        done, phase = divmod(stage, len(self._phases))
+        phases = self._phases[:phase]
+        turns = done + (phase > 0)
+        prizes = [prize_line >> turn * self._card_bits & mask for turn in range(turns)]
+        own = [own_line >> turn * self._card_bits & mask for turn in range(done)]
+        codes = {TIED: 0, FIRST_WON: -1, SECOND_WON: 1}
+        sign = 1 if infoset.player == 0 else -1
+        results = [sign * codes[wins >> 2 * turn & 3] for turn in range(done)]
+        if (BID_0, BID_1)[infoset.player] in phases:
+            own.append(own_line >> done * self._card_bits & mask)
+        if (BID_1, BID_0)[infoset.player] in phases:
+            results.append(OPEN)
+        return turns, prizes, own, results
 
     def history_in(self, text: str) -> Array | None:
         first, *turns = text.split(" | ")

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.base import TwoPlayerGame
-from games.game import CHANCE, TERMINAL
+from games.game import CHANCE, TERMINAL, Infoset
 from games.parameters import Int, canonical_name
 from games.ragged import Ragged
 from games.research.poker import rank_names
@@ -111,6 +111,16 @@ class KuhnPoker(TwoPlayerGame):
 
     def infoset_text(self, state: Array, player: int) -> str:
         return f"P{player} {self._card(state, player)}{self._line(state)}"
+
+    def sample_histories(self, infoset: Infoset, n: int, rng: np.random.Generator) -> Ragged:
+        """Return n histories of an infoset; the other's card is any but the player's own."""
+        stage, own = infoset.key[0] >> 4, (infoset.key[0] & 15) - 1
+        other = (own + 1 + rng.integers(self.cards - 1, size=n)) % self.cards
+        mine = np.full(n, own)
+        said = ["pb".index(letter) for letter in LINES[stage - BETTING]]
+        columns = [mine, other] if infoset.player == 0 else [other, mine]
+        table = np.concatenate([np.stack(columns, axis=1), np.tile(np.array(said, np.int64), (n, 1))], axis=1)
+        return Ragged.from_counts(np.full(n, table.shape[1]), table.reshape(-1))
 
     def history_in(self, text: str) -> Array | None:
         read = re.fullmatch(r"p([01]) holds (\w)(?: \| (.*))?", text)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.base import TwoPlayerGame
-from games.game import CHANCE, TERMINAL, GameError
+from games.game import CHANCE, TERMINAL, GameError, Infoset
 from games.parameters import Bool, Int, Ints, canonical_name
 from games.ragged import Ragged
 from games.research.poker import rank_names
@@ -150,6 +150,11 @@ class LeducPoker(TwoPlayerGame):
         self._folded = np.array(tree.folded, np.int8)
         self._words = tree.words
         chance = self._player == CHANCE
+        # The node before each, and what led on from it: an action, or -1 for the board.
+        self._above = {
+            int(child[node, action]): (node, -1 if chance[node] else action)
+            for node, action in zip(*np.nonzero(legal), strict=True)
+        }
         self._legal = Ragged.from_counts(
             np.where(chance, 0, legal.sum(axis=1)), np.nonzero(legal & ~chance[:, None])[1]
         )
@@ -239,6 +244,26 @@ class LeducPoker(TwoPlayerGame):
 
     def infoset_text(self, state: Array, player: int) -> str:
         return f"P{player} {self._card(state, player)}{self._public(state)}"
+
+    def sample_histories(self, infoset: Infoset, n: int, rng: np.random.Generator) -> Ragged:
+        """Return n histories of an infoset; the other's card is one left, as often as chance has it."""
+        key = int(infoset.key[0])
+        node, own, board = key >> 16, (key >> 8 & 255) - 1, (key & 255) - 1
+        left = np.full(len(self._card_names), self._copies, np.float64)
+        for card in (own, board):
+            if card >= 0:
+                left[card] -= 1
+        other = rng.choice(len(left), size=n, p=left / left.sum())
+        mine = np.full(n, own)
+        columns = [mine, other] if infoset.player == 0 else [other, mine]
+        way: list[int] = []
+        while node > DEAL_1 + 1:
+            above, action = self._above[node]
+            way.append(action)
+            node = above
+        line = [board if action < 0 else action for action in reversed(way)]
+        table = np.concatenate([np.stack(columns, axis=1), np.tile(np.array(line, np.int64), (n, 1))], axis=1)
+        return Ragged.from_counts(np.full(n, table.shape[1]), table.reshape(-1))
 
     def history_in(self, text: str) -> Array | None:
         read = re.fullmatch(

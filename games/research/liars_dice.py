@@ -140,7 +140,9 @@ class LiarsDice(TwoPlayerGame):
         return np.stack([won, -won], axis=1)
 
     def infoset_key(self, states: Array, player: int) -> NDArray[np.uint64]:
-        own = self._sorted.take(states[f"dice{player}"])
+        # Nobody looks under its cup before all its dice are rolled: the order of a roll is not remembered.
+        dice = states[f"dice{player}"]
+        own = self._sorted.take(np.where(self._rolled.take(dice) < self.dice, 0, dice))
         own <<= np.uint64(self._clock_bits)
         own |= self._rolled.take(states["dice0"]) + self._rolled.take(states["dice1"])
         bids = states["bids"].astype(np.uint64)
@@ -159,7 +161,23 @@ class LiarsDice(TwoPlayerGame):
         return f"P0 {self._held(state, 0)}, P1 {self._held(state, 1)}{self._line(state)}"
 
     def infoset_text(self, state: Array, player: int) -> str:
-        return f"P{player} {self._held(state, player)}{self._line(state)}"
+        hidden = self._rolled[state[f"dice{player}"]] < self.dice
+        held = "holds no dice" if hidden else self._held(state, player)
+        return f"P{player} {held}{self._line(state)}"
+
+    def sample_histories(self, infoset: Infoset, n: int, rng: np.random.Generator) -> Ragged:
+        """Return n histories of an infoset; its own dice come in any order, the other's are rolled."""
+        words = [int(word) for word in infoset.key]
+        low = words[-1] >> self._clock_bits
+        own = low & (1 << self.dice * self._die_bits) - 1
+        bids = words[0] if self.key_width == 2 else words[0] >> self.dice * self._die_bits + self._clock_bits
+        faces = [own >> i * self._die_bits & (1 << self._die_bits) - 1 for i in range(self.dice)]
+        mine = rng.permuted(np.tile(np.array(faces) - 1, (n, 1)), axis=1)
+        other = rng.integers(self.sides, size=(n, self.dice))
+        line = np.array([bid for bid in range(self.num_bids + 1) if bids >> bid & 1], np.int64)
+        rolls = (mine, other) if infoset.player == 0 else (other, mine)
+        table = np.concatenate([*rolls, np.tile(line, (n, 1))], axis=1)
+        return Ragged.from_counts(np.full(n, table.shape[1]), table.reshape(-1))
 
     def parse_infoset(self, text: str) -> Infoset:
         """Return the infoset that `text` names; the dice may come in any order."""

@@ -16,6 +16,7 @@ from cfr.tree import FlatTree, TreeBudget, grow, require_states
 from cfr.tree.memory import SEARCH_BYTES
 from cfr.values import infoset_parent_slot
 from games.game import Game, Infoset
+from games.ragged import Ragged
 from gs2.search.histories.cover import CoverMaker
 from gs2.search.histories.knowledge import KnowledgeGraph, KnowledgeReport, knowledge_graph, knowledge_report
 from gs2.search.strategy import Strategy
@@ -74,8 +75,8 @@ class SearchContext:
         """
         if game.num_players != 2:
             raise ValueError(
-                f"{game.name}: searching a full tree needs two players; got {game.num_players}; "
-                "use sampled histories"
+                f"{game.name}: a search by subgame solving needs two players; got {game.num_players}; "
+                "GuanDan has one of its own: gs2 solve guandan"
             )
         self.game = game
         if tree is None:
@@ -180,6 +181,14 @@ class SearchContext:
         """Return the words that name an infoset of the tree."""
         node = self.tree.infoset_first_node()[infoset]
         return self.game.infoset_text(self.tree.states[node], int(self.tree.infoset_player[infoset]))
+
+    def line_to(self, node: int) -> Ragged:
+        """Return the actions that lead from the root to a node of the tree, as one row."""
+        way = []
+        while self.tree.parent[node] >= 0:
+            way.append(node)
+            node = int(self.tree.parent[node])
+        return Ragged.from_counts(np.array([len(way)]), self.tree.action[np.array(way[::-1], np.int64)])
 
     def parent_slot(self, player: int) -> NDArray[np.int64]:
         """Return the player's own slot before each of its infosets, [I] int64; -1 if there is none."""

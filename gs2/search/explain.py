@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 
+from blueprint.protocol import Blueprint
+from cfr.tree.memory import TooLarge
 from games.game import Game, Infoset
+from games.infosets.trail import Trail, find_trail, trails_along
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import MAX_LISTED, NO_OPTIONS, AnyStrategy, SearchContext, SearchOptions
+from gs2.search.histories.sampled_source import sample_tree
 from gs2.search.pipeline import action_values, refine_infoset
+from gs2.search.refine.at import PlayedStrategy
 from gs2.search.result import ActionRow, HistoryRow, InfosetRow, Refinement, SearchResult
 from gs2.search.strategy import Strategy
 
@@ -19,25 +25,78 @@ __all__ = ["explain", "solve_infoset"]
 def solve_infoset(
     game: Game | SearchContext,
     blueprint: AnyStrategy,
-    infoset: Infoset | int,
+    infoset: Infoset | Trail | int,
     config: SearchConfig,
     rng: np.random.Generator,
     options: SearchOptions = NO_OPTIONS,
 ) -> SearchResult:
     """Return the refined strategy at one infoset and how it was found.
 
-    game: one small enough to enumerate, whose tree is grown here, or its `SearchContext`.
-    blueprint: a strategy in any shape, such as a `Blueprint`, or probabilities on the slots of the tree.
-    infoset: by name, or by its number in the tree.
-    Raises ValueError if the game cannot be enumerated or the infoset is not one of its decisions.
+    game: any of two players, or its `SearchContext`. Where its tree can be grown, it is, unless
+        `config.histories.source` says otherwise; elsewhere histories of the infoset are drawn.
+    blueprint: a strategy in any shape, such as a `Blueprint`, or probabilities on the slots of the tree; a
+        `Blueprint` where no tree is grown.
+    infoset: by name, by what its player saw on the way, or by its number in the tree.
+    Raises ValueError if the infoset is not one of the game's decisions, if no history of it is found, or for
+    a configuration that needs the game listed where it cannot be.
     """
     began = time.perf_counter()
-    context = game if isinstance(game, SearchContext) else SearchContext(game)
+    context = _listed(game, config)
+    if context is None:
+        return _solve_sampled(game, blueprint, infoset, config, rng, options)
+    if isinstance(infoset, Trail):
+        infoset = Infoset(infoset.player, tuple(int(word) for word in infoset.keys[-1]), "")
     number = context.infoset_number(infoset)
     strategy = context.strategy(blueprint)
     prepared = time.perf_counter() - began
     refinement = refine_infoset(context, strategy, number, config, rng, options)
     return explain(context, strategy, refinement, config, prepared, most=options.listed)
+
+
+def _listed(game: Game | SearchContext, config: SearchConfig) -> SearchContext | None:
+    """Return the game with its whole tree; None where histories are to be sampled."""
+    if config.histories.source == "sampled":
+        return None
+    if isinstance(game, SearchContext):
+        return game
+    try:
+        return SearchContext(game)
+    except TooLarge:
+        if config.histories.source == "enumerated":
+            raise
+        return None
+
+
+def _solve_sampled(
+    game: Game | SearchContext,
+    blueprint: AnyStrategy,
+    infoset: Infoset | Trail | int,
+    config: SearchConfig,
+    rng: np.random.Generator,
+    options: SearchOptions,
+) -> SearchResult:
+    """Return the refined strategy at an infoset of which histories are drawn."""
+    began = time.perf_counter()
+    if isinstance(game, SearchContext):
+        if isinstance(infoset, int | np.integer):
+            node = game.tree.infoset_first_node()[game.infoset_number(int(infoset))]
+            infoset = trails_along(game.game, game.line_to(int(node)), int(game.tree.player[node]))[0]
+        if not isinstance(blueprint, Blueprint):
+            blueprint = PlayedStrategy(game, game.strategy(blueprint))
+        game = game.game
+    if isinstance(infoset, int | np.integer) or not isinstance(blueprint, Blueprint):
+        raise ValueError(
+            f"{game.name}: where no tree is grown, the infoset must be an Infoset or a Trail and the "
+            f"blueprint a Blueprint; got {type(infoset).__name__} and {type(blueprint).__name__}"
+        )
+    trail = infoset if isinstance(infoset, Trail) else find_trail(game, infoset, rng)
+    part = sample_tree(game, blueprint, trail, config, rng, options.leaf)
+    prepared = time.perf_counter() - began
+    refinement = refine_infoset(part.context, part.strategy, part.infoset, part.config, rng, options)
+    found = explain(part.context, part.strategy, refinement, part.config, most=options.listed)
+    seconds = {"sampling": prepared, **found.seconds}
+    del seconds["prepare"]
+    return replace(found, config=config, sampled=part.size, seconds=seconds)
 
 
 def explain(

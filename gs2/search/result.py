@@ -19,6 +19,7 @@ __all__ = [
     "InfosetRow",
     "Kept",
     "Refinement",
+    "SampleSize",
     "SearchResult",
 ]
 
@@ -87,6 +88,22 @@ class Refinement:
         if len(at) != end - start:
             raise KeyError(f"the search solved nothing at infoset {infoset}")
         return self.probs[at[np.argsort(self.slots[at])]]
+
+
+@dataclass(frozen=True)
+class SampleSize:
+    """How much was drawn for a search in a game that cannot be listed.
+
+    histories: of the infoset. opponents: infosets of the opponent that these belong to. drawn: histories of
+    all of these together. effective: effective sample size of the histories of the infoset, by the reach of
+    chance and the opponent. complete: whether nothing was left to draw, and the search is exact.
+    """
+
+    histories: int
+    opponents: int
+    drawn: int
+    effective: float
+    complete: bool
 
 
 @dataclass(frozen=True)
@@ -162,6 +179,8 @@ class SearchResult:
     config: the configuration that was used.
     slots, probs: [s] int64 and float64, every slot of the full tree that the search replaces (which of them
         says `config.safety.scope`) and its refined probability; a certificate speaks of all of them together.
+        Where histories are sampled, slots of the tree that was grown below them.
+    sampled: how much was drawn; None where the game was listed.
     """
 
     game: str
@@ -188,6 +207,7 @@ class SearchResult:
     config: SearchConfig = field(repr=False)
     slots: NDArray[np.int64] = field(repr=False, compare=False)
     probs: NDArray[np.float64] = field(repr=False, compare=False)
+    sampled: SampleSize | None = None
 
     @property
     def refined(self) -> dict[str, float]:

@@ -231,6 +231,8 @@ def certify(
         best = _best_attempt(attempt, sound, before, top, options.deadline)
     if config.safety.certificate == "shared" and best.weight > 0:
         best = attempt(best.weight / _most_sharers(considered))
+    if config.safety.shrink < 1 and best.weight > 0:
+        best = attempt(best.weight * config.safety.shrink)
     return Certified(best.weight, slots, best.mixed, considered, before.values, best.values)
 
 

@@ -28,6 +28,7 @@ from games.game import Game
 from gs2.search.histories.alternative import best_response_node_values
 from gs2.search.subgame.continuation_policies import Continuation
 from gs2.search.subgame.continuations import continuation_values
+from gs2.search.subgame.cut import root_numbers
 from gs2.search.subgame.multi_valued import exact_continuation_payoffs
 from gs2.tabulate import tabulate
 
@@ -121,6 +122,8 @@ class Strategy:
     whole: seats whose alternative values searches take from their best response to the whole strategy, found
         once for all of them. Those of other seats are found below the histories of each search, unless these
         are much of the game.
+    above: [roots, P] float64, how likely every player's own part leads to the roots of a tree that is only a
+        part of the game (`gs2.search.histories.sampled_source`); None for 1.
     Raises ValueError unless there is one probability per slot.
     """
 
@@ -128,6 +131,7 @@ class Strategy:
     probs: NDArray[np.float64]
     blueprint: Blueprint | None = None
     whole: frozenset[int] = frozenset()
+    above: NDArray[np.float64] | None = None
     _derived: _Derived = field(default_factory=_Derived, repr=False)
     _origin: Strategy | None = field(default=None, repr=False)
 
@@ -167,7 +171,7 @@ class Strategy:
         until = min(known.until, self.first_below(slots))
         shared = _Derived(changed, known.reach if until else None, until, opponent=dict(opponent))
         origin = self if self._origin is None else self._origin
-        return Strategy(self.tree, changed, self.blueprint, frozenset(), shared, origin)
+        return Strategy(self.tree, changed, self.blueprint, frozenset(), self.above, shared, origin)
 
     def with_best_response(self, seat: int) -> Strategy:
         """Return the same strategy, with a seat's best response to the whole of it shared by all searches."""
@@ -192,6 +196,8 @@ class Strategy:
         known = self._derived
         if known.reach is None or known.until < self.tree.n_nodes:
             made = reach(self.tree, self.raw)
+            if self.above is not None:
+                made = Reach(made.players * self.above[root_numbers(self.tree)], made.chance)
             known.reach = Reach(_read_only(made.players), _read_only(made.chance))
             known.until = self.tree.n_nodes
         return known.reach

@@ -131,6 +131,7 @@ class RandomGame(NodeGame):
 
     def __init__(self, seed: int, *, public: bool, depth: int = 5, width: int = 3, most: int = 150) -> None:
         """Draw a game: at most `depth` moves, `width` actions, and about `most` nodes."""
+        self.remembers = public  # else a seat may or may not wait on its way to an infoset
         rng = np.random.default_rng([seed, public])
         self._seed = [seed, int(public), 1]
         self._drawn: dict[tuple, int] = {}

@@ -48,6 +48,7 @@ DETAILS = frozenset(
         *("policies", "choosers", "rollouts", "variant", "gamma", "iterations", "target", "warm_start"),
         *("step", "magnet", "temperature", "opponent_temperature"),
         *("confidence", "trials", "against", "tolerance"),
+        *("shrink", "samples", "companions", "explore"),
     }
 )
 """Fields that only refine what another field chooses."""
@@ -100,9 +101,22 @@ def unread(values: Mapping[str, Any]) -> dict[str, str]:
         if values["depth"] is None or values["leaf"] not in leaves:
             needs = f"a depth and leaf = {' or '.join(leaves)}"
             found[name] = f"{needs} (they are {values['depth']} and {values['leaf']})"
+    if values["source"] == "enumerated":
+        drawn = "a source that draws histories (it is enumerated)"
+        found |= dict.fromkeys(("samples", "companions", "explore"), drawn)
+    if values["certificate"] == "none":
+        found["shrink"] = "a certificate (it is none)"
     if values["scope"] == "both":
         found["freeze"] = "a scope of one search (it is both, which makes one of each kind)"
     return found
+
+
+NOT_SAMPLED = {
+    "gadget": ("path", "reach-maxmargin"),
+    "certificate": ("path",),
+    "leaf": ("exact", "continuations", "play-on"),
+}
+"""Choices that ask for values of the game outside a sample, or of more than one sample."""
 
 
 def _places() -> dict[str, tuple[str, str]]:
@@ -157,12 +171,30 @@ class SearchConfig(Configuration):
         if self.subgame.rest == "summary" and not self.generation.close:
             raise ConfigError("close must be True with rest = summary; got False; an infoset has one role")
         values = self.to_json()
+        if self.histories.source == "sampled":
+            self.require_sampled()
         for name, needs in unread(values).items():
             if values[name] != DEFAULTS[name]:
                 raise ConfigError(
                     f"{name} needs {needs}; got {name} = {values[name]!r}, which nothing would read; "
                     f"leave it at {DEFAULTS[name]!r}"
                 )
+
+    def require_sampled(self) -> None:
+        """Raise ConfigError for a choice that needs more of the game than a sample of histories."""
+        values = self.to_json()
+        for name, choices in NOT_SAMPLED.items():
+            if values[name] in choices and (name != "leaf" or values["depth"] is not None):
+                others = "value or rollout" if name == "leaf" else "another"
+                raise ConfigError(
+                    f"{name} = {values[name]} needs a game that can be listed, source = enumerated; the "
+                    f"histories here are sampled; choose {others}"
+                )
+        if values["order"] is not None and values["order"] > 1:
+            raise ConfigError(
+                f"order must be 1, or None for what is drawn of the closure, where histories are drawn; got "
+                f"{values['order']}"
+            )
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:

@@ -23,6 +23,7 @@ __all__ = [
 GADGET_NAMES = ["unsafe", "resolve", "maxmargin", "reach-maxmargin", "path"]
 GENERATOR_NAMES = ["all", "random", "diverse", "clusters"]
 """Parts of one's own add their names (`gs2.parts`)."""
+SOURCES = ("auto", "enumerated", "sampled")
 ALTERNATIVE_NAMES = ("best-response", "profile", "value")
 LEAF_NAMES = ("exact", "value", "rollout", "continuations", "multi-valued", "play-on")
 MODE_NAMES = ("independent", "nested", "sequential")
@@ -58,10 +59,21 @@ class HistoriesConfig(Configuration):
     order: histories considered are the order-k knowledge set of the infoset; 1 is the infoset itself, None
         the common-knowledge closure.
     alternative: alternative values by best-response (exact), profile or value (`Blueprint.value`).
+    source: "enumerated" from the game's whole tree; "sampled": drawn from the infoset, for games whose tree
+        cannot be grown; "auto": enumerated where it can be.
+    samples: most histories drawn from the infoset; where a method solves the common-knowledge closure, also
+        the most of it that is listed.
+    companions: most histories drawn from each opponent infoset that they belong to, so that the opponent does
+        not see through them.
+    explore: share of uniform play in what histories are drawn by, in [0, 1]; the rest is the blueprint's.
     """
 
     order: int | None = attrs.field(default=1, validator=integer(1, optional=True))
     alternative: str = attrs.field(default="best-response", validator=one_of(ALTERNATIVE_NAMES))
+    source: str = attrs.field(default="auto", validator=one_of(SOURCES))
+    samples: int = attrs.field(default=64, validator=integer(1))
+    companions: int = attrs.field(default=32, validator=integer(1))
+    explore: float = attrs.field(default=0.5, validator=real(0, 1))
 
 
 @attrs.frozen(slots=False)
@@ -186,6 +198,8 @@ class SafetyConfig(Configuration):
         "path": the best λ for which the opponent's value of the whole game does not rise (the values off
         its path are taken from the strategy refined so far, not from the infoset); "statistical": if paired
         rollouts prove that the refined strategy gains (`gs2.search.certificate.sampled_gains`).
+    shrink: share in (0, 1] of the certified weight that is used, where the certificate knows only a sample of
+        what the opponent may hold.
     confidence: of a statistical certificate, probability in (0, 1) that what gains nothing is not kept.
     trials: paired rollouts that it makes. against: what the opponents play in them, continuations by name,
         the blueprint first. tolerance: mean loss that it lets pass against the others, as a share of the
@@ -197,6 +211,7 @@ class SafetyConfig(Configuration):
 
     anchor: float = attrs.field(default=1.0, validator=real(0, 1, above=True))
     certificate: str = attrs.field(default="none", validator=one_of(CERTIFICATES))
+    shrink: float = attrs.field(default=1.0, validator=real(0, 1, above=True))
     scope: str = attrs.field(default="infoset", validator=one_of(SCOPES))
     confidence: float = attrs.field(default=0.95, validator=real(0, 1, above=True, below=True))
     trials: int = attrs.field(default=200, validator=integer(1))

@@ -14,17 +14,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
 from games.game import Game
+from games.infosets.trail import trails_along
 from games.support.configuration import ConfigError
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, AnyStrategy, SearchContext, SearchOptions
 from gs2.search.pipeline import refine_infoset
+from gs2.search.refine.at import PlayedStrategy, refine_sampled
 from gs2.search.refine.workers import Workers
 from gs2.search.result import Refinement
 from gs2.search.safety import with_certified
@@ -223,8 +225,10 @@ def _one_pass(
     else:
         batches = [every[level == depth] for depth in np.unique(level)]
     now, blueprint = strategy.probs.copy(), strategy.blueprint
-    asked = config.histories.alternative == "value" or (
-        config.subgame.depth is not None and config.subgame.leaf in ("value", "rollout")
+    asked = (
+        config.histories.source == "sampled"
+        or config.histories.alternative == "value"
+        or (config.subgame.depth is not None and config.subgame.leaf in ("value", "rollout"))
     )
     if blueprint is None and asked:
         blueprint = tabulate(context.game, tree, now)
@@ -270,6 +274,8 @@ _Found = tuple[NDArray[np.int64], NDArray[np.float64], list[RefineStats]]
 
 def _search_all(context: SearchContext, job: _Job) -> _Found:
     """Return (slots, their refined probabilities, statistics) of the searches of a job."""
+    if job.config.histories.source == "sampled":
+        return _sample_all(context, job)
     tree = context.tree
     opponent = 1 - job.player
     config = job.config
@@ -307,6 +313,39 @@ def _search_all(context: SearchContext, job: _Job) -> _Found:
             # The steps of one search take the opponent's values afresh; single ones bring them up to date.
             certified = None if found.steps else found.certified
             strategy = with_certified(context, strategy, found.slots, found.probs, certified)
+    if not slots:
+        return np.zeros(0, np.int64), np.zeros(0), stats
+    return np.concatenate(slots), np.concatenate(probs), stats
+
+
+def _sample_all(context: SearchContext, job: _Job) -> _Found:
+    """Return what `_search_all` does, with histories drawn at every infoset; the tree only names these."""
+    tree, player, config = context.tree, job.player, job.config
+    strategy = Strategy(tree, job.policy, job.blueprint)
+    played = PlayedStrategy(context, strategy)
+    played.probs = strategy.probs.copy()
+    graph = context.graph(player)
+    mine = strategy.reach.players[:, player]
+    slots: list[NDArray[np.int64]] = []
+    probs: list[NDArray[np.float64]] = []
+    stats: list[RefineStats] = []
+    solved = np.zeros(tree.n_infosets, bool)
+    for number in job.infosets.tolist():
+        node = int(graph.nodes[graph.of_infoset(number)[0]])
+        if solved[number] or (job.skip_unreached and not mine[node] > 0):
+            continue
+        began = time.perf_counter()
+        rng = np.random.default_rng([job.seed, player, number])
+        trail = trails_along(context.game, context.line_to(node), player)[0]
+        part, found = refine_sampled(context.game, played, trail, config, rng)
+        if part.size.complete and _settled(part.config, found):
+            own = np.unique(found.considered.own_infoset[found.kept.rows])
+            solved[played.numbers(part.context.tree.infoset_key[own[own >= 0]], player)] = True
+        slots.append(played.slots_of(part.context.tree, found.slots))
+        probs.append(found.probs)
+        stats.append(replace(_stats(found), infoset=number, seconds=time.perf_counter() - began))
+        if job.mode == "sequential":
+            played.probs[slots[-1]] = found.probs
     if not slots:
         return np.zeros(0, np.int64), np.zeros(0), stats
     return np.concatenate(slots), np.concatenate(probs), stats

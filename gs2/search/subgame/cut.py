@@ -19,7 +19,7 @@ from games.game import TERMINAL, Game
 from games.support.kernel import kernel
 from gs2.search.histories.knowledge import subtree_sizes
 
-__all__ = ["DepthLimit", "FixedPlay", "Subgame", "TreeCutter", "grow_subgame"]
+__all__ = ["DepthLimit", "FixedPlay", "Subgame", "TreeCutter", "grow_subgame", "root_numbers"]
 
 NO_LIMIT = 2**30
 
@@ -332,6 +332,15 @@ def _cut(
     )
 
 
+def root_numbers(tree: FlatTree) -> NDArray[np.int32]:
+    """Return the index of the root above each node, [N] int32."""
+    root_of = np.empty(tree.n_nodes, np.int32)
+    root_of[: tree.n_roots] = np.arange(tree.n_roots)
+    for start, end in zip(tree.level_offsets[1:-1], tree.level_offsets[2:], strict=True):
+        root_of[start:end] = root_of[tree.parent[start:end]]
+    return root_of
+
+
 def grow_subgame(
     game: Game,
     states: NDArray[Any],
@@ -353,10 +362,7 @@ def grow_subgame(
         seats = frozen_seats
         rules = replace(rules, frozen=lambda game, states, players: seats[players] & (players >= 0))
     tree = grow(game, states, weights, rules=rules, budget=TreeBudget(max_nodes=max_nodes))
-    root_of = np.empty(tree.n_nodes, np.int32)
-    root_of[: tree.n_roots] = np.arange(tree.n_roots)
-    for start, end in zip(tree.level_offsets[1:-1], tree.level_offsets[2:], strict=True):
-        root_of[start:end] = root_of[tree.parent[start:end]]
+    root_of = root_numbers(tree)
     leaves = tree.terminal[game.player(tree.states[tree.terminal]) != TERMINAL]
     return Subgame(
         tree,

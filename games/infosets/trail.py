@@ -1,0 +1,239 @@
+"""Trails: what one player saw on its way to an infoset, step by step.
+
+By perfect recall every history of an infoset shows its player the same things in the same order, so a trail
+made of any one of them leads to all of them (`games.infosets.sampling`). How long a player is shown the same
+may differ: it need not notice that somebody else moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from games.game import CHANCE, TERMINAL, Game, GameError, Infoset
+from games.infosets.naming import normal_text
+from games.ragged import Ragged
+from games.support.array_types import Array
+
+__all__ = ["Trail", "Watcher", "find_trail", "same_actions", "trails_along", "walk"]
+
+MAX_SEARCHED = 200_000
+"""Histories that a search for one of an infoset looks at before it gives up."""
+BEAM = 2_000
+"""Histories that it follows at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trail:
+    """What a player saw on its way to an infoset of its own; t different things, one after another.
+
+    player: whose eyes. acting: the seat that is to act where the trail ends; the player itself, or another
+    where the player waits. keys: [t, key width] uint64, the player's infoset keys from the start of the game,
+    each as often as it changed; the last is the infoset's. acted: [t] bool, whether the player itself acted
+    there. action: [t] of the game's action dtype, what it did; anything elsewhere.
+    """
+
+    player: int
+    acting: int
+    keys: NDArray[np.uint64]
+    acted: NDArray[np.bool_]
+    action: Array
+
+    def __len__(self) -> int:
+        """Return how many different things the player saw."""
+        return len(self.keys)
+
+    @classmethod
+    def of(
+        cls,
+        player: int,
+        acting: int,
+        seen: Sequence[NDArray[np.uint64]],
+        own: Sequence[int],
+        taken: Sequence[Any],
+    ) -> Trail:
+        """Return the trail of a player that noted for itself what it saw and did.
+
+        seen: its infoset keys, each as often as it changed. own: the places in `seen` at which it acted.
+        taken: the action that it took at each of these.
+        """
+        acted = np.zeros(len(seen), bool)
+        acted[list(own)] = True
+        known = np.asarray(taken) if len(taken) else np.zeros(1, np.int64)
+        place = np.zeros(len(seen), np.int64)
+        place[acted] = np.arange(len(own))
+        return cls(player, acting, np.array(seen, np.uint64), acted, known[place])
+
+    def at_decisions(self) -> Trail:
+        """Return the trail with the infosets alone at which the player acted, and the last."""
+        kept = self.acted.copy()
+        kept[-1] = True
+        return replace(self, keys=self.keys[kept], acted=self.acted[kept], action=self.action[kept])
+
+
+class Watcher:
+    """Makes the trail of one player while a game is played.
+
+    game, player: whose game and whose eyes. `see` takes every state of the history, from the root on, and
+    `act` every action of the player's own.
+    """
+
+    def __init__(self, game: Game, player: int) -> None:
+        """Start before the first state."""
+        self.game, self.player = game, player
+        self._keys: list[NDArray[np.uint64]] = []
+        self._actions: list[Array | None] = []
+        self._acting = TERMINAL
+
+    def see(self, state: Array) -> None:
+        """Take the state that the game is in now, a batch of one; only what the player knows is kept."""
+        key = self.game.infoset_key(state, self.player)[0]
+        self._acting = int(self.game.player(state)[0])
+        if not self._keys or not np.array_equal(key, self._keys[-1]):
+            self._keys.append(key)
+            self._actions.append(None)
+
+    def act(self, action: Array) -> None:
+        """Take the action that the player chose at the state seen last, one of the game's actions."""
+        self._actions[-1] = action
+
+    @property
+    def trail(self) -> Trail:
+        """Return the trail up to the state seen last.
+
+        Raises GameError before the first one.
+        """
+        if not self._keys:
+            raise GameError(f"{self.game.name}: a trail needs a state; got none; call Watcher.see first")
+        own = [place for place, action in enumerate(self._actions) if action is not None]
+        return Trail.of(self.player, self._acting, self._keys, own, [self._actions[place] for place in own])
+
+
+def walk(game: Game, lines: Ragged) -> Iterator[tuple[NDArray[np.int64], Array, NDArray[np.int64], Array]]:
+    """Yield, step by step, (rows still going, their states, their next actions' places, those actions).
+
+    lines: actions from the root, a row for each history. The last step yields the rows that have just ended,
+    too: rows come as long as they have actions left, and once more at their end, with place -1.
+    """
+    counts, start = lines.counts, lines.offsets[:-1]
+    rows = np.arange(len(lines))
+    states = np.repeat(game.root(), len(lines), axis=0)
+    step = 0
+    while len(rows):
+        going = counts[rows] > step
+        place = np.where(going, start[rows] + step, -1)
+        yield rows, states, place, lines.values[np.maximum(place, 0)] if len(lines.values) else lines.values
+        on = np.flatnonzero(going)
+        if len(on) == 0:
+            return
+        states = game.step(states, on, lines.values[place[on]])
+        rows = rows[on]
+        step += 1
+
+
+def trails_along(game: Game, lines: Ragged, player: int) -> list[Trail]:
+    """Return the trail of a player along each history, given as rows of actions from the root."""
+    n = len(lines)
+    keys: list[list[NDArray[np.uint64]]] = [[] for _ in range(n)]
+    acted: list[list[int]] = [[] for _ in range(n)]
+    acting = np.zeros(n, np.int64)
+    last = np.zeros((n, game.key_width), np.uint64)
+    first = True
+    for rows, states, place, _ in walk(game, lines):
+        key = game.infoset_key(states, player)
+        who = game.player(states)
+        new = np.ones(len(rows), bool) if first else np.any(key != last[rows], axis=1)
+        first = False
+        last[rows] = key
+        acting[rows] = who
+        for at in np.flatnonzero(new).tolist():
+            keys[rows[at]].append(key[at])
+            acted[rows[at]].append(-1)
+        for at in np.flatnonzero((who == player) & (place >= 0)).tolist():
+            acted[rows[at]][-1] = int(place[at])
+    found = []
+    blank = lines.values[:1] if len(lines.values) else game.actions(game.root()).values[:1]
+    pool = np.concatenate([blank, lines.values])
+    for row in range(n):
+        places = np.array(acted[row], np.int64)
+        found.append(
+            Trail(player, int(acting[row]), np.array(keys[row], np.uint64), places >= 0, pool[places + 1])
+        )
+    return found
+
+
+def same_actions(ours: Array, others: Array) -> NDArray[np.bool_]:
+    """Return which actions are the same, [m] bool, for any dtype and trailing shape."""
+    same = np.asarray(ours == others, bool).reshape(len(ours), -1)
+    whole: NDArray[np.bool_] = np.all(same, axis=1)
+    return whole
+
+
+def find_trail(game: Game, infoset: Infoset, rng: np.random.Generator) -> Trail:
+    """Return the trail to an infoset, by any one history of it.
+
+    A game that samples its infosets gives one. Otherwise histories are followed from the root, those first
+    whose words for the player share most with the infoset's, until one is found.
+    Raises GameError if none is found, with what to do.
+    """
+    sampler = getattr(game, "sample_histories", None)
+    if sampler is not None:
+        lines = sampler(infoset, 1, rng)
+        return trails_along(game, lines, infoset.player)[0]
+    line = _guided(game, infoset, rng)
+    if line is None:
+        raise GameError(
+            f"{game.name}: a history of the infoset must be found; none of {MAX_SEARCHED:,} looked at is one "
+            f"of {infoset.text!r}; give the game sample_histories (games/game.py), or search from a trail"
+        )
+    return trails_along(game, Ragged.from_counts(np.array([len(line)]), line), infoset.player)[0]
+
+
+def _guided(game: Game, infoset: Infoset, rng: np.random.Generator) -> Array | None:
+    """Return the actions that lead to one history of an infoset, or None if it is not found."""
+    wanted = np.array(infoset.key, np.uint64)
+    words = normal_text(infoset.text).split()
+    states = game.root()
+    lines: list[list[Any]] = [[]]
+    looked = 0
+    while len(states) and looked < MAX_SEARCHED:
+        who = game.player(states)
+        key = game.infoset_key(states, infoset.player)
+        there = np.flatnonzero((who == infoset.player) & np.all(key == wanted, axis=1))
+        if len(there):
+            return np.array(lines[there[0]], game.actions(states).values.dtype)
+        going = np.flatnonzero(who >= CHANCE)
+        actions = game.actions(states[going])
+        looked += len(actions.values)
+        rows = going[actions.rows]
+        children = game.step(states, rows, actions.values)
+        # Histories that the player cannot tell apart promise the same: a few of each are followed.
+        keys = game.infoset_key(children, infoset.player)
+        _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        promise = np.array([_promise(game.infoset_text(children[at], infoset.player), words) for at in first])
+        rank = promise[group.reshape(-1)] + rng.random(len(children)) * 1e-3
+        kept = np.sort(np.argsort(-rank, kind="stable")[:BEAM])
+        lines = [[*lines[rows[at]], actions.values[at]] for at in kept.tolist()]
+        states = children[kept]
+    return None
+
+
+def _promise(text: str, wanted: list[str]) -> float:
+    """Return how much of an infoset's words a text has already, in [0, 1]; other words count against it."""
+    words = normal_text(text).split()
+    common = 0
+    left = list(wanted)
+    for word in words:
+        if word in left:
+            left.remove(word)
+            common += 1
+    alike = 0
+    for one, other in zip(words, wanted, strict=False):
+        if one != other:
+            break
+        alike += 1
+    return (2 * common - len(words) + alike) / max(1, len(wanted))

@@ -1,0 +1,343 @@
+"""Histories drawn at one infoset: the source of searches in a game that cannot be listed.
+
+What is drawn is made a tree of its own, which the pipeline then searches as it does a whole game's:
+
+1. Histories of the infoset (`games.infosets.sampling`), with everyone's reach under the blueprint.
+2. Companions: histories of every opponent infoset that they belong to. Without them an opponent would know,
+   wherever it acts, which of a few histories it is in, and nobody answers such an opponent.
+3. The subgame below all of these, to the end of the game or to a depth limit and leaf values.
+
+A root's weight estimates the reach of chance and the searching player: that of the infoset's own histories
+as drawn there, that of the rest of an opponent infoset as its companions say, both without bias. Where
+everything there is to draw was drawn, weights are exact and so is the search. Elsewhere a certificate knows
+only a part of what the opponent may hold, so that some of what was drawn is kept out of the subgame for it
+alone, and less of what it certifies is used (`_trusted`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.protocol import Blueprint
+from cfr.tree import EnumeratedTree, TreeBudget, TreeRules, grow
+from cfr.tree.memory import SEARCH_BYTES
+from games.game import Game
+from games.infosets.following import thinned
+from games.infosets.histories import HistorySample, joined_samples, line_order
+from games.infosets.sampling import follow_trails
+from games.infosets.trail import Trail, trails_along
+from games.ragged import Ragged
+from games.support.configuration import ConfigError
+from gs2.search.config.search import SearchConfig
+from gs2.search.context import SearchContext
+from gs2.search.gadget.entry import LIVE
+from gs2.search.generation import generator
+from gs2.search.histories.alternative import group_values
+from gs2.search.result import SampleSize
+from gs2.search.strategy import Strategy
+from gs2.search.subgame.leaf import LeafEvaluator, rollout_leaf, value_leaf
+from gs2.tabulate import policy_of
+
+__all__ = ["MAX_SAMPLED_NODES", "SampledTree", "sample_tree"]
+
+MAX_SAMPLED_NODES = 4_000_000
+"""Nodes below the histories drawn up to which a subgame is grown."""
+SPARE = 2
+"""Histories of an opponent infoset that are drawn for each companion asked for."""
+
+RESERVE = 16
+"""Opponent infosets kept out of the subgame at which half of a certified weight is used where nothing else
+speaks for those that were not drawn."""
+LEAST = 0.01
+"""Share of a certified weight that is used in any case."""
+
+
+@dataclass(frozen=True, eq=False)
+class SampledTree:
+    """The part of a game below histories drawn at one infoset, as a tree that a search starts from.
+
+    context, strategy: the tree, and the blueprint on it. infoset: its number in the tree.
+    config: of the search on this tree, where nothing is left to draw. size: how much was drawn.
+    """
+
+    context: SearchContext
+    strategy: Strategy
+    infoset: int
+    config: SearchConfig
+    size: SampleSize
+
+
+def sample_tree(
+    game: Game,
+    blueprint: Blueprint,
+    trail: Trail,
+    config: SearchConfig,
+    rng: np.random.Generator,
+    leaf: LeafEvaluator | None = None,
+) -> SampledTree:
+    """Return the tree below histories drawn at the end of a trail, where its player acts.
+
+    leaf: values histories at the depth limit in place of the configured evaluator.
+    Raises ConfigError for a configuration that needs more of the game than a sample and for a game of more
+    than two players, GameError if nothing can be drawn, TooLarge if what lies below does not fit.
+    """
+    if game.num_players != 2:
+        raise ConfigError(
+            f"{game.name}: a search at sampled histories needs two players; got {game.num_players}; GuanDan "
+            "has a search of its own (gs2 solve guandan)"
+        )
+    if trail.acting != trail.player:
+        raise ConfigError(
+            f"{game.name}: the player of the trail must act where it ends; player {trail.player} waits there "
+            f"for {trail.acting}"
+        )
+    if leaf is None:
+        config.require_sampled()
+    draw = _Draw(game, blueprint, trail, config, rng)
+    roots = draw.roots()
+    limits = TreeRules()
+    if config.subgame.depth is not None:
+        limits = TreeRules(config.subgame.depth, _leaf(blueprint, config, rng) if leaf is None else leaf)
+    budget = TreeBudget(max_nodes=MAX_SAMPLED_NODES, history_bytes=SEARCH_BYTES)
+    tree = grow(game, roots.states, roots.weight, rules=limits, budget=budget)
+    context = SearchContext(game, tree)
+    strategy = _strategy(tree, game, blueprint, roots)
+    key = tree.infoset_key == trail.keys[-1]
+    number = np.flatnonzero((tree.infoset_player == trail.player) & key.all(axis=1))[0]
+    return SampledTree(context, strategy, int(number), roots.config, roots.size)
+
+
+def _strategy(tree: EnumeratedTree, game: Game, blueprint: Blueprint, roots: _Roots) -> Strategy:
+    return Strategy(tree, policy_of(blueprint, game, tree), blueprint, above=roots.above)
+
+
+def _leaf(blueprint: Blueprint, config: SearchConfig, rng: np.random.Generator) -> LeafEvaluator:
+    if config.subgame.leaf == "value":
+        return value_leaf(blueprint)
+    return rollout_leaf(blueprint, rng, rollouts=config.subgame.rollouts)
+
+
+@dataclass(frozen=True, eq=False)
+class _Roots:
+    """What a sampled tree stands on; r histories.
+
+    weight: [r] float64, reach of chance and, where the player's own play leads here, of the player.
+    above: [r, P] float64, the parts of reach that `weight` leaves out.
+    """
+
+    states: NDArray[Any]
+    weight: NDArray[np.float64]
+    above: NDArray[np.float64]
+    config: SearchConfig
+    size: SampleSize
+
+
+class _Draw:
+    """Draws the histories of one search."""
+
+    def __init__(
+        self, game: Game, blueprint: Blueprint, trail: Trail, config: SearchConfig, rng: np.random.Generator
+    ) -> None:
+        self.game, self.blueprint, self.trail, self.config, self.rng = game, blueprint, trail, config, rng
+        self.player, self.opponent = trail.player, 1 - trail.player
+
+    def follow(self, trails: list[Trail], n: int) -> list[HistorySample]:
+        """Return up to n histories of each trail's infoset."""
+        explore, policy = self.config.histories.explore, self.blueprint.policy
+        return follow_trails(self.game, trails, n, self.rng, policy=policy, explore=explore)
+
+    def roots(self) -> _Roots:
+        """Return the histories drawn, with their weights and the configuration that fits them."""
+        most, config = self.config.histories.samples, self.config
+        own = self.follow([self.trail], most)[0]
+        closure = config.histories.order is None or config.subgame.rest == "summary"
+        if closure and own.complete:
+            groups = self._closure(own, most)
+            if groups is not None:
+                return self._joined(own, groups, _on_tree(config), True)
+        certified = config.safety.certificate != "none"
+        companions = config.histories.companions
+        # Those of the infoset itself are among them, and are known already.
+        drawn = SPARE * companions
+        groups = self.follow(self._opponents(own), drawn) if own.complete else []
+        exact = own.complete and all(group.complete and len(group) <= companions for group in groups)
+        small = exact and sum(len(group) for group in groups) <= most
+        if config.generation.generator != "all" and not certified and not closure and not small:
+            own, config = self._chosen(own, config)
+            groups, exact = [], False
+        groups = groups or self.follow(self._opponents(own), drawn)
+        if exact and not closure:
+            return self._joined(own, groups, _on_tree(config), True)
+        inside = len(groups) // 2
+        if config.generation.generator != "all" and certified:
+            k = config.generation.fallback_k if config.subgame.rest == "summary" else config.generation.k
+            inside = max(1, min(inside, k or 1))
+        config = _of_a_part(config, inside, _trust(own, len(groups) - inside) if certified else 1.0)
+        return self._joined(own, groups, config, False)
+
+    def _chosen(self, own: HistorySample, config: SearchConfig) -> tuple[HistorySample, SearchConfig]:
+        """Return the histories that the generator chooses by the blueprint's values, before others are drawn.
+
+        Companions of what is not chosen would be grown for nothing.
+        """
+        group = self._groups(own)
+        weight = own.stands * own.chance
+        values = self.blueprint.value(self.game, own.states, self.opponent)
+        worth = group_values(values, weight, group.astype(np.int32))[group]
+        assert config.generation.k is not None  # every generator that chooses has one
+        rows = generator(config.generation.generator)(worth, weight, config.generation.k, self.rng)
+        return own.take(rows), config.replace(generator="all")
+
+    def _groups(self, histories: HistorySample) -> NDArray[np.int64]:
+        """Return the number of the opponent's infoset at each history, [n] from 0."""
+        keys = self.game.infoset_key(histories.states, self.opponent)
+        return np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+    def _opponents(self, own: HistorySample) -> list[Trail]:
+        """Return the trail of the opponent to each of its infosets among some histories."""
+        first = np.unique(self._groups(own), return_index=True)[1]
+        return trails_along(self.game, own.lines.take(first), self.opponent)
+
+    def _closure(self, own: HistorySample, most: int) -> list[HistorySample] | None:
+        """Return the common-knowledge closure, by infosets of the opponent; None if it has more histories."""
+        seen: tuple[set[bytes], set[bytes]] = (set(), set())
+        seen[self.player].add(self.trail.keys[-1].tobytes())
+        found: list[HistorySample] = []
+        new = [own]
+        while new:
+            for seat in (self.opponent, self.player):
+                trails = []
+                for sample in new:
+                    keys = self.game.infoset_key(sample.states, seat)
+                    fresh = []
+                    for row in np.unique(keys, axis=0, return_index=True)[1]:
+                        name = keys[row].tobytes()
+                        if name not in seen[seat]:
+                            seen[seat].add(name)
+                            fresh.append(row)
+                    trails += trails_along(self.game, sample.lines.take(np.array(fresh, np.int64)), seat)
+                new = self.follow(trails, most + 1) if trails else []
+                if not all(sample.complete for sample in new):
+                    return None
+                if seat == self.opponent:
+                    found += new
+                    if sum(len(sample) for sample in found) > most:
+                        return None
+        return found
+
+    def _joined(
+        self, own: HistorySample, groups: list[HistorySample], config: SearchConfig, exact: bool
+    ) -> _Roots:
+        """Return the histories of the infoset and of the opponent infosets as one."""
+        player = self.player
+        reached = bool(np.any(own.chance * own.players[:, player] > LIVE))
+        every = joined_samples(groups) if exact else self._with_own(own, groups, reached)
+        weight = self._weight(every, reached)
+        above = every.players
+        if reached:
+            above = above.copy()
+            above[:, player] = 1.0
+        order = _none_below_another(every.lines, line_order(every.lines))
+        size = SampleSize(
+            histories=len(own),
+            opponents=len(groups),
+            drawn=len(order),
+            effective=own.effective(player),
+            complete=exact,
+        )
+        return _Roots(every.states[order], weight[order], above[order], config, size)
+
+    def _with_own(self, own: HistorySample, groups: list[HistorySample], reached: bool) -> HistorySample:
+        """Return the infoset's histories as drawn there, and the rest of the opponent infosets as drawn here.
+
+        Where sums over the latter are of no scale, they are given that at which both agree on the former.
+        """
+        game, most = self.game, self.config.histories.companions
+        every = joined_samples(groups)
+        stands, weight = every.stands.copy(), self._weight(every, reached)
+        outside = np.any(game.infoset_key(every.states, self.player) != self.trail.keys[-1], axis=1)
+        kept = outside.copy()
+        end = 0
+        for group in groups:
+            start, end = end, end + len(group)
+            others = start + np.flatnonzero(outside[start:end])
+            if not group.scaled:
+                key = game.infoset_key(group.states[:1], self.opponent)
+                mine = np.all(game.infoset_key(own.states, self.opponent) == key, axis=1)
+                ours = self._weight(own, reached)[mine].sum()
+                # An infoset that no draw met is likely to be less than one draw's worth of it.
+                met = weight[start:end][~outside[start:end]].sum()
+                stands[others] *= ours / max(met, weight[start:end].mean(), LIVE)
+            if len(others) > most:
+                rows, each = thinned(weight[others], most, self.rng)
+                kept[others] = False
+                kept[others[rows]] = True
+                stands[others[rows]] *= each
+        rest = replace(every, stands=stands).take(np.flatnonzero(kept))
+        return joined_samples([own, rest])
+
+    def _weight(self, sample: HistorySample, reached: bool) -> NDArray[np.float64]:
+        """Return the weight of each history as a root, [n] float64."""
+        weight = sample.stands * sample.chance
+        return weight * sample.players[:, self.player] if reached else weight
+
+
+def _none_below_another(lines: Ragged, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the rows of histories that do not go on from another one: those grow below it anyway."""
+    counts = lines.counts
+    if counts.min() == counts.max():
+        return rows
+    names = {lines[row].tobytes() for row in rows.tolist()}
+    shorter = [int(count) for count in np.unique(counts)]
+    kept = [
+        row
+        for row in rows.tolist()
+        if not any(count < counts[row] and lines[row][:count].tobytes() in names for count in shorter)
+    ]
+    return np.array(kept, np.int64)
+
+
+def _trust(own: HistorySample, held: int) -> float:
+    """Return which share of a certified weight is used, in [0, 1].
+
+    held: opponent infosets drawn and kept out of the subgame, which are as good as new to its solution: of h
+    of them that no weight up to λ harms, the next one is harmed below λ with probability 1 / (h + 1), and
+    harm is convex in the weight. So λ is used for the share of the infoset that was drawn, less that
+    probability, and with more reserve for the rest. Measured: docs/measurements/subgame_solving.md.
+    """
+    stands = float(np.sum(own.stands * own.chance))
+    share = float(np.sum(own.chance)) / stands if own.scaled and stands > 0 else 0.0
+    trust = share * held / (held + 1) + (1 - share) * held / (held + RESERVE)
+    return max(round(trust, 2), LEAST)
+
+
+@lru_cache(maxsize=256)
+def _of_a_part(config: SearchConfig, most: int, trust: float) -> SearchConfig:
+    """Return a configuration for the tree of a sample of what it asks for.
+
+    most: histories that may enter the subgame if a certificate is to judge it by others.
+    trust: share of a certified weight that is used.
+    Of the player's other infosets only some histories are there: what is solved at them replaces nothing.
+    """
+    if config.subgame.rest == "summary":
+        config = config.replace(fallback_k=max(1, config.generation.fallback_k or config.generation.k or 1))
+        config = config.fallback()
+    changes: dict[str, Any] = {"source": "enumerated", "depth": None}
+    if config.safety.scope in ("block", "both"):
+        changes["scope"] = "subtree"
+    if config.safety.certificate != "none":
+        changes["shrink"] = config.safety.shrink * trust
+        if config.generation.k is not None:
+            changes["k"] = max(1, min(config.generation.k, most))
+    return config.replace(**changes)
+
+
+@lru_cache(maxsize=256)
+def _on_tree(config: SearchConfig) -> SearchConfig:
+    """Return the configuration on a tree in which histories are drawn and the depth limit is applied."""
+    return config.replace(source="enumerated", depth=None)

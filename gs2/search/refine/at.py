@@ -1,0 +1,119 @@
+"""One decision refined from what its player saw, with nothing listed: what an agent calls in a match."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.protocol import Blueprint
+from blueprint.tabular import KeyIndex
+from cfr.tree import FlatTree
+from games.game import Game
+from games.infosets.trail import Trail
+from games.ragged import Ragged
+from games.support.array_types import Array
+from gs2.search.config.search import SearchConfig
+from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
+from gs2.search.histories.sampled_source import SampledTree, sample_tree
+from gs2.search.pipeline import refine_infoset
+from gs2.search.result import Refinement
+from gs2.search.strategy import Strategy
+
+__all__ = ["PlayedStrategy", "refine_at", "refine_sampled"]
+
+
+def refine_at(
+    game: Game,
+    blueprint: Blueprint,
+    trail: Trail,
+    config: SearchConfig,
+    rng: np.random.Generator,
+    options: SearchOptions = NO_OPTIONS,
+) -> NDArray[np.float64]:
+    """Return the refined probability of each legal action where a trail ends, [a] float64, in their order.
+
+    trail: what the player to act saw, such as a `games.infosets.trail.Watcher` makes of a game in progress.
+    config: of the search; `depth` with `leaf` value or rollout keeps it quick in a large game.
+    options: `leaf` values histories at the depth limit in place of the configured evaluator.
+    Raises what `sample_tree` raises.
+    """
+    part, found = refine_sampled(game, blueprint, trail, config, rng, options)
+    return found.at(part.context.tree, part.infoset)
+
+
+def refine_sampled(
+    game: Game,
+    blueprint: Blueprint,
+    trail: Trail,
+    config: SearchConfig,
+    rng: np.random.Generator,
+    options: SearchOptions = NO_OPTIONS,
+) -> tuple[SampledTree, Refinement]:
+    """Return what was drawn where a trail ends, as a tree, and what the search on it came to.
+
+    Arguments and errors as of `refine_at`.
+    """
+    part = sample_tree(game, blueprint, trail, config, rng, options.leaf)
+    return part, refine_infoset(part.context, part.strategy, part.infoset, part.config, rng, options)
+
+
+class PlayedStrategy:
+    """A strategy on a full tree as a `Blueprint` that may change from search to search.
+
+    name: what to call it. probs: [slots] float64, read whenever it is asked.
+    """
+
+    name = "the strategy refined so far"
+
+    def __init__(self, context: SearchContext, strategy: Strategy) -> None:
+        """Take a tree and the strategy on it; what values histories is the strategy's own blueprint."""
+        self._tree: FlatTree = context.tree
+        self._context, self._strategy = context, strategy
+        self.probs = strategy.probs
+        self._places: dict[int, tuple[KeyIndex, NDArray[np.int64]]] = {}
+        self._slots = Ragged(self._tree.infoset_offset, np.arange(self._tree.n_slots))
+
+    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
+        """Return the probability of each action, [m] float64."""
+        keys = game.infoset_key(states, player)
+        return self.probs[self._slots.take(self.numbers(keys, player)).values]
+
+    def q(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
+        """Return the value of each action by the blueprint that values histories, [m] float64."""
+        found: NDArray[np.float64] = self._valued().q(game, states, player, actions)
+        return found
+
+    def value(self, game: Game, states: Array, player: int) -> NDArray[np.float64]:
+        """Return the value of each state by the blueprint that values histories, [n] float64."""
+        found: NDArray[np.float64] = self._valued().value(game, states, player)
+        return found
+
+    def numbers(self, keys: NDArray[np.uint64], player: int) -> NDArray[np.int64]:
+        """Return the number in the tree of a player's infosets by their keys, [n] int64.
+
+        Raises ValueError for a key that the tree does not have.
+        """
+        if player not in self._places:
+            mine = np.flatnonzero(self._tree.infoset_player == player)
+            self._places[player] = KeyIndex(self._tree.infoset_key[mine]), mine
+        index, mine = self._places[player]
+        row = index.find(keys)
+        if np.any(row < 0):
+            raise ValueError(
+                f"{self._context.game.name}: the tree must have every infoset asked for; it lacks one"
+            )
+        return mine[row]
+
+    def slots_of(self, part: FlatTree, slots: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the full tree's slots for slots of a tree of the same game, [s] int64, of one player."""
+        infoset = part.slot_infoset[slots]
+        if len(slots) == 0:
+            return slots
+        there = np.unique(infoset)
+        number = self.numbers(part.infoset_key[there], int(part.infoset_player[there[0]]))
+        at = number[np.searchsorted(there, infoset)]
+        found: NDArray[np.int64] = self._tree.infoset_offset[at] + slots - part.infoset_offset[infoset]
+        return found
+
+    def _valued(self) -> Blueprint:
+        return self._strategy.known_blueprint(self._context.game)

@@ -1,0 +1,340 @@
+"""Histories of an infoset are drawn without listing it, as likely as they are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from cfr.tree import EnumeratedTree, grow
+from cfr.values import reach
+from games import CHANCE, TERMINAL, Game, GameError, Infoset, Ragged, check_game, load_game
+from games.infosets import infoset_at
+from games.infosets.check_sampling import chi_square_bound
+from games.infosets.following import thinned
+from games.infosets.histories import HistorySample, replay
+from games.infosets.sampling import follow_trails, sample_infoset
+from games.infosets.trail import Trail, Watcher, find_trail, trails_along
+from games.research.leduc_poker import LeducPoker
+from tests.games.random_games import RandomGame
+
+EXACT = 1e-12
+RARE = 1e-6
+
+
+def rng(*seed: int) -> np.random.Generator:
+    """Return a generator of a seed."""
+    return np.random.default_rng(seed)
+
+
+class Play:
+    """A random strategy of a game, by infoset, made up as it is asked."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def policy(self, game: Game, states: Any, player: int, actions: Ragged) -> NDArray[np.float64]:
+        """Return the probability of each action; some are never played."""
+        if len(states) == 0:
+            return np.zeros(0)
+        keys, first, row = np.unique(
+            game.infoset_key(states, player), axis=0, return_index=True, return_inverse=True
+        )
+        counts = actions.counts[first]
+        rows = []
+        for key, count in zip(keys, counts, strict=True):
+            weight = rng(self.seed, player, *(int(word) for word in key)).exponential(size=count)
+            weight[weight < 0.1] = 0.0
+            rows.append(weight / weight.sum() if weight.sum() > 0 else np.full(count, 1 / count))
+        return Ragged.from_counts(counts, np.concatenate(rows)).take(row.reshape(-1)).values
+
+    def on(self, game: Game, tree: EnumeratedTree) -> NDArray[np.float64]:
+        """Return the strategy on the slots of a tree."""
+        first = tree.infoset_first_node()
+        counts = np.diff(tree.infoset_offset)
+        out = np.empty(tree.n_slots)
+        for number in range(tree.n_infosets):
+            start, end = tree.infoset_offset[number : number + 2]
+            legal = Ragged.from_counts(counts[number : number + 1], np.arange(end - start))
+            states = tree.states[first[number]][None]
+            out[start:end] = self.policy(game, states, int(tree.infoset_player[number]), legal)
+        return out
+
+
+def line_to(tree: EnumeratedTree, node: int) -> Ragged:
+    """Return the actions that lead to a node, as one row."""
+    way = []
+    while tree.parent[node] >= 0:
+        way.append(tree.action[node])
+        node = int(tree.parent[node])
+    return Ragged.from_counts(np.array([len(way)]), np.array(way[::-1], tree.action.dtype))
+
+
+GAMES: dict[str, Game] = {
+    name: load_game(name)
+    for name in (
+        "kuhn_poker",
+        "leduc_poker",
+        "leduc_poker(suit_isomorphism=true)",
+        "liars_dice(dice=2,sides=2)",
+        "goofspiel(cards=4,turns=3)",
+        "goofspiel(cards=4,turns=4,points_order=descending)",
+    )
+} | {game.name: game for seed in range(8) for game in (RandomGame(seed, public=bool(seed % 2)),)}
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_following_what_a_player_saw_finds_the_whole_infoset_with_its_reach(name: str) -> None:
+    game = GAMES[name]
+    tree, play = grow(game), Play(3)
+    known = reach(tree, play.on(game, tree))
+    decisions = np.flatnonzero(tree.player >= 0)
+    for node in rng(1).choice(decisions, min(6, len(decisions)), replace=False).tolist():
+        for seat in (0, 1):
+            trail = trails_along(game, line_to(tree, node), seat)[0]
+            found = follow_trails(game, [trail], 10_000, rng(2), policy=play.policy)[0]
+            keys = game.infoset_key(tree.states[decisions], seat)
+            same = np.all(keys == trail.keys[-1], axis=1) & (tree.player[decisions] == tree.player[node])
+            members = {tree.states[n].tobytes(): n for n in decisions[same].tolist()}
+            assert {state.tobytes() for state in found.states} == members.keys()
+            assert found.complete and np.all(found.stands == 1)
+            at = np.array([members[state.tobytes()] for state in found.states])
+            np.testing.assert_allclose(found.chance, known.chance[at], atol=EXACT)
+            np.testing.assert_allclose(found.players, known.players[at], atol=EXACT)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_thinning_keeps_sums_and_no_more_than_asked(seed: int) -> None:
+    weights = rng(seed).exponential(size=30) ** 3
+    weights[rng(seed, 1).random(30) < 0.2] = 0.0
+    totals = []
+    for draw in range(400):
+        kept, each = thinned(weights, 7, rng(seed, draw))
+        assert len(kept) <= 7 and len(np.unique(kept)) == len(kept) and np.all(each >= 1)
+        totals.append(float(np.sum(each * weights[kept])))
+    # Drawn in proportion to the weights, the sum of weights is not only right on average.
+    np.testing.assert_allclose(totals, weights.sum(), rtol=0.35)
+    assert abs(np.mean(totals) - weights.sum()) < 0.01 * weights.sum()
+    everything, ones = thinned(weights, 30, rng(seed))
+    np.testing.assert_array_equal(everything, np.flatnonzero(weights))
+    assert np.all(ones == 1)
+
+
+def rejected(game: Game, trail: Trail, play: Play, count: int, draw: np.random.Generator) -> Counter[bytes]:
+    """Return histories of an infoset met in games from the root: the slow and obvious sampler."""
+    found: Counter[bytes] = Counter()
+    states = np.repeat(game.root(), count, axis=0)
+    while len(states):
+        who = game.player(states)
+        key = game.infoset_key(states, trail.player)
+        there = (who == trail.acting) & np.all(key == trail.keys[-1], axis=1)
+        found.update(state.tobytes() for state in states[there])
+        states, who = states[~there & (who != TERMINAL)], who[~there & (who != TERMINAL)]
+        actions = game.actions(states)
+        prob = np.ones(len(actions.values))
+        for seat in np.unique(who).tolist():
+            at = np.repeat(who == seat, actions.counts)
+            part = actions.take(np.flatnonzero(who == seat))
+            mine = states[who == seat]
+            prob[at] = (
+                game.chance_probs(mine, part) if seat == CHANCE else play.policy(game, mine, seat, part)
+            )
+        total = np.concatenate([[0.0], np.cumsum(prob)])
+        wanted = total[actions.offsets[:-1]] + draw.random(len(states)) * np.add.reduceat(
+            prob, actions.offsets[:-1]
+        )
+        taken = np.clip(
+            np.searchsorted(total, wanted, side="right") - 1, actions.offsets[:-1], actions.offsets[1:] - 1
+        )
+        states = game.step(states, np.arange(len(states)), actions.values[taken])
+    return found
+
+
+@pytest.mark.parametrize("text", ["P1 holds Ks | raise", "P0 holds Qh | check raise call | board Jh"])
+def test_samples_are_as_likely_as_rejection_has_them(text: str) -> None:
+    game, play = load_game("leduc_poker"), Play(5)
+    trail = find_trail(game, game.parse_infoset(text), rng(0))
+    seen = rejected(game, trail, play, 60_000, rng(9))
+    mean: Counter[bytes] = Counter()
+    runs = 300
+    for run in range(runs):
+        found = follow_trails(game, [trail], 3, rng(run), policy=play.policy)[0]
+        assert len(found) <= 3 and not found.complete
+        weight = found.stands * found.chance * found.players.prod(axis=1)
+        for state, share in zip(found.states, weight, strict=True):
+            mean[state.tobytes()] += float(share) / runs
+    total, count = sum(mean.values()), sum(seen.values())
+    assert seen.keys() <= mean.keys()
+    chi_square = sum(
+        (seen[name] - count * share / total) ** 2 / (count * share / total)
+        for name, share in mean.items()
+        if share > 0
+    )
+    # The mean of the samples has an error of its own; it is far below that of so many rejected games.
+    assert chi_square < 3 * chi_square_bound(len(mean), RARE)
+
+
+def test_a_thinned_sample_adds_up_to_the_infoset() -> None:
+    game, play = load_game("goofspiel(cards=5,turns=4,points_order=ascending)"), Play(2)
+    text = "P0 | prize 1: bid 3 won | prize 2: bid 4 lost | prize 3"
+    trail = find_trail(game, game.parse_infoset(text), rng(0))
+    whole = follow_trails(game, [trail], 10_000, rng(0), policy=play.policy)[0]
+    assert whole.complete
+    sums = []
+    for run in range(200):
+        found = follow_trails(game, [trail], 2, rng(run), policy=play.policy)[0]
+        sums.append([found.stands.sum(), np.sum(found.stands * found.chance * found.players[:, 1])])
+    exact = [len(whole), np.sum(whole.chance * whole.players[:, 1])]
+    error = np.std(sums, axis=0) / np.sqrt(len(sums))
+    assert np.all(np.abs(np.mean(sums, axis=0) - exact) < 5 * error + EXACT)
+
+
+LARGE = ("liars_dice(dice=5,sides=6)", "goofspiel(cards=13,turns=13)", "leduc_poker(ranks=13,suits=4)")
+
+
+def watched(game: Game, moves: int, seed: int) -> tuple[Trail, Any]:
+    """Return what the player to act saw after some moves of random play, and the state."""
+    draw = rng(seed)
+    watchers = [Watcher(game, seat) for seat in (0, 1)]
+    state, made = game.root(), 0
+    while True:
+        for watcher in watchers:
+            watcher.see(state)
+        who = int(game.player(state)[0])
+        if who >= 0 and made == moves:
+            return watchers[who].trail, state
+        legal = game.actions(state).values
+        # Low actions keep Liar's Dice and poker going.
+        at = int(draw.integers(len(legal))) if who == CHANCE else int(draw.integers(min(3, len(legal))))
+        if who >= 0:
+            watchers[who].act(legal[at])
+            made += 1
+        state = game.step(state, np.zeros(1, np.int64), legal[at : at + 1])
+
+
+@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("moves", [1, 3])
+def test_infosets_of_games_too_large_to_list_are_sampled(name: str, moves: int) -> None:
+    game = load_game(name)
+    try:
+        trail, state = watched(game, moves, 4)
+    except IndexError:
+        pytest.skip("the game was over")
+    found = sample_infoset(game, trail, 50, rng(1))
+    assert 1 <= len(found) <= 50
+    assert np.all(game.infoset_key(found.states, trail.player) == trail.keys[-1])
+    assert len(np.unique(found.states)) == len(found)
+    assert found.weights().sum() == pytest.approx(1) and 1 <= found.effective() <= len(found) + 1e-9
+    by_name = sample_infoset(game, infoset_at(game, state, trail.player), 50, rng(1))
+    assert len(by_name) == len(found)
+    assert np.all(game.infoset_key(by_name.states, trail.player) == trail.keys[-1])
+
+
+def test_what_a_player_notes_is_the_trail_of_its_history() -> None:
+    game = load_game("goofspiel(cards=6,turns=4)")
+    for moves in range(5):
+        trail, state = watched(game, moves, 7)
+        found = find_trail(game, infoset_at(game, state, trail.player), rng(0))
+        np.testing.assert_array_equal(found.keys, trail.keys)
+        np.testing.assert_array_equal(found.acted, trail.acted)
+        np.testing.assert_array_equal(found.action[found.acted], trail.action[trail.acted])
+        assert (found.player, found.acting) == (trail.player, trail.acting)
+
+
+class Unaided:
+    """A game as it is, without a sampler of its own."""
+
+    def __init__(self, game: Game) -> None:
+        self._game = game
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "sample_histories":
+            raise AttributeError(name)
+        return getattr(self._game, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("leduc_poker(ranks=13,suits=4)", "P1 holds Ks | raise call | board 4h | check"),
+        ("liars_dice(dice=2,sides=6)", "P0 holds 3 5 | 1x3 2x2"),
+        ("goofspiel(cards=13,turns=5)", "P0 | prize 4: bid 6 won | prize 11: bid 12 lost | prize 2"),
+    ],
+)
+def test_one_history_of_an_infoset_is_searched_by_its_words(name: str, text: str) -> None:
+    game: Any = Unaided(load_game(name))
+    infoset = game.parse_infoset(text)
+    trail = find_trail(game, infoset, rng(3))
+    assert tuple(int(word) for word in trail.keys[-1]) == infoset.key
+    assert trail.acting == trail.player == infoset.player
+
+
+def test_an_infoset_that_nothing_leads_to_is_refused_with_what_to_do() -> None:
+    game: Any = Unaided(load_game("leduc_poker"))
+    with pytest.raises(GameError, match="give the game sample_histories"):
+        find_trail(game, Infoset(0, (12345678,), "P0 holds an ace up its sleeve"), rng(0))
+
+
+def test_a_trail_that_leads_nowhere_is_refused_with_what_to_do() -> None:
+    game = load_game("kuhn_poker")
+    trail = find_trail(game, game.parse_infoset("P1 holds K | bet"), rng(0))
+    wrong = Trail(1, 1, trail.keys + np.uint64(7), trail.acted, trail.action)
+    with pytest.raises(GameError, match="particles all died"):
+        follow_trails(Unaided(game), [wrong], 5, rng(0))  # type: ignore[list-item, arg-type]
+
+
+class Skewed(LeducPoker):
+    """Draws low cards of the other more often than chance deals them."""
+
+    def sample_histories(self, infoset: Infoset, n: int, rng: np.random.Generator) -> Ragged:
+        """Return rows of which half are the first."""
+        lines = super().sample_histories(infoset, n, rng)
+        return lines.take(np.where(np.arange(n) % 2, np.arange(n), 0))
+
+
+class Elsewhere(LeducPoker):
+    """Draws histories of another infoset."""
+
+    def sample_histories(self, infoset: Infoset, n: int, rng: np.random.Generator) -> Ragged:
+        """Return rows in which the two cards have changed hands."""
+        lines = super().sample_histories(infoset, n, rng)
+        values = lines.values.copy()
+        first = lines.offsets[:-1]
+        values[first], values[first + 1] = lines.values[first + 1], lines.values[first]
+        return Ragged(lines.offsets, values)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [(Skewed, "sample_histories must draw each history"), (Elsewhere, "sample_histories")],
+)
+def test_check_game_refuses_samplers_that_are_wrong(kind: type[LeducPoker], words: str) -> None:
+    with pytest.raises(GameError, match=words):
+        check_game(kind(), rng(0))
+
+
+def test_check_game_refuses_a_private_order_of_turns_that_is_not_said() -> None:
+    game = RandomGame(2, public=False)
+    check_game(game, rng(0))
+    game.remembers = True
+    with pytest.raises(GameError, match="or the game say `remembers = False`"):
+        for seed in range(20):
+            check_game(game, rng(seed))
+
+
+def test_replaying_an_illegal_action_is_refused() -> None:
+    game = load_game("kuhn_poker")
+    with pytest.raises(GameError, match="every action of a history must be legal"):
+        replay(game, Ragged.from_counts(np.array([2]), np.array([1, 1])))
+
+
+def test_weights_leave_out_the_part_of_the_player_asked_for() -> None:
+    lines = Ragged.from_counts(np.zeros(2, np.int64), np.zeros(0, np.int64))
+    parts = np.array([[0.5, 0.25], [1.0, 0.75]])
+    sample = HistorySample(lines, np.arange(2), np.array([0.5, 0.5]), parts, np.array([1.0, 1.0]), True)
+    np.testing.assert_allclose(sample.weights(0), [0.25, 0.75])
+    np.testing.assert_allclose(sample.weights(1), [1 / 3, 2 / 3])
+    np.testing.assert_allclose(sample.weights(), [1 / 7, 6 / 7])
