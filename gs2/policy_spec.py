@@ -16,7 +16,7 @@ from cfr.variants import VARIANTS
 from games.game import Game
 from gs2.monte_carlo import monte_carlo_q, soft_policy
 
-__all__ = ["PolicySpecError", "policy_from_spec"]
+__all__ = ["PolicySpecError", "is_policy_spec", "policy_from_spec"]
 
 NOISE_BASE_ITERATIONS = 2_000
 """DCFR iterations behind `noise`: exploitability below 1e-3 of the payoff range on all research games."""
@@ -28,6 +28,14 @@ SOFTNESS = 0.02
 
 class PolicySpecError(ValueError):
     """A text that names no strategy."""
+
+
+def is_policy_spec(spec: str) -> bool:
+    """Return whether a text looks like the name of a strategy, or is a file that may hold one."""
+    word, colon, _ = spec.partition(":")
+    word = word.strip().lower()
+    named = word in VARIANTS or word in TRAINED or word == "noise" if colon else word == "uniform"
+    return named or Path(spec).is_file()
 
 
 def policy_from_spec(
