@@ -18,6 +18,7 @@ __all__ = [
     "GameSpec",
     "game_spec",
     "game_specs",
+    "is_game_name",
     "load_game",
     "register_game",
     "smaller_games",
@@ -108,6 +109,13 @@ def game_spec(name: str) -> GameSpec:
 def game_specs() -> tuple[GameSpec, ...]:
     """Return every registered game, simplest first."""
     return tuple(game_spec(name) for name in (*_BUILT_IN, *(n for n in _registered if n not in _BUILT_IN)))
+
+
+def is_game_name(text: str) -> bool:
+    """Return whether a text begins as the name of a game does that `load_game` knows, its file's left out."""
+    name = text.partition("(")[0].strip().lower()
+    known = (*_BUILT_IN, *_registered, *PRESETS, *entry_points_of("gs2.games"))
+    return name.startswith(OPENSPIEL) or name in known
 
 
 def load_game(text: str, *, general_sum: bool = False) -> Game:
