@@ -131,9 +131,9 @@ def load_game(text: str, *, general_sum: bool = False) -> Game:
     """
     stripped = text.strip()
     if stripped.lower().startswith(OPENSPIEL):
-        from games.openspiel.adapter import OpenSpielGame
+        from games.openspiel.direct import load_any_openspiel
 
-        return OpenSpielGame(stripped[len(OPENSPIEL) :])
+        return load_any_openspiel(stripped[len(OPENSPIEL) :])
     if is_own(stripped):
         return _own_game(stripped, own_object(stripped, "game", GameError), general_sum)
     name, words = _split(PRESETS.get(stripped.lower(), stripped))

@@ -50,7 +50,8 @@ class GameNetworkConfig(Configuration):
     passes: times each decision is learned from. batch: decisions a gradient step.
     learning_rate: of Adam; it falls linearly to a tenth over the run.
     epsilon: probability of a uniformly random action in self-play.
-    temperature: of the softmax over Q, in self-play and of the policy, as a share of the payoff range.
+    temperature: of the softmax over Q, in self-play and of the policy, as a share of what is at stake: the
+        standard deviation of payoffs in random play.
     smoothing: of the weights that play in the end, an exponential mean over gradient steps; 0 for the last.
     seed: of the parameters.
     """
@@ -66,24 +67,27 @@ class GameNetworkConfig(Configuration):
     batch: int = attrs.field(default=1024, validator=integer(1, 1 << 20))
     learning_rate: float = attrs.field(default=1e-3, validator=real(0, 1))
     epsilon: float = attrs.field(default=0.05, validator=real(0, 1))
-    temperature: float = attrs.field(default=0.02, validator=real(1e-6, 10))
+    temperature: float = attrs.field(default=0.15, validator=real(1e-6, 10))
     smoothing: float = attrs.field(default=0.999, validator=real(0, 1, below=True))
     seed: int = attrs.field(default=0, validator=integer(0, 1 << 62))
 
 
 class NetworkLayout:
-    """What goes into the network of a game, and what comes out. features, columns: of the game."""
+    """What goes into the network of a game, and what comes out.
 
-    def __init__(self, game: Game, kind: str, columns: ActionColumns) -> None:
-        """Take how infosets are described and the columns of actions."""
-        self.game, self.columns = game, columns
+    features, columns: of the game. stake: payoffs to 1 of the network's answers.
+    """
+
+    def __init__(self, game: Game, kind: str, columns: ActionColumns, stake: float) -> None:
+        """Take how infosets are described, the columns of actions, and what is at stake."""
+        self.game, self.columns, self.stake = game, columns, stake
         self.features = InfosetFeatures(game, kind)
 
     @classmethod
     def of(cls, game: Game, config: GameNetworkConfig) -> NetworkLayout:
         """Return the layout that training a game begins with."""
         rng = np.random.default_rng([config.seed, 0xAC7])
-        return cls(game, config.features, ActionColumns.sampled(game, rng))
+        return cls(game, config.features, *ActionColumns.sampled(game, rng))
 
     def shapes(self, config: GameNetworkConfig) -> dict[str, tuple[int, ...]]:
         """Return the shape of each array of weights, by name."""
@@ -102,7 +106,7 @@ class NetworkLayout:
 
 
 class NetworkWeights:
-    """The layers of a network as arrays: V and A of infosets, as shares of half the payoff range."""
+    """The layers of a network as arrays: V and A of infosets, in stakes of the game."""
 
     def __init__(self, arrays: dict[str, NDArray[np.float32]]) -> None:
         """Take the arrays of `NetworkLayout.shapes`."""
@@ -155,7 +159,7 @@ class GameNetwork:
         """Take the network of a game."""
         self.layout, self.weights, self.config, self.name = layout, weights, config, name
         self.low, self.high = layout.game.payoff_range
-        self.temperature = config.temperature * (self.high - self.low)
+        self.temperature = config.temperature * layout.stake
 
     def q(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
         """Return the value to `player` of each action, [m] float64. Raises ConfigError for another game."""
@@ -180,18 +184,13 @@ class GameNetwork:
         others = np.flatnonzero(~acts)
         if len(others):
             features = self.layout.features.of(states[others], player, acts[others])
-            out[others] = np.clip(self.unit * self.weights.answer(features)[0], self.low, self.high)
+            out[others] = np.clip(self.layout.stake * self.weights.answer(features)[0], self.low, self.high)
         return out
-
-    @property
-    def unit(self) -> float:
-        """Half the payoff range: what the network counts in."""
-        return (self.high - self.low) / 2
 
     def _asked(
         self, game: Game, states: Array, player: int, actions: Ragged
     ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        """Return V in the network's unit, [n], and Q in payoffs, [m]."""
+        """Return V in stakes, [n], and Q in payoffs, [m]."""
         if game.name != self.layout.game.name:
             raise ConfigError(
                 f"{self.name}: it is a network for {self.layout.game.name}; got a state of {game.name}"
@@ -200,7 +199,7 @@ class GameNetwork:
             return np.zeros(0, np.float32), np.zeros(0)
         v, a = self.weights.answer(self.layout.features.of(states, player, np.ones(len(states), bool)))
         rows = actions.rows
-        q = self.unit * (v[rows].astype(np.float64) + a[rows, self.layout.columns.of(actions)])
+        q = self.layout.stake * (v[rows].astype(np.float64) + a[rows, self.layout.columns.of(actions)])
         return v, np.clip(q, self.low, self.high)
 
     def _soft(self, q: NDArray[np.float64], actions: Ragged) -> NDArray[np.float64]:
@@ -230,6 +229,7 @@ def save_game_network(
         "game": network.layout.game.name,
         "features": network.layout.features.kind,
         "inputs": network.layout.features.width,
+        "stake": network.layout.stake,
         "actions": known,
         "config": network.config.to_json(),
         **trained,
@@ -259,10 +259,12 @@ def read_game_network(
             f"checkpoint: {path} must be a network for {game.name}; it is one for "
             f"{description.get('game')!r}; train one with: gs2 train '{game.name}' -o FILE"
         )
-    check_description(path, description, {"features": str, "inputs": int, "actions": dict, "config": dict})
+    kinds = {"features": str, "inputs": int, "stake": float, "actions": dict, "config": dict}
+    check_description(path, description, kinds)
     try:
         config = GameNetworkConfig.from_json(description["config"])
-        layout = NetworkLayout(game, str(description["features"]), _columns(description["actions"]))
+        columns = _columns(description["actions"])
+        layout = NetworkLayout(game, str(description["features"]), columns, float(description["stake"]))
     except (ValueError, TypeError, KeyError) as error:
         raise CheckpointError(f"checkpoint: {path} is damaged ({error}); use an older one") from error
     own = {name.removeprefix(PREFIX): array for name, array in tensors.items() if name.startswith(PREFIX)}

@@ -30,7 +30,7 @@ class Decided:
     """What some games taught.
 
     own: [n, inputs] features where the network decided. column: [n] int64, of the action taken. gain: [n]
-    float32, payoff to the decider, in half payoff ranges. seen: [k, inputs] features of seats of the network
+    float32, payoff to the decider, in stakes of the game. seen: [k, inputs] features of seats of the network
     at others' decisions. worth: [k] float32, their payoffs.
     """
 
@@ -86,8 +86,7 @@ def play_generation(
                 v, a = network.weights.answer(features)
                 columns = layout.columns.of(legal)
                 q = v[legal.rows] + a[legal.rows, columns]
-                soft = 2 * network.config.temperature  # of half payoff ranges
-                pick[rows_of] = choose_soft(q, legal.offsets, soft, epsilon, rng)
+                pick[rows_of] = choose_soft(q, legal.offsets, network.config.temperature, epsilon, rng)
                 own.append((features, columns[legal.offsets[:-1] + pick[rows_of]], running[rows_of], seat))
             for rows_of in _nonempty(np.flatnonzero((players == seat) & ~learns)):
                 assert rival is not None
@@ -98,7 +97,7 @@ def play_generation(
                 seen.append((layout.features.of(states[rows_of], seat, waits), running[rows_of], seat))
         taken = actions.values[actions.offsets[:-1] + pick]
         states = game.step(states, np.arange(len(states)), taken)
-    gains = (payoff / network.unit).astype(np.float32)
+    gains = (payoff / layout.stake).astype(np.float32)
     empty = np.zeros((0, layout.features.width), np.uint8)
     return Decided(
         np.concatenate([features for features, _, _, _ in own] or [empty]),

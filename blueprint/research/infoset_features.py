@@ -159,16 +159,19 @@ class ActionColumns:
             self._table[self.known] = np.arange(len(self.known))
 
     @classmethod
-    def sampled(cls, game: Game, rng: np.random.Generator) -> ActionColumns:
-        """Return columns for the actions that random plays of a game come across.
+    def sampled(cls, game: Game, rng: np.random.Generator) -> tuple[ActionColumns, float]:
+        """Return columns for the actions that random plays come across, and what is at stake in them.
 
-        Raises GameError if they are more than a network should have columns.
+        What is at stake is the standard deviation of payoffs, at least a hundredth of the payoff range.
+        Raises GameError if there are more actions than a network should have columns.
         """
         found: list[Array] = []
+        payoffs: list[NDArray[np.float64]] = []
         for _ in range(LOOKS):
             states = np.repeat(game.root(), PLAYS, axis=0)
             while len(states):
                 players = game.player(states)
+                payoffs.append(game.returns(states[players == TERMINAL]).reshape(-1))
                 states, players = states[players != TERMINAL], players[players != TERMINAL]
                 if len(states) == 0:
                     break
@@ -182,7 +185,9 @@ class ActionColumns:
                     f"{game.name}: a network has a column for each of at most {MOST_COLUMNS:,} actions; "
                     "random plays came across more; give the game fewer distinct actions"
                 )
-        return cls(found[0])
+        low, high = game.payoff_range
+        stake = max(float(np.concatenate(payoffs).std()), (high - low) / 100)
+        return cls(found[0]), stake
 
     def of(self, actions: Ragged) -> NDArray[np.int64]:
         """Return the column of each action, [m] int64."""

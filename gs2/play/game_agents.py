@@ -3,7 +3,7 @@
 An agent decides in batches, by `policy(game, states, player, actions)` of `blueprint.protocol.GameAgent`. It
 is handed states, of which it may use what its player sees: `infoset_key`, `infoset_text` and `actions`. One
 that needs the way to the infoset, such as a search that samples the hidden part, has `decide` as well, and
-gets a `Trail` for each game.
+gets a `SeatTrail` for each game.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from games.game import Game
 from games.ragged import Ragged
 from games.support.array_types import Array
 
-__all__ = ["AgentFault", "Trail", "TrailAgent", "UniformAgent", "answers"]
+__all__ = ["AgentFault", "SeatTrail", "TrailAgent", "UniformAgent", "answers"]
 
 SUM_TOLERANCE = 1e-5
 """How far the probabilities of a row may sum from 1: float32 softmaxes over some hundred actions."""
@@ -31,7 +31,7 @@ class AgentFault(ContractError):
 
 
 @dataclass(eq=False)
-class Trail:
+class SeatTrail:
     """What one seat saw and did in one game so far.
 
     seen: its infoset keys in the order of play, [key_width] uint64 each, those where others or chance act
@@ -59,7 +59,7 @@ class TrailAgent(GameAgent, Protocol):
     """An agent that is told how each game came to where it stands."""
 
     def decide(
-        self, game: Game, states: Array, player: int, actions: Ragged, trails: list[Trail]
+        self, game: Game, states: Array, player: int, actions: Ragged, trails: list[SeatTrail]
     ) -> NDArray[np.float64]:
         """Return the probability of each action, [m] float64. trails: of `player`, one for each state."""
         ...
@@ -82,7 +82,7 @@ def answers(
     states: Array,
     player: int,
     actions: Ragged,
-    trails: list[Trail] | None = None,
+    trails: list[SeatTrail] | None = None,
 ) -> NDArray[np.float64]:
     """Return an agent's probabilities, [m] float64, each row summing to 1 exactly as far as floats do.
 

@@ -22,7 +22,7 @@ from games.game import CHANCE, TERMINAL, Game
 from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.bootstrap import bootstrap_interval
-from gs2.play.game_agents import Trail, TrailAgent, answers
+from gs2.play.game_agents import SeatTrail, TrailAgent, answers
 
 __all__ = ["Pace", "PlayedGames", "numbered_draws", "pick_by", "play_games", "play_numbered"]
 
@@ -114,10 +114,10 @@ class _Table:
         self.count = np.zeros((2 * n, game.num_players + 1), np.int64)
         self.paces = (Pace(), Pace())
         asks = [isinstance(agent, TrailAgent) for agent in agents]
-        self.trails: list[dict[int, Trail]] = [{} for _ in range(game.num_players)]
+        self.trails: list[dict[int, SeatTrail]] = [{} for _ in range(game.num_players)]
         for seat, team in enumerate(game.teams):
             for which in np.flatnonzero(np.array(asks)[team ^ self.side]):
-                self.trails[seat][int(which)] = Trail()
+                self.trails[seat][int(which)] = SeatTrail()
         self._look()
 
     def go_on(self) -> bool:

@@ -19,7 +19,7 @@ from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
 from games.support.spec import field_types, read_settings, split_spec
-from gs2.play.game_agents import Trail
+from gs2.play.game_agents import SeatTrail
 from gs2.search.config.presets import PRESETS, preset
 from gs2.search.config.search import SearchConfig
 
@@ -41,7 +41,7 @@ class Situation:
     state: Array
     player: int
     actions: Array
-    trail: Trail | None
+    trail: SeatTrail | None
 
     @property
     def key(self) -> tuple[int, ...]:
@@ -119,13 +119,13 @@ class SearchAgent:
         return self._answers(game, states, player, actions, None)
 
     def decide(
-        self, game: Game, states: Array, player: int, actions: Ragged, trails: list[Trail]
+        self, game: Game, states: Array, player: int, actions: Ragged, trails: list[SeatTrail]
     ) -> NDArray[np.float64]:
         """Return the same, where it is known how each game came to its state."""
         return self._answers(game, states, player, actions, trails)
 
     def _answers(
-        self, game: Game, states: Array, player: int, actions: Ragged, trails: list[Trail] | None
+        self, game: Game, states: Array, player: int, actions: Ragged, trails: list[SeatTrail] | None
     ) -> NDArray[np.float64]:
         if game.name != self._game:
             raise ConfigError(f"{self.name}: it was prepared for {self._game}; got a state of {game.name}")
