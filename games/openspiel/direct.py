@@ -9,7 +9,9 @@ recall when it is loaded (`games.check`).
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
+from difflib import SequenceMatcher
 from hashlib import blake2b
 from typing import Any
 
@@ -258,19 +260,16 @@ def _known(state: Any, player: int) -> tuple[int, str]:
 
 
 def _tokens(text: str) -> list[str]:
-    return text.replace("/", " / ").replace(";", " ; ").split()
+    return re.findall(r"[\w,.]+|[^\w\s,.]", text)
 
 
 def _likeness(words: list[str], wanted: list[str]) -> float:
-    """Return how well a text can be the beginning of another: words in common, less those that are not."""
-    left = list(wanted)
-    common = 0
-    for word in words:
-        if word in left:
-            left.remove(word)
-            common += 1
-    prefix = next((k for k, (a, b) in enumerate(zip(words, wanted, strict=False)) if a != b), len(words))
-    return 2 * common - len(words) + 0.5 * prefix
+    """Return how well a text can be the beginning of another: runs of words that both have, long ones first.
+
+    Words that the other does not have count against it.
+    """
+    blocks = SequenceMatcher(None, words, wanted, autojunk=False).get_matching_blocks()
+    return sum(block.size**2 for block in blocks) - len(words) + sum(block.size for block in blocks)
 
 
 def _spread(rows: list[int], most: int) -> list[int]:
