@@ -1,7 +1,7 @@
 """Agents of any game by name: `uniform`, a file, `cfr:100`, `network:300000`, or search over one of them.
 
-    load_agent(game, "liars5.safetensors")             a blueprint plays
-    load_agent(game, "liars5.safetensors+gs2+:k=5")    search refines it at every decision
+    load_game_agent(game, "liars5.safetensors")             a blueprint plays
+    load_game_agent(game, "liars5.safetensors+gs2+:k=5")    search refines it at every decision
 
 A search is BASE+PRESET[:FIELD=VALUE,…]; see `gs2.search.config.presets` and `gs2.play.search_agent`.
 Everything that takes an agent of a game reads its name here.
@@ -22,9 +22,9 @@ from games.game import Game
 from games.support.near import near
 from games.support.own import is_own, own_object
 from gs2.play.game_agents import UniformAgent
-from gs2.play.search_agent import SearchAgent, search_config, search_names
+from gs2.play.search_agent import SearchAgent, named_search, search_names
 
-__all__ = ["UnknownGameAgent", "agent_identity", "load_agent", "load_blueprint", "parts_of"]
+__all__ = ["UnknownGameAgent", "agent_identity", "load_game_agent", "load_game_blueprint", "parts_of"]
 
 NETWORK = ".safetensors"
 KNOWN = ("uniform", "network:DECISIONS", "cfr:ITERATIONS", "noise:EPSILON", "dmc:GAMES")
@@ -52,7 +52,7 @@ def parts_of(text: str) -> tuple[str, str | None]:
     return text, None
 
 
-def load_agent(game: Game, text: str, *, seed: int = 0) -> GameAgent:
+def load_game_agent(game: Game, text: str, *, seed: int = 0) -> GameAgent:
     """Return the agent of a game that a name stands for.
 
     text: `uniform`; the file of a network (`gs2 train GAME`) or of a policy (`gs2 blueprint`); `network:N`, a
@@ -66,17 +66,19 @@ def load_agent(game: Game, text: str, *, seed: int = 0) -> GameAgent:
     """
     base, words = parts_of(text)
     if words is not None:
-        config = search_config(words)
-        return SearchAgent(game, load_blueprint(game, base, seed=seed), config, name=text.strip(), seed=seed)
+        config = named_search(words)
+        return SearchAgent(
+            game, load_game_blueprint(game, base, seed=seed), config, name=text.strip(), seed=seed
+        )
     if base.lower() == "uniform":
         return UniformAgent()
     if _is_own_agent(base):
         return _own_agent(base)
-    return load_blueprint(game, base, seed=seed)
+    return load_game_blueprint(game, base, seed=seed)
 
 
-def load_blueprint(game: Game, text: str, *, seed: int = 0) -> Blueprint:
-    """Return the blueprint that a name stands for: an agent with values, as `load_agent`, without search.
+def load_game_blueprint(game: Game, text: str, *, seed: int = 0) -> Blueprint:
+    """Return the blueprint that a name stands for: as `load_game_agent`, with values and without search.
 
     Raises UnknownGameAgent, among others, where the name is of an agent without values.
     """

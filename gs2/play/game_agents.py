@@ -20,13 +20,13 @@ from games.game import Game
 from games.ragged import Ragged
 from games.support.array_types import Array
 
-__all__ = ["AgentFault", "SeatTrail", "TrailAgent", "UniformAgent", "answers"]
+__all__ = ["AnswerFault", "SeatTrail", "TrailAgent", "UniformAgent", "answers"]
 
 SUM_TOLERANCE = 1e-5
 """How far the probabilities of a row may sum from 1: float32 softmaxes over some hundred actions."""
 
 
-class AgentFault(ContractError):
+class AnswerFault(ContractError):
     """An agent whose answer is no policy."""
 
 
@@ -87,14 +87,14 @@ def answers(
     """Return an agent's probabilities, [m] float64, each row summing to 1 exactly as far as floats do.
 
     trails: of `player`, one for each state, if they are known; agents that do not ask for them ignore them.
-    Raises AgentFault where they are no probabilities.
+    Raises AnswerFault where they are no probabilities.
     """
     if trails is not None and isinstance(agent, TrailAgent):
         found = np.asarray(agent.decide(game, states, player, actions, trails), np.float64)
     else:
         found = np.asarray(agent.policy(game, states, player, actions), np.float64)
     if found.shape != actions.values.shape[:1]:
-        raise AgentFault(
+        raise AnswerFault(
             f"{agent.name}: a policy must have one probability for each of {len(actions.values)} actions; "
             f"got an array of shape {found.shape}; see blueprint/protocol.py"
         )
@@ -102,7 +102,7 @@ def answers(
     # nan compares as False, so the test is for what must hold
     if len(found) and not (found.min() >= 0 and np.all(np.abs(total - 1) <= SUM_TOLERANCE)):
         bad = int(np.argmax(~(np.abs(total - 1) <= SUM_TOLERANCE) | (_least(found, actions) < 0)))
-        raise AgentFault(
+        raise AnswerFault(
             f"{agent.name}: probabilities must not be negative and must sum to 1; got "
             f"{found[actions.offsets[bad] : actions.offsets[bad + 1]].tolist()} at "
             f'"{game.infoset_text(states[bad], player)}"; see blueprint/protocol.py'

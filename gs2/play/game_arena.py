@@ -24,7 +24,7 @@ from games.game import Game
 from games.registry import load_game
 from games.support.files import LineFile, unique
 from games.support.interruption import Interrupted, breaking, deaf_children
-from gs2.play.agent_names import agent_identity, load_agent
+from gs2.play.agent_names import agent_identity, load_game_agent
 from gs2.play.game_agents import TrailAgent
 from gs2.play.game_match import Pace, PlayedGames, play_numbered
 
@@ -114,8 +114,8 @@ class _Hall:
         self.meeting = meeting
         self.game = load_game(meeting.game) if game is None else game
         self.agents = (
-            load_agent(self.game, meeting.a, seed=meeting.seed),
-            load_agent(self.game, meeting.b, seed=meeting.seed + 1),
+            load_game_agent(self.game, meeting.a, seed=meeting.seed),
+            load_game_agent(self.game, meeting.b, seed=meeting.seed + 1),
         )
 
     @property

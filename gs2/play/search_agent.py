@@ -1,6 +1,6 @@
 """An agent that refines a blueprint by search at every decision, in any game.
 
-This is the only module of `gs2.play` that knows how a search is called: `search_names` and `search_config`
+This is the only module of `gs2.play` that knows how a search is called: `search_names` and `named_search`
 read the words behind the `+` of an agent's name, and `refiner` returns what answers a decision.
 """
 
@@ -23,7 +23,7 @@ from gs2.play.game_agents import SeatTrail
 from gs2.search.config.presets import PRESETS, preset
 from gs2.search.config.search import SearchConfig
 
-__all__ = ["SearchAgent", "Situation", "refiner", "search_config", "search_names"]
+__all__ = ["SearchAgent", "Situation", "named_search", "refiner", "search_names"]
 
 REMEMBERED = 100_000
 """Decisions whose answers an agent keeps, some hundred bytes each."""
@@ -58,7 +58,7 @@ def search_names() -> tuple[str, ...]:
     return tuple(PRESETS)
 
 
-def search_config(words: str) -> SearchConfig:
+def named_search(words: str) -> SearchConfig:
     """Return the configuration of a search, PRESET[:FIELD=VALUE,…]. Raises ConfigError if there is none."""
     from gs2.parts import named_part
     from gs2.search.config.stages import STAGES

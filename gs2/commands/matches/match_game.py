@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -42,12 +42,9 @@ def match_game(
     text: str,
     a: str,
     b: str,
-    pairs: int,
-    seed: int,
-    independent: bool,
-    processes: int,
     output: Path | None,
     as_json: bool,
+    **how: Any,
 ) -> None:
     """Play agents A and B of any game against each other on the same chance with the seats swapped.
 
@@ -60,16 +57,17 @@ def match_game(
     from gs2.play.game_arena import Meeting, play_match
 
     game = load_game(text)
-    meeting = Meeting(game.name if is_game_name(game.name) else text, a, b, pairs, seed, not independent)
+    name = game.name if is_game_name(game.name) else text
+    meeting = Meeting(name, a, b, how["pairs"], how["seed"], not how["independent"])
     line = Lines()
 
     def progress(result: MeetingResult) -> None:
         done = len(result.games.numbers)
-        line(f"{a} – {b}: {done:,} of {pairs:,} pairs  {result.net:+.4f} a game")
+        line(f"{a} – {b}: {done:,} of {meeting.pairs:,} pairs  {result.net:+.4f} a game")
 
     with Interruption() as asked:
         result = play_match(
-            meeting, game=game, output=output, processes=processes, progress=progress, stop=asked
+            meeting, game=game, output=output, processes=how["processes"], progress=progress, stop=asked
         )
     if len(result.games.numbers):
         if as_json:

@@ -79,13 +79,11 @@ def _changes(settings: tuple[str, ...]) -> dict[str, Any]:
 def train_game(
     game: Game,
     output: Path,
-    minutes: float | None,
-    decisions: int | None,
     resume: bool,
     settings: tuple[str, ...],
-    checkpoint_seconds: float,
     seed: int,
     as_json: bool,
+    **limits: Any,
 ) -> None:
     """Train a network for GAME by Deep Monte Carlo self-play; the game is never listed.
 
@@ -113,6 +111,7 @@ def train_game(
     if output.exists() and not goes_on:
         hint = "it holds no training to go on with" if resume else "--resume goes on with it"
         raise CheckpointError(f"{output}: there is a file already; {hint}, or give another")
+    minutes, decisions = limits["minutes"], limits["decisions"]
     if minutes is None and decisions is None:
         minutes = 10.0
     click.get_current_context().with_resource(hold(output))
@@ -137,7 +136,7 @@ def train_game(
             np.random.default_rng([seed, _generations(state_file(output)) if goes_on else 0]),
             Budget(decisions, minutes),
             config=None if goes_on else GameNetworkConfig(**changes),
-            files=TrainingFiles(output, resume, checkpoint_seconds, progress, asked),
+            files=TrainingFiles(output, resume, limits["checkpoint_seconds"], progress, asked),
         )
     result = {
         "game": game.name,
