@@ -1,6 +1,6 @@
 """Games between two agents in lockstep, each twice with the seats swapped, on the same chance.
 
-    games = play_pairs(game, (a, b), np.random.default_rng(0), 1000)
+    games = play_agents(game, (a, b), np.random.default_rng(0), 1000)
     games.net.mean(), games.interval()
 
 Every random number of a game has a name: the number of its pair, whose it is (chance, or a seat) and how many
@@ -24,7 +24,7 @@ from games.support.array_types import Array
 from games.support.bootstrap import bootstrap_interval
 from gs2.play.game_agents import SeatTrail, TrailAgent, answers
 
-__all__ = ["Pace", "PlayedGames", "numbered_draws", "pick_by", "play_numbered", "play_pairs"]
+__all__ = ["Pace", "PlayedGames", "numbered_draws", "pick_by", "play_agents", "play_numbered"]
 
 Pairing = tuple[GameAgent, GameAgent]
 """The two agents of a match, a and b."""
@@ -66,7 +66,7 @@ class PlayedGames:
         return bootstrap_interval(self.net, np.random.default_rng([seed, 0xB007]), confidence=confidence)
 
 
-def play_pairs(
+def play_agents(
     game: Game, agents: Pairing, rng: np.random.Generator, n: int, *, duplicate: bool = True
 ) -> PlayedGames:
     """Return n pairs of games between two agents, a and b, who swap the teams between the games of a pair.
@@ -82,7 +82,7 @@ def play_numbered(
 ) -> PlayedGames:
     """Return the pairs of games of these numbers; the same seed and number always have the same chance.
 
-    numbers: [n] int64. Otherwise as `play_pairs`.
+    numbers: [n] int64. Otherwise as `play_agents`.
     """
     table = _Table(game, agents, np.asarray(numbers, np.int64), seed, duplicate)
     while table.go_on():
