@@ -33,7 +33,7 @@ REMEMBERED = 50_000
 """States of OpenSpiel's that are kept, one or two kilobytes each; others are played again when asked for."""
 LONGEST = 500
 """Actions of the longest line; a state takes 4 bytes for each."""
-CHECKED_WIDTH = 24
+CHECKED_WIDTH = 64
 """Histories of each level at which a game is checked when it is loaded."""
 BEAM = 60
 """Infosets of a player that a search for one of them follows at once."""
