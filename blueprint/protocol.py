@@ -8,7 +8,25 @@ from games.game import Game
 from games.ragged import Ragged
 from games.support.array_types import Array
 
-__all__ = ["Blueprint"]
+__all__ = ["Blueprint", "GameAgent"]
+
+
+@runtime_checkable
+class GameAgent(Protocol):
+    """Whoever can play any seat of a game: a name, and a policy at what its player sees. A Blueprint is one.
+
+    The answer depends on the player's infoset alone, never on what is hidden from it in `states`. It may take
+    long, as that of an agent that searches; it must be the same when asked again.
+    """
+
+    name: str
+
+    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> Array:
+        """Return the probability of each action in `actions`, [m] float64; each row sums to 1.
+
+        states: [n] states at which `player` acts; actions: one row of legal actions per state.
+        """
+        ...
 
 
 @runtime_checkable

@@ -18,6 +18,7 @@ __all__ = [
     "GameSpec",
     "game_spec",
     "game_specs",
+    "is_game_name",
     "load_game",
     "register_game",
     "smaller_games",
@@ -110,6 +111,13 @@ def game_specs() -> tuple[GameSpec, ...]:
     return tuple(game_spec(name) for name in (*_BUILT_IN, *(n for n in _registered if n not in _BUILT_IN)))
 
 
+def is_game_name(text: str) -> bool:
+    """Return whether a text begins as the name of a game does that `load_game` knows, its file's left out."""
+    name = text.partition("(")[0].strip().lower()
+    known = (*_BUILT_IN, *_registered, *PRESETS, *entry_points_of("gs2.games"))
+    return name.startswith(OPENSPIEL) or name in known
+
+
 def load_game(text: str, *, general_sum: bool = False) -> Game:
     """Return the game that a game string names.
 
@@ -123,9 +131,9 @@ def load_game(text: str, *, general_sum: bool = False) -> Game:
     """
     stripped = text.strip()
     if stripped.lower().startswith(OPENSPIEL):
-        from games.openspiel.adapter import OpenSpielGame
+        from games.openspiel.direct import load_any_openspiel
 
-        return OpenSpielGame(stripped[len(OPENSPIEL) :])
+        return load_any_openspiel(stripped[len(OPENSPIEL) :])
     if is_own(stripped):
         return _own_game(stripped, own_object(stripped, "game", GameError), general_sum)
     name, words = _split(PRESETS.get(stripped.lower(), stripped))

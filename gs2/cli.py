@@ -22,10 +22,18 @@ TARGETS = {
     "blueprint": Target("gs2.commands.policies", "blueprint", "Compute a strategy for a whole game by CFR."),
     "exploitability": Target("gs2.commands.policies", "exploitability", "Measure a strategy exactly."),
     "knowledge": Target("gs2.commands.knowledge", "knowledge", "Size what each method would have to solve."),
-    "match": Target("gs2.commands.compare_agents", "match", "Play two GuanDan agents on duplicate deals."),
-    "ladder": Target("gs2.commands.compare_agents", "ladder", "Rate many GuanDan agents against each other."),
-    "train": Target("gs2.commands.train", "train", "Train GuanDan's blueprint, or go on training it."),
-    "gate": Target("gs2.commands.train", "gate", "Ask whether a checkpoint beats the shipped one."),
+    "match": Target(
+        "gs2.commands.matches.compare_agents",
+        "match",
+        "Play two agents of GuanDan, or of any game, on the same deals.",
+    ),
+    "ladder": Target(
+        "gs2.commands.matches.compare_agents", "ladder", "Rate many GuanDan agents against each other."
+    ),
+    "train": Target(
+        "gs2.commands.training.train", "train", "Train a blueprint: of GuanDan, or of any game by its name."
+    ),
+    "gate": Target("gs2.commands.training.train", "gate", "Ask whether a checkpoint beats the shipped one."),
     "guandan": Target("gs2.commands.guandan", "guandan", "Play random games of GuanDan, or replay a record."),
     "serve": Target("gs2.commands.table", "serve", "Serve GuanDan tables to clients over WebSockets."),
     "play": Target("gs2.commands.table", "play", "Play on a GuanDan server with agents of gs2, or yourself."),

@@ -15,8 +15,9 @@ from cfr.tree import FlatTree
 from cfr.variants import VARIANTS
 from games.game import Game
 from gs2.monte_carlo import monte_carlo_q, soft_policy
+from gs2.tabulate import policy_of
 
-__all__ = ["PolicySpecError", "policy_from_spec"]
+__all__ = ["PolicySpecError", "is_policy_spec", "policy_from_spec"]
 
 NOISE_BASE_ITERATIONS = 2_000
 """DCFR iterations behind `noise`: exploitability below 1e-3 of the payoff range on all research games."""
@@ -28,6 +29,14 @@ SOFTNESS = 0.02
 
 class PolicySpecError(ValueError):
     """A text that names no strategy."""
+
+
+def is_policy_spec(spec: str) -> bool:
+    """Return whether a text looks like the name of a strategy, or is a file that may hold one."""
+    word, colon, _ = spec.partition(":")
+    word = word.strip().lower()
+    named = word in VARIANTS or word in TRAINED or word == "noise" if colon else word == "uniform"
+    return named or Path(spec).is_file()
 
 
 def policy_from_spec(
@@ -42,7 +51,7 @@ def policy_from_spec(
         (.safetensors).
     seed: of `dmc` and `network`.
     Raises PolicySpecError if it is none of these, PolicyError or CheckpointError if the file is another
-    game's.
+    game's, ValueError for a network of `gs2 train GAME` on a tree without states.
     """
     word, colon, amount = spec.partition(":")
     word = word.strip().lower()
@@ -73,10 +82,13 @@ def policy_from_spec(
         base = solve(form or sequence_form(tree), variant="dcfr", iterations=NOISE_BASE_ITERATIONS).policy
         return (1 - epsilon) * base + epsilon * uniform_policy(tree)
     if spec.endswith(".safetensors") and Path(spec).is_file():
-        from blueprint.research.research_network import load_research_blueprint
+        from blueprint.research.named_network import load_network
+        from blueprint.research.research_network import ResearchBlueprint
 
-        read = load_research_blueprint(spec, game)
-        return read.on_slots(tree.infoset_player, tree.infoset_key, tree.infoset_offset)[0]
+        read = load_network(spec, game)
+        if isinstance(read, ResearchBlueprint):
+            return read.on_slots(tree.infoset_player, tree.infoset_key, tree.infoset_offset)[0]
+        return policy_of(read, game, tree)
     if spec.endswith(".json") and Path(spec).is_file():
         return load_policy_json(spec, game, tree).on(tree)
     if Path(spec).is_file():

@@ -6,8 +6,10 @@ import logging
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
+from cfr.tree.duration import seconds_per_history, words_of_seconds
 from cfr.tree.memory import TooLarge, bytes_per_history, memory_limit, too_large, words_of_bytes
 from games.game import Game
 from games.size import estimate_size
@@ -18,6 +20,8 @@ LOOK_AFTER = 100_000
 """Histories after which a growing tree's size is estimated; below, growing takes less than looking."""
 ANNOUNCED = 2**30
 """Bytes from which on what a tree is about to take is logged, as a warning."""
+ANNOUNCED_SECONDS = 30.0
+"""Seconds from which on it is, too."""
 _log = logging.getLogger("gs2")
 
 
@@ -76,13 +80,15 @@ class GrowthWatch:
             raise too_large(self.game, size, above, each, limit)
         if above + size.histories.low > self.max_nodes:
             raise TooLarge(self._more_nodes(f"about {total:.3g}"))
-        if total * each > ANNOUNCED:
+        seconds = total * seconds_per_history(self.game, np.random.default_rng(0), plays=200)
+        if total * each > ANNOUNCED or seconds > ANNOUNCED_SECONDS:
             _log.warning(
-                "%s: about %.3g histories, about %s of memory (%s may be taken)",
+                "%s: about %.3g histories, about %s of memory (%s may be taken), about %s to grow",
                 self.game.name,
                 total,
                 words_of_bytes(total * each),
                 words_of_bytes(limit),
+                words_of_seconds(seconds),
             )
 
     def admit(self, nodes: int) -> None:

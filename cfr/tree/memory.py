@@ -148,7 +148,8 @@ def too_large(game: Game, size: GameSize, above: float, each: float, limit: floa
     return TooLarge(
         f"{game.name}: its tree must fit into {words_of_bytes(limit)} of memory; it has {about} {count} "
         f"histories of {each:.0f} bytes, which is {about} {words_of_bytes(total * each)}; {fits}"
-        f"use cfr.grow with a depth_limit, or allow more with --memory or {VARIABLE}"
+        "train a network (gs2 train GAME), use cfr.grow with a depth_limit, or allow more with --memory or "
+        f"{VARIABLE}"
     )
 
 

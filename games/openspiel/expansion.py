@@ -15,10 +15,14 @@ from games.size import estimate_size
 from games.support.array_types import Array
 from games.support.near import near
 
-__all__ = ["ExpandedGame", "expanded", "load_openspiel"]
+__all__ = ["ExpandedGame", "TooManyHistories", "expanded", "load_openspiel"]
 
 SAMPLE = 60
 """Histories kept of each level, in each run, where the size of a game is estimated before it is expanded."""
+
+
+class TooManyHistories(GameError):
+    """A game that has more histories than are kept."""
 
 
 _Sequence: TypeAlias = tuple[int, int] | tuple[()]
@@ -213,7 +217,7 @@ def _expand(game: Any, name: str, max_states: int) -> ExpandedGame:
 
 
 def _refuse_large(name: str, max_states: int, count: str) -> NoReturn:
-    raise GameError(
+    raise TooManyHistories(
         f"{name}: a game must have at most {max_states:,} histories to be expanded; this one has {count}; "
         "choose smaller parameters, or pass a larger max_states to OpenSpielGame"
     )

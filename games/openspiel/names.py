@@ -23,8 +23,9 @@ def openspiel_game(game: Game) -> Any:
             f"{game.name}: needs OpenSpiel, which is not installed; pip install 'gs2[openspiel]'"
         ) from None
     from games.openspiel.adapter import OpenSpielGame
+    from games.openspiel.direct import DirectOpenSpielGame
 
-    if isinstance(game, OpenSpielGame):
+    if isinstance(game, OpenSpielGame | DirectOpenSpielGame):
         return game.openspiel_game()
     name = _name(game)
     if name is None:

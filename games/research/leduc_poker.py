@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -230,6 +231,36 @@ class LeducPoker(TwoPlayerGame):
         key <<= np.uint64(8)
         key |= states["board"]
         return key[:, None]
+
+    def features(self, states: Array, player: int) -> NDArray[np.uint8]:
+        """Return what a network sees: rank and suit of both cards, whether they pair, and the betting.
+
+        [n, width] uint8 of 0 and 1: what was said, word by word in each round, and the chips in unary.
+        """
+        own, board = (states[card].astype(np.int64) - 1 for card in (f"card{player}", "board"))
+        parts = [self._betting[states["node"]]]
+        for card in (own, board):
+            rank = np.where(card < 0, -1, self._rank_of[card])
+            parts.append(rank[:, None] == np.arange(self.ranks))
+            if self.suits > 1 and not self.suit_isomorphism:
+                parts.append(np.where(card < 0, -1, card % self.suits)[:, None] == np.arange(self.suits))
+        pair = (own >= 0) & (board >= 0) & (self._rank_of[own] == self._rank_of[board])
+        return np.concatenate([part.astype(np.uint8) for part in (*parts, pair[:, None])], axis=1)
+
+    @cached_property
+    def _betting(self) -> NDArray[np.uint8]:
+        """The betting at each row of the public tree, [rows, width] uint8 of 0 and 1."""
+        said = [[word for line in words for word in (*line.split(), "|")] for words in self._words]
+        places = max(len(line) for line in said)
+        known = ("check", "call", "raise", "fold", "|")
+        bits = np.zeros((len(said), places, len(known)), np.uint8)
+        for row, line in enumerate(said):
+            for place, word in enumerate(line):
+                bits[row, place, known.index(word)] = 1
+        sizes = np.unique(self._chips)[:64]
+        chips = (self._chips[:, :, None] >= sizes).reshape(len(said), -1)
+        dealing = np.arange(len(said))[:, None] == [DEAL_0, DEAL_1]
+        return np.concatenate([bits.reshape(len(said), -1), chips, dealing], axis=1).astype(np.uint8)
 
     def action_text(self, state: Array, action: Array) -> str:
         node = int(state["node"])

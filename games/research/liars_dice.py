@@ -152,6 +152,24 @@ class LiarsDice(TwoPlayerGame):
         bids |= own
         return bids[:, None]
 
+    def features(self, states: Array, player: int) -> NDArray[np.uint8]:
+        """Return what a network sees: own dice by face, how many match a bid on each face, and all bids.
+
+        [n, width] uint8 of 0 and 1, counts in unary; quantity and face of the last bid once more.
+        """
+        own = states[f"dice{player}"].astype(np.int64)
+        mask = (1 << self._die_bits) - 1
+        faces = own[:, None] >> np.arange(self.dice) * self._die_bits & mask
+        held = (faces[:, :, None] == np.arange(1, self.sides + 1)).sum(1)
+        counts = np.stack([held, self._matches[own, 1:]], axis=1)
+        unary = counts[..., None] > np.arange(self.dice)
+        bits = states["bids"].astype(np.uint64)[:, None] >> np.arange(self.num_bids, dtype=np.uint64) & 1
+        last = states["next"].astype(np.int64)[:, None] - 1
+        quantity = np.where(last < 0, 0, self._quantity[last]) == np.arange(1, 2 * self.dice + 1)
+        face = np.where(last < 0, 0, self._face[last]) == np.arange(1, self.sides + 1)
+        parts = [unary.reshape(len(states), -1), bits, quantity, face]
+        return np.concatenate([part.astype(np.uint8) for part in parts], axis=1)
+
     def action_text(self, state: Array, action: Array) -> str:
         if state["turn"] == ROLLING:
             return f"roll {int(action) + 1}"

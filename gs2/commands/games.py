@@ -138,6 +138,9 @@ def _describe(game: Game, as_json: bool) -> None:
 
 
 def _estimate(game: Game, seed: int, as_json: bool) -> None:
+    import numpy as np
+
+    from cfr.tree.duration import CFR_SECONDS, seconds_per_history, words_of_seconds
     from cfr.tree.memory import CFR_BYTES, SEARCH_BYTES, bytes_per_history, memory_limit, words_of_bytes
     from games.game import GameError
     from games.size import Count, estimate_size
@@ -150,6 +153,8 @@ def _estimate(game: Game, seed: int, as_json: bool) -> None:
     size = estimate_size(game, seed=seed)
     assert size.infosets is not None and size.actions is not None  # one root is always kept
     limit = memory_limit()
+    growing = seconds_per_history(game, np.random.default_rng(seed))
+    seconds = {"growth_seconds": growing, "cfr_iteration_seconds": CFR_SECONDS}
     tree = bytes_per_history(game, keep_states=False)
     each = {"tree_memory": tree, "cfr_memory": max(tree, CFR_BYTES)}
     each["search_memory"] = max(bytes_per_history(game), SEARCH_BYTES)
@@ -162,7 +167,8 @@ def _estimate(game: Game, seed: int, as_json: bool) -> None:
             for name, b in each.items()
         }
         fits = {name: row["mean"] <= limit for name, row in memory.items()}
-        print_json({"game": game.name, **size.to_json(), **memory, "limit": limit, "fits": fits})
+        times = {name: each * size.histories.mean for name, each in seconds.items()}
+        print_json({"game": game.name, **size.to_json(), **memory, **times, "limit": limit, "fits": fits})
         return
 
     def taken(b: float) -> str:
@@ -187,9 +193,18 @@ def _estimate(game: Game, seed: int, as_json: bool) -> None:
         "to_grow_it": taken(each["tree_memory"]),
         "to_solve_by_cfr": taken(each["cfr_memory"]),
         "to_search_in_it": taken(each["search_memory"]),
+        "time_to_grow_it": f"about {words_of_seconds(growing * size.histories.mean)}",
+        "1,000_iterations": f"about {words_of_seconds(1000 * CFR_SECONDS * size.histories.mean)} of CFR",
         "may_be_taken": words_of_bytes(limit) if limit < float("inf") else "unlimited",
     }
     _print_row(row, as_json)
+    if tree * size.histories.mean > limit:
+        name = f"'{game.name}'" if "(" in game.name else game.name
+        stdout().print(
+            f"\nIts tree does not fit: train a network with gs2 train {name} -o FILE, and let agents meet "
+            f"with gs2 match --game {name} FILE uniform",
+            soft_wrap=True,
+        )
 
 
 def _print_row(row: dict[str, Any], as_json: bool) -> None:

@@ -211,7 +211,7 @@ def exploitability(game: Game, policy: str, as_json: bool) -> None:
     from gs2.policy_spec import policy_from_spec
 
     with working(f"growing {game.name} …") as tell:
-        tree = grow(game, keep_states=False)
+        tree = grow(game, keep_states=policy.endswith(".safetensors"))  # a network is asked at states
         form = sequence_form(tree)
         tell(f"computing {policy} …")
         probs = policy_from_spec(policy, game, tree, form)

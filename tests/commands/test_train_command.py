@@ -20,7 +20,7 @@ from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.training_run import RunConfig, RunWatch
 from blueprint.guandan.training.training_run import train as train_run
 from gs2.cli import main
-from gs2.commands.train import gate, train
+from gs2.commands.training.train import gate, train
 
 TINY = [
     *("--set", "rounds=4", "--set", "batch=64", "--threads", "2", "--rounds", "2", "--against", "greedy"),
@@ -68,7 +68,7 @@ def test_a_run_resumes_with_its_own_settings_and_new_ones(run: Path) -> None:
 def test_a_killed_run_goes_on_from_its_last_checkpoint(tmp_path: Path) -> None:
     directory = tmp_path / "killed"
     words = ["train", "--minutes", "10", "-o", str(directory), *TINY, "--checkpoint-minutes", "0"]
-    code = "import sys; from gs2.commands.train import train; train(sys.argv[1:])"
+    code = "import sys; from gs2.commands.training.train import train; train(sys.argv[1:])"
     with subprocess.Popen(
         [sys.executable, "-c", code, *words[1:]],
         stdout=subprocess.DEVNULL,

@@ -30,7 +30,13 @@ TINY = (
 )
 GRID = "--game kuhn_poker --method gs2+ --seeds 1 --iterations 3 --workers 1"
 
+LARGE = r"(--game |'?(liars_dice|goofspiel|leduc_poker|openspiel:))"
+"""What the words of `gs2 train` and `gs2 match` begin with where they are not GuanDan's."""
+
 SMALLER = (
+    (rf"gs2 train {LARGE}.*--resume", "--minutes 0.002"),
+    (rf"gs2 train {LARGE}", "--minutes 0.001 --set width=16 --set episodes=16"),
+    (rf"gs2 match {LARGE}", "--pairs 2"),
     (r"gs2 train .*--resume", "--minutes 0.02 --threads 2 --rounds 2 --against greedy --set batch=64"),
     (r"gs2 train ", TINY),
     (r"gs2 gate ", "--rounds 4 --batch 4 --processes 1 --against random"),
@@ -220,6 +226,7 @@ def test_a_documented_command_runs(command: str, place: Path) -> None:
 def _prepare(words: list[str], place: Path) -> None:
     """Make what an earlier command of the pages would have left, where it was not run."""
     earlier = {
+        "liars5.safetensors": "gs2 train liars_dice(dice=5) -o liars5.safetensors --decisions 100",
         "dice.npz": "gs2 blueprint liars_dice_6 --iterations 10 -o dice.npz",
         "match.jsonl": "gs2 guandan play-random --record match.jsonl",
         "runs/mine/last.safetensors": f"gs2 train runs/mine {TINY}",
@@ -234,6 +241,9 @@ def _prepare(words: list[str], place: Path) -> None:
         if wanted and not (place / name).exists():
             done = _run(shlex.split(command.replace("--preset iter ", "--preset iterations ")), place)
             assert done.returncode == 0, done.stderr
+    if words[1] == "train" and "-o" in words and "--resume" not in words:
+        for left in place.glob(f"{Path(words[words.index('-o') + 1]).stem}.*"):
+            left.unlink()
     if words[1] == "train" and "--resume" not in words:
         shutil.rmtree(place / "runs" / "mine", ignore_errors=True)
     if words[1:3] == ["guandan", "replay"] and words[3].startswith("games/"):

@@ -47,6 +47,7 @@ LARGE = (
     "liars_dice(dice=5,sides=6)",
     "goofspiel(cards=8,turns=4,points_order=descending)",
     "goofspiel(cards=10,turns=8)",
+    "goofspiel(cards=13,turns=13)",
     *PRESETS,
 )
 

@@ -68,7 +68,6 @@ def test_both_faces_of_a_game_are_the_same_tree(theirs: str, ours: str) -> None:
         ("goofspiel(imp_info=True,num_cards=3,returns_type=total_points)", "these are general sum"),
         ("backgammon", "information state strings"),
         ("chess", "at most 3,000,000 histories"),
-        ("phantom_ttt", "to be expanded; this one has more than 300,000,000"),
         (
             "goofspiel(num_cards=4)",
             r"joins two histories in which its player did or saw different.*imperfect recall.*imp_info=True",

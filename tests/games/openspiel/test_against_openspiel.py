@@ -52,6 +52,7 @@ LARGE_PAIRS = {
     "liars_dice(dice=3,sides=5,bidding=reset-quantity)": (
         "liars_dice(numdice=3,dice_sides=5,bidding_rule=reset-quantity)"
     ),
+    "liars_dice(dice=5,sides=6)": "liars_dice(numdice=5)",
     "goofspiel": serialised_goofspiel("num_cards=5,num_turns=3,returns_type=point_difference"),
     "goofspiel(cards=12,points_order=ascending)": serialised_goofspiel(
         "num_cards=12,num_turns=3,points_order=ascending,returns_type=point_difference"

@@ -18,13 +18,13 @@ from gs2.commands.common import (
     stderr,
     stdout,
 )
-from gs2.commands.train_display import row_display, scalar_writer, training_table
+from gs2.commands.training.train_display import row_display, scalar_writer, training_table
 
 if TYPE_CHECKING:
     from blueprint.guandan.arena.gate import GateResult
     from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 
-__all__ = ["gate", "train"]
+__all__ = ["TrainCommand", "gate", "train"]
 
 PRESETS = ("ours", "danzero")
 
@@ -54,7 +54,25 @@ class SettingType(click.ParamType):  # type: ignore[type-arg]  # generic from cl
 OF_TRAINING, OF_NETWORK = SettingType("TrainConfig"), SettingType("NetworkConfig")
 
 
-@click.command()
+class TrainCommand(click.Command):
+    """`gs2 train`, which hands the training of any other game to a command of its own."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Return the context of the command that the first word is for: a game's name, or a directory."""
+        from games.registry import is_game_name
+        from games.support.own import is_own
+
+        first = args[0] if args else ""
+        if first.lower() != "guandan" and (is_game_name(first) or is_own(first)) and not Path(first).is_dir():
+            from gs2.commands.training.train_game import train_game
+
+            return train_game.make_context(info_name, args, parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+@click.command(cls=TrainCommand)
 @click.argument("directory", required=False, type=NEW_FOLDER)
 @click.option(
     "--minutes",
@@ -143,6 +161,7 @@ def train(
     curve.jsonl has a line per generation. Ctrl-C ends a run at once, with a checkpoint of its last whole
     generation; a killed one loses what came after its last checkpoint. One run at a time has a directory.
     `--set rounds=4096`, `--set passes=2` and so on change the training, `--network state=1024` the network.
+    Any other game: gs2 train GAME -o FILE, see gs2 train leduc_poker --help.
     """
     if (directory is None) == (output is None):
         got = "neither" if output is None else "both"

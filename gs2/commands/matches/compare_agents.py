@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from blueprint.guandan.arena.ladder import Ladder
     from blueprint.guandan.arena.statistics import ArenaSummary, Estimate
 
-__all__ = ["ladder", "match"]
+__all__ = ["MatchCommand", "ladder", "match"]
 
 ROUNDS, SLOW_ROUNDS = 1000, 100
 """Deals by default; fewer where an agent searches."""
@@ -101,7 +101,26 @@ def _progress(total: int, what: str) -> Iterator[Callable[[int, str], None]]:
         yield show
 
 
-@click.command()
+class MatchCommand(click.Command):
+    """`gs2 match`, which hands a match of any other game to a command of its own."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Return the context of the command that the words are for: --game, or a game's name in front."""
+        from games.registry import is_game_name
+        from gs2.commands.matches.match_game import match_game
+
+        if args and args[0].lower() == "guandan":
+            args = args[1:]
+        elif args and is_game_name(args[0]):
+            return match_game.make_context(info_name, ["--game", *args], parent, **extra)
+        elif any(word.partition("=")[0] == "--game" for word in args):
+            return match_game.make_context(info_name, args, parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+@click.command(cls=MatchCommand)
 @click.argument("a", type=AGENT)
 @click.argument("b", type=AGENT)
 @click.option("--rounds", type=click.IntRange(min=0), help="Deals, each played twice.  [default: 1000]")
@@ -122,7 +141,9 @@ def match(
     processes: int | None,
     as_json: bool,
 ) -> None:
-    """Play agents A and B against each other on the same cards with the seats swapped.
+    """Play GuanDan agents A and B against each other on the same cards with the seats swapped.
+
+    For any other game: gs2 match --game GAME A B, see gs2 match leduc_poker --help.
 
     An agent is random, greedy, mincomb, aggressive, conservative, balanced, strong, blueprint, the path of a
     checkpoint, gs2, gs2-fast, gs2-deep, gs2-paper, gs2-PRESET:FIELD=VALUE,…@CHECKPOINT, or one of your own,

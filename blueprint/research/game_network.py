@@ -1,0 +1,284 @@
+"""A Q-network for games of any size, and the blueprint that it is: Q(I, a) = V(I) + A(I, a).
+
+    blueprint = load_game_network("liars5.safetensors", game)
+    blueprint.policy(game, states, player, actions)
+
+Inference is NumPy alone, so that agents start at once and take little memory; training is torch
+(`blueprint.research.game_training`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.checkpoint import CheckpointError, check_description, read_checkpoint, write_checkpoint
+from blueprint.research.infoset_features import KINDS, ActionColumns, InfosetFeatures
+from games.game import Game
+from games.ragged import Ragged
+from games.support.array_types import Array
+from games.support.configuration import ConfigError, Configuration, integer, one_of, real
+
+__all__ = [
+    "KIND",
+    "GameNetwork",
+    "GameNetworkConfig",
+    "NetworkLayout",
+    "NetworkWeights",
+    "load_game_network",
+    "read_game_network",
+    "save_game_network",
+]
+
+KIND = "game"
+AT_ONCE = 8192
+"""Infosets that go through the network together."""
+PREFIX = "network."
+
+
+@attrs.frozen(slots=False)
+class GameNetworkConfig(Configuration):
+    """The network and its training. Defaults are measured on Leduc poker and Liar's Dice (docs/measurements).
+
+    features: what the network sees of an infoset (`blueprint.research.infoset_features`).
+    width, blocks: of the tower, one input layer and residual layers.
+    episodes: games of a generation, played in lockstep. replay: generations that decisions are learned from.
+    passes: times each decision is learned from. batch: decisions a gradient step.
+    learning_rate: of Adam; it falls linearly to a tenth over the run.
+    epsilon: probability of a uniformly random action in self-play.
+    temperature: of the softmax over Q, in self-play and of the policy, as a share of what is at stake: the
+        standard deviation of payoffs in random play.
+    smoothing: of the weights that play in the end, an exponential mean over gradient steps; 0 for the last.
+    seed: of the parameters.
+    """
+
+    label: ClassVar[str] = "GameNetworkConfig"
+
+    features: str = attrs.field(default="auto", validator=one_of(("auto", *KINDS)))
+    width: int = attrs.field(default=192, validator=integer(1, 8192))
+    blocks: int = attrs.field(default=2, validator=integer(0, 64))
+    episodes: int = attrs.field(default=1024, validator=integer(1, 1 << 20))
+    replay: int = attrs.field(default=8, validator=integer(1, 1024))
+    passes: float = attrs.field(default=1.0, validator=real(0.01, 64))
+    batch: int = attrs.field(default=1024, validator=integer(1, 1 << 20))
+    learning_rate: float = attrs.field(default=1e-3, validator=real(0, 1))
+    epsilon: float = attrs.field(default=0.05, validator=real(0, 1))
+    temperature: float = attrs.field(default=0.15, validator=real(1e-6, 10))
+    smoothing: float = attrs.field(default=0.999, validator=real(0, 1, below=True))
+    seed: int = attrs.field(default=0, validator=integer(0, 1 << 62))
+
+
+class NetworkLayout:
+    """What goes into the network of a game, and what comes out.
+
+    features, columns: of the game. stake: payoffs to 1 of the network's answers.
+    """
+
+    def __init__(self, game: Game, kind: str, columns: ActionColumns, stake: float) -> None:
+        """Take how infosets are described, the columns of actions, and what is at stake."""
+        self.game, self.columns, self.stake = game, columns, stake
+        self.features = InfosetFeatures(game, kind)
+
+    @classmethod
+    def of(cls, game: Game, config: GameNetworkConfig) -> NetworkLayout:
+        """Return the layout that training a game begins with."""
+        rng = np.random.default_rng([config.seed, 0xAC7])
+        return cls(game, config.features, *ActionColumns.sampled(game, rng))
+
+    def shapes(self, config: GameNetworkConfig) -> dict[str, tuple[int, ...]]:
+        """Return the shape of each array of weights, by name."""
+        width = config.width
+        found: dict[str, tuple[int, ...]] = {
+            "input.weight": (width, self.features.width),
+            "input.bias": (width,),
+        }
+        for k in range(config.blocks):
+            found |= {f"blocks.{k}.weight": (width, width), f"blocks.{k}.bias": (width,)}
+        found |= {"value.weight": (1, width), "value.bias": (1,)}
+        return found | {
+            "advantage.weight": (self.columns.count, width),
+            "advantage.bias": (self.columns.count,),
+        }
+
+
+class NetworkWeights:
+    """The layers of a network as arrays: V and A of infosets, in stakes of the game."""
+
+    def __init__(self, arrays: dict[str, NDArray[np.float32]]) -> None:
+        """Take the arrays of `NetworkLayout.shapes`."""
+        blocks = sum(name.startswith("blocks.") and name.endswith(".weight") for name in arrays)
+        names = ["input", *(f"blocks.{k}" for k in range(blocks))]
+        self.layers = [
+            (
+                np.ascontiguousarray(arrays[f"{n}.weight"].T, np.float32),
+                np.asarray(arrays[f"{n}.bias"], np.float32),
+            )
+            for n in names
+        ]
+        heads = [
+            np.concatenate([arrays[f"value.{part}"], arrays[f"advantage.{part}"]])
+            for part in ("weight", "bias")
+        ]
+        self.head = np.ascontiguousarray(heads[0].T, np.float32)
+        self.bias = heads[1].astype(np.float32)
+
+    def answer(self, features: Array) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return V [n] and A [n, columns] of infosets with these features, [n, inputs]."""
+        parts = [self._forward(features[k : k + AT_ONCE]) for k in range(0, len(features), AT_ONCE)]
+        found = np.concatenate(parts) if len(parts) != 1 else parts[0]
+        return found[:, 0], found[:, 1:]
+
+    def _forward(self, features: Array) -> NDArray[np.float32]:
+        weight, bias = self.layers[0]
+        h = features.astype(np.float32, copy=False) @ weight
+        h += bias
+        np.maximum(h, 0, out=h)
+        for weight, bias in self.layers[1:]:
+            more = h @ weight
+            more += bias
+            np.maximum(more, 0, out=more)
+            h += more
+        found: NDArray[np.float32] = np.matmul(h, self.head, dtype=np.float32)
+        found += self.bias
+        return found
+
+
+class GameNetwork:
+    """A blueprint (see `blueprint.protocol`) from a network that is asked at every state.
+
+    layout: of its game. temperature: of the policy, in payoffs.
+    """
+
+    def __init__(
+        self, layout: NetworkLayout, weights: NetworkWeights, config: GameNetworkConfig, name: str = "network"
+    ) -> None:
+        """Take the network of a game."""
+        self.layout, self.weights, self.config, self.name = layout, weights, config, name
+        self.low, self.high = layout.game.payoff_range
+        self.temperature = config.temperature * layout.stake
+
+    def q(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
+        """Return the value to `player` of each action, [m] float64. Raises ConfigError for another game."""
+        return self._asked(game, states, player, actions)[1]
+
+    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
+        """Return the probability of each action, [m] float64: the softmax of Q / temperature."""
+        return self._soft(self.q(game, states, player, actions), actions)
+
+    def value(self, game: Game, states: Array, player: int) -> NDArray[np.float64]:
+        """Return the value to `player` of each decision state, [n] float64, from what it sees there.
+
+        Where it acts itself, that is the policy's mean of Q; where others do, V.
+        """
+        acts = game.player(states) == player
+        out = np.empty(len(states))
+        mine = np.flatnonzero(acts)
+        if len(mine):
+            actions = game.actions(states[mine])
+            q = self.q(game, states[mine], player, actions)
+            out[mine] = np.bincount(actions.rows, q * self._soft(q, actions), minlength=len(mine))
+        others = np.flatnonzero(~acts)
+        if len(others):
+            features = self.layout.features.of(states[others], player, acts[others])
+            out[others] = np.clip(self.layout.stake * self.weights.answer(features)[0], self.low, self.high)
+        return out
+
+    def _asked(
+        self, game: Game, states: Array, player: int, actions: Ragged
+    ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """Return V in stakes, [n], and Q in payoffs, [m]."""
+        if game.name != self.layout.game.name:
+            raise ConfigError(
+                f"{self.name}: it is a network for {self.layout.game.name}; got a state of {game.name}"
+            )
+        if len(states) == 0:
+            return np.zeros(0, np.float32), np.zeros(0)
+        v, a = self.weights.answer(self.layout.features.of(states, player, np.ones(len(states), bool)))
+        rows = actions.rows
+        q = self.layout.stake * (v[rows].astype(np.float64) + a[rows, self.layout.columns.of(actions)])
+        return v, np.clip(q, self.low, self.high)
+
+    def _soft(self, q: NDArray[np.float64], actions: Ragged) -> NDArray[np.float64]:
+        if len(q) == 0:
+            return q
+        starts, counts = actions.offsets[:-1], actions.counts
+        weights = np.exp((q - np.repeat(np.maximum.reduceat(q, starts), counts)) / self.temperature)
+        found: NDArray[np.float64] = weights / np.repeat(np.add.reduceat(weights, starts), counts)
+        return found
+
+
+def save_game_network(
+    path: str | Path, network: GameNetwork, arrays: dict[str, Array], trained: dict[str, Any]
+) -> None:
+    """Write a checkpoint; the file is whole at every moment.
+
+    arrays: of `NetworkLayout.shapes`, and any others under names of their own. trained: counters of the
+    training, kept in the file's description.
+    """
+    columns = network.layout.columns
+    if columns.known.dtype.kind in "iu":
+        known: dict[str, Any] = {"whole": columns.known.tolist()}
+    else:
+        known = {"bytes": [value.tobytes().hex() for value in columns.known]}
+    description = {
+        "kind": KIND,
+        "game": network.layout.game.name,
+        "features": network.layout.features.kind,
+        "inputs": network.layout.features.width,
+        "stake": network.layout.stake,
+        "actions": known,
+        "config": network.config.to_json(),
+        **trained,
+    }
+    write_checkpoint(path, arrays, description)
+
+
+def load_game_network(path: str | Path, game: Game) -> GameNetwork:
+    """Return the blueprint of a checkpoint for `game`.
+
+    Raises CheckpointError if the file is missing, damaged, another game's, or of other features.
+    """
+    return read_game_network(path, game)[0]
+
+
+def read_game_network(
+    path: str | Path, game: Game, prefix: str = PREFIX
+) -> tuple[GameNetwork, dict[str, Array], dict[str, Any]]:
+    """Return the blueprint of a checkpoint, all its arrays whose names start with `prefix`, its description.
+
+    Raises CheckpointError as `load_game_network` does.
+    """
+    path = Path(path)
+    tensors, description = read_checkpoint(path, prefix=prefix)
+    if description.get("kind") != KIND or description.get("game") != game.name:
+        raise CheckpointError(
+            f"checkpoint: {path} must be a network for {game.name}; it is one for "
+            f"{description.get('game')!r}; train one with: gs2 train '{game.name}' -o FILE"
+        )
+    kinds = {"features": str, "inputs": int, "stake": float, "actions": dict, "config": dict}
+    check_description(path, description, kinds)
+    try:
+        config = GameNetworkConfig.from_json(description["config"])
+        columns = _columns(description["actions"])
+        layout = NetworkLayout(game, str(description["features"]), columns, float(description["stake"]))
+    except (ValueError, TypeError, KeyError) as error:
+        raise CheckpointError(f"checkpoint: {path} is damaged ({error}); use an older one") from error
+    own = {name.removeprefix(PREFIX): array for name, array in tensors.items() if name.startswith(PREFIX)}
+    wanted = layout.shapes(config)
+    if layout.features.width != description["inputs"] or {k: v.shape for k, v in own.items()} != wanted:
+        raise CheckpointError(
+            f"checkpoint: {path} was trained on {description['inputs']} features of {game.name}, which has "
+            f"{layout.features.width} today; train it anew"
+        )
+    return GameNetwork(layout, NetworkWeights(own), config, path.stem), tensors, description
+
+
+def _columns(known: dict[str, Any]) -> ActionColumns:
+    if "whole" in known:
+        return ActionColumns(np.array(known["whole"], np.int64))
+    rows = [bytes.fromhex(text) for text in known["bytes"]]
+    return ActionColumns(np.frombuffer(b"".join(rows), np.uint8).reshape(len(rows), -1))

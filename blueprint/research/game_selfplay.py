@@ -1,0 +1,124 @@
+"""Games by a network in lockstep, and what is learned from them: self-play, or against somebody fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.protocol import GameAgent
+from blueprint.research.game_network import GameNetwork
+from blueprint.soft_choice import choose_soft
+from games.game import CHANCE, TERMINAL
+from games.ragged import Ragged
+from games.support.array_types import Array
+
+__all__ = ["Decided", "Rival", "play_generation"]
+
+
+@dataclass(frozen=True)
+class Rival:
+    """Somebody fixed that the network learns to answer. agent: plays the seats of every other team."""
+
+    agent: GameAgent
+
+
+@dataclass(frozen=True, eq=False)
+class Decided:
+    """What some games taught.
+
+    own: [n, inputs] features where the network decided. column: [n] int64, of the action taken. gain: [n]
+    float32, payoff to the decider, in stakes of the game. seen: [k, inputs] features of seats of the network
+    at others' decisions. worth: [k] float32, their payoffs.
+    """
+
+    own: Array
+    column: NDArray[np.int64]
+    gain: NDArray[np.float32]
+    seen: Array
+    worth: NDArray[np.float32]
+
+    @classmethod
+    def joined(cls, parts: list[Decided]) -> Decided:
+        """Return what several batches of games taught."""
+        names = ("own", "column", "gain", "seen", "worth")
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def play_generation(
+    network: GameNetwork, n: int, rng: np.random.Generator, *, epsilon: float, rival: Rival | None = None
+) -> Decided:
+    """Return what n games in lockstep teach.
+
+    The network plays by its policy, or with probability `epsilon` by a uniformly random action; all seats, or
+    where there is a `rival` those of team 0 in half of the games and those of team 1 in the others.
+    Raises GameError if no game has a decision of the network's.
+    """
+    layout, game = network.layout, network.layout.game
+    teams = np.array(game.teams)
+    side = np.arange(n) % 2  # the network's team where it does not play all seats
+    states = np.repeat(game.root(), n, axis=0)
+    running = np.arange(n)
+    payoff = np.empty((n, game.num_players))
+    own: list[tuple[Array, Array, Array, int]] = []
+    seen: list[tuple[Array, Array, int]] = []
+    while len(running):
+        players = game.player(states)
+        ended = players == TERMINAL
+        if ended.any():
+            payoff[running[ended]] = game.returns(states[ended])
+            states, running, players = states[~ended], running[~ended], players[~ended]
+            continue
+        actions = game.actions(states)
+        pick = np.zeros(len(states), np.int64)
+        chance = np.flatnonzero(players == CHANCE)
+        if len(chance):
+            outcomes = actions.take(chance)
+            pick[chance] = _drawn(outcomes, game.chance_probs(states[chance], outcomes), rng)
+        for seat in range(game.num_players):
+            learns = (side[running] == teams[seat]) | (rival is None)
+            rows = np.flatnonzero((players == seat) & learns)
+            for rows_of in _nonempty(rows):
+                legal = actions.take(rows_of)
+                features = layout.features.of(states[rows_of], seat, np.ones(len(rows_of), bool))
+                v, a = network.weights.answer(features)
+                columns = layout.columns.of(legal)
+                q = v[legal.rows] + a[legal.rows, columns]
+                pick[rows_of] = choose_soft(q, legal.offsets, network.config.temperature, epsilon, rng)
+                own.append((features, columns[legal.offsets[:-1] + pick[rows_of]], running[rows_of], seat))
+            for rows_of in _nonempty(np.flatnonzero((players == seat) & ~learns)):
+                assert rival is not None
+                legal = actions.take(rows_of)
+                pick[rows_of] = _drawn(legal, rival.agent.policy(game, states[rows_of], seat, legal), rng)
+            for rows_of in _nonempty(np.flatnonzero((players >= 0) & (players != seat) & learns)):
+                waits = np.zeros(len(rows_of), bool)
+                seen.append((layout.features.of(states[rows_of], seat, waits), running[rows_of], seat))
+        taken = actions.values[actions.offsets[:-1] + pick]
+        states = game.step(states, np.arange(len(states)), taken)
+    gains = (payoff / layout.stake).astype(np.float32)
+    empty = np.zeros((0, layout.features.width), np.uint8)
+    return Decided(
+        np.concatenate([features for features, _, _, _ in own] or [empty]),
+        np.concatenate([column for _, column, _, _ in own] or [np.zeros(0, np.int64)]),
+        np.concatenate([gains[which, seat] for _, _, which, seat in own] or [np.zeros(0, np.float32)]),
+        np.concatenate([features for features, _, _ in seen] or [empty]),
+        np.concatenate([gains[which, seat] for _, which, seat in seen] or [np.zeros(0, np.float32)]),
+    )
+
+
+def _nonempty(rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Yield the rows, if there are any."""
+    if len(rows):
+        yield rows
+
+
+def _drawn(rows: Ragged, probs: Array, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return one index within each row, drawn with these probabilities."""
+    total = np.cumsum(probs)
+    before = np.concatenate([[0.0], total])[rows.offsets]
+    wanted = before[:-1] + rng.random(len(rows)) * (before[1:] - before[:-1])
+    found = np.searchsorted(total, wanted, side="right")
+    within: NDArray[np.int64] = np.minimum(found, rows.offsets[1:] - 1) - rows.offsets[:-1]
+    return within

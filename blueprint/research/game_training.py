@@ -1,0 +1,271 @@
+"""Deep Monte Carlo on a game of any size: self-play in lockstep, Monte-Carlo returns, a small network.
+
+    train_game_network(game, rng, Budget(minutes=8), files=TrainingFiles(Path("liars5.safetensors")))
+
+The loop is that of `blueprint.research.research_training`, whose games can be listed; here the network is
+asked at every state. Against a `Rival` the same loop trains a best responder.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from blueprint.checkpoint import CheckpointError, check_description
+from blueprint.research.game_network import (
+    GameNetwork,
+    GameNetworkConfig,
+    NetworkLayout,
+    NetworkWeights,
+    read_game_network,
+    save_game_network,
+)
+from blueprint.research.game_selfplay import Decided, Rival, play_generation
+from blueprint.research.research_training import Budget
+from games.game import Game, GameError
+from games.support.array_types import Array
+
+__all__ = ["GameTrainer", "TrainingFiles", "state_file", "train_game_network"]
+
+Progress = Callable[[dict[str, float]], None]
+FIRST_SMOOTHING = 10.0
+"""The smoothed weights forget the first steps: after s of them a step keeps at most s / (s + 10)."""
+
+
+@dataclass(frozen=True)
+class TrainingFiles:
+    """Where a training is kept, and who is told of it.
+
+    output: checkpoint to write; beside it lies the file from which the training goes on (`state_file`).
+    resume: go on from there if there is one. every: seconds between checkpoints.
+    progress: called after each generation with its numbers. stop: asked after each; True ends the training.
+    """
+
+    output: Path | None = None
+    resume: bool = False
+    every: float = 30.0
+    progress: Progress | None = None
+    stop: Callable[[], bool] = lambda: False
+
+
+NOWHERE = TrainingFiles()
+
+
+def state_file(output: str | Path) -> Path:
+    """Return the file from which a training that writes `output` goes on."""
+    output = Path(output)
+    return output.with_name(f"{output.stem}.state.safetensors")
+
+
+class _Tower(nn.Module):
+    """The layers of `NetworkLayout.shapes`, V and A."""
+
+    def __init__(self, layout: NetworkLayout, config: GameNetworkConfig) -> None:
+        super().__init__()
+        width = config.width
+        self.input = nn.Linear(layout.features.width, width)
+        self.blocks = nn.ModuleList(nn.Linear(width, width) for _ in range(config.blocks))
+        self.value = nn.Linear(width, 1)
+        self.advantage = nn.Linear(width, layout.columns.count)
+        with torch.no_grad():
+            self.input.weight.mul_(2.0)  # inputs are sparse bits
+            self.advantage.weight.mul_(0.1)
+            self.advantage.bias.zero_()
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        h = F.relu(self.input(x))
+        for block in self.blocks:
+            h = h + F.relu(block(h))
+        return self.value(h).squeeze(-1), self.advantage(h)
+
+
+class GameTrainer:
+    """A network in training. decisions, games, generations, seconds: how much so far."""
+
+    def __init__(self, game: Game, config: GameNetworkConfig, *, rival: Rival | None = None) -> None:
+        """Begin with random parameters. rival: somebody fixed to answer; None for self-play."""
+        self.config, self.rival = config, rival
+        self.layout = NetworkLayout.of(game, config)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(config.seed)
+            self.tower = _Tower(self.layout, config)
+        self.optimiser = torch.optim.Adam(self.tower.parameters(), lr=config.learning_rate)
+        self.smooth = {name: value.detach().clone() for name, value in self.tower.state_dict().items()}
+        self.replay: list[Decided] = []
+        self.decisions = self.games = self.generations = self.steps = 0
+        self.seconds = 0.0
+        self.losses: dict[str, float] = {}
+
+    def network(self, *, smooth: bool = True, name: str = "network") -> GameNetwork:
+        """Return the blueprint as it is now. smooth: by the smoothed weights, otherwise by the last ones."""
+        state = self.smooth if smooth and self.config.smoothing else self.tower.state_dict()
+        arrays = {key: value.detach().numpy().copy() for key, value in state.items()}
+        return GameNetwork(self.layout, NetworkWeights(arrays), self.config, name)
+
+    def generation(self, rng: np.random.Generator, share: float) -> None:
+        """Play games and learn from them. share: of the training that is over, in [0, 1]."""
+        began = time.monotonic()
+        config = self.config
+        fresh = play_generation(
+            self.network(smooth=False), config.episodes, rng, epsilon=config.epsilon, rival=self.rival
+        )
+        if len(fresh.own) == 0:
+            raise GameError(f"{self.layout.game.name}: somebody must decide something to be trained on")
+        self.replay = [*self.replay, fresh][-config.replay :]
+        for group in self.optimiser.param_groups:
+            group["lr"] = config.learning_rate * (1 - 0.9 * min(share, 1.0))
+        self._learn(len(fresh.own), rng)
+        self.decisions += len(fresh.own)
+        self.games += config.episodes
+        self.generations += 1
+        self.seconds += time.monotonic() - began
+
+    def _learn(self, fresh: int, rng: np.random.Generator) -> None:
+        """Take the gradient steps of a generation. Each sees decisions, and half as many views of others'."""
+        config = self.config
+        sizes = np.array([len(part.own) for part in self.replay])
+        views = np.array([len(part.seen) for part in self.replay])
+        steps = max(1, round(config.passes * fresh / config.batch))
+        sums = np.zeros(2)
+        for _ in range(steps):
+            own = _rows(sizes, config.batch, rng)
+            seen = _rows(views, config.batch // 2, rng) if views.sum() else []
+            x = [self.replay[k].own[at] for k, at in own] + [self.replay[k].seen[at] for k, at in seen]
+            v, a = self.tower(torch.from_numpy(np.concatenate(x)).float())
+            gain = torch.from_numpy(np.concatenate([self.replay[k].gain[at] for k, at in own]))
+            column = torch.from_numpy(np.concatenate([self.replay[k].column[at] for k, at in own]))
+            worth = [torch.from_numpy(self.replay[k].worth[at]) for k, at in seen]
+            n = len(gain)
+            q_loss = F.mse_loss(v[:n] + a[:n].gather(1, column[:, None]).squeeze(1), gain)
+            v_loss = F.mse_loss(v, torch.cat([gain, *worth]))
+            self.optimiser.zero_grad(set_to_none=True)
+            (q_loss + v_loss).backward()  # type: ignore[no-untyped-call]  # of torch
+            self.optimiser.step()
+            self.steps += 1
+            self._smooth()
+            sums += (float(q_loss.detach()), float(v_loss.detach()))
+        self.losses = {"q_loss": sums[0] / steps, "v_loss": sums[1] / steps}
+
+    def _smooth(self) -> None:
+        if not self.config.smoothing:
+            return
+        share = 1 - min(self.config.smoothing, 1 - 1 / (1 + self.steps / FIRST_SMOOTHING))
+        with torch.no_grad():
+            for name, value in self.tower.state_dict().items():
+                self.smooth[name].lerp_(value, share)
+
+    def told(self) -> dict[str, Any]:
+        """Return the counters of the training."""
+        return {
+            "generations": self.generations,
+            "decisions": self.decisions,
+            "games": self.games,
+            "steps": self.steps,
+            "seconds": self.seconds,
+            **self.losses,
+        }
+
+    def save(self, output: Path, *, done: bool) -> None:
+        """Write the checkpoint, and the file from which the training goes on."""
+        network = self.network(name=output.stem)
+        arrays = {f"network.{name}": value.numpy() for name, value in self._weights().items()}
+        save_game_network(output, network, arrays, self.told() | {"done": done})
+        more = {f"last.{name}": value.detach().numpy() for name, value in self.tower.state_dict().items()}
+        moments = self.optimiser.state_dict()["state"]
+        for k, entry in moments.items():
+            more |= {f"adam.{k}.{name}": entry[name].numpy() for name in ("exp_avg", "exp_avg_sq")}
+        save_game_network(state_file(output), network, arrays | more, self.told() | {"done": done})
+
+    def _weights(self) -> dict[str, Tensor]:
+        state = self.smooth if self.config.smoothing else self.tower.state_dict()
+        return {name: value.detach() for name, value in state.items()}
+
+    def resume(self, path: Path) -> None:
+        """Go on from a file that `save` wrote. Raises CheckpointError if it is another game's or damaged."""
+        network, arrays, told = read_game_network(path, self.layout.game, prefix="")
+        kinds: dict[str, type] = dict.fromkeys(("generations", "decisions", "games", "steps"), int)
+        check_description(path, told, kinds | {"seconds": float})
+        self.config, self.layout = network.config, network.layout
+        self.tower = _Tower(self.layout, self.config)
+        own = self.tower.state_dict()
+        try:
+            last = {name: torch.from_numpy(np.array(arrays[f"last.{name}"])) for name in own}
+            self.smooth = {name: torch.from_numpy(np.array(arrays[f"network.{name}"])) for name in own}
+            self.tower.load_state_dict(last)
+            self.optimiser = torch.optim.Adam(self.tower.parameters(), lr=self.config.learning_rate)
+            self._resume_moments(arrays, int(told["steps"]))
+        except (KeyError, RuntimeError, ValueError) as error:
+            raise CheckpointError(
+                f"checkpoint: {path} must hold a training to go on with; it does not ({error}); start anew"
+            ) from error
+        self.generations, self.decisions, self.games, self.steps = (int(told[name]) for name in kinds)
+        self.seconds = float(told["seconds"])
+
+    def _resume_moments(self, arrays: dict[str, Array], steps: int) -> None:
+        state: dict[int, dict[str, Tensor]] = {}
+        for k, value in enumerate(self.tower.parameters()):
+            moments = {
+                n: torch.from_numpy(np.array(arrays[f"adam.{k}.{n}"])) for n in ("exp_avg", "exp_avg_sq")
+            }
+            if any(moment.shape != value.shape for moment in moments.values()):
+                raise ValueError(f"moments of parameter {k} have another shape")
+            state[k] = {"step": torch.tensor(float(steps)), **moments}
+        self.optimiser.load_state_dict(self.optimiser.state_dict() | {"state": state})
+
+
+def _rows(
+    sizes: np.ndarray[Any, Any], count: int, rng: np.random.Generator
+) -> list[tuple[int, np.ndarray[Any, Any]]]:
+    """Return `count` random rows of parts of these sizes, as (part, rows) pairs."""
+    ends = np.cumsum(sizes)
+    at = np.sort(rng.integers(0, ends[-1], count))
+    part = np.searchsorted(ends, at, side="right")
+    starts = ends - sizes
+    return [(int(k), at[part == k] - starts[k]) for k in np.unique(part)]
+
+
+def train_game_network(
+    game: Game,
+    rng: np.random.Generator,
+    budget: Budget,
+    *,
+    config: GameNetworkConfig | None = None,
+    files: TrainingFiles = NOWHERE,
+    rival: Rival | None = None,
+) -> GameNetwork:
+    """Return the blueprint that training within a budget comes to, counting what came before a resume.
+
+    config: None is that of the resumed training, or the default. rival: somebody fixed to answer.
+    With a budget of decisions alone the same `rng` and configuration give the same blueprint.
+    Raises GameError for a game that cannot be trained on, CheckpointError for a file that cannot be resumed.
+    """
+    trainer = GameTrainer(game, config or GameNetworkConfig(), rival=rival)
+    output = files.output
+    if output is not None and files.resume and state_file(output).exists():
+        trainer.resume(state_file(output))
+    saved = time.monotonic()
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # small layers: threads cost more than they bring
+    stopped = False
+    try:
+        while (share := budget.used(trainer.decisions, trainer.seconds)) < 1 and not stopped:
+            trainer.generation(rng, share)
+            stopped = files.stop()
+            if output is not None and time.monotonic() - saved >= files.every:
+                trainer.save(output, done=False)
+                saved = time.monotonic()
+            if files.progress is not None:
+                files.progress(trainer.told() | {"share": budget.used(trainer.decisions, trainer.seconds)})
+    finally:
+        torch.set_num_threads(threads)
+    if output is not None:
+        trainer.save(output, done=not stopped)
+    return trainer.network(name=output.stem if output is not None else "network")

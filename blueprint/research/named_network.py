@@ -1,0 +1,48 @@
+"""Networks of any game, by file or by training: over a listing of the infosets where the game is small."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from blueprint.checkpoint import read_checkpoint
+from blueprint.protocol import Blueprint
+from games.game import Game
+from games.size import estimate_size
+
+__all__ = ["is_listed", "load_network", "trained_network"]
+
+LISTED = 2_000_000
+"""Histories up to which a network sees a listing of infosets; the largest research game has 1.9 million."""
+
+
+def is_listed(game: Game) -> bool:
+    """Return whether a game is small enough to train on a listing of its infosets."""
+    return estimate_size(game, infosets=False, enough=10 * LISTED).histories.mean <= LISTED
+
+
+def load_network(path: str | Path, game: Game) -> Blueprint:
+    """Return the blueprint of a checkpoint for `game`, whichever of the two kinds it is.
+
+    Raises CheckpointError if the file is missing, damaged, or another game's.
+    """
+    _, description = read_checkpoint(path, prefix="-")
+    from blueprint.research.game_network import KIND, load_game_network
+
+    if description.get("kind") == KIND:
+        return load_game_network(path, game)
+    from blueprint.research.research_network import load_research_blueprint
+
+    return load_research_blueprint(path, game)
+
+
+def trained_network(game: Game, decisions: int, rng: np.random.Generator) -> Blueprint:
+    """Return the blueprint that so many decisions of self-play come to."""
+    from blueprint.research.research_training import Budget, train_research_blueprint
+
+    if is_listed(game):
+        return train_research_blueprint(game, rng, Budget(decisions))
+    from blueprint.research.game_training import train_game_network
+
+    return train_game_network(game, rng, Budget(decisions))

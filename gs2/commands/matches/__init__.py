@@ -1,0 +1,1 @@
+"""Commands that play matches: between GuanDan agents, and between agents of any game."""

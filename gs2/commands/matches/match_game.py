@@ -1,0 +1,122 @@
+"""`gs2 match --game GAME A B`: which of two agents of any game plays better, on the same chance."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gs2.commands.common import (
+    NEW_FILE,
+    SEED,
+    Interruption,
+    memory_option,
+    number,
+    print_json,
+    stderr,
+    stdout,
+)
+from gs2.commands.progress import Lines
+
+if TYPE_CHECKING:
+    from gs2.play.game_arena import MeetingResult
+
+__all__ = ["match_game"]
+
+
+@click.command("match")
+@click.option("--game", "text", required=True, help="Game string, such as leduc_poker; see gs2 games.")
+@click.argument("a")
+@click.argument("b")
+@click.option(
+    "--pairs", type=click.IntRange(min=1), default=1000, show_default=True, help="Of games, seats swapped."
+)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of chance and of the agents.")
+@click.option("--independent", is_flag=True, help="Give the games of a pair different chance.")
+@click.option("--processes", type=click.IntRange(min=1), default=1, show_default=True, help="How many.")
+@click.option("-o", "--output", type=NEW_FILE, help="Results, to write or resume.")
+@memory_option
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def match_game(
+    text: str,
+    a: str,
+    b: str,
+    output: Path | None,
+    as_json: bool,
+    **how: Any,
+) -> None:
+    """Play agents A and B of any game against each other on the same chance with the seats swapped.
+
+    An agent is uniform, the file of a network (gs2 train GAME) or policy (gs2 blueprint), network:DECISIONS,
+    one of your own as FILE.py:NAME, or BASE+PRESET[:FIELD=VALUE,...]: search over one of these, as in
+    leduc.safetensors+gs2+:k=5. Small games also have cfr:ITERATIONS, noise:EPSILON and dmc:GAMES. The first
+    word may be the game instead of --game. Intervals are bootstrapped over pairs of games.
+    """
+    from games.registry import is_game_name, load_game
+    from gs2.play.game_arena import Meeting, play_match
+
+    game = load_game(text)
+    name = game.name if is_game_name(game.name) else text
+    meeting = Meeting(name, a, b, how["pairs"], how["seed"], not how["independent"])
+    line = Lines()
+
+    def progress(result: MeetingResult) -> None:
+        done = len(result.games.numbers)
+        line(f"{a} – {b}: {done:,} of {meeting.pairs:,} pairs  {result.net:+.4f} a game")
+
+    with Interruption() as asked:
+        result = play_match(
+            meeting, game=game, output=output, processes=how["processes"], progress=progress, stop=asked
+        )
+    if len(result.games.numbers):
+        if as_json:
+            print_json(result.to_json())
+        else:
+            _print(result, output)
+    if not result.complete:
+        hint = f"; the same command goes on from {output}" if output else "; --output lets it go on later"
+        stderr().print(f"interrupted{hint}")
+        raise SystemExit(asked.exit_code)
+
+
+def _print(result: MeetingResult, output: Path | None) -> None:
+    from rich.table import Table
+
+    from cfr.tree.memory import words_of_bytes
+
+    meeting = result.meeting
+    low, high = result.interval()
+    out = stdout()
+    out.print(f"[bold]{meeting.game}[/bold]   {meeting.a} against {meeting.b}\n", soft_wrap=True)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+    table.add_column()
+    table.add_column(justify="right")
+    table.add_row("payoff a game", f"{number(result.net)}  [{number(low)}, {number(high)}]")
+    first, second = result.games.payoffs.mean(0)
+    table.add_row("as team 0, as team 1", f"{number(first)}, {number(second)}")
+    for name, pace in zip((meeting.a, meeting.b), result.games.paces, strict=True):
+        if pace.decisions:
+            each = pace.seconds / pace.decisions
+            table.add_row(name, f"{pace.decisions:,} decisions, {_time(each)} each, {1 / each:,.0f} a second")
+    out.print(table)
+    better = meeting.a if low > 0 else meeting.b if high < 0 else None
+    verdict = f"{better} is the stronger one." if better else "Which one is stronger is open."
+    shared = "on the same chance" if meeting.duplicate else "on chance of their own"
+    out.print(
+        f"\n{len(result.games.numbers):,} pairs of games {shared}, 95 % interval. {verdict}\n"
+        f"{result.seconds:.1f} s, {words_of_bytes(result.memory)} of memory at most.",
+        soft_wrap=True,
+    )
+    if output is not None:
+        out.print(
+            f"Results in {output}; the same command with more --pairs goes on from there.", soft_wrap=True
+        )
+
+
+def _time(seconds: float) -> str:
+    """Return a short time in words."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-6:.3g} µs"

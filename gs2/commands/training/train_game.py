@@ -1,0 +1,175 @@
+"""`gs2 train GAME`: a blueprint of any game by Deep Monte Carlo self-play, however large the game is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gs2.commands.common import (
+    GAME,
+    NEW_FILE,
+    POSITIVE,
+    SEED,
+    Interruption,
+    number,
+    print_json,
+    stderr,
+    stdout,
+)
+from gs2.commands.progress import EVERY
+
+if TYPE_CHECKING:
+    from games.game import Game
+
+__all__ = ["train_game"]
+
+
+class NetworkSetting(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
+    """FIELD=VALUE of the network of a game and its training."""
+
+    name = "setting"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the setting; one that the configuration cannot have is refused."""
+        from games.support.configuration import ConfigError
+
+        try:
+            _changes((str(value),))
+        except ConfigError as error:
+            self.fail(str(error), param, ctx)
+        return str(value)
+
+
+def _changes(settings: tuple[str, ...]) -> dict[str, Any]:
+    from blueprint.research.game_network import GameNetworkConfig
+    from games.support.spec import field_types, read_settings
+
+    return read_settings(settings, field_types(GameNetworkConfig))
+
+
+@click.command("train")
+@click.argument("game", type=GAME)
+@click.option(
+    "-o",
+    "--output",
+    type=NEW_FILE,
+    required=True,
+    help="Network to write, a .safetensors file; beside it lie its description and the state of the run.",
+)
+@click.option(
+    "--minutes", type=POSITIVE, help="Length of the training, resumed parts included.  [default: 10]"
+)
+@click.option("--decisions", type=click.IntRange(min=1), help="End after this many decisions of self-play.")
+@click.option("--resume", is_flag=True, help="Go on with the training of the output if there is one.")
+@click.option(
+    "--set",
+    "settings",
+    type=NetworkSetting(),
+    metavar="FIELD=VALUE",
+    multiple=True,
+    help="Change a field of the network or its training; repeatable.",
+)
+@click.option(
+    "--checkpoint-seconds", type=POSITIVE, default=30.0, show_default=True, help="Between checkpoints."
+)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the network and of self-play.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def train_game(
+    game: Game,
+    output: Path,
+    resume: bool,
+    settings: tuple[str, ...],
+    seed: int,
+    as_json: bool,
+    **limits: Any,
+) -> None:
+    """Train a network for GAME by Deep Monte Carlo self-play; the game is never listed.
+
+    The network is an agent of `gs2 match --game GAME` and a blueprint of `gs2 solve GAME`. It is saved every
+    half minute; after Ctrl-C or a kill the same command with --resume goes on from there, and with more
+    minutes further. `--set width=128`, `--set temperature=0.01` and so on change the training. GuanDan has a
+    trainer of its own: gs2 train DIRECTORY.
+    """
+    import numpy as np
+
+    from blueprint.checkpoint import CheckpointError
+    from blueprint.research.game_network import GameNetworkConfig
+    from blueprint.research.game_training import TrainingFiles, state_file, train_game_network
+    from blueprint.research.research_training import Budget
+    from games.support.locks import hold
+
+    if output.suffix != ".safetensors":
+        raise click.UsageError(f"--output must name a .safetensors file; got {str(output)!r}")
+    changes = {"seed": seed, **_changes(settings)}
+    goes_on = resume and state_file(output).exists()
+    if goes_on and settings:
+        raise click.UsageError(
+            "a resumed training keeps its settings; leave --set out, or start another file"
+        )
+    if output.exists() and not goes_on:
+        hint = "it holds no training to go on with" if resume else "--resume goes on with it"
+        raise CheckpointError(f"{output}: there is a file already; {hint}, or give another")
+    minutes, decisions = limits["minutes"], limits["decisions"]
+    if minutes is None and decisions is None:
+        minutes = 10.0
+    click.get_current_context().with_resource(hold(output))
+    console = stderr()
+    last: dict[str, Any] = {}
+    told = [0.0]
+
+    def progress(row: dict[str, float]) -> None:
+        last.update(row)
+        if row["seconds"] - told[0] >= EVERY or row["share"] >= 1:
+            told[0] = row["seconds"]
+            pace = row["decisions"] / max(row["seconds"], 1e-9)
+            console.print(
+                f"{row['share']:4.0%}  {int(row['decisions']):,} decisions, {pace:,.0f} a second  "
+                f"Q loss {row['q_loss']:.4f}  V loss {row['v_loss']:.4f}",
+                soft_wrap=True,
+            )
+
+    with Interruption() as asked:
+        train_game_network(
+            game,
+            np.random.default_rng([seed, _generations(state_file(output)) if goes_on else 0]),
+            Budget(decisions, minutes),
+            config=None if goes_on else GameNetworkConfig(**changes),
+            files=TrainingFiles(output, resume, limits["checkpoint_seconds"], progress, asked),
+        )
+    result = {
+        "game": game.name,
+        "output": str(output),
+        "bytes": output.stat().st_size,
+        "complete": not asked.stop,
+        **{
+            name: last.get(name)
+            for name in ("generations", "decisions", "games", "seconds", "q_loss", "v_loss")
+        },
+    }
+    if as_json:
+        print_json(result)
+    elif last:
+        done = (
+            f"{int(last['decisions']):,} decisions in {int(last['games']):,} games, {last['seconds']:.0f} s"
+        )
+        stdout().print(
+            f"{output}: {done}, losses {number(last['q_loss'])} (Q) and {number(last['v_loss'])} (V)",
+            soft_wrap=True,
+        )
+        stdout().print(f"try: gs2 match --game '{game.name}' {output} uniform", soft_wrap=True)
+    else:
+        stdout().print(
+            f"{output}: the training was done already; more --minutes go on with it", soft_wrap=True
+        )
+    if asked.stop:
+        raise SystemExit(asked.exit_code)
+
+
+def _generations(path: Path) -> int:
+    """Return how many generations a training has played; a resumed one draws from another stream."""
+    from blueprint.checkpoint import read_checkpoint
+
+    found = read_checkpoint(path, prefix="-")[1].get("generations", 0)
+    return int(found) if isinstance(found, int) else 0

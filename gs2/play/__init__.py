@@ -1,0 +1,1 @@
+"""Playing any game: agents by name, and matches between them on the same chance."""

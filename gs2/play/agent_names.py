@@ -1,0 +1,167 @@
+"""Agents of any game by name: `uniform`, a file, `cfr:100`, `network:300000`, or search over one of them.
+
+    load_game_agent(game, "liars5.safetensors")             a blueprint plays
+    load_game_agent(game, "liars5.safetensors+gs2+:k=5")    search refines it at every decision
+
+A search is BASE+PRESET[:FIELD=VALUE,…]; see `gs2.search.config.presets` and `gs2.play.search_agent`.
+Everything that takes an agent of a game reads its name here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from blueprint.protocol import Blueprint, GameAgent
+from games.game import Game
+from games.support.near import near
+from games.support.own import is_own, own_object
+from gs2.play.game_agents import UniformAgent
+from gs2.play.search_agent import SearchAgent, named_search, search_names
+
+__all__ = ["UnknownGameAgent", "agent_identity", "load_game_agent", "load_game_blueprint", "parts_of"]
+
+NETWORK = ".safetensors"
+KNOWN = ("uniform", "network:DECISIONS", "cfr:ITERATIONS", "noise:EPSILON", "dmc:GAMES")
+
+
+class UnknownGameAgent(ValueError):
+    """A name that no agent of the game has."""
+
+
+def parts_of(text: str) -> tuple[str, str | None]:
+    """Return the base of an agent's name, and the words of its search; None where it does not search.
+
+    A name is split at the first `+` behind which a preset of search stands, so that `cfr+:100` is a base and
+    `cfr+:100+gs2+` a search. A file of that very name is a base.
+    """
+    text = text.strip()
+    if Path(text).is_file():
+        return text, None
+    at = text.find("+")
+    while at > 0:
+        base, words = text[:at].strip(), text[at + 1 :].strip()
+        if words.partition(":")[0].strip().lower() in search_names():
+            return base, words
+        at = text.find("+", at + 1)
+    return text, None
+
+
+def load_game_agent(game: Game, text: str, *, seed: int = 0) -> GameAgent:
+    """Return the agent of a game that a name stands for.
+
+    text: `uniform`; the file of a network (`gs2 train GAME`) or of a policy (`gs2 blueprint`); `network:N`, a
+        network after N decisions of training; on games small enough for a tree also `cfr:100` or another CFR
+        variant, `noise:0.25` and `dmc:20000`; one's own as FILE.py:NAME or MODULE:NAME, an agent or what
+        makes one when called without arguments; or BASE+PRESET[:FIELD=VALUE,…], search over any of these that
+        is a blueprint.
+    seed: of what is trained, and of the search.
+    Raises UnknownGameAgent for a name that says none of these, ConfigError for fields that no search has,
+    TooLarge for a tree that does not fit, and the error of a file that cannot be read.
+    """
+    base, words = parts_of(text)
+    if words is not None:
+        config = named_search(words)
+        return SearchAgent(
+            game, load_game_blueprint(game, base, seed=seed), config, name=text.strip(), seed=seed
+        )
+    if base.lower() == "uniform":
+        return UniformAgent()
+    if _is_own_agent(base):
+        return _own_agent(base)
+    return load_game_blueprint(game, base, seed=seed)
+
+
+def load_game_blueprint(game: Game, text: str, *, seed: int = 0) -> Blueprint:
+    """Return the blueprint that a name stands for: as `load_game_agent`, with values and without search.
+
+    Raises UnknownGameAgent, among others, where the name is of an agent without values.
+    """
+    text = text.strip()
+    if text.endswith(NETWORK) and Path(text).is_file():
+        from blueprint.research.named_network import load_network
+
+        return load_network(text, game)
+    word, colon, amount = text.partition(":")
+    if word.strip().lower() == "network" and colon:
+        from blueprint.research.named_network import trained_network
+
+        if not amount.strip().isdigit() or int(amount) < 1:
+            raise UnknownGameAgent(f"network: decisions must be an integer of at least 1; got {amount!r}")
+        return trained_network(game, int(amount), np.random.default_rng(seed))
+    if _is_own_agent(text):
+        found = _own_agent(text)
+        if not isinstance(found, Blueprint):
+            raise UnknownGameAgent(
+                f"blueprint {text!r} must have q, policy and value; it lacks some; see blueprint/protocol.py"
+            )
+        return found
+    return _on_a_tree(game, text, seed)
+
+
+def agent_identity(text: str) -> str:
+    """Return what tells the agent of today from one of that name tomorrow, by its name and its files."""
+    base = parts_of(text)[0]
+    told = [text.strip().encode()]
+    where = base.partition(":")[0] if is_own(base) else base
+    if Path(where).is_file():
+        told.append(Path(where).read_bytes())
+    elif is_own(base):
+        found = own_object(base, "agent", UnknownGameAgent)
+        source = inspect.getsourcefile(found if inspect.isclass(found) or callable(found) else type(found))
+        told.append(Path(source).read_bytes() if source else b"")
+    digest = hashlib.sha256()
+    for part in told:
+        digest.update(len(part).to_bytes(8, "big") + part)
+    return digest.hexdigest()[:16]
+
+
+def _on_a_tree(game: Game, text: str, seed: int) -> Blueprint:
+    """Return a strategy that is computed on, or read onto, the whole tree of a small game."""
+    from cfr.tree import TreeBudget, grow
+    from gs2.policy_spec import PolicySpecError, is_policy_spec, policy_from_spec
+    from gs2.tabulate import tabulate
+
+    if not is_policy_spec(text):
+        base, plus, words = text.rpartition("+")
+        wanted = words.partition(":")[0]
+        hint = near(wanted, search_names(), "") if plus and base else near(text, KNOWN, "")
+        raise UnknownGameAgent(
+            f"there is no agent {text!r} of {game.name}; {hint}{' ' * bool(hint)}An agent is one of "
+            f"{', '.join(KNOWN)}, a file of a network or policy, FILE.py:NAME, or one of these with +PRESET "
+            f"for search, PRESET one of {', '.join(search_names())}"
+        )
+    try:
+        tree = grow(game, budget=TreeBudget(history_bytes=0.0))
+        probs = policy_from_spec(text, game, tree, seed=seed)
+    except PolicySpecError as error:
+        raise UnknownGameAgent(str(error)) from error
+    return tabulate(game, tree, probs, text)
+
+
+def _is_own_agent(text: str) -> bool:
+    """Return whether a name looks like FILE.py:NAME or MODULE:NAME; `cfr:100` does not."""
+    from gs2.policy_spec import is_policy_spec
+
+    return is_own(text) and not is_policy_spec(text)
+
+
+def _own_agent(text: str) -> GameAgent:
+    found: Any = own_object(text, "agent", UnknownGameAgent)
+    if inspect.isclass(found) or not hasattr(found, "policy"):
+        make: Callable[[], Any] = found
+        try:
+            found = make()
+        except Exception as error:
+            raise UnknownGameAgent(f"agent {text!r} cannot be made without arguments: {error!r}") from error
+    if not isinstance(found, GameAgent):
+        raise UnknownGameAgent(
+            f"agent {text!r} must have a name and policy(game, states, player, actions); got "
+            f"{type(found).__name__}; see blueprint/protocol.py"
+        )
+    return found

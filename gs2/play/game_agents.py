@@ -1,0 +1,117 @@
+"""Who plays a game: agents that answer from an infoset, and those that also ask how the game came to it.
+
+An agent decides in batches, by `policy(game, states, player, actions)` of `blueprint.protocol.GameAgent`. It
+is handed states, of which it may use what its player sees: `infoset_key`, `infoset_text` and `actions`. One
+that needs the way to the infoset, such as a search that samples the hidden part, has `decide` as well, and
+gets a `SeatTrail` for each game.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.protocol import GameAgent
+from games.contract import ContractError
+from games.game import Game
+from games.ragged import Ragged
+from games.support.array_types import Array
+
+__all__ = ["AnswerFault", "SeatTrail", "TrailAgent", "UniformAgent", "answers"]
+
+SUM_TOLERANCE = 1e-5
+"""How far the probabilities of a row may sum from 1: float32 softmaxes over some hundred actions."""
+
+
+class AnswerFault(ContractError):
+    """An agent whose answer is no policy."""
+
+
+@dataclass(eq=False)
+class SeatTrail:
+    """What one seat saw and did in one game so far.
+
+    seen: its infoset keys in the order of play, [key_width] uint64 each, those where others or chance act
+        included; keys that follow each other differ. The last is the present one.
+    own: the places in `seen` at which it has acted. taken: the actions that it took there.
+    """
+
+    seen: list[NDArray[np.uint64]] = field(default_factory=list)
+    own: list[int] = field(default_factory=list)
+    taken: list[Array] = field(default_factory=list)
+
+    def see(self, key: NDArray[np.uint64]) -> None:
+        """Add an infoset key, unless nothing has changed."""
+        if not self.seen or not np.array_equal(self.seen[-1], key):
+            self.seen.append(key)
+
+    def act(self, action: Array) -> None:
+        """Add an action of the seat's own at the present infoset."""
+        self.own.append(len(self.seen) - 1)
+        self.taken.append(action)
+
+
+@runtime_checkable
+class TrailAgent(GameAgent, Protocol):
+    """An agent that is told how each game came to where it stands."""
+
+    def decide(
+        self, game: Game, states: Array, player: int, actions: Ragged, trails: list[SeatTrail]
+    ) -> NDArray[np.float64]:
+        """Return the probability of each action, [m] float64. trails: of `player`, one for each state."""
+        ...
+
+
+class UniformAgent:
+    """Plays every legal action with the same probability."""
+
+    name = "uniform"
+
+    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
+        """Return the probability of each action, [m] float64."""
+        counts = actions.counts
+        return np.repeat(1.0 / np.maximum(counts, 1), counts)
+
+
+def answers(
+    agent: GameAgent,
+    game: Game,
+    states: Array,
+    player: int,
+    actions: Ragged,
+    trails: list[SeatTrail] | None = None,
+) -> NDArray[np.float64]:
+    """Return an agent's probabilities, [m] float64, each row summing to 1 exactly as far as floats do.
+
+    trails: of `player`, one for each state, if they are known; agents that do not ask for them ignore them.
+    Raises AnswerFault where they are no probabilities.
+    """
+    if trails is not None and isinstance(agent, TrailAgent):
+        found = np.asarray(agent.decide(game, states, player, actions, trails), np.float64)
+    else:
+        found = np.asarray(agent.policy(game, states, player, actions), np.float64)
+    if found.shape != actions.values.shape[:1]:
+        raise AnswerFault(
+            f"{agent.name}: a policy must have one probability for each of {len(actions.values)} actions; "
+            f"got an array of shape {found.shape}; see blueprint/protocol.py"
+        )
+    total = np.bincount(actions.rows, found, minlength=len(actions))
+    # nan compares as False, so the test is for what must hold
+    if len(found) and not (found.min() >= 0 and np.all(np.abs(total - 1) <= SUM_TOLERANCE)):
+        bad = int(np.argmax(~(np.abs(total - 1) <= SUM_TOLERANCE) | (_least(found, actions) < 0)))
+        raise AnswerFault(
+            f"{agent.name}: probabilities must not be negative and must sum to 1; got "
+            f"{found[actions.offsets[bad] : actions.offsets[bad + 1]].tolist()} at "
+            f'"{game.infoset_text(states[bad], player)}"; see blueprint/protocol.py'
+        )
+    scaled: NDArray[np.float64] = found / np.repeat(total, actions.counts)
+    return scaled
+
+
+def _least(values: NDArray[np.float64], actions: Ragged) -> NDArray[np.float64]:
+    """Return the smallest value of each row, none of which is empty, [n] float64."""
+    found: NDArray[np.float64] = np.minimum.reduceat(values, actions.offsets[:-1])
+    return found

@@ -1,0 +1,326 @@
+"""Matches between named agents of any game: in pieces, on several cores, into a file to go on from.
+
+result = play_match(Meeting("leduc_poker", "cfr:100", "uniform", pairs=1000))
+result.net, result.low, result.high
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from games.game import Game
+from games.registry import load_game
+from games.support.files import LineFile, unique
+from games.support.interruption import Interrupted, breaking, deaf_children
+from gs2.play.agent_names import agent_identity, load_game_agent
+from gs2.play.game_agents import TrailAgent
+from gs2.play.game_match import Pace, PlayedGames, play_numbered
+
+__all__ = ["Meeting", "MeetingError", "MeetingResult", "play_match"]
+
+FORMAT = "gs2-games-1"
+QUICK, SEARCHING = 256, 4
+"""Pairs of games that are played in lockstep: many where agents answer at once, few where one searches."""
+Row = dict[str, Any]
+
+
+class MeetingError(ValueError):
+    """A match that cannot be played, or a file that holds another one."""
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Who meets whom, where and how often.
+
+    game: its string. a, b: names of agents (`gs2.play.agent_names`). pairs: of games, one with a on team 0
+    and one with a on team 1. seed: of chance, of the agents' choices and of what they train or search.
+    duplicate: whether the games of a pair share their chance.
+    """
+
+    game: str
+    a: str
+    b: str
+    pairs: int = 1000
+    seed: int = 0
+    duplicate: bool = True
+
+    def __post_init__(self) -> None:
+        if self.pairs < 1:
+            raise MeetingError(f"match: there must be at least 1 pair of games; got {self.pairs}")
+
+    def header(self) -> Row:
+        """Return what a file of results begins with: the same header, the same games."""
+        told = {name: value for name, value in asdict(self).items() if name != "pairs"}
+        return {"format": FORMAT, **told, "agents": [agent_identity(self.a), agent_identity(self.b)]}
+
+
+@dataclass(frozen=True, eq=False)
+class MeetingResult:
+    """What a match came to. games: every pair played so far, with the paces of this run.
+
+    complete: everything asked for was played. seconds: of this run. memory: bytes at the peak of a process.
+    """
+
+    meeting: Meeting
+    games: PlayedGames
+    complete: bool
+    seconds: float
+    memory: float
+
+    @property
+    def net(self) -> float:
+        """Mean payoff a game to a."""
+        return float(self.games.net.mean())
+
+    def interval(self) -> tuple[float, float]:
+        """Return the 95 % bootstrap interval of `net` over pairs."""
+        return self.games.interval(self.meeting.seed)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the match in plain numbers."""
+        low, high = self.interval()
+        return {
+            **asdict(self.meeting),
+            "pairs": len(self.games.numbers),
+            "games": 2 * len(self.games.numbers),
+            "complete": self.complete,
+            "net": self.net,
+            "low": low,
+            "high": high,
+            "by_team": self.games.payoffs.mean(0).tolist(),
+            "seconds": self.seconds,
+            "memory": self.memory,
+            "decisions": [pace.decisions for pace in self.games.paces],
+            "seconds_a_decision": [pace.seconds / max(pace.decisions, 1) for pace in self.games.paces],
+        }
+
+
+class _Hall:
+    """A process's game and agents."""
+
+    def __init__(self, meeting: Meeting, game: Game | None = None) -> None:
+        self.meeting = meeting
+        self.game = load_game(meeting.game) if game is None else game
+        self.agents = (
+            load_game_agent(self.game, meeting.a, seed=meeting.seed),
+            load_game_agent(self.game, meeting.b, seed=meeting.seed + 1),
+        )
+
+    @property
+    def together(self) -> int:
+        """Pairs of games for one piece of work."""
+        return SEARCHING if any(isinstance(agent, TrailAgent) for agent in self.agents) else QUICK
+
+    def play(self, numbers: list[int]) -> tuple[list[Row], list[tuple[int, float]], float]:
+        """Return the rows of these pairs, both agents' decisions and seconds, and the peak of memory."""
+        meeting = self.meeting
+        played = play_numbered(
+            self.game, self.agents, np.array(numbers), meeting.seed, duplicate=meeting.duplicate
+        )
+        rows = [{"pair": n, "payoffs": p} for n, p in zip(numbers, played.payoffs.tolist(), strict=True)]
+        return rows, [(pace.decisions, pace.seconds) for pace in played.paces], _peak()
+
+
+_hall: _Hall | None = None
+
+
+def _begin(meeting: Meeting) -> None:
+    """Prepare a process."""
+    global _hall
+    _hall = _Hall(meeting)
+
+
+def _play(numbers: list[int]) -> tuple[list[Row], list[tuple[int, float]], float]:
+    assert _hall is not None
+    return _hall.play(numbers)
+
+
+def play_match(
+    meeting: Meeting,
+    *,
+    game: Game | None = None,
+    output: Path | None = None,
+    processes: int = 1,
+    progress: Callable[[MeetingResult], None] | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> MeetingResult:
+    """Return what a match comes to; agents are loaded in each process.
+
+    game: the one that `meeting.game` names, where it is loaded already. output: file of results; what it
+        holds is not played again. progress: called after every piece. stop: asked between pieces.
+    Raises MeetingError if the file holds another match, LockHeld if another process writes it, and whatever
+    loading the agents raises.
+    """
+    began = time.perf_counter()
+    with nullcontext() if output is None else _File(output, meeting.header()) as file:
+        rows: list[Row] = [] if file is None else file.rows
+        done = {row["pair"] for row in rows}
+        left = [number for number in range(meeting.pairs) if number not in done]
+        paces = (Pace(), Pace())
+        peak = 0.0
+        hall = _Hall(meeting, game) if left else None
+
+        def result() -> MeetingResult:
+            mine = sorted((row for row in rows if row["pair"] < meeting.pairs), key=lambda row: row["pair"])
+            games = PlayedGames(
+                np.array([row["pair"] for row in mine], np.int64),
+                np.array([row["payoffs"] for row in mine], np.float64).reshape(-1, 2),
+                paces,
+            )
+            seconds = time.perf_counter() - began
+            return MeetingResult(meeting, games, len(mine) == meeting.pairs, seconds, max(peak, _peak()))
+
+        for new, times, memory in _pieces(hall, left, processes, stop):
+            rows.extend(new)
+            peak = max(peak, memory)
+            for pace, (decisions, seconds) in zip(paces, times, strict=True):
+                pace.add(Pace(decisions, seconds))
+            if file is not None:
+                file.append(new)
+            if progress is not None:
+                progress(result())
+        return result()
+
+
+def _pieces(
+    hall: _Hall | None, left: list[int], processes: int, stop: Callable[[], bool]
+) -> Iterator[tuple[list[Row], list[tuple[int, float]], float]]:
+    """Yield what pieces of work come to."""
+    if hall is None:
+        return
+    size = max(1, min(hall.together, -(-len(left) // processes)))
+    work = [left[k : k + size] for k in range(0, len(left), size)]
+    if processes == 1:
+        for numbers in work:
+            if stop():
+                return
+            try:
+                with breaking(stop):
+                    found = hall.play(numbers)
+            except Interrupted:
+                return
+            yield found
+        return
+    others = set(multiprocessing.active_children())
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(processes, mp_context=context, initializer=_begin, initargs=(hall.meeting,))
+    waiting = iter(work)
+    busy: set[Future[tuple[list[Row], list[tuple[int, float]], float]]] = set()
+    try:
+        while not stop():
+            for numbers in waiting:
+                with deaf_children():
+                    busy.add(pool.submit(_play, numbers))
+                if len(busy) >= 2 * processes:
+                    break
+            if not busy:
+                return
+            ready, busy = wait(busy, timeout=0.2, return_when=FIRST_COMPLETED)
+            for future in ready:
+                yield future.result()
+    except BrokenProcessPool as error:
+        raise MeetingError(
+            "match: a process ended without an answer (killed, or out of memory); use fewer --processes"
+        ) from error
+    finally:
+        ours = set(multiprocessing.active_children()) - others
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in ours:
+            process.terminate()
+            process.join()
+
+
+def _peak() -> float:
+    """Return the most bytes that this process has held in memory, 0 where nothing says so."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0.0
+    most = float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    return most if sys.platform == "darwin" else 1024 * most
+
+
+class _File:
+    """Rows of results on disk, one for each pair of games, of which this process is the only writer."""
+
+    def __init__(self, path: Path, header: Row) -> None:
+        self.path = path
+        self.rows: list[Row] = []
+        self._file = LineFile(path)
+        try:
+            first = json.dumps(header)
+            if self._file.lines or not (first + "\n").encode().startswith(self._file.tail):
+                self._read(self._file.lines, header)
+            else:
+                self._file.append([first])
+        except BaseException:
+            self.close()
+            raise
+
+    def _read(self, lines: list[bytes], header: Row) -> None:
+        found = _object(lines[0]) if lines else {}
+        if found.get("format") != FORMAT:
+            raise MeetingError(
+                f"{self.path}: the file must be a result of gs2 match --game ({FORMAT}); name another file"
+            )
+        for key in header.keys() | found.keys():
+            if found.get(key) != header.get(key):
+                raise MeetingError(
+                    f"{self.path}: it holds games with {key} {found.get(key)!r}, these have "
+                    f"{header.get(key)!r}; name another file"
+                )
+        rows = []
+        for number, line in enumerate(lines[1:], 2):
+            row = _object(line)
+            if not _is_row(row):
+                raise MeetingError(
+                    f"{self.path}, line {number}: not the result of a pair of games; got {line[:60]!r}; "
+                    "delete the line or name another file"
+                )
+            rows.append(row)
+        self.rows = list(unique(rows, lambda row: int(row["pair"]), self.path))
+
+    def append(self, rows: list[Row]) -> None:
+        """Add rows and have them on the disk before returning."""
+        self._file.append(json.dumps(row) for row in rows)
+
+    def close(self) -> None:
+        """Let others write the file."""
+        self._file.close()
+
+    def __enter__(self) -> _File:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def _object(line: bytes) -> Row:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _is_row(row: Row) -> bool:
+    pair, payoffs = row.get("pair"), row.get("payoffs")
+    numbers = isinstance(payoffs, list) and len(payoffs) == 2
+    return (
+        type(pair) is int
+        and pair >= 0
+        and numbers
+        and all(type(p) in (int, float) and np.isfinite(p) for p in payoffs or ())
+    )

@@ -1,0 +1,224 @@
+"""Games between two agents in lockstep, each twice with the seats swapped, on the same chance.
+
+    games = play_agents(game, (a, b), np.random.default_rng(0), 1000)
+    games.net.mean(), games.interval()
+
+Every random number of a game has a name: the number of its pair, whose it is (chance, or a seat) and how many
+of that came before. So the second game of a pair sees the chance events of the first as far as both go on
+alike, and a seat that plays by the same policy takes the same actions. Two agents that are the same strategy
+score exactly zero in every pair.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.protocol import GameAgent
+from games.game import CHANCE, TERMINAL, Game
+from games.ragged import Ragged
+from games.support.array_types import Array
+from games.support.bootstrap import bootstrap_interval
+from gs2.play.game_agents import SeatTrail, TrailAgent, answers
+
+__all__ = ["Pace", "PlayedGames", "numbered_draws", "pick_by", "play_agents", "play_numbered"]
+
+Pairing = tuple[GameAgent, GameAgent]
+"""The two agents of a match, a and b."""
+
+
+@dataclass
+class Pace:
+    """How fast an agent decided. decisions: how many. seconds: they took, of one core."""
+
+    decisions: int = 0
+    seconds: float = 0.0
+
+    def add(self, other: Pace) -> None:
+        """Add what another count came to."""
+        self.decisions += other.decisions
+        self.seconds += other.seconds
+
+
+@dataclass(frozen=True, eq=False)
+class PlayedGames:
+    """What a match came to.
+
+    numbers: [n] int64, of the pairs. payoffs: [n, 2] float64, payoff to the first agent when its team is 0,
+    and when it is 1. paces: of both agents.
+    """
+
+    numbers: NDArray[np.int64]
+    payoffs: NDArray[np.float64]
+    paces: tuple[Pace, Pace] = field(default_factory=lambda: (Pace(), Pace()))
+
+    @property
+    def net(self) -> NDArray[np.float64]:
+        """[n] float64: payoff a game to the first agent in each pair, the mean of its two games."""
+        found: NDArray[np.float64] = self.payoffs.mean(1)
+        return found
+
+    def interval(self, seed: int = 0, *, confidence: float = 0.95) -> tuple[float, float]:
+        """Return the bootstrap interval of the mean of `net` over pairs. seed: of the resamples."""
+        return bootstrap_interval(self.net, np.random.default_rng([seed, 0xB007]), confidence=confidence)
+
+
+def play_agents(
+    game: Game, agents: Pairing, rng: np.random.Generator, n: int, *, duplicate: bool = True
+) -> PlayedGames:
+    """Return n pairs of games between two agents, a and b, who swap the teams between the games of a pair.
+
+    duplicate: whether the games of a pair share their random numbers; without, all games are independent.
+    Raises AnswerFault for an answer that is no policy.
+    """
+    return play_numbered(game, agents, np.arange(n), int(rng.integers(1 << 62)), duplicate=duplicate)
+
+
+def play_numbered(
+    game: Game, agents: Pairing, numbers: NDArray[np.int64], seed: int, *, duplicate: bool = True
+) -> PlayedGames:
+    """Return the pairs of games of these numbers; the same seed and number always have the same chance.
+
+    numbers: [n] int64. Otherwise as `play_agents`.
+    """
+    table = _Table(game, agents, np.asarray(numbers, np.int64), seed, duplicate)
+    while table.go_on():
+        pass
+    n = len(numbers)
+    return PlayedGames(
+        np.asarray(numbers, np.int64), np.stack([table.payoff[:n], table.payoff[n:]], 1), table.paces
+    )
+
+
+class _Table:
+    """All games of a match that still go on, both of each pair.
+
+    agent of seat s in a game of side k: `agents[teams[s] ^ k]`. count: [games, seats + 1] random numbers that
+    each seat, and last chance, has used.
+    """
+
+    def __init__(
+        self, game: Game, agents: Pairing, numbers: NDArray[np.int64], seed: int, duplicate: bool
+    ) -> None:
+        self.game, self.agents, self.seed = game, agents, seed
+        n = len(numbers)
+        self.side = np.repeat(np.arange(2), n)
+        # what names a game's random numbers: those of a pair share it if they are duplicates
+        self.stream = np.tile(numbers, 2) * 2 + (0 if duplicate else self.side)
+        self.payoff = np.zeros(2 * n)
+        self.states: Array = np.repeat(game.root(), 2 * n, axis=0)
+        self.running = np.arange(2 * n)
+        self.count = np.zeros((2 * n, game.num_players + 1), np.int64)
+        self.paces = (Pace(), Pace())
+        asks = [isinstance(agent, TrailAgent) for agent in agents]
+        self.trails: list[dict[int, SeatTrail]] = [{} for _ in range(game.num_players)]
+        for seat, team in enumerate(game.teams):
+            for which in np.flatnonzero(np.array(asks)[team ^ self.side]):
+                self.trails[seat][int(which)] = SeatTrail()
+        self._look()
+
+    def go_on(self) -> bool:
+        """Take one step in every game; return whether any goes on."""
+        players = self.game.player(self.states)
+        ended = players == TERMINAL
+        if ended.any():
+            done = self.running[ended]
+            seat = np.array([self.game.teams.index(0), self.game.teams.index(1)])[self.side[done]]
+            self.payoff[done] = self.game.returns(self.states[ended])[np.arange(len(done)), seat]
+            for trails in self.trails:
+                for which in done.tolist():
+                    trails.pop(which, None)
+            self.states, self.running, players = self.states[~ended], self.running[~ended], players[~ended]
+        if len(self.running) == 0:
+            return False
+        actions = self.game.actions(self.states)
+        pick = np.zeros(len(self.states), np.int64)
+        chance = np.flatnonzero(players == CHANCE)
+        if len(chance):
+            outcomes = actions.take(chance)
+            probs = self.game.chance_probs(self.states[chance], outcomes)
+            pick[chance] = pick_by(outcomes, probs, self._draws(self.running[chance], -1))
+        for seat, team in enumerate(self.game.teams):
+            mine = np.flatnonzero(players == seat)
+            for k in (0, 1):
+                rows = mine[(team ^ self.side[self.running[mine]]) == k]
+                if len(rows):
+                    pick[rows] = self._decided(k, seat, rows, actions.take(rows))
+        taken = actions.values[actions.offsets[:-1] + pick]
+        self.states = self.game.step(self.states, np.arange(len(self.states)), taken)
+        self._look()
+        return True
+
+    def _decided(self, k: int, seat: int, rows: NDArray[np.int64], legal: Ragged) -> NDArray[np.int64]:
+        """Return the place of the action that agent k takes in each of these rows, [rows] int64."""
+        which = self.running[rows]
+        trails = (
+            [self.trails[seat][int(w)] for w in which] if isinstance(self.agents[k], TrailAgent) else None
+        )
+        began = time.perf_counter()
+        probs = answers(self.agents[k], self.game, self.states[rows], seat, legal, trails)
+        self.paces[k].add(Pace(len(rows), time.perf_counter() - began))
+        found = pick_by(legal, probs, self._draws(which, seat))
+        for trail, action in zip(trails or (), legal.values[legal.offsets[:-1] + found], strict=bool(trails)):
+            trail.act(action)
+        return found
+
+    def _draws(self, which: NDArray[np.int64], seat: int) -> NDArray[np.float64]:
+        """Return the next random number of a seat, or with -1 of chance, in each game, [which] float64."""
+        number = self.count[which, seat]
+        self.count[which, seat] += 1
+        return numbered_draws(self.seed, self.stream[which], seat + 1, number)
+
+    def _look(self) -> None:
+        """Let the seats that remember see where their games are."""
+        for seat, trails in enumerate(self.trails):
+            if not trails:
+                continue
+            rows = np.flatnonzero([int(which) in trails for which in self.running])
+            keys = self.game.infoset_key(self.states[rows], seat)
+            for row, key in zip(rows, keys, strict=True):
+                trails[int(self.running[row])].see(key)
+
+
+def pick_by(rows: Ragged, probs: Array, uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return one index within each row, [n] int64: where the row's running sum passes the random number.
+
+    probs: [m] float64, not negative, whose rows need not sum to exactly 1. uniforms: [n] in [0, 1).
+    An action of probability 0 is never picked.
+    """
+    total = np.cumsum(probs)
+    before = np.concatenate([[0.0], total])[rows.offsets]
+    wanted = before[:-1] + uniforms * (before[1:] - before[:-1])
+    found = np.minimum(np.searchsorted(total, wanted, side="right"), rows.offsets[1:] - 1)
+    # Rounding can carry a number to the end of its row: back to the last action that is possible.
+    stuck = np.flatnonzero(np.asarray(probs)[found] <= 0)
+    for row in stuck:
+        possible = np.flatnonzero(probs[rows.offsets[row] : rows.offsets[row + 1]] > 0)
+        found[row] = rows.offsets[row] + (possible[-1] if len(possible) else 0)
+    picked: NDArray[np.int64] = found - rows.offsets[:-1]
+    return picked
+
+
+def numbered_draws(
+    seed: int, stream: NDArray[np.int64], source: int, number: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return random numbers in [0, 1) that depend on nothing but their names, [n] float64.
+
+    stream, number: [n] int64. source: whose they are.
+    Source: the finaliser of SplitMix64 (Steele, Lea and Flood 2014), once for each part of the name.
+    """
+    with np.errstate(over="ignore"):
+        mixed = np.full(len(stream), seed & (1 << 64) - 1, np.uint64)
+        for part in (stream, np.full(len(stream), source), number):
+            mixed = _mixed(mixed + np.uint64(0x9E3779B97F4A7C15) * (part.astype(np.uint64) + np.uint64(1)))
+    found: NDArray[np.float64] = (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return found
+
+
+def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    words = (words ^ words >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ words >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    return words ^ words >> np.uint64(31)

@@ -1,0 +1,149 @@
+"""An agent that refines a blueprint by search at every decision, in any game.
+
+This is the only module of `gs2.play` that knows how a search is called: `search_names` and `named_search`
+read the words behind the `+` of an agent's name, and `refiner` returns what answers a decision.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.protocol import Blueprint
+from games.game import Game, Infoset
+from games.ragged import Ragged
+from games.support.array_types import Array
+from games.support.configuration import ConfigError
+from games.support.spec import field_types, read_settings, split_spec
+from gs2.play.game_agents import SeatTrail
+from gs2.search.config.presets import PRESETS, preset
+from gs2.search.config.search import SearchConfig
+
+__all__ = ["SearchAgent", "Situation", "named_search", "refiner", "search_names"]
+
+REMEMBERED = 100_000
+"""Decisions whose answers an agent keeps, some hundred bytes each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Situation:
+    """A decision to be searched.
+
+    state: [1], one history of the infoset; what it hides from `player` must not be used. actions: [a], the
+    legal ones. trail: how the game came here, if that is known.
+    """
+
+    game: Game
+    state: Array
+    player: int
+    actions: Array
+    trail: SeatTrail | None
+
+    @property
+    def key(self) -> tuple[int, ...]:
+        """The words of the player's infoset key."""
+        return tuple(int(word) for word in self.game.infoset_key(self.state, self.player)[0])
+
+
+Refiner = Callable[[Situation, np.random.Generator], NDArray[np.float64]]
+"""Returns the probability of each action of a situation, [a] float64."""
+
+
+def search_names() -> tuple[str, ...]:
+    """Return the names of the searches that may stand behind the `+` of an agent's name."""
+    return tuple(PRESETS)
+
+
+def named_search(words: str) -> SearchConfig:
+    """Return the configuration of a search, PRESET[:FIELD=VALUE,…]. Raises ConfigError if there is none."""
+    from gs2.parts import named_part
+    from gs2.search.config.stages import STAGES
+
+    name, settings = split_spec(words)
+    kinds = {field: kind for stage in STAGES.values() for field, kind in field_types(stage).items()}
+    changes = read_settings(settings, kinds, label=f"search {name}")
+    for part in ("generator", "gadget"):
+        if part in changes:
+            changes[part] = named_part(part, changes[part])
+    return preset(name, **changes)
+
+
+def refiner(game: Game, blueprint: Blueprint, config: SearchConfig) -> Refiner:
+    """Return what searches a decision of a game.
+
+    The game's tree is grown here and shared by all searches. Raises TooLarge for a game that has none that
+    fits, ConfigError for a search that needs more than two players' trees.
+    """
+    from gs2.search.context import SearchContext
+    from gs2.search.pipeline import refine_infoset
+
+    if game.num_players != 2:
+        raise ConfigError(f"{game.name}: searching a full tree needs two players; got {game.num_players}")
+    context = SearchContext(game)
+    strategy = context.strategy(blueprint)
+
+    def refine(situation: Situation, rng: np.random.Generator) -> NDArray[np.float64]:
+        number = context.infoset_number(Infoset(situation.player, situation.key, ""))
+        found = refine_infoset(context, strategy, number, config, rng)
+        try:
+            return found.at(context.tree, number)
+        except KeyError:  # the search left the strategy alone
+            return strategy.probs[context.tree.slots(number)]
+
+    return refine
+
+
+class SearchAgent:
+    """A blueprint refined at every infoset where it acts.
+
+    The answer at an infoset is drawn from a generator of its own, named by `seed` and the infoset, and is
+    remembered: so the agent is one fixed strategy, which can be asked again and exploited.
+    """
+
+    def __init__(
+        self, game: Game, blueprint: Blueprint, config: SearchConfig, *, name: str, seed: int = 0
+    ) -> None:
+        """Prepare searches by `config` over a blueprint of the game."""
+        self.name, self.blueprint, self.config, self.seed = name, blueprint, config, seed
+        self._game = game.name
+        self._refine = refiner(game, blueprint, config)
+        self._known: OrderedDict[tuple[int, ...], NDArray[np.float64]] = OrderedDict()
+        self.searches = 0
+
+    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
+        """Return the probability of each action, [m] float64, by a search at each infoset."""
+        return self._answers(game, states, player, actions, None)
+
+    def decide(
+        self, game: Game, states: Array, player: int, actions: Ragged, trails: list[SeatTrail]
+    ) -> NDArray[np.float64]:
+        """Return the same, where it is known how each game came to its state."""
+        return self._answers(game, states, player, actions, trails)
+
+    def _answers(
+        self, game: Game, states: Array, player: int, actions: Ragged, trails: list[SeatTrail] | None
+    ) -> NDArray[np.float64]:
+        if game.name != self._game:
+            raise ConfigError(f"{self.name}: it was prepared for {self._game}; got a state of {game.name}")
+        found = [
+            self._answer(
+                Situation(game, states[row : row + 1], player, actions[row], trails[row] if trails else None)
+            )
+            for row in range(len(states))
+        ]
+        return np.concatenate(found) if found else np.zeros(0)
+
+    def _answer(self, situation: Situation) -> NDArray[np.float64]:
+        name = (situation.player, *situation.key)
+        known = self._known.get(name)
+        if known is None:
+            self.searches += 1
+            known = self._refine(situation, np.random.default_rng([self.seed, *name]))
+            self._known[name] = known
+            if len(self._known) > REMEMBERED:
+                self._known.popitem(last=False)
+        return known

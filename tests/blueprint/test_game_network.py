@@ -1,0 +1,283 @@
+"""Networks of games of any size: what they see, how they are trained, kept and gone on with."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from blueprint.check import check_blueprint
+from blueprint.checkpoint import CheckpointError, read_checkpoint
+from blueprint.protocol import Blueprint, GameAgent
+from blueprint.research.game_network import GameNetwork, GameNetworkConfig, NetworkLayout, load_game_network
+from blueprint.research.game_selfplay import Rival, play_generation
+from blueprint.research.game_training import GameTrainer, TrainingFiles, state_file, train_game_network
+from blueprint.research.infoset_features import ActionColumns, InfosetFeatures, feature_kind
+from blueprint.research.named_network import is_listed, load_network
+from blueprint.research.research_training import Budget
+from cfr.best_response import best_response_values, expected_value
+from cfr.policy import uniform_policy
+from cfr.sequence_form import sequence_form
+from cfr.tree import grow
+from games import TERMINAL, Ragged, load_game
+from games.game import Game, GameError
+from games.support.array_types import Array
+from gs2.tabulate import policy_of
+from tests.games.random_games import RandomGame
+
+SMALL = GameNetworkConfig(width=32, blocks=1, episodes=256, batch=256, learning_rate=3e-3)
+FEATURED = (
+    "leduc_poker",
+    "leduc_poker(ranks=4,suits=3,raise_sizes=1/3,raise_caps=4/1)",
+    "leduc_poker(suit_isomorphism=true)",
+    "liars_dice(sides=4)",
+    "liars_dice(dice=2,sides=3,wild=false,bidding=reset-quantity)",
+    "goofspiel",
+    "goofspiel(cards=4,turns=4,points_order=descending)",
+)
+LARGE = {
+    "liars_dice(dice=5)": 20_000,
+    "goofspiel(cards=13,turns=13)": 180_000,
+    "leduc_poker(ranks=13,suits=4)": 40_000,
+}
+"""Games too large for a tree, and decisions after which a network beats uniform play."""
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def decisions(game: Game, n: int, seed: int = 0) -> list[Array]:
+    """Return the histories of random plays at which somebody decides, step by step."""
+    draw = rng(seed)
+    states = np.repeat(game.root(), n, axis=0)
+    found = []
+    while True:
+        players = game.player(states)
+        states, players = states[players != TERMINAL], players[players != TERMINAL]
+        if len(states) == 0:
+            return found
+        found.append(states[players >= 0])
+        actions = game.actions(states)
+        pick = actions.offsets[:-1] + (draw.random(len(states)) * actions.counts).astype(np.int64)
+        states = game.step(states, np.arange(len(states)), actions.values[pick])
+
+
+@pytest.mark.parametrize("name", [*FEATURED, *LARGE])
+def test_features_are_the_same_where_infosets_are(name: str) -> None:
+    game = load_game(name)
+    features = InfosetFeatures(game, "game")
+    for seat in (0, 1):
+        seen: dict[bytes, bytes] = {}
+        named: dict[bytes, bytes] = {}
+        for states in decisions(game, 300):
+            if len(states) == 0:
+                continue
+            acts = game.player(states) == seat
+            rows = features.of(states, seat, acts)
+            assert rows.shape == (len(states), features.width)
+            for key, row in zip(game.infoset_key(states, seat), rows, strict=True):
+                assert seen.setdefault(key.tobytes(), row.tobytes()) == row.tobytes()
+                assert named.setdefault(row.tobytes(), key.tobytes()) == key.tobytes()
+
+
+@pytest.mark.parametrize("kind", ["words", "key"])
+@pytest.mark.parametrize("seed", range(3))
+def test_infosets_of_games_without_features_differ_in_words_and_in_bits(kind: str, seed: int) -> None:
+    game = RandomGame(seed, public=bool(seed % 2))
+    assert feature_kind(game) == "words"
+    features = InfosetFeatures(game, kind)
+    for seat in (0, 1):
+        rows: dict[bytes, set[bytes]] = {}
+        for states in decisions(game, 200):
+            if len(states):
+                found = features.of(states, seat, game.player(states) == seat)
+                for key, row in zip(game.infoset_key(states, seat), found, strict=True):
+                    rows.setdefault(key.tobytes(), set()).add(row.tobytes())
+        assert all(len(found) == 1 for found in rows.values())
+        assert len({found.pop() for found in rows.values()}) == len(rows)
+
+
+def test_a_game_must_have_what_is_wanted() -> None:
+    with pytest.raises(GameError, match="needs a method features"):
+        InfosetFeatures(RandomGame(0, public=True), "game")
+
+
+def test_actions_have_columns_of_their_own_and_unknown_ones_share() -> None:
+    columns = ActionColumns(np.array([7, 3, 3, 90]))
+    found = columns.of(Ragged.from_counts(np.array([4]), np.array([90, 3, 7, 4])))
+    assert found[:3].tolist() == [2, 0, 1] and 3 <= found[3] < columns.count
+    pairs = np.array([[1, 2], [3, 4], [1, 2]], np.int16)
+    wide = ActionColumns(pairs)
+    found = wide.of(Ragged.from_counts(np.array([3]), pairs))
+    assert found[0] == found[2] != found[1] and found.max() < 2
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_every_action_of_the_large_games_is_come_across(name: str) -> None:
+    game = load_game(name)
+    layout = NetworkLayout.of(game, SMALL)
+    known = len(layout.columns.known)
+    assert known == {"liars_dice": 61, "goofspiel": 13, "leduc_poker": 3}[name.partition("(")[0]]
+    for states in decisions(game, 100, seed=5):
+        if len(states):
+            assert layout.columns.of(game.actions(states)).max() < known
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_a_network_of_a_large_game_is_a_blueprint_and_beats_uniform_play(name: str, tmp_path: Path) -> None:
+    game = load_game(name)
+    path = tmp_path / "large.safetensors"
+    network = train_game_network(
+        game, rng(), Budget(LARGE[name]), config=SMALL, files=TrainingFiles(path, every=0.0)
+    )
+    assert isinstance(network, Blueprint) and isinstance(network, GameAgent)
+    check_blueprint(network, game, rng(1), plays=30)
+    from gs2.play.game_agents import UniformAgent
+    from gs2.play.game_match import play_agents
+
+    played = play_agents(game, (network, UniformAgent()), rng(2), 300)
+    assert played.interval()[0] > 0
+    read = load_network(path, game)
+    for states in decisions(game, 20, seed=3)[:4]:
+        for seat in (0, 1):
+            rows = states[game.player(states) == seat]
+            actions = game.actions(rows)
+            np.testing.assert_allclose(
+                read.policy(game, rows, seat, actions), network.policy(game, rows, seat, actions), atol=1e-6
+            )
+    assert path.stat().st_size < 1 << 20
+
+
+def test_training_brings_a_small_game_nearer_to_equilibrium() -> None:
+    game = load_game("leduc_poker")
+    tree = grow(game)
+    form = sequence_form(tree)
+    network = train_game_network(game, rng(), Budget(120_000), config=SMALL)
+    before = sum(best_response_values(form, uniform_policy(tree))) / 2
+    after = sum(best_response_values(form, policy_of(network, game, tree))) / 2
+    assert after < before / 2
+
+
+def test_the_same_seed_trains_the_same_network() -> None:
+    game = load_game("kuhn_poker")
+    nets = [train_game_network(game, rng(4), Budget(5_000), config=SMALL) for _ in range(2)]
+    states = decisions(game, 10)[0]
+    one, two = (net.q(game, states, 0, game.actions(states)) for net in nets)
+    assert np.array_equal(one, two)
+
+
+def test_a_rival_is_exploited() -> None:
+    """Somebody who always bets loses more than half of what the exact best response wins, and never more."""
+
+    class AlwaysBets:
+        name = "bets"
+
+        def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
+            assert len(states)
+            found = np.zeros(len(actions.values))
+            found[actions.offsets[1:] - 1] = 1.0
+            return found
+
+    game = load_game("leduc_poker")
+    tree = grow(game)
+    form = sequence_form(tree)
+    rival = np.zeros(tree.n_slots)
+    rival[tree.infoset_offset[1:] - 1] = 1.0
+    config = SMALL.replace(temperature=0.01, width=64, passes=2.0)
+    network = train_game_network(game, rng(), Budget(80_000), config=config, rival=Rival(AlwaysBets()))
+    mine = policy_of(network, game, tree)
+    best = best_response_values(form, rival)
+    reached = expected_value(form, np.where(tree.slot_player == 0, mine, rival))
+    reached -= expected_value(form, np.where(tree.slot_player == 0, rival, mine))
+    assert sum(best) / 2 < reached <= sum(best) + 1e-9
+
+
+def test_against_a_rival_only_the_networks_own_decisions_teach() -> None:
+    game = load_game("liars_dice(dice=2,sides=2)")
+    trainer = GameTrainer(game, SMALL)
+    network = trainer.network()
+    alone = play_generation(network, 64, rng(), epsilon=0.1)
+    asked = 0
+
+    class Counts(GameNetwork):
+        def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
+            nonlocal asked
+            asked += len(states)
+            return super().policy(game, states, player, actions)
+
+    rival = Rival(Counts(network.layout, network.weights, network.config))
+    against = play_generation(network, 64, rng(), epsilon=0.1, rival=rival)
+    assert len(alone.own) == len(alone.seen) and asked > 0
+    assert len(against.own) + len(against.seen) == len(against.own) + asked
+    assert set(np.unique(against.gain)) <= set(np.unique(alone.gain))
+
+
+def test_training_that_was_killed_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "killed.safetensors"
+    words = [sys.executable, "-m", "gs2", "train", "leduc_poker", "-o", str(path)]
+    settings = ["--set", "width=16", "--set", "episodes=64", "--checkpoint-seconds", "0.01"]
+    run = subprocess.Popen([*words, "--minutes", "5", *settings], stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 60
+        while not state_file(path).exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.3)
+    finally:
+        os.kill(run.pid, signal.SIGKILL)
+        run.wait()
+    before = read_checkpoint(state_file(path))[1]
+    game = load_game("leduc_poker")
+    load_game_network(path, game)  # whole, whenever the kill came
+    trainer = GameTrainer(game, GameNetworkConfig())
+    trainer.resume(state_file(path))
+    assert trainer.config.width == 16 and trainer.decisions == before["decisions"] > 0
+    files = TrainingFiles(path, resume=True)
+    train_game_network(game, rng(), Budget(before["decisions"] + 2000), files=files)
+    after = read_checkpoint(path)[1]
+    assert after["decisions"] >= before["decisions"] + 2000 and after["done"]
+    assert after["generations"] > before["generations"] and after["seconds"] > before["seconds"]
+
+
+def test_a_resumed_optimiser_is_the_one_that_was_saved(tmp_path: Path) -> None:
+    game = load_game("kuhn_poker")
+    trainer = GameTrainer(game, SMALL)
+    draw = rng()
+    for _ in range(3):
+        trainer.generation(draw, 0.0)
+    trainer.save(tmp_path / "a.safetensors", done=False)
+    other = GameTrainer(game, SMALL.replace(seed=9))
+    other.resume(state_file(tmp_path / "a.safetensors"))
+    other.replay = list(trainer.replay)
+    trainer.generation(rng(5), 0.5)
+    other.generation(rng(5), 0.5)
+    for name, value in trainer.tower.state_dict().items():
+        np.testing.assert_allclose(value.numpy(), other.tower.state_dict()[name].numpy(), atol=1e-6)
+    np.testing.assert_allclose(trainer.smooth["value.bias"], other.smooth["value.bias"], atol=1e-6)
+
+
+def test_a_checkpoint_of_another_game_or_a_damaged_one_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "kuhn.safetensors"
+    train_game_network(load_game("kuhn_poker"), rng(), Budget(500), config=SMALL, files=TrainingFiles(path))
+    with pytest.raises(CheckpointError, match="must be a network for leduc_poker"):
+        load_game_network(path, load_game("leduc_poker"))
+    whole = path.read_bytes()
+    draw = rng(1)
+    for _ in range(20):
+        damaged = bytearray(whole)
+        damaged[int(draw.integers(len(whole)))] ^= 1 << int(draw.integers(8))
+        path.write_bytes(damaged[: int(draw.integers(1, len(whole)))] if draw.random() < 0.3 else damaged)
+        with pytest.raises(CheckpointError):
+            load_game_network(path, load_game("kuhn_poker"))
+
+
+def test_small_games_are_listed_and_large_ones_are_not() -> None:
+    assert is_listed(load_game("leduc_poker"))
+    assert not any(is_listed(load_game(name)) for name in LARGE)

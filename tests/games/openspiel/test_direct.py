@@ -1,0 +1,123 @@
+"""OpenSpiel's games step by step: the same as expanded, and those that are too large for that."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from games import TERMINAL, GameError, check_game, load_game
+from games.game import Game
+from games.openspiel.adapter import OpenSpielGame
+from games.openspiel.direct import DirectOpenSpielGame
+from games.support.array_types import Array
+
+pytest.importorskip("pyspiel")
+
+BATTLESHIP = (
+    "battleship(board_width=3,board_height=3,ship_sizes=[2],ship_values=[1],num_shots=4,"
+    "allow_repeated_shots=false,loss_multiplier=1.0)"
+)
+SMALL = (
+    "kuhn_poker",
+    "leduc_poker",
+    "liars_dice(dice_sides=3)",
+    "goofspiel(imp_info=True,egocentric=False,num_cards=3,returns_type=point_difference)",
+    "battleship(board_width=2,board_height=2,ship_sizes=[1],ship_values=[1],num_shots=2,"
+    "allow_repeated_shots=false,loss_multiplier=1.0)",
+)
+LARGE = {"phantom_ttt": 9, BATTLESHIP: 21, "liars_dice(numdice=5)": 61}
+"""Games without a tree, and their distinct actions."""
+WIDTH = 200
+
+
+def levels(game: Game, other: Game, seed: int) -> list[tuple[Array, Array]]:
+    """Return the same random part of two games, level by level."""
+    rng = np.random.default_rng(seed)
+    one, two = game.root(), other.root()
+    found = []
+    while len(one):
+        found.append((one, two))
+        actions = game.actions(one)
+        assert np.array_equal(actions.values, other.actions(two).values)
+        kept = np.sort(rng.permutation(len(actions.values))[:WIDTH])
+        rows, taken = actions.rows[kept], actions.values[kept]
+        one, two = game.step(one, rows, taken), other.step(two, rows, taken)
+    return found
+
+
+@pytest.mark.parametrize("text", SMALL)
+def test_a_game_step_by_step_is_the_expanded_one(text: str) -> None:
+    whole, direct = OpenSpielGame(text), DirectOpenSpielGame(text)
+    keys: tuple[dict[bytes, bytes], dict[bytes, bytes]] = ({}, {})
+    back: tuple[dict[bytes, bytes], dict[bytes, bytes]] = ({}, {})
+    for one, two in levels(whole, direct, 0):
+        assert np.array_equal(whole.player(one), direct.player(two))
+        actions = whole.actions(one)
+        assert np.array_equal(whole.chance_probs(one, actions), direct.chance_probs(two, actions))
+        over = whole.player(one) == TERMINAL
+        assert np.array_equal(whole.returns(one[over]), direct.returns(two[over]))
+        for seat in (0, 1):
+            mine = np.flatnonzero(whole.player(one) == seat)
+            pairs = zip(whole.infoset_key(one[mine], seat), direct.infoset_key(two[mine], seat), strict=True)
+            for a, b in pairs:
+                assert keys[seat].setdefault(a.tobytes(), b.tobytes()) == b.tobytes()
+                assert back[seat].setdefault(b.tobytes(), a.tobytes()) == a.tobytes()
+            if len(mine):
+                row = int(mine[0])
+                assert whole.infoset_text(one[row], seat) == direct.infoset_text(two[row], seat)
+
+
+@pytest.mark.parametrize("text", LARGE)
+def test_large_games_load_by_name_and_keep_the_contract(text: str) -> None:
+    game = load_game(f"openspiel:{text}")
+    assert isinstance(game, DirectOpenSpielGame)
+    report = check_game(game, np.random.default_rng(1), max_width=40)
+    assert not report.complete and report.terminals > 0
+    sent = pickle.loads(pickle.dumps(game))
+    assert sent.name == game.name
+    assert np.array_equal(sent.infoset_key(sent.root(), 0), game.infoset_key(game.root(), 0))
+    from blueprint.research.infoset_features import ActionColumns
+
+    columns, stake = ActionColumns.sampled(game, np.random.default_rng(0))
+    assert len(columns.known) == LARGE[text] and 0 < stake <= 1
+
+
+def test_large_liars_dice_is_openspiels() -> None:
+    ours, theirs = load_game("liars_dice(dice=5)"), DirectOpenSpielGame("liars_dice(numdice=5)")
+    for one, two in levels(ours, theirs, 2):
+        assert np.array_equal(ours.player(one), theirs.player(two))
+        over = ours.player(one) == TERMINAL
+        assert np.array_equal(ours.returns(one[over]), theirs.returns(two[over]))
+
+
+@pytest.mark.parametrize("text", ["phantom_ttt", BATTLESHIP])
+def test_infosets_of_large_games_are_read_back_by_following_the_game(text: str) -> None:
+    game = load_game(f"openspiel:{text}")
+    rng = np.random.default_rng(5)
+    states = game.root()
+    texts = []
+    while (seat := int(game.player(states)[0])) != TERMINAL:
+        texts.append((seat, game.infoset_key(states, seat)[0], game.infoset_text(states[0], seat)))
+        states = game.step(states, np.zeros(1, np.int64), rng.choice(game.actions(states).values, 1))
+    fresh = load_game(f"openspiel:{text}")
+    for seat, key, words in texts[:5]:
+        read = fresh.parse_infoset(words.upper())
+        assert (read.player, read.key, read.text) == (seat, tuple(int(word) for word in key), words)
+
+
+def test_states_that_are_no_longer_kept_are_played_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("games.openspiel.direct.REMEMBERED", 3)
+    game, kept = DirectOpenSpielGame("phantom_ttt", check=False), load_game("openspiel:phantom_ttt")
+    for one, two in levels(game, kept, 1)[:8]:
+        assert np.array_equal(game.infoset_key(one, 1), kept.infoset_key(two, 1))
+
+
+def test_a_large_game_that_cannot_be_played_is_refused() -> None:
+    with pytest.raises(GameError, match=r"must end within 500 actions.*at most 3,000,000 histories"):
+        load_game("openspiel:chess")
+    with pytest.raises(GameError, match=r"dark_hex.*perfect recall"):
+        load_game("openspiel:dark_hex(board_size=3)")  # a player's count of moves is not remembered
+    with pytest.raises(GameError, match=r'no infoset is called "P0 nothing"; did you mean'):
+        load_game("openspiel:phantom_ttt").parse_infoset("P0 nothing")

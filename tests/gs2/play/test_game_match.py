@@ -1,0 +1,185 @@
+"""Matches in lockstep: chance that the games of a pair share, payoffs as they should be, trails."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from blueprint.protocol import GameAgent
+from cfr.best_response import expected_value
+from cfr.sequence_form import sequence_form
+from cfr.tree import grow
+from games import Ragged, load_game
+from games.game import Game
+from games.support.array_types import Array
+from gs2.play.game_agents import AnswerFault, SeatTrail, TrailAgent, UniformAgent, answers
+from gs2.play.game_match import numbered_draws, pick_by, play_agents, play_numbered
+from gs2.tabulate import tabulate
+from tests.games.random_games import RandomGame
+
+STANDARD_ERRORS = 4.5
+"""How far a mean of seeded games may lie from the exact value."""
+LARGE = ("liars_dice(dice=5)", "goofspiel(cards=13,turns=13)", "leduc_poker(ranks=13,suits=4)")
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+class KeyedAgent:
+    """Plays a random fixed policy: each infoset's is drawn from a generator that its key seeds."""
+
+    def __init__(self, seed: int) -> None:
+        self.name, self.seed = f"keyed {seed}", seed
+
+    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
+        keys = game.infoset_key(states, player)
+        rows = [
+            rng_of(self.seed, player, key).dirichlet(np.ones(count))
+            for key, count in zip(keys, actions.counts.tolist(), strict=True)
+        ]
+        return np.concatenate(rows) if rows else np.zeros(0)
+
+
+def rng_of(*words: object) -> np.random.Generator:
+    flat = [int(w) for word in words for w in np.ravel(np.asarray(word))]
+    return np.random.default_rng(flat)
+
+
+class Witness(KeyedAgent):
+    """The same, and checks what it is told of each game."""
+
+    asked = 0
+
+    def decide(
+        self, game: Game, states: Array, player: int, actions: Ragged, trails: list[SeatTrail]
+    ) -> NDArray[np.float64]:
+        keys = game.infoset_key(states, player)
+        for key, trail in zip(keys, trails, strict=True):
+            self.asked += 1
+            assert np.array_equal(trail.seen[-1], key)
+            assert len(trail.own) == len(trail.taken)
+            assert trail.own == sorted(set(trail.own)) and all(at < len(trail.seen) - 1 for at in trail.own)
+            assert all(not np.array_equal(a, b) for a, b in zip(trail.seen, trail.seen[1:], strict=False))
+        return self.policy(game, states, player, actions)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_two_agents_of_one_policy_are_even_in_every_pair_of_random_games(seed: int) -> None:
+    game = RandomGame(seed, public=seed % 2 == 0)
+    played = play_agents(game, (KeyedAgent(seed), KeyedAgent(seed)), rng(seed), 40)
+    assert np.array_equal(played.net, np.zeros(40))
+    alone = play_agents(game, (KeyedAgent(seed), KeyedAgent(seed)), rng(seed), 400, duplicate=False)
+    assert alone.net.std() > 0
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_two_agents_of_one_policy_are_even_in_large_games(name: str) -> None:
+    played = play_agents(load_game(name), (UniformAgent(), UniformAgent()), rng(3), 50)
+    assert np.array_equal(played.net, np.zeros(50)) and np.any(played.payoffs != 0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("duplicate", [True, False])
+def test_mean_payoffs_are_the_exact_ones_on_random_games(seed: int, duplicate: bool) -> None:
+    game = RandomGame(100 + seed, public=seed % 2 == 0)
+    tree = grow(game)
+    form = sequence_form(tree)
+    one, two = (rng(seed).dirichlet(np.ones(8), tree.n_slots)[:, k] for k in (0, 1))
+    policies = [p / np.bincount(tree.slot_infoset, p)[tree.slot_infoset] for p in (one, two)]
+    agents = tuple(tabulate(game, tree, p) for p in policies)
+    first = np.where(tree.slot_player == 0, policies[0], policies[1])
+    second = np.where(tree.slot_player == 0, policies[1], policies[0])
+    exact = np.array([expected_value(form, first), -expected_value(form, second)])
+    played = play_agents(game, (agents[0], agents[1]), rng(seed), 3000, duplicate=duplicate)
+    error = played.payoffs.std(0) / np.sqrt(3000)
+    assert np.all(np.abs(played.payoffs.mean(0) - exact) <= STANDARD_ERRORS * error + 1e-12)
+    low, high = played.interval()
+    assert low <= played.net.mean() <= high
+
+
+def test_duplicates_share_their_chance() -> None:
+    """Whoever holds the cards: the seats' private dice are the same in both games of a pair."""
+    seen: dict[str, list[Array]] = {"a": [], "b": []}
+
+    class Looks(UniformAgent):
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
+            if player == 0 and len(seen[self.name]) == 0:
+                seen[self.name].append(states["dice0"].copy())
+            return super().policy(game, states, player, actions)
+
+    game = load_game("liars_dice(dice=5)")
+    play_agents(game, (Looks("a"), Looks("b")), rng(1), 30)
+    assert np.array_equal(seen["a"][0], seen["b"][0]) and len(set(seen["a"][0].tolist())) > 5
+
+
+def test_games_depend_on_their_numbers_alone() -> None:
+    game = load_game("leduc_poker")
+    agents: tuple[GameAgent, GameAgent] = (KeyedAgent(1), KeyedAgent(2))
+    whole = play_numbered(game, agents, np.arange(60), 7)
+    parts = [play_numbered(game, agents, np.array(k), 7) for k in (range(40, 60), range(40))]
+    assert np.array_equal(whole.payoffs[40:], parts[0].payoffs)
+    assert np.array_equal(whole.payoffs[:40], parts[1].payoffs)
+    assert not np.array_equal(whole.payoffs, play_numbered(game, agents, np.arange(60), 8).payoffs)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_trails_tell_what_a_seat_saw_on_random_games(seed: int) -> None:
+    game = RandomGame(seed, public=seed % 2 == 0)
+    witness = Witness(seed)
+    assert isinstance(witness, TrailAgent) and not isinstance(UniformAgent(), TrailAgent)
+    told = play_agents(game, (witness, KeyedAgent(9)), rng(seed), 60)
+    untold = play_agents(game, (KeyedAgent(seed), KeyedAgent(9)), rng(seed), 60)
+    assert np.array_equal(told.payoffs, untold.payoffs)
+    assert witness.asked == told.paces[0].decisions > 0
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ([0.5, 0.6], "must sum to 1"),
+        ([1.5, -0.5], "must not be negative"),
+        ([np.nan, 1.0], "must sum to 1"),
+        ([1.0], "one probability for each"),
+    ],
+)
+def test_an_answer_that_is_no_policy_is_refused(row: list[float], says: str) -> None:
+    class Bad(UniformAgent):
+        name = "bad"
+
+        def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
+            return np.array(row)
+
+    game = load_game("kuhn_poker")
+    states = game.step(game.root(), np.zeros(1, np.int64), np.array([0]))
+    states = game.step(states, np.zeros(1, np.int64), np.array([1]))
+    with pytest.raises(AnswerFault, match=f"bad: .*{says}"):
+        answers(Bad(), game, states, 0, game.actions(states))
+
+
+def test_numbered_draws_are_uniform_and_independent_of_each_other() -> None:
+    n = 20_000
+    stream, number = np.divmod(np.arange(n), 50)
+    draws = numbered_draws(5, stream, 2, number)
+    assert draws.min() >= 0 and draws.max() < 1
+    counts = np.bincount((draws * 20).astype(int), minlength=20)
+    assert ((counts - n / 20) ** 2 / (n / 20)).sum() < 45  # chi-squared, 19 degrees of freedom: 1 in 1,000
+    others = [
+        numbered_draws(5, stream, 3, number),
+        numbered_draws(6, stream, 2, number),
+        numbered_draws(5, stream + 1, 2, number),
+        numbered_draws(5, stream, 2, number + 1),
+    ]
+    for other in others:
+        assert abs(np.corrcoef(draws, other)[0, 1]) < 0.03
+
+
+def test_what_is_impossible_is_never_picked() -> None:
+    rows = Ragged.from_counts(np.array([3, 2, 1]), np.arange(6))
+    probs = np.array([0.0, 1.0, 0.0, 1.0, 0.0, 1.0])
+    for uniform in (0.0, 0.3, 1 - 2**-53):
+        assert pick_by(rows, probs, np.full(3, uniform)).tolist() == [1, 0, 0]
