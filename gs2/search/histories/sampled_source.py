@@ -145,9 +145,9 @@ def _fitting(context: SearchContext, infoset: int) -> NDArray[np.bool_]:
         fitting[root_of[mixed[wrong]]] = False
     if not fitting[roots].all():
         raise ConfigError(
-            f"{context.game.name}: histories of the infoset must follow the same decisions of the opponent, or "
-            "ones that it remembers; some come before one that others follow, and what is drawn has no perfect "
-            "recall; use source = enumerated if the game can be listed"
+            f"{context.game.name}: histories of the infoset must follow the same decisions of the opponent, "
+            "or ones that it remembers; some come before one that others follow, and what is drawn has no "
+            "perfect recall; use source = enumerated if the game can be listed"
         )
     return fitting
 
