@@ -129,6 +129,7 @@ def solve(
 
     from cfr.best_response import best_response_values
     from cfr.sequence_form import sequence_form
+    from games.support.configuration import ConfigError
     from gs2.parts import named_part
     from gs2.policy_spec import policy_from_spec
     from gs2.search.config.presets import preset
@@ -147,7 +148,12 @@ def solve(
     with working(f"growing {game.name} …"):
         context = listed_context(game, config)
     if context is None:
-        result = _solve_sampled(game, spec, infoset, config, seed, options, output)
+        if output is not None:
+            raise ConfigError(
+                "output holds a strategy of the whole game, which is not listed where histories are drawn; "
+                f"got {output}; use --json for the infoset's"
+            )
+        result = _solve_sampled(game, spec, infoset, config, seed, options)
         if as_json:
             print_json({**result.to_json(), "blueprint_spec": spec, "seed": seed})
         else:
@@ -181,20 +187,13 @@ def _solve_sampled(
     config: SearchConfig,
     seed: int,
     options: SearchOptions,
-    output: Path | None,
 ) -> SearchResult:
     """Return the result of a search at histories drawn from an infoset."""
     import numpy as np
 
-    from games.support.configuration import ConfigError
     from gs2.search.explain import solve_infoset
     from gs2.search.refine.policy_only import blueprint_named
 
-    if output is not None:
-        raise ConfigError(
-            f"output holds a strategy of the whole game, which is not listed where histories are drawn; got "
-            f"{output}; use --json for the infoset's"
-        )
     blueprint = blueprint_named(spec, game)
     with working(f"drawing histories and solving by {config.name} …"):
         drawn = config.replace(source="sampled")

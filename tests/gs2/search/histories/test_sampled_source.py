@@ -218,9 +218,9 @@ def test_a_tree_that_can_be_grown_is_unless_histories_are_to_be_drawn() -> None:
     [
         ({"gadget": "path"}, "gadget = path needs a game that can be listed"),
         ({"gadget": "reach-maxmargin"}, "gadget = reach-maxmargin needs"),
-        ({"depth": 2}, "leaf = exact needs a game that can be listed.*choose value or rollout"),
+        ({"depth": 2}, "leaf = exact needs a game that can be listed.*value or rollout"),
         ({"depth": 2, "leaf": "play-on"}, "leaf = play-on needs"),
-        ({"order": 3}, "order must be 1, or None"),
+        ({"order": 3}, "order = 3 needs a game that can be listed.*1 or None"),
     ],
 )
 def test_what_needs_more_than_a_sample_is_refused(changes: dict[str, Any], words: str) -> None:
@@ -234,6 +234,8 @@ def test_what_needs_more_than_a_sample_is_refused(changes: dict[str, Any], words
 def test_fields_of_samples_are_refused_where_nothing_is_drawn() -> None:
     with pytest.raises(ConfigError, match="samples needs a source that draws"):
         SearchConfig.of(source="enumerated", samples=5)
+    with pytest.raises(ConfigError, match=r"samples needs a source that draws.*gadget = path"):
+        SearchConfig.of(gadget="path", samples=5)
 
 
 def test_more_than_two_players_are_refused() -> None:
