@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.game import CHANCE, TERMINAL, Game, GameError, Infoset
-from games.infosets.histories import replay
+from games.infosets.histories import follow_lines
 from games.infosets.sampling import follow_trails
 from games.infosets.trail import Trail, Watcher
 from games.ragged import Ragged
@@ -68,7 +68,7 @@ def check_sampling(game: Game, rng: np.random.Generator, *, small: bool) -> None
         lines = own(infoset, DRAWS, rng)
         _require(game, isinstance(lines, Ragged), "sample_histories", "must return Ragged rows", type(lines))
         _require(game, len(lines) == DRAWS, "sample_histories", f"must return {DRAWS} rows", len(lines))
-        states, _, _ = replay(game, lines)
+        states, _, _ = follow_lines(game, lines)
         _check_inside(game, trail, states, "sample_histories")
         if listed is not None:
             _check_often(game, trail, states, listed)

@@ -98,19 +98,19 @@ class Following:
         self.lenient = not getattr(game, "remembers", True)
         trails = [trail.at_decisions() for trail in self.trails] if self.lenient else self.trails
         count = len(trails)
-        length = np.array([len(trail) for trail in trails])
-        start = np.concatenate([[0], np.cumsum(length)[:-1]])
-        keys = np.concatenate([trail.keys for trail in trails])
+        self._length = length = np.array([len(trail) for trail in trails])
+        self._start = start = np.concatenate([[0], np.cumsum(length)[:-1]])
+        self._keys = keys = np.concatenate([trail.keys for trail in trails])
+        self._seat = seat = np.array([trail.player for trail in trails])
         acted = np.concatenate([trail.acted for trail in trails])
         action = np.concatenate([trail.action for trail in trails])
-        seat = np.array([trail.player for trail in trails])
         acting = np.array([trail.acting for trail in trails])
         exact = np.ones(count, bool)
         given_up = np.zeros(count, bool)
         done: list[tuple[int, NDArray[np.int64], _Particles]] = []
         ones, every = np.ones(count), np.arange(count)
         root = np.repeat(game.root(), count, axis=0)
-        at, agrees = self._agree(root, every, np.full(count, -1), keys, start, length, seat)
+        at, agrees = self._agree(root, every, np.full(count, -1))
         players = np.ones((count, game.num_players))
         now = _Particles(root, every, at, ones, players, ones, ones)
         now = now.take(agrees)
@@ -146,7 +146,7 @@ class Following:
                 prob = probabilities(game, part.states, who, actions, self.policy)
             children = game.step(part.states, rows, values)
             of = part.of[rows]
-            at, agrees = self._agree(children, of, part.at[rows], keys, start, length, seat)
+            at, agrees = self._agree(children, of, part.at[rows])
             target = self._target(part, who, own, actions, rows, prob)
             alive = np.flatnonzero(agrees & (target > 0))
             rows, of = rows[alive], of[alive]
@@ -175,12 +175,9 @@ class Following:
         states: Array,
         of: NDArray[np.int64],
         at: NDArray[np.int64],
-        keys: NDArray[np.uint64],
-        start: NDArray[np.int64],
-        length: NDArray[np.int64],
-        seat: NDArray[np.int64],
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Return how far along its trail each state is, and whether the player sees what it saw."""
+        keys, start, length, seat = self._keys, self._start, self._length, self._seat
         at = at.copy()
         agrees = np.zeros(len(of), bool)
         acting = self.game.player(states) if self.lenient else None

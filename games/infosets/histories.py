@@ -17,11 +17,11 @@ from games.support.array_types import Array
 __all__ = [
     "HistorySample",
     "PlayRule",
+    "follow_lines",
     "joined_samples",
     "line_names",
     "line_order",
     "probabilities",
-    "replay",
 ]
 
 PlayRule = Callable[[Game, Any, int, Ragged], NDArray[np.float64]]
@@ -100,7 +100,7 @@ def _end_to_end(lines: list[Ragged]) -> Ragged:
     return Ragged.from_counts(counts, np.concatenate([line.values for line in lines]))
 
 
-def replay(
+def follow_lines(
     game: Game, lines: Ragged, policy: PlayRule | None = None
 ) -> tuple[Array, NDArray[np.float64], NDArray[np.float64]]:
     """Return (states [n], chance's part [n], players' parts [n, P]) of rows of actions from the root.

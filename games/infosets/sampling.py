@@ -21,7 +21,7 @@ import numpy as np
 
 from games.game import Game, GameError, Infoset
 from games.infosets.following import Following
-from games.infosets.histories import HistorySample, PlayRule, line_names, replay
+from games.infosets.histories import HistorySample, PlayRule, follow_lines, line_names
 from games.infosets.trail import Trail, find_trail
 from games.ragged import Ragged
 
@@ -101,7 +101,7 @@ def _own_sample(
     sampler: Any = game
     infoset = Infoset(trail.player, tuple(int(word) for word in trail.keys[-1]), "")
     lines: Ragged = sampler.sample_histories(infoset, n, rng)
-    states, chance, players = replay(game, lines, policy)
+    states, chance, players = follow_lines(game, lines, policy)
     _, first, count = np.unique(line_names(lines), return_index=True, return_counts=True)
     # Drawn by chance's part alone: what is likelier was drawn more often, and stands for fewer.
     stands = count / chance[first]

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cfr.tree import FlatTree
-    from games.game import Game
+    from games.game import Game, Infoset
+    from gs2.search.config.search import SearchConfig
+    from gs2.search.context import SearchOptions
     from gs2.search.result import SearchResult
 
 __all__ = ["SolveCommand", "solve"]
@@ -66,6 +68,11 @@ class SolveCommand(click.Command):
 @click.option("--generator", help="How to choose them: all, random, diverse, clusters or FILE.py:NAME.")
 @click.option("--gadget", help="Gadget: unsafe, resolve, maxmargin, reach-maxmargin, path or FILE.py:NAME.")
 @click.option("--order", type=int, help="Consider the knowledge set of this order.")
+@click.option(
+    "--source", help="Where histories come from: enumerated, sampled, or auto, which samples large games."
+)
+@click.option("--samples", type=int, help="Most histories of the infoset that are drawn.")
+@click.option("--companions", type=int, help="Most histories of each opponent infoset that are drawn.")
 @click.option("--depth", type=int, help="Depth limit: decisions below a history before a leaf value is used.")
 @click.option(
     "--leaf",
@@ -116,6 +123,9 @@ def solve(
     With no options: player 1 of Leduc poker holds a king and faces a raise, the blueprint is CFR after 100
     iterations, and generative subgame solving (GS2+) refines it. At GuanDan, infosets are positions: see
     gs2 solve guandan --help.
+
+    In a game too large to list, histories of the infoset are drawn; the blueprint must then be a file, or
+    uniform, and --depth with --leaf value or rollout keeps the subgame small.
     """
     if methods:
         _list_methods(as_json)
@@ -124,11 +134,12 @@ def solve(
 
     from cfr.best_response import best_response_values
     from cfr.sequence_form import sequence_form
+    from games.support.configuration import ConfigError
     from gs2.parts import named_part
     from gs2.policy_spec import policy_from_spec
     from gs2.search.config.presets import preset
-    from gs2.search.context import MAX_LISTED, SearchContext, SearchOptions
-    from gs2.search.explain import solve_infoset
+    from gs2.search.context import MAX_LISTED, SearchOptions
+    from gs2.search.explain import listed_context, solve_infoset
     from gs2.search.strategy import Strategy
     from gs2.tabulate import tabulate
 
@@ -137,14 +148,28 @@ def solve(
             changes[field] = named_part(field, changes[field])
     config = preset(method, **{name: value for name, value in changes.items() if value is not None})
     infoset = game.parse_infoset(text or _example_infoset(game))
-    with working(f"growing {game.name} and computing the blueprint {spec} …"):
-        context = SearchContext(game)
-        context.infoset_number(infoset)  # before anything that takes long
+    options = SearchOptions(listed=None if all_rows else MAX_LISTED)
+    rows = None if all_rows else SHOWN_ROWS
+    with working(f"growing {game.name} …"):
+        context = listed_context(game, config)
+    if context is None:
+        if output is not None:
+            raise ConfigError(
+                "output holds a strategy of the whole game, which is not listed where histories are drawn; "
+                f"got {output}; use --json for the infoset's"
+            )
+        result = _solve_sampled(game, spec, infoset, config, seed, options)
+        if as_json:
+            print_json({**result.to_json(), "blueprint_spec": spec, "seed": seed})
+        else:
+            render(result, None, 0, rows)
+        return
+    context.infoset_number(infoset)  # before anything that takes long
+    with working(f"computing the blueprint {spec} …"):
         form = sequence_form(context.tree)
         policy = policy_from_spec(spec, game, context.tree, form)
         strategy = Strategy(context.tree, policy, tabulate(game, context.tree, policy, spec))
     with working(f"solving by {config.name} …"):
-        options = SearchOptions(listed=None if all_rows else MAX_LISTED)
         result = solve_infoset(context, strategy, infoset, config, np.random.default_rng(seed), options)
     refined = policy.copy()
     refined[result.slots] = result.probs
@@ -157,7 +182,27 @@ def solve(
         extra = {"blueprint_spec": spec, "seed": seed, "opponent_best_response": best, "replaced": replaced}
         print_json({**result.to_json(), **extra})
         return
-    render(result, (best[0], best[1]), replaced, None if all_rows else SHOWN_ROWS)
+    render(result, (best[0], best[1]), replaced, rows)
+
+
+def _solve_sampled(
+    game: Game,
+    spec: str,
+    infoset: Infoset,
+    config: SearchConfig,
+    seed: int,
+    options: SearchOptions,
+) -> SearchResult:
+    """Return the result of a search at histories drawn from an infoset."""
+    import numpy as np
+
+    from gs2.search.explain import solve_infoset
+    from gs2.search.refine.policy_only import blueprint_named
+
+    blueprint = blueprint_named(spec, game)
+    with working(f"drawing histories and solving by {config.name} …"):
+        drawn = config.replace(source="sampled")
+        return solve_infoset(game, blueprint, infoset, drawn, np.random.default_rng(seed), options)
 
 
 def _write(output: Path, game: Game, tree: FlatTree, probs: NDArray[np.float64], note: str) -> None:
@@ -179,7 +224,7 @@ def _example_infoset(game: Game) -> str:
     return next(iter(decision_infosets(game))).text
 
 
-def render(result: SearchResult, best: tuple[float, float], replaced: int, limit: int | None) -> None:
+def render(result: SearchResult, best: tuple[float, float] | None, replaced: int, limit: int | None) -> None:
     """Print a search result as tables.
 
     best: the opponent's best-response value in the whole game against the blueprint, and against it with all
@@ -253,15 +298,40 @@ def render(result: SearchResult, best: tuple[float, float], replaced: int, limit
         out.print(f"anchored: {result.anchor:.2f} of the subgame's strategy, the rest the blueprint's")
     for note in result.cut_off:
         out.print(f"- {note}", soft_wrap=True)
+    if best is None:
+        _print_sample(result)
+    else:
+        _print_whole_game(best, replaced)
+    times = "  ".join(f"{stage} {1000 * seconds:.1f}" for stage, seconds in result.seconds.items())
+    out.print(f"[dim]milliseconds: {times}[/dim]", soft_wrap=True)
+
+
+def _print_sample(result: SearchResult) -> None:
+    """Say how much of the game the result speaks for."""
+    size = result.sampled
+    assert size is not None  # only a listed game has a best response in the whole game
+    drawn = (
+        f"{size.histories:,} histories of the infoset (effective {size.effective:.1f}) at {size.opponents:,} "
+        f"opponent infosets, {size.drawn:,} histories of these"
+    )
+    if size.complete:
+        words = "all there are, so that values are exact up to the depth and the leaves"
+    elif result.config.safety.certificate == "none":
+        words = "nothing is certified; another seed draws others, and shows how far the answer hangs on them"
+    else:
+        words = "none of the opponent infosets drawn gains; of others it is only likely"
+    stdout().print(f"[bold]Sample[/bold]: {drawn}; {words}", soft_wrap=True)
+
+
+def _print_whole_game(best: tuple[float, float], replaced: int) -> None:
+    """Say what the opponent's best response in the whole game wins."""
     covers = "this infoset" if replaced == 1 else f"the {replaced} infosets that this search covers"
-    out.print(
+    stdout().print(
         f"[bold]Whole game[/bold]: the opponent's best response wins {best[0]:+.6f} against the blueprint, "
         f"{best[1]:+.6f} with {covers} refined "
         f"({best[1] - best[0]:+.6f})",
         soft_wrap=True,
     )
-    times = "  ".join(f"{stage} {1000 * seconds:.1f}" for stage, seconds in result.seconds.items())
-    out.print(f"[dim]milliseconds: {times}[/dim]", soft_wrap=True)
 
 
 def _print_rest(total: int, limit: int | None) -> None:

@@ -19,7 +19,7 @@ from gs2.search.refine.at import PlayedStrategy
 from gs2.search.result import ActionRow, HistoryRow, InfosetRow, Refinement, SearchResult
 from gs2.search.strategy import Strategy
 
-__all__ = ["explain", "solve_infoset"]
+__all__ = ["explain", "listed_context", "solve_infoset"]
 
 
 def solve_infoset(
@@ -41,7 +41,7 @@ def solve_infoset(
     a configuration that needs the game listed where it cannot be.
     """
     began = time.perf_counter()
-    context = _listed(game, config)
+    context = listed_context(game, config)
     if context is None:
         return _solve_sampled(game, blueprint, infoset, config, rng, options)
     if isinstance(infoset, Trail):
@@ -53,8 +53,11 @@ def solve_infoset(
     return explain(context, strategy, refinement, config, prepared, most=options.listed)
 
 
-def _listed(game: Game | SearchContext, config: SearchConfig) -> SearchContext | None:
-    """Return the game with its whole tree; None where histories are to be sampled."""
+def listed_context(game: Game | SearchContext, config: SearchConfig) -> SearchContext | None:
+    """Return the game with its whole tree; None where histories are to be sampled.
+
+    Raises TooLarge for a game that cannot be listed and a configuration that asks for it.
+    """
     if config.histories.source == "sampled":
         return None
     if isinstance(game, SearchContext):

@@ -15,7 +15,7 @@ from games import CHANCE, TERMINAL, Game, GameError, Infoset, Ragged, check_game
 from games.infosets import infoset_at
 from games.infosets.check_sampling import chi_square_bound
 from games.infosets.following import thinned
-from games.infosets.histories import HistorySample, replay
+from games.infosets.histories import HistorySample, follow_lines
 from games.infosets.sampling import follow_trails, sample_infoset
 from games.infosets.trail import Trail, Watcher, find_trail, trails_along
 from games.research.leduc_poker import LeducPoker
@@ -328,7 +328,7 @@ def test_check_game_refuses_a_private_order_of_turns_that_is_not_said() -> None:
 def test_replaying_an_illegal_action_is_refused() -> None:
     game = load_game("kuhn_poker")
     with pytest.raises(GameError, match="every action of a history must be legal"):
-        replay(game, Ragged.from_counts(np.array([2]), np.array([1, 1])))
+        follow_lines(game, Ragged.from_counts(np.array([2]), np.array([1, 1])))
 
 
 def test_weights_leave_out_the_part_of_the_player_asked_for() -> None:

@@ -61,6 +61,27 @@ LEAF_DETAILS = {
 """Fields that some leaves read, and which these are."""
 
 
+NOT_SAMPLED = {
+    "gadget": ("path", "reach-maxmargin"),
+    "certificate": ("path",),
+    "leaf": ("exact", "continuations", "play-on"),
+}
+"""Choices that ask for values of the game outside a sample, or of more than one sample."""
+
+
+def needs_listing(values: Mapping[str, Any]) -> str:
+    """Return which choice needs more of the game than a sample of histories, in words; nothing if none does.
+
+    values: the fields of all stages, by name.
+    """
+    for name, choices in NOT_SAMPLED.items():
+        if values[name] in choices and (name != "leaf" or values["depth"] is not None):
+            return f"{name} = {values[name]} needs a game that can be listed"
+    if values["order"] is not None and values["order"] > 1:
+        return f"order = {values['order']} needs a game that can be listed"
+    return ""
+
+
 def unread(values: Mapping[str, Any]) -> dict[str, str]:
     """Return the fields that a search never reads, each with what it would need.
 
@@ -101,22 +122,15 @@ def unread(values: Mapping[str, Any]) -> dict[str, str]:
         if values["depth"] is None or values["leaf"] not in leaves:
             needs = f"a depth and leaf = {' or '.join(leaves)}"
             found[name] = f"{needs} (they are {values['depth']} and {values['leaf']})"
-    if values["source"] == "enumerated":
-        drawn = "a source that draws histories (it is enumerated)"
+    whole = needs_listing(values)
+    if values["source"] == "enumerated" or whole:
+        drawn = f"a source that draws histories ({whole or 'it is enumerated'})"
         found |= dict.fromkeys(("samples", "companions", "explore"), drawn)
     if values["certificate"] == "none":
         found["shrink"] = "a certificate (it is none)"
     if values["scope"] == "both":
         found["freeze"] = "a scope of one search (it is both, which makes one of each kind)"
     return found
-
-
-NOT_SAMPLED = {
-    "gadget": ("path", "reach-maxmargin"),
-    "certificate": ("path",),
-    "leaf": ("exact", "continuations", "play-on"),
-}
-"""Choices that ask for values of the game outside a sample, or of more than one sample."""
 
 
 def _places() -> dict[str, tuple[str, str]]:
@@ -182,18 +196,11 @@ class SearchConfig(Configuration):
 
     def require_sampled(self) -> None:
         """Raise ConfigError for a choice that needs more of the game than a sample of histories."""
-        values = self.to_json()
-        for name, choices in NOT_SAMPLED.items():
-            if values[name] in choices and (name != "leaf" or values["depth"] is not None):
-                others = "value or rollout" if name == "leaf" else "another"
-                raise ConfigError(
-                    f"{name} = {values[name]} needs a game that can be listed, source = enumerated; the "
-                    f"histories here are sampled; choose {others}"
-                )
-        if values["order"] is not None and values["order"] > 1:
+        needs = needs_listing(self.to_json())
+        if needs:
             raise ConfigError(
-                f"order must be 1, or None for what is drawn of the closure, where histories are drawn; got "
-                f"{values['order']}"
+                f"{needs}; got a source that draws histories; choose 1 or None for the order, value or "
+                "rollout for the leaf, another gadget or certificate, or source = enumerated"
             )
 
     @classmethod

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
-from cfr.tree import EnumeratedTree, TreeBudget, TreeRules, grow
+from cfr.tree import TreeBudget, TreeRules, grow
 from cfr.tree.memory import SEARCH_BYTES
 from games.game import Game
 from games.infosets.following import thinned
@@ -40,6 +40,7 @@ from gs2.search.generation import generator
 from gs2.search.histories.alternative import group_values
 from gs2.search.result import SampleSize
 from gs2.search.strategy import Strategy
+from gs2.search.subgame.cut import root_numbers
 from gs2.search.subgame.leaf import LeafEvaluator, rollout_leaf, value_leaf
 from gs2.tabulate import policy_of
 
@@ -104,16 +105,51 @@ def sample_tree(
     if config.subgame.depth is not None:
         limits = TreeRules(config.subgame.depth, _leaf(blueprint, config, rng) if leaf is None else leaf)
     budget = TreeBudget(max_nodes=MAX_SAMPLED_NODES, history_bytes=SEARCH_BYTES)
-    tree = grow(game, roots.states, roots.weight, rules=limits, budget=budget)
-    context = SearchContext(game, tree)
-    strategy = _strategy(tree, game, blueprint, roots)
-    key = tree.infoset_key == trail.keys[-1]
-    number = np.flatnonzero((tree.infoset_player == trail.player) & key.all(axis=1))[0]
-    return SampledTree(context, strategy, int(number), roots.config, roots.size)
+    while True:
+        tree = grow(game, roots.states, roots.weight, rules=limits, budget=budget)
+        context = SearchContext(game, tree)
+        key = tree.infoset_key == trail.keys[-1]
+        number = int(np.flatnonzero((tree.infoset_player == trail.player) & key.all(axis=1))[0])
+        fitting = roots.even | _fitting(context, number)
+        if fitting.all():
+            break
+        roots = roots.take(np.flatnonzero(fitting))
+    strategy = Strategy(tree, policy_of(blueprint, game, tree), blueprint, above=roots.above)
+    return SampledTree(context, strategy, number, roots.config, roots.size)
 
 
-def _strategy(tree: EnumeratedTree, game: Game, blueprint: Blueprint, roots: _Roots) -> Strategy:
-    return Strategy(tree, policy_of(blueprint, game, tree), blueprint, above=roots.above)
+def _fitting(context: SearchContext, infoset: int) -> NDArray[np.bool_]:
+    """Return which roots can stand beside those of the infoset, [r] bool.
+
+    Where a player need not notice that the other acted, histories that it cannot tell apart may follow
+    different decisions, and one of them lead to the infoset of another. A tree in which some histories of an
+    infoset follow a decision and others start below it has no perfect recall: those that start are left out,
+    or what leads to the infoset searched.
+    Raises ConfigError if histories of the infoset itself do not fit together.
+    """
+    tree = context.tree
+    root_of = root_numbers(tree)
+    roots = tree.infoset[: tree.n_roots] == infoset
+    fitting = np.ones(tree.n_roots, bool)
+    deciding = np.flatnonzero(tree.infoset >= 0)
+    for player in range(tree.n_players):
+        nodes = deciding[tree.player[deciding] == player]
+        starts = context.own_slot(player)[nodes] < 0
+        count = np.bincount(tree.infoset[nodes], minlength=tree.n_infosets)
+        started = np.bincount(tree.infoset[nodes], starts, minlength=tree.n_infosets)
+        mixed = nodes[((started > 0) & (started < count))[tree.infoset[nodes]]]
+        below = context.own_slot(player)[mixed] >= 0
+        from_searched = np.zeros(tree.n_infosets, bool)
+        from_searched[tree.infoset[mixed[roots[root_of[mixed]] & ~below]]] = True
+        wrong = np.where(from_searched[tree.infoset[mixed]], below, ~below)
+        fitting[root_of[mixed[wrong]]] = False
+    if not fitting[roots].all():
+        raise ConfigError(
+            f"{context.game.name}: histories of the infoset must follow the same decisions of the opponent, "
+            "or ones that it remembers; some come before one that others follow, and what is drawn has no "
+            "perfect recall; use source = enumerated if the game can be listed"
+        )
+    return fitting
 
 
 def _leaf(blueprint: Blueprint, config: SearchConfig, rng: np.random.Generator) -> LeafEvaluator:
@@ -127,7 +163,7 @@ class _Roots:
     """What a sampled tree stands on; r histories.
 
     weight: [r] float64, reach of chance and, where the player's own play leads here, of the player.
-    above: [r, P] float64, the parts of reach that `weight` leaves out.
+    above: [r, P] float64, the parts of reach that `weight` leaves out. even: whether all are equally long.
     """
 
     states: NDArray[Any]
@@ -135,6 +171,13 @@ class _Roots:
     above: NDArray[np.float64]
     config: SearchConfig
     size: SampleSize
+    even: bool
+
+    def take(self, rows: NDArray[np.int64]) -> _Roots:
+        """Return some of the histories."""
+        size = replace(self.size, drawn=len(rows), complete=False)
+        parts = self.states[rows], self.weight[rows], self.above[rows]
+        return replace(self, states=parts[0], weight=parts[1], above=parts[2], size=size)
 
 
 class _Draw:
@@ -145,6 +188,7 @@ class _Draw:
     ) -> None:
         self.game, self.blueprint, self.trail, self.config, self.rng = game, blueprint, trail, config, rng
         self.player, self.opponent = trail.player, 1 - trail.player
+        self.drawn = 0
 
     def follow(self, trails: list[Trail], n: int) -> list[HistorySample]:
         """Return up to n histories of each trail's infoset."""
@@ -155,6 +199,7 @@ class _Draw:
         """Return the histories drawn, with their weights and the configuration that fits them."""
         most, config = self.config.histories.samples, self.config
         own = self.follow([self.trail], most)[0]
+        self.drawn = len(own)
         closure = config.histories.order is None or config.subgame.rest == "summary"
         if closure and own.complete:
             groups = self._closure(own, most)
@@ -242,15 +287,21 @@ class _Draw:
         if reached:
             above = above.copy()
             above[:, player] = 1.0
-        order = _none_below_another(every.lines, line_order(every.lines))
+        order = line_order(every.lines)
+        counts = every.lines.counts
+        even = bool(counts.min() == counts.max())
+        if not even:
+            key = self.game.infoset_key(every.states, player)
+            inside = np.all(key == self.trail.keys[-1], axis=1)
+            order = order[_apart(every.lines, inside)[order]]
         size = SampleSize(
-            histories=len(own),
+            histories=self.drawn,
             opponents=len(groups),
             drawn=len(order),
             effective=own.effective(player),
             complete=exact,
         )
-        return _Roots(every.states[order], weight[order], above[order], config, size)
+        return _Roots(every.states[order], weight[order], above[order], config, size, even)
 
     def _with_own(self, own: HistorySample, groups: list[HistorySample], reached: bool) -> HistorySample:
         """Return the infoset's histories as drawn there, and the rest of the opponent infosets as drawn here.
@@ -287,19 +338,23 @@ class _Draw:
         return weight * sample.players[:, self.player] if reached else weight
 
 
-def _none_below_another(lines: Ragged, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the rows of histories that do not go on from another one: those grow below it anyway."""
-    counts = lines.counts
-    if counts.min() == counts.max():
-        return rows
-    names = {lines[row].tobytes() for row in rows.tolist()}
-    shorter = [int(count) for count in np.unique(counts)]
-    kept = [
-        row
-        for row in rows.tolist()
-        if not any(count < counts[row] and lines[row][:count].tobytes() in names for count in shorter)
-    ]
-    return np.array(kept, np.int64)
+def _apart(lines: Ragged, first: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which histories are kept so that none goes on from another, [n] bool.
+
+    first: [n] bool, those that are kept rather than the others.
+    """
+    kept = np.ones(len(lines), bool)
+    names: set[bytes] = set()
+    above: set[bytes] = set()
+    lengths = np.unique(lines.counts).tolist()
+    for row in np.lexsort((lines.counts, ~first)).tolist():
+        line = lines[row]
+        ways = {line[:length].tobytes() for length in lengths if length <= len(line)}
+        kept[row] = not (ways & names) and line.tobytes() not in above
+        if kept[row]:
+            names.add(line.tobytes())
+            above |= ways
+    return kept
 
 
 def _trust(own: HistorySample, held: int) -> float:

@@ -33,11 +33,13 @@ from gs2.search.config.stages import (
     REST,
     SCOPES,
     SOLVERS,
+    SOURCES,
     STAGES,
     GenerationConfig,
     SolveConfig,
 )
 from gs2.search.context import SearchOptions
+from gs2.search.explain import solve_infoset
 from gs2.search.pipeline import refine_infoset
 from gs2.search.refine import RefineOptions, refine_policy
 from gs2.search.strategy import Strategy
@@ -46,6 +48,11 @@ from tests.gs2.search.setting import KUHN, context, random_policy
 ROWS = Path(__file__).parents[3] / "experiments" / "results" / "rows"
 VALUES: dict[str, tuple] = {
     "order": (1, 2, None),
+    "source": SOURCES,
+    "samples": (64, 3),
+    "companions": (32, 2),
+    "explore": (0.5, 0.1),
+    "shrink": (1.0, 0.5),
     "generator": tuple(GENERATOR_NAMES),
     "k": (1, 2, 3, None),
     "close": (True, False),
@@ -156,6 +163,10 @@ def is_read(reads: Reads, config: SearchConfig, name: str, seed: int) -> bool:
     reads.seen.clear()
     if name == "mode":
         refine_policy(prepared, policy, 0, traced, RefineOptions(infosets=np.zeros(0, np.int64)))
+        return name in reads.seen
+    if name in ("source", "samples", "companions", "explore"):
+        drawn = traced if name == "source" else with_fields(traced, source="sampled")
+        solve_infoset(prepared, policy, 0, drawn, np.random.default_rng(seed))
         return name in reads.seen
     for infoset in range(prepared.tree.n_infosets):
         for made in (traced, with_fields(traced, **changes)):

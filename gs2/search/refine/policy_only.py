@@ -1,0 +1,96 @@
+"""Blueprints by name for games whose tree is not grown, and blueprints that are a policy and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.protocol import Blueprint
+from cfr.policy import Policy, load_policy
+from games.game import Game
+from games.ragged import Ragged
+from games.support.array_types import Array
+from gs2.policy_spec import PolicySpecError
+from gs2.search.subgame.leaf import rollout_leaf
+
+__all__ = ["KeyedPlay", "PolicyOnly", "UniformPlay", "blueprint_named"]
+
+ROLLOUTS = 4
+"""Games played from each state to value it."""
+
+
+class _Plays(Protocol):
+    name: str
+
+    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]: ...
+
+
+class UniformPlay:
+    """Plays every legal action alike."""
+
+    name = "uniform"
+
+    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
+        """Return the probability of each action, [m] float64."""
+        return np.repeat(1.0 / np.maximum(actions.counts, 1), actions.counts)
+
+
+class KeyedPlay:
+    """Plays a policy that is kept by infoset key, such as a file of `gs2 blueprint`."""
+
+    def __init__(self, policy: Policy, name: str) -> None:
+        """Take a policy and what to call it."""
+        self.name, self._policy = name, policy
+
+    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
+        """Return the probability of each action, [m] float64. Raises PolicyError for an unknown infoset."""
+        return self._policy.at(game.infoset_key(states, player), player).values
+
+
+class PolicyOnly:
+    """A blueprint whose values come from playing on by its policy, a few games from each state.
+
+    Of one state they know what it hides; means over what a player cannot tell apart are what it may expect.
+    """
+
+    def __init__(self, plays: _Plays) -> None:
+        """Take what says how it plays."""
+        self.name, self._plays = plays.name, plays
+
+    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
+        """Return the probability of each action, [m] float64."""
+        return self._plays.policy(game, states, player, actions)
+
+    def value(self, game: Game, states: Array, player: int) -> NDArray[np.float64]:
+        """Return the mean payoff to `player` of a few games from each state, [n] float64."""
+        leaf = rollout_leaf(self, np.random.default_rng(0), rollouts=ROLLOUTS)
+        found: NDArray[np.float64] = leaf(game, states)[:, player]
+        return found
+
+    def q(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
+        """Return the mean payoff to `player` of a few games after each action, [m] float64."""
+        return self.value(game, game.step(states, actions.rows, actions.values), player)
+
+
+def blueprint_named(spec: str, game: Game) -> Blueprint:
+    """Return the blueprint that a text names, without growing the game's tree.
+
+    spec: a network's checkpoint (.safetensors), a policy file of `gs2 blueprint`, or uniform.
+    Raises PolicySpecError for a strategy that is computed on the whole tree, CheckpointError or PolicyError
+    for a file that is damaged or another game's.
+    """
+    if spec.strip().lower() == "uniform":
+        return PolicyOnly(UniformPlay())
+    if spec.endswith(".safetensors") and Path(spec).is_file():
+        from blueprint.research.research_network import load_research_blueprint
+
+        return load_research_blueprint(spec, game)
+    if Path(spec).is_file() and not spec.endswith(".json"):
+        return PolicyOnly(KeyedPlay(load_policy(spec, game.name), spec))
+    raise PolicySpecError(
+        f"blueprint must be a file of `gs2 train` or `gs2 blueprint`, or uniform, where {game.name} is not "
+        f"listed; got {spec!r}; pass --blueprint FILE"
+    )

@@ -1,0 +1,285 @@
+"""Searches at histories that were drawn: exact where all were, near to it where many were."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from games.game import GameError
+from games.infosets.trail import find_trail, trails_along
+from games.registry import load_game
+from games.support.configuration import ConfigError
+from gs2.search.config.presets import PRESETS, preset
+from gs2.search.config.search import SearchConfig
+from gs2.search.context import SearchContext
+from gs2.search.explain import solve_infoset
+from gs2.search.histories.sampled_source import sample_tree
+from gs2.search.refine import RefineOptions, refine_policy
+from gs2.search.refine.at import PlayedStrategy, refine_at
+from gs2.search.refine.policy_only import PolicyOnly, UniformPlay
+from gs2.search.result import SearchResult
+from gs2.search.strategy import Strategy
+from tests.games.random_games import RandomGame
+from tests.gs2.search.setting import GAMES, GOOFSPIEL, LEDUC, LIARS_DICE, context, random_policy
+
+SAME = 1e-9
+EVERYTHING = 1_000_000
+SERVED = [
+    name
+    for name, config in PRESETS.items()
+    if config.gadget.kind not in ("path", "reach-maxmargin") and (config.histories.order or 1) == 1
+]
+
+
+def rng(*seed: int) -> np.random.Generator:
+    """Return a generator of a seed."""
+    return np.random.default_rng(seed)
+
+
+def sampled(config: SearchConfig, samples: int = EVERYTHING, **changes: Any) -> SearchConfig:
+    """Return a configuration that draws its histories, by default all of them."""
+    return config.replace(source="sampled", samples=samples, **{"companions": EVERYTHING, **changes})
+
+
+def same(ours: SearchResult, others: SearchResult) -> None:
+    """Check that two results are the same in all that matters."""
+    assert ours.refined == pytest.approx(others.refined, abs=SAME)
+    assert ours.value == pytest.approx(others.value, abs=SAME)
+    assert sorted(ours.margins) == pytest.approx(sorted(others.margins), abs=1e-7)
+    assert (ours.histories_considered, ours.histories_kept, ours.nodes) == (
+        others.histories_considered,
+        others.histories_kept,
+        others.nodes,
+    )
+
+
+@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("method", SERVED)
+def test_all_histories_drawn_give_the_enumerated_result(name: str, method: str) -> None:
+    there, config = context(name), preset(method)
+    if config.solve.solver == "cfr":
+        config = config.replace(iterations=60)
+    policy = random_policy(name, rng(1, len(method)), sharpness=2.0)
+    for infoset in rng(2, len(method)).choice(there.tree.n_infosets, 3).tolist():
+        listed = solve_infoset(there, policy, infoset, config, rng(3))
+        drawn = solve_infoset(there, policy, infoset, sampled(config), rng(3))
+        assert drawn.sampled is not None and drawn.sampled.complete and listed.sampled is None
+        same(drawn, listed)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("method", ["gs2-d", "maxmargin", "gs2+"])
+def test_all_histories_of_random_games_drawn_give_the_enumerated_result(seed: int, method: str) -> None:
+    game = RandomGame(seed, public=True)
+    there = SearchContext(game)
+    if there.tree.n_infosets == 0:
+        pytest.skip("nobody decides in this game")
+    weight = rng(seed).exponential(size=there.tree.n_slots)
+    counts = np.diff(there.tree.infoset_offset)
+    policy = weight / np.repeat(np.add.reduceat(weight, there.tree.infoset_offset[:-1]), counts)
+    config = preset(method, iterations=60)
+    for infoset in rng(seed, 1).choice(there.tree.n_infosets, 2).tolist():
+        listed = solve_infoset(there, policy, infoset, config, rng(3))
+        same(solve_infoset(there, policy, infoset, sampled(config), rng(3)), listed)
+
+
+@pytest.mark.parametrize("private", range(2, 10))
+def test_games_with_a_private_order_of_turns_can_be_searched(private: int) -> None:
+    there = SearchContext(RandomGame(private, public=False))
+    policy = np.repeat(1 / np.diff(there.tree.infoset_offset), np.diff(there.tree.infoset_offset))
+    solved = []
+    some = rng(private).choice(there.tree.n_infosets, min(12, there.tree.n_infosets), replace=False)
+    for infoset, method in itertools.product(some.tolist(), ("gs2-d", "gs2+", "maxmargin", "kluss")):
+        config = sampled(preset(method, iterations=20))
+        try:
+            found = solve_infoset(there, policy, infoset, config, rng(0))
+        except ConfigError as error:
+            assert "what is drawn has no perfect recall" in str(error)
+            continue
+        assert sum(found.refined.values()) == pytest.approx(1)
+        solved.append(method)
+    assert len(solved) >= 8
+
+
+@pytest.mark.parametrize("method", ["gs2+", "gs2-d"])
+def test_refining_everything_is_the_same_with_all_histories_drawn(method: str) -> None:
+    there, config = context(LIARS_DICE), preset(method, iterations=30)
+    policy = random_policy(LIARS_DICE, rng(4))
+    some = RefineOptions(infosets=rng(5).choice(there.tree.n_infosets, 30, replace=False))
+    for player in (0, 1):
+        listed = refine_policy(there, policy, player, config, some)
+        drawn = refine_policy(there, policy, player, sampled(config), some)
+        np.testing.assert_allclose(drawn.policy, listed.policy, atol=SAME)
+        assert [one.infoset for one in drawn.searches] == [one.infoset for one in listed.searches]
+
+
+@pytest.mark.parametrize("method", ["gs2+", "gs2-r"])
+def test_a_part_of_the_histories_refines_a_strategy_too(method: str) -> None:
+    there = context(LEDUC)
+    policy = random_policy(LEDUC, rng(6))
+    some = RefineOptions(infosets=rng(7).choice(there.tree.n_infosets, 20, replace=False), seed=1)
+    config = sampled(preset(method, iterations=30), 3, companions=2)
+    found = refine_policy(there, policy, 0, config, some).policy
+    sums = np.add.reduceat(found, there.tree.infoset_offset[:-1])
+    np.testing.assert_allclose(sums, 1, atol=SAME)
+    theirs = there.tree.slot_player == 1
+    np.testing.assert_array_equal(found[theirs], policy[theirs])
+    assert not np.allclose(found, policy)
+    again = refine_policy(there, policy, 0, config, some).policy
+    np.testing.assert_array_equal(again, found)
+
+
+def test_more_histories_bring_the_policy_nearer_to_the_enumerated_one() -> None:
+    there, config = context(GOOFSPIEL), preset("1-klss", iterations=100)
+    policy = random_policy(GOOFSPIEL, rng(8))
+    size = np.bincount(there.tree.infoset[there.tree.infoset >= 0])
+    large = np.flatnonzero(size >= np.sort(size)[-12])
+    off = []
+    for samples in (2, 6, EVERYTHING):
+        far = []
+        for infoset in large[:12].tolist():
+            exact = solve_infoset(there, policy, infoset, config, rng(0)).refined
+            part = sampled(config, samples, companions=max(4, samples))
+            found = solve_infoset(there, policy, infoset, part, rng(infoset)).refined
+            far.append(sum(abs(found[action] - exact[action]) for action in exact))
+        off.append(float(np.mean(far)))
+    assert off[0] > off[1] > off[2] and off[2] < SAME
+
+
+def test_weights_of_the_roots_are_those_of_the_game_on_average() -> None:
+    there = context(GOOFSPIEL)
+    policy = random_policy(GOOFSPIEL, rng(9))
+    strategy = Strategy(there.tree, policy)
+    played = PlayedStrategy(there, strategy)
+    size = np.bincount(there.tree.infoset[there.tree.infoset >= 0])
+    infoset = int(np.argmax(size))
+    graph = there.graph(int(there.tree.infoset_player[infoset]))
+    nodes = graph.nodes[graph.neighbours(graph.of_infoset(infoset), (1 - graph.player,))]
+    known = strategy.reach_at(nodes)
+    exact = {
+        there.tree.states[node].tobytes(): chance * own
+        for node, chance, own in zip(nodes, known.chance, known.players[:, graph.player], strict=True)
+    }
+    first = int(graph.nodes[graph.of_infoset(infoset)[0]])
+    trail = trails_along(there.game, there.line_to(first), graph.player)[0]
+    names, runs = list(exact), 100
+    place = {name: at for at, name in enumerate(names)}
+    drawn = np.zeros((runs, len(names)))
+    config = sampled(preset("1-klss"), EVERYTHING, companions=2)
+    for run in range(runs):
+        tree = sample_tree(there.game, played, trail, config, rng(run)).context.tree
+        for state, weight in zip(tree.states[: tree.n_roots], tree.chance_prob[: tree.n_roots], strict=True):
+            drawn[run, place[state.tobytes()]] = weight
+    measured = rng(3).normal(size=(len(names), 6))  # sums of anything over the histories
+    sums = drawn @ measured
+    error = sums.std(axis=0) / np.sqrt(runs)
+    assert np.all(np.abs(sums.mean(axis=0) - np.array(list(exact.values())) @ measured) <= 5 * error)
+    assert (drawn == 0).any() and error.min() > 0
+
+
+BIG = "goofspiel(cards=13,turns=13)"
+BIG_TEXT = "P0 | prize 4: bid 6 won | prize 11: bid 12 lost | prize 2"
+
+
+@pytest.mark.parametrize("method", ["gs2-d", "gs2-r", "gs2+", "maxmargin", "resolve", "1-klss", "unsafe"])
+def test_games_too_large_to_list_are_searched(method: str) -> None:
+    game, blueprint = load_game(BIG), PolicyOnly(UniformPlay())
+    config = preset(method, iterations=20, depth=1, leaf="rollout", rollouts=1, samples=6, companions=3)
+    found = solve_infoset(game, blueprint, game.parse_infoset(BIG_TEXT), config, rng(0))
+    assert sum(found.refined.values()) == pytest.approx(1) and min(found.refined.values()) >= 0
+    assert found.sampled is not None and not found.sampled.complete
+    assert found.sampled.histories <= 6 and found.infoset == BIG_TEXT
+    assert found.to_json()["sampled"]["drawn"] == found.sampled.drawn
+
+
+def test_an_agent_is_answered_from_what_it_saw() -> None:
+    game, blueprint = load_game("liars_dice(dice=5,sides=6)"), PolicyOnly(UniformPlay())
+    trail = find_trail(game, game.parse_infoset("P1 holds 1 2 2 5 6 | 3x2"), rng(1))
+    config = preset("gs2-d", iterations=20, depth=1, leaf="rollout", rollouts=1, samples=12, companions=3)
+    probs = refine_at(game, blueprint, trail, config.replace(source="sampled"), rng(0))
+    state = find_trail(game, game.parse_infoset("P1 holds 1 2 2 5 6 | 3x2"), rng(2))
+    assert probs.shape == (60 - 14 + 1,) and probs.sum() == pytest.approx(1) and len(state) == len(trail)
+
+
+def test_a_tree_that_can_be_grown_is_unless_histories_are_to_be_drawn() -> None:
+    game, blueprint = load_game("kuhn_poker"), PolicyOnly(UniformPlay())
+    infoset = game.parse_infoset("P1 holds K | bet")
+    assert solve_infoset(game, blueprint, infoset, preset("gs2-d"), rng(0)).sampled is None
+    drawn = solve_infoset(game, blueprint, infoset, preset("gs2-d", source="sampled"), rng(0))
+    assert drawn.sampled is not None and drawn.sampled.complete
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"gadget": "path"}, "gadget = path needs a game that can be listed"),
+        ({"gadget": "reach-maxmargin"}, "gadget = reach-maxmargin needs"),
+        ({"depth": 2}, "leaf = exact needs a game that can be listed.*value or rollout"),
+        ({"depth": 2, "leaf": "play-on"}, "leaf = play-on needs"),
+        ({"order": 3}, "order = 3 needs a game that can be listed.*1 or None"),
+    ],
+)
+def test_what_needs_more_than_a_sample_is_refused(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        SearchConfig.of(source="sampled", **changes)
+    game, blueprint = load_game(BIG), PolicyOnly(UniformPlay())
+    with pytest.raises(ConfigError, match=words):
+        solve_infoset(game, blueprint, game.parse_infoset(BIG_TEXT), SearchConfig.of(**changes), rng(0))
+
+
+def test_fields_of_samples_are_refused_where_nothing_is_drawn() -> None:
+    with pytest.raises(ConfigError, match="samples needs a source that draws"):
+        SearchConfig.of(source="enumerated", samples=5)
+    with pytest.raises(ConfigError, match=r"samples needs a source that draws.*gadget = path"):
+        SearchConfig.of(gadget="path", samples=5)
+
+
+def test_more_than_two_players_are_refused() -> None:
+    from games.guandan.rounds.round import GuanDan
+
+    game: Any = GuanDan(moves="canonical")
+    trail = find_trail(load_game("kuhn_poker"), load_game("kuhn_poker").parse_infoset("P0 holds K"), rng(0))
+    with pytest.raises(ConfigError, match="needs two players; got 4"):
+        sample_tree(game, PolicyOnly(UniformPlay()), trail, preset("gs2-d", source="sampled"), rng(0))
+
+
+def test_what_no_tree_names_is_refused() -> None:
+    game = load_game(BIG)
+    with pytest.raises(ValueError, match="must be an Infoset or a Trail and the blueprint a Blueprint"):
+        solve_infoset(game, np.zeros(3), game.parse_infoset(BIG_TEXT), preset("gs2-d"), rng(0))
+    with pytest.raises(GameError):
+        game.parse_infoset("P0 | prize 99")
+
+
+def test_certificates_of_samples_are_trusted_the_more_the_more_is_drawn() -> None:
+    there = context(LEDUC)
+    played = PlayedStrategy(there, Strategy(there.tree, random_policy(LEDUC, rng(1))))
+    infoset = there.game.parse_infoset("P1 holds Ks | raise")
+    trail = find_trail(there.game, infoset, rng(0))
+    shrinks: list[float] = []
+    for samples in (1, 2, 3, 4):
+        part = sample_tree(there.game, played, trail, sampled(preset("gs2+"), samples), rng(0))
+        assert part.config.safety.scope == "subtree" and part.config.subgame.rest == "drop"
+        shrinks.append(part.config.safety.shrink)
+    assert shrinks == sorted(shrinks) and shrinks[0] < shrinks[-1] < 1
+    whole = sample_tree(there.game, played, trail, sampled(preset("gs2+")), rng(0))
+    assert whole.config.safety.shrink == 1 and whole.config.safety.scope == "block"
+
+
+def test_a_policy_alone_is_valued_by_playing_on() -> None:
+    game = load_game("kuhn_poker")
+    blueprint = PolicyOnly(UniformPlay())
+    states: NDArray[Any] = game.root()
+    while game.player(states)[0] < 0:
+        states = game.step(states, np.zeros(1, np.int64), game.actions(states).values[:1])
+    many = np.repeat(states, 2000)
+    # The jack loses a showdown; half of the time somebody gives up before.
+    assert (
+        abs(float(blueprint.value(game, many, 0).mean()) + float(blueprint.value(game, many, 1).mean())) < 0.2
+    )
+    q = blueprint.q(game, many, 0, game.actions(many))
+    assert q.shape == (4000,) and np.all(np.abs(q) <= 2)
