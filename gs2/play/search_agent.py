@@ -75,15 +75,18 @@ def named_search(words: str) -> SearchConfig:
 def refiner(game: Game, blueprint: Blueprint, config: SearchConfig) -> Refiner:
     """Return what searches a decision of a game.
 
-    The game's tree is grown here and shared by all searches. Raises TooLarge for a game that has none that
-    fits, ConfigError for a search that needs more than two players' trees.
+    Where the game's tree fits, it is grown here and shared by all searches; elsewhere, or with the source
+    `sampled`, every search draws histories of its own, by what its player has seen.
+    Raises ConfigError for a search that needs more than two players, or a larger part of the game than fits.
     """
-    from gs2.search.context import SearchContext
+    from gs2.search.explain import listed_context
     from gs2.search.pipeline import refine_infoset
 
     if game.num_players != 2:
-        raise ConfigError(f"{game.name}: searching a full tree needs two players; got {game.num_players}")
-    context = SearchContext(game)
+        raise ConfigError(f"{game.name}: search needs two players; got {game.num_players}")
+    context = listed_context(game, config)
+    if context is None:
+        return _sampling(game, blueprint, config)
     strategy = context.strategy(blueprint)
 
     def refine(situation: Situation, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -93,6 +96,23 @@ def refiner(game: Game, blueprint: Blueprint, config: SearchConfig) -> Refiner:
             return found.at(context.tree, number)
         except KeyError:  # the search left the strategy alone
             return strategy.probs[context.tree.slots(number)]
+
+    return refine
+
+
+def _sampling(game: Game, blueprint: Blueprint, config: SearchConfig) -> Refiner:
+    """Return what searches a decision of a game that is not listed."""
+    from games.infosets.trail import Trail, find_trail
+    from gs2.search.refine.at import refine_at
+
+    def refine(situation: Situation, rng: np.random.Generator) -> NDArray[np.float64]:
+        player, seen = situation.player, situation.trail
+        if seen is None:
+            words = game.infoset_text(situation.state, player)
+            trail = find_trail(game, Infoset(player, situation.key, words), rng)
+        else:
+            trail = Trail.of(player, player, seen.seen, seen.own, seen.taken)
+        return refine_at(game, blueprint, trail, config, rng)
 
     return refine
 
