@@ -28,9 +28,10 @@ from gs2.guandan.agent.endgame import is_endgame, solve_endgame
 from gs2.guandan.agent.evaluator import BlueprintEvaluator, Evaluator, evaluator_values
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.particles import Particles, top_up
-from gs2.guandan.agent.racing import Question, candidate_moves, compare_moves
+from gs2.guandan.agent.racing import MoveComparison, Question, candidate_moves, compare_moves
 from gs2.guandan.agent.reach import SoftPolicy, drawn_worlds, likely_worlds
 from gs2.guandan.agent.rollout import Rollouts
+from gs2.guandan.agent.solving.contest import Contest
 from gs2.guandan.agent.solving.deal_source import (
     Deals,
     DealSource,
@@ -214,7 +215,7 @@ class Gs2Agent:
         if time.perf_counter() >= deadline:
             progress.notes.append("the time was up before search began: the blueprint's move is played")
             return None
-        if config.method == "subgame":
+        if config.method == "subgame" and config.leaf != "styles":
             self._solve(progress, deadline)
             return None
         progress.worlds = self._sample(progress, config.worlds)
@@ -243,12 +244,30 @@ class Gs2Agent:
                     progress.notes.append(f"the time was up after {played} of {there} deals")
                 progress.choice = int(progress.candidates[comparison.best])
                 progress.stage = "rollout"
+                if self.config.method == "subgame":
+                    self._play_on(progress, question, comparison, deadline)
         if fault and len(questions) > 1:
             for pair in questions:
                 self._compare([pair], deadline)
 
+    def _play_on(
+        self, progress: DecisionProgress, question: Question, comparison: MoveComparison, deadline: float
+    ) -> None:
+        """Choose among the moves that stood the comparison by the game of how everybody plays on."""
+        contest = Contest.of(question, comparison, self.config)
+        if contest is None:
+            return
+        if time.perf_counter() >= deadline:
+            progress.notes.append("the time was up before anybody could play on otherwise: rollouts decide")
+            return
+        solution = contest.solve(self.rollouts, self.config)
+        progress.solution = solution.told(progress.candidates)
+        progress.choice = int(progress.candidates[solution.moves[np.argmax(solution.policy)]])
+        progress.stage = "subgame"
+        progress.lap("subgame")
+
     def _solve(self, progress: DecisionProgress, deadline: float) -> None:
-        """Choose by generative subgame solving."""
+        """Choose by generative subgame solving as published."""
         state, config = progress.state, self.config
         memory = self._memory_of(state, int(state["player"][0]))
         point = DecisionPoint(state, progress.actions, progress.candidates, deadline)

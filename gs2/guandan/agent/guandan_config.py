@@ -6,15 +6,23 @@ from collections.abc import Iterable
 
 import attrs
 
-from games.support.configuration import Configuration, flag, integer, one_of, real, text
+from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real, text
+from gs2.guandan.agent.styles import style_table
 from gs2.search.config.stages import GENERATOR_NAMES
 
 __all__ = ["GuanDanConfig"]
 
 METHODS = ("none", "rollout", "subgame")
-LEAVES = ("value", "rollout")
+LEAVES = ("value", "rollout", "styles")
 GENERATORS = ("diverse", "random", "clusters")
 GADGETS = ("auto", "unsafe", "resolve", "maxmargin")
+
+
+def _styles(instance: object, field: attrs.Attribute[str], value: object) -> None:
+    names = value.split("/") if isinstance(value, str) else []
+    if names[:1] != ["blueprint"]:
+        raise ConfigError(f"{field.name} must begin with blueprint, as blueprint/contest; got {value!r}")
+    style_table(tuple(names))
 
 
 def _generators() -> Iterable[str]:
@@ -48,7 +56,11 @@ class GuanDanConfig(Configuration):
     gadget: "auto" is resolve against two opponents and maxmargin against one. entry_floor: probability of a
         forced entry. iterations: of CFR (not published).
     subgame_depth: depth limit; crowd_depth: the one when the opponents hold more than 27 cards.
-    actions_per_type: moves of each type kept in the tree. leaf: greedy "rollout" or the evaluator's "value".
+    actions_per_type: moves of each type kept in the tree. leaf: greedy "rollout", the evaluator's "value", or
+        "styles", multi-valued leaves right below the moves compared (`gs2.guandan.agent.solving.decision_game`).
+    ours, theirs: styles that the player and the opponents may choose there, the blueprint's first, with
+        slashes between. leaf_worlds: most deals in which they are compared. buckets: of the opponents' hands.
+    opponent_price: what the opponents pay for leaving the blueprint there, in levels for each nat.
     companions: more deals for each kept one and opponent that share the opponent's hand (0 published).
     room: moves kept on one level of the tree before it is thinned (not published; bounds time).
     nested: deals of one decision are kept for the next while they agree with what was seen.
@@ -84,5 +96,10 @@ class GuanDanConfig(Configuration):
     companions: int = attrs.field(default=0, validator=integer(0))
     room: int = attrs.field(default=2000, validator=integer(1))
     leaf: str = attrs.field(default="rollout", validator=one_of(LEAVES))
+    ours: str = attrs.field(default="blueprint", validator=_styles)
+    theirs: str = attrs.field(default="blueprint", validator=_styles)
+    leaf_worlds: int = attrs.field(default=64, validator=integer(1))
+    buckets: int = attrs.field(default=1, validator=integer(1))
+    opponent_price: float = attrs.field(default=0.2, validator=real(0, 100))
     nested: bool = attrs.field(default=True, validator=flag)
     anchor: float = attrs.field(default=1.0, validator=real(1e-6, 1))

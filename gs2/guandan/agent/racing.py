@@ -21,7 +21,15 @@ from gs2.guandan.agent.determinize import Worlds
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.rollout import Rollouts
 
-__all__ = ["Evidence", "MoveComparison", "Question", "candidate_moves", "compare_moves", "posterior"]
+__all__ = [
+    "Evidence",
+    "MoveComparison",
+    "Question",
+    "candidate_moves",
+    "compare_moves",
+    "difference_noise",
+    "posterior",
+]
 
 SPREAD, SPREAD_VALUED = 1.5, 0.7
 """Standard deviation in levels that a difference of two rollouts is expected to have before any is seen, when
@@ -108,6 +116,23 @@ def posterior(seen: Evidence, reference: int) -> tuple[NDArray[np.float64], NDAr
     error = np.sqrt(weight * noise)
     error[reference] = 0.0
     return out, error
+
+
+def difference_noise(
+    payoffs: NDArray[np.float64], weights: NDArray[np.float64], reference: int, to_the_end: bool
+) -> float:
+    """Return the mean variance of the moves' mean differences from one of them, in levels squared.
+
+    payoffs: [n, k] without nan. weights: [n]. to_the_end: whether the rollouts were; see `SPREAD`.
+    """
+    others = np.arange(payoffs.shape[1]) != reference
+    share = weights / weights.sum()
+    difference = payoffs[:, others] - payoffs[:, [reference]]
+    count = 1.0 / (share**2).sum()
+    square = share @ (difference - share @ difference) ** 2
+    expected = SPREAD if to_the_end else SPREAD_VALUED
+    variance = (count * square + SPREAD_WEIGHT * expected**2) / (count + SPREAD_WEIGHT)
+    return float(np.maximum(variance / count, NOISE**2).mean())
 
 
 @dataclass(frozen=True, eq=False)

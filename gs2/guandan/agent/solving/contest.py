@@ -1,0 +1,111 @@
+"""Moves that stood a comparison by rollouts, decided by the game of how everybody plays on after them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gs2.guandan.agent.determinize import Worlds
+from gs2.guandan.agent.guandan_config import GuanDanConfig
+from gs2.guandan.agent.racing import MoveComparison, Question, difference_noise
+from gs2.guandan.agent.rollout import Rollouts
+from gs2.guandan.agent.solving.decision_game import (
+    DecisionGame,
+    Lean,
+    SolvedDecision,
+    solve_decision,
+    style_payoffs,
+)
+from gs2.guandan.agent.solving.hand_buckets import hand_buckets
+from gs2.guandan.agent.solving.sampled_solution import SampledSolution
+
+__all__ = ["Contest", "ContestSolution"]
+
+
+@dataclass(frozen=True, eq=False)
+class ContestSolution:
+    """A contest solved. moves: [a] indices among those compared; policy: [a]. worlds: the deals in it."""
+
+    moves: NDArray[np.int64]
+    worlds: Worlds
+    solved: SolvedDecision
+
+    @property
+    def policy(self) -> NDArray[np.float64]:
+        """Return the probability of each move, [a]."""
+        return self.solved.policy
+
+    def told(self, candidates: NDArray[np.int64]) -> SampledSolution:
+        """Return the solution as decisions tell it; candidates: the moves that were compared."""
+        tree = self.solved.tree
+        nobody = np.zeros((0, len(self.worlds)))
+        return SampledSolution(
+            worlds=self.worlds,
+            opponents=(),
+            alternative=nobody,
+            solved=nobody,
+            moves=candidates[self.moves],
+            policy=self.policy,
+            nodes=tree.n_nodes,
+            infosets=tree.n_infosets,
+            leaves=len(tree.terminal),
+            depth=1,
+            iterations=self.solved.iterations,
+            gap=self.solved.gap,
+            thinned=0,
+            later={},
+            seconds={},
+            notes=(),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """Moves of one decision that were played in the same deals.
+
+    question: those moves alone, in those deals. rows: [a], their places among the moves compared.
+    payoffs: [n, a] where everybody plays on by the blueprint. price: of leaving the blueprint's soft policy,
+    in levels for each nat.
+    """
+
+    question: Question
+    rows: NDArray[np.int64]
+    payoffs: NDArray[np.float64]
+    price: float
+
+    @classmethod
+    def of(cls, question: Question, comparison: MoveComparison, config: GuanDanConfig) -> Contest | None:
+        """Return the contest of the moves that were not given up; None if one is left."""
+        payoffs = comparison.payoffs
+        rows = np.flatnonzero(~np.isnan(payoffs[-1]))
+        if len(rows) < 2:
+            return None
+        best = int(np.flatnonzero(rows == comparison.best)[0])
+        # What the rollouts' noise and the blueprint's errors make of each other (`racing.posterior`), as a price.
+        noise = difference_noise(payoffs[:, rows], comparison.weights, best, config.depth is None)
+        price = config.temperature * noise / max(config.trust, 1e-6) ** 2
+        worlds = question.worlds.take(slice(0, min(len(payoffs), config.leaf_worlds)))
+        asked = replace(question, moves=question.moves[rows], prior=question.prior[rows], worlds=worlds)
+        return cls(asked, rows, payoffs[:, rows], price)
+
+    def solve(self, rollouts: Rollouts, config: GuanDanConfig) -> ContestSolution:
+        """Return the solution of the contest, after the rollouts that it still needs."""
+        question, n = self.question, len(self.question.worlds)
+        lean = Lean(tuple(config.ours.split("/")), tuple(config.theirs.split("/")))
+        payoffs = style_payoffs(question, self.payoffs[:n], lean, rollouts, config.depth)
+        # More deals say what the moves are worth than how others may play on: their mean counts.
+        payoffs += (self.payoffs.mean(0) - self.payoffs[:n].mean(0))[None, :, None, None]
+        seat = int(question.state["player"][0])
+        soft = np.exp((question.prior - question.prior.max()) / config.temperature)
+        game = DecisionGame(
+            payoffs,
+            question.worlds.weights,
+            hand_buckets(question.worlds.states, seat, config.buckets),
+            seat,
+            soft,
+            self.price,
+            config.opponent_price,
+        )
+        return ContestSolution(self.rows, question.worlds, solve_decision(game))

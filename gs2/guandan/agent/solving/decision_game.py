@@ -1,0 +1,199 @@
+"""The game of one decision: our move, then how everybody plays on, in common deals; solved near the blueprint.
+
+The subgame is as shallow as it can be and as wide in deals: our candidate moves at the root, and below each a
+multi-valued leaf, at which we choose a style to play on in (`gs2.guandan.agent.styles`) and the opponents
+choose theirs. We know our move and nothing of the deal; the opponents know the move and, of the deal, the
+bucket that their hands are in, so that they do not see through it. Payoffs are rollouts of the same deals.
+Everybody is anchored: we to the blueprint's soft policy, at a price that follows from the rollouts' noise, so
+that the solution leaves it only as far as the sample says; the opponents to the blueprint itself.
+With one style for everybody this is the comparison of moves by rollouts (`gs2.guandan.agent.racing`).
+Source: Brown, Sandholm and Amos 2018 (multi-valued states); Sokota et al. 2023 (the anchored solver).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cfr.anchored import Anchor, solve_anchored
+from cfr.tree import FlatTree
+from games.game import TERMINAL
+from games.guandan.rounds.round import advance
+from games.support.array_types import Array
+from gs2.guandan.agent.racing import Question
+from gs2.guandan.agent.rollout import Rollouts
+from gs2.guandan.agent.styles import Styles, style_table
+
+__all__ = ["DecisionGame", "Lean", "SolvedDecision", "decision_tree", "solve_decision", "style_payoffs"]
+
+TEAMS = (0, 1, 0, 1)
+ITERATIONS = 150
+"""Iterations of the anchored solver; the trees have some thousand nodes."""
+
+
+@dataclass(frozen=True)
+class Lean:
+    """Styles that may be chosen at a leaf, the blueprint's first.
+
+    ours: of the player to act. theirs: of both opponents together.
+    """
+
+    ours: tuple[str, ...] = ("blueprint",)
+    theirs: tuple[str, ...] = ("blueprint",)
+
+    @property
+    def choices(self) -> tuple[int, int]:
+        """Return how many there are of each."""
+        return len(self.ours), len(self.theirs)
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionGame:
+    """What one decision is worth in some deals, for every way of playing on.
+
+    payoffs: [n, a, u, o] float64, levels to the player's team in each deal, for each move, own style and
+        opponents' style. weights: [n] float64 of the deals. bucket: [n] int64, what the opponents know.
+    seat: who decides. magnet: [a] float64 > 0, the policy it is anchored to; price: for each nat, in levels.
+    their_price: of the opponents, whose magnet is the blueprint, SHARE of their policy.
+    """
+
+    payoffs: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    bucket: NDArray[np.int64]
+    seat: int
+    magnet: NDArray[np.float64]
+    price: float
+    their_price: float
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedDecision:
+    """The solution of a decision game.
+
+    policy: [a] float64 over the moves. tree: the game's. iterations, gap: of the solver, in levels.
+    """
+
+    policy: NDArray[np.float64]
+    tree: FlatTree
+    iterations: int
+    gap: float
+
+
+SHARE = 0.7
+"""Probability of the blueprint in the magnet of a choice of styles; the others share the rest."""
+
+
+def style_payoffs(
+    question: Question, known: NDArray[np.float64], lean: Lean, rollouts: Rollouts, depth: int | None
+) -> NDArray[np.float64]:
+    """Return the payoff of each move in each deal and every pair of styles, [n, a, u, o] float64.
+
+    question: the moves and the deals. known: [n, a], payoffs where everybody plays on by the blueprint; for
+        these no rollout is made. depth: of a rollout, see `Rollouts.payoffs`.
+    """
+    n, a = known.shape
+    ours, theirs = lean.choices
+    out = np.empty((n, a, ours, theirs))
+    out[:, :, 0, 0] = known
+    pairs = [(u, o) for u in range(ours) for o in range(theirs) if u or o]
+    if not pairs:
+        return out
+    seat = int(question.state["player"][0])
+    after = np.repeat(question.worlds.states[:n], a)
+    advance(after, np.tile(question.moves, n))
+    states = np.tile(after, len(pairs))
+    of = np.zeros((len(pairs), n * a, 4), np.uint8)
+    for k, (u, o) in enumerate(pairs):
+        of[k, :, seat] = u
+        of[k, :, (seat + 1) & 3] = of[k, :, (seat + 3) & 3] = ours + o
+    of[:, :, (seat + 2) & 3] = 0
+    styles = Styles(style_table((*lean.ours, *lean.theirs)), of.reshape(-1, 4))
+    sign = 1 - 2 * (seat & 1)
+    found = sign * rollouts.payoffs(states, depth, styles=styles).reshape(len(pairs), n, a)
+    for k, (u, o) in enumerate(pairs):
+        out[:, :, u, o] = found[k]
+    return out
+
+
+def decision_tree(game: DecisionGame) -> FlatTree:
+    """Return the game as a tree: deals, our move, our style, the opponents' style; choices of one left out."""
+    n, a, ours, theirs = game.payoffs.shape
+    me, them = game.seat, (game.seat + 1) & 3
+    buckets = int(game.bucket.max()) + 1
+    none = np.zeros((n, 1), np.int64)
+    move = np.broadcast_to(np.arange(a), (n, a))
+    levels: list[tuple[int, int, Array]] = [(me, a, none)]
+    if ours > 1:
+        levels.append((me, ours, move))
+    if theirs > 1:
+        seen = (
+            np.repeat(move * buckets + game.bucket[:, None], ours, axis=1)
+            if ours > 1
+            else (move * buckets + game.bucket[:, None])
+        )
+        levels.append((them, theirs, seen))
+    widths = [n]
+    for _, size, _ in levels:
+        widths.append(widths[-1] * size)
+    offsets = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
+    total, ends = int(offsets[-1]), widths[-1]
+    parent = np.full(total, -1, np.int32)
+    first = np.zeros(total, np.int32)
+    children = np.zeros(total, np.int32)
+    player = np.full(total, TERMINAL, np.int8)
+    infoset = np.full(total, -1, np.int32)
+    action = np.zeros(total, np.int64)
+    seats: list[NDArray[np.int8]] = []
+    sizes: list[NDArray[np.int64]] = []
+    count = 0
+    for level, (seat, size, known) in enumerate(levels):
+        low, high = int(offsets[level]), int(offsets[level + 1])
+        at = np.arange(low, high)
+        first[at] = high + size * np.arange(high - low)
+        children[at], player[at] = size, seat
+        number = np.unique(known.reshape(-1), return_inverse=True)[1].reshape(-1)
+        infoset[at] = count + number
+        kinds = int(number.max()) + 1
+        seats.append(np.full(kinds, seat, np.int8))
+        sizes.append(np.full(kinds, size, np.int64))
+        count += kinds
+        below = np.arange(high, high + size * (high - low))
+        parent[below] = np.repeat(at, size)
+        action[below] = np.tile(np.arange(size), high - low)
+    chance = np.ones(total)
+    chance[:n] = game.weights / game.weights.sum()
+    gain = game.payoffs.reshape(-1)
+    share = np.where(np.arange(4) % 2 == me % 2, 1.0, -1.0)
+    return FlatTree(
+        parent=parent,
+        first_child=first,
+        n_children=children,
+        player=player,
+        infoset=infoset,
+        chance_prob=chance,
+        level_offsets=offsets,
+        terminal=np.arange(total - ends, total, dtype=np.int32),
+        returns=gain[:, None] * share,
+        infoset_player=np.concatenate(seats),
+        infoset_offset=np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.int64),
+        infoset_key=np.zeros((count, 1), np.uint64),
+        action=action,
+        states=None,
+        teams=TEAMS,
+    )
+
+
+def solve_decision(game: DecisionGame) -> SolvedDecision:
+    """Return the equilibrium near the blueprint of a decision game."""
+    tree = decision_tree(game)
+    magnet = np.empty(tree.n_slots)
+    for i, size in enumerate(np.diff(tree.infoset_offset).tolist()):
+        rest = (1 - SHARE) / (size - 1) if size > 1 else 0.0
+        magnet[tree.slots(i)] = [SHARE if size > 1 else 1.0, *[rest] * (size - 1)]
+    magnet[tree.slots(0)] = game.magnet / game.magnet.sum()
+    price = np.zeros(4)
+    price[game.seat], price[(game.seat + 1) & 3] = game.price, game.their_price
+    found = solve_anchored(tree, Anchor(magnet, tuple(price.tolist())), iterations=ITERATIONS)
+    return SolvedDecision(found.policy[tree.slots(0)], tree, found.iteration, found.gap)
