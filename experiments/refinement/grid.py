@@ -185,7 +185,7 @@ ALONG_THE_FAMILY = (
     "gs2-d:k=3",
     *(f"gs2-d:k=3,solver=anchored,temperature={t}" for t in TEMPERATURES),
 )
-"""Depth by number of continuations by temperature, with a search of its own at every infoset (`FAMILY.md`)."""
+"""Depth by continuations by temperature, with a search of its own at every infoset (`FAMILY.md`)."""
 WARM = tuple(
     f"{name}{',' if ':' in name else ':'}warm_start=1"
     for name in (

@@ -104,7 +104,9 @@ class SubgameConfig(Configuration):
         multi-valued (players choose among `policies`, by rollouts).
     continuations: how many the opponent chooses among, with leaf = continuations.
     policies: continuations by name, with leaf = multi-valued (`gs2.search.subgame.continuation_policies`).
-    choosers: who chooses among them: opponents, the others going on by the blueprint, or everyone.
+    choosers: who chooses among them: opponents, the searching player going on by the blueprint, or everyone.
+        Default: our measurement; where later decisions are searched anew, choices of one's own promise too
+        much.
     rollouts: games played from each leaf, with leaf = rollout, and with each combination of continuations,
         with leaf = multi-valued; 0 then asks for expected payoffs, where the game can be listed.
     """

@@ -237,7 +237,7 @@ def test_an_accepted_configuration_runs(pytestconfig: pytest.Config) -> None:
             "rollouts needs a depth and leaf = rollout or multi-valued",
         ),
         ({"depth": 1, "continuations": 3}, "continuations needs a depth and leaf = continuations"),
-        ({"depth": 1, "choosers": "opponents"}, "choosers needs a depth and leaf = multi-valued"),
+        ({"depth": 1, "choosers": "everyone"}, "choosers needs a depth and leaf = multi-valued"),
         ({"temperature": 0.5}, "temperature needs solver = anchored"),
         ({"solver": "anchored", "gamma": 1.0}, "gamma needs solver = cfr"),
         ({"trials": 5}, "trials needs certificate = statistical"),

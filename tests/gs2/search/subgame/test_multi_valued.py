@@ -27,6 +27,7 @@ from gs2.search.subgame.multi_valued import (
     continuation_payoffs,
     exact_continuation_payoffs,
     known_at,
+    unvalued,
     with_multi_valued_leaves,
 )
 from gs2.search.subgame.playing_out import CommonDraws, FreshDraws, play_out
@@ -48,8 +49,7 @@ def random_blueprint(game, seed: int) -> tuple[TabularBlueprint, np.ndarray]:
 
 def truncated(game, depth: int) -> Subgame:
     """Return the game grown to a depth limit, with nothing at its leaves."""
-    zeros = lambda game, states: np.zeros((len(states), game.num_players))  # noqa: E731
-    return grow_subgame(game, game.root(), np.ones(1), rules=TreeRules(depth_limit=depth, leaf=zeros))
+    return grow_subgame(game, game.root(), np.ones(1), rules=TreeRules(depth_limit=depth, leaf=unvalued))
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -290,7 +290,7 @@ def test_a_limit_of_one_decision_with_one_continuation_compares_the_root_actions
     rng = np.random.default_rng(0)
     infoset = int(np.flatnonzero(prepared.tree.infoset_player == 0)[0])
     roots = np.flatnonzero(prepared.tree.infoset == infoset)
-    zeros = TreeRules(depth_limit=1, leaf=lambda game, states: np.zeros((len(states), 2)))
+    zeros = TreeRules(depth_limit=1, leaf=unvalued)
     weights = np.ones(len(roots))
     grown = grow_subgame(prepared.game, prepared.tree.states[roots], weights, rules=zeros)
     made = with_multi_valued_leaves(prepared.game, grown, [(base,), (base,)], rng, rollouts=8)
