@@ -29,7 +29,7 @@ def place_in_family(method: str) -> tuple[str, str, str] | None:
         return None
     column = "1"
     if subgame.depth is not None and subgame.leaf == "multi-valued":
-        column = f"{len(subgame.policies.split('/'))}"
+        column = f"{len(subgame.policies.split('+'))}"
         column += ", everyone" * (subgame.choosers == "everyone")
     if config.solve.solver == "anchored":
         column += f", τ {config.solve.temperature:g}"

@@ -47,7 +47,7 @@ def _known_variant(instance: object, field: object, value: object) -> None:
 
 def _known_continuations(instance: object, field: attrs.Attribute[str], value: object) -> None:
     if not isinstance(value, str):
-        raise ConfigError(f"{field.name} must name continuations, as blueprint/greedy; got {value!r}")
+        raise ConfigError(f"{field.name} must name continuations, as blueprint+greedy; got {value!r}")
     read_continuations(value)
 
 
@@ -118,7 +118,7 @@ class SubgameConfig(Configuration):
     depth: int | None = attrs.field(default=None, validator=integer(1, optional=True))
     leaf: str = attrs.field(default="exact", validator=one_of(LEAF_NAMES))
     continuations: int = attrs.field(default=4, validator=integer(1))
-    policies: str = attrs.field(default="blueprint/greedy/uniform/last", validator=_known_continuations)
+    policies: str = attrs.field(default="blueprint+greedy+uniform+last", validator=_known_continuations)
     choosers: str = attrs.field(default="opponents", validator=one_of(CHOOSERS))
     rollouts: int = attrs.field(default=10, validator=integer(0))
 
@@ -207,7 +207,7 @@ class SafetyConfig(Configuration):
 
     def check(self) -> None:
         """Raise ConfigError where a statistical certificate does not begin with the blueprint."""
-        if self.against.split("/")[0].strip() != "blueprint":
+        if self.against.split("+")[0].strip() != "blueprint":
             raise ConfigError(f"against must begin with the blueprint; got {self.against!r}; put it first")
 
 

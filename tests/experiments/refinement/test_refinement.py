@@ -40,7 +40,7 @@ def test_the_family_stands_in_one_table_by_depth_continuations_and_temperature()
     assert place_in_family("gs2+>gs2+path") is None
     assert place_in_family("maxmargin:depth=1,leaf=value") is None
     assert place_in_family("mirror-descent") is None
-    leaf = "leaf=multi-valued,rollouts=0,policies=blueprint/last"
+    leaf = "leaf=multi-valued,rollouts=0,policies=blueprint+last"
     methods = (
         "maxmargin",
         f"maxmargin:depth=1,{leaf}",

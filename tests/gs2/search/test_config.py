@@ -69,7 +69,7 @@ VALUES: dict[str, tuple] = {
     "leaf": LEAF_NAMES,
     "continuations": (4, 1, 2),
     "rollouts": (10, 1, 0),
-    "policies": ("blueprint/greedy/uniform/last", "blueprint", "blueprint/class1*2"),
+    "policies": ("blueprint+greedy+uniform+last", "blueprint", "blueprint+class1*2"),
     "choosers": CHOOSERS,
     "anchor": (1.0, 0.5),
     "certificate": CERTIFICATES,
@@ -82,7 +82,7 @@ VALUES: dict[str, tuple] = {
     "opponent_temperature": (0.0, 0.1),
     "confidence": (0.95, 0.5),
     "trials": (200, 5),
-    "against": ("blueprint", "blueprint/uniform"),
+    "against": ("blueprint", "blueprint+uniform"),
     "tolerance": (0.0, 0.1),
 }
 """Values of each field, its default among them."""
