@@ -159,7 +159,7 @@ class AnchoredSolver:
             self.iteration += some
 
     def start_from(self, policy: NDArray[np.float64]) -> None:
-        """Begin at a policy, [n_slots] float64; actions of probability 0 get the least that counts.
+        """Begin at a policy, [n_slots] float64, with a share SMOOTHING of uniform play.
 
         Raises SolverError once iterations were run, ValueError for a policy of another size.
         """

@@ -167,7 +167,7 @@ ABLATION = (
 TEMPERATURES = (0.005, 0.02, 0.1)
 _ONE_BY_ONE = "maxmargin:scope=infoset"
 _CHOICES = "leaf=multi-valued,rollouts=0,policies="
-_FOUR = "blueprint/greedy/uniform/last"
+_FOUR = "blueprint+greedy+uniform+last"
 ALONG_THE_FAMILY = (
     _ONE_BY_ONE,
     *(
@@ -175,7 +175,7 @@ ALONG_THE_FAMILY = (
         for depth in (1, 2, 3)
         for leaf in (
             "",
-            f",{_CHOICES}blueprint/greedy",
+            f",{_CHOICES}blueprint+greedy",
             f",{_CHOICES}{_FOUR}",
             f",{_CHOICES}{_FOUR},choosers=everyone",
             *(f",{_CHOICES}{_FOUR},solver=anchored,temperature={t}" for t in TEMPERATURES),
@@ -185,7 +185,7 @@ ALONG_THE_FAMILY = (
     "gs2-d:k=3",
     *(f"gs2-d:k=3,solver=anchored,temperature={t}" for t in TEMPERATURES),
 )
-"""Depth by number of continuations by temperature, with a search of its own at every infoset (`FAMILY.md`)."""
+"""Depth by continuations by temperature, with a search of its own at every infoset (`FAMILY.md`)."""
 WARM = tuple(
     f"{name}{',' if ':' in name else ':'}warm_start=1"
     for name in (

@@ -11,6 +11,7 @@ import numpy as np
 
 from experiments.markdown import markdown_table
 from experiments.refinement.compare import comparison_table
+from experiments.refinement.family import family_table
 from experiments.refinement.plots import base_and_k, plot_k, plot_strength, plot_time
 from experiments.refinement.rows import ROWS, Row, read_grid, read_rows
 from experiments.refinement.summary import (
@@ -178,6 +179,7 @@ def write_report(folders: Sequence[Path], output: Path) -> list[Path]:
                     plot(chosen, picture)
                     parts.append(f"![exploitability against {kind}, blueprint {blueprint}]({picture.name})\n")
                     written.append(picture)
+        parts.append(family_table(summaries))
         parts.append(overview_tables(summaries))
         parts.append(cell_tables(summaries))
     write_text(output, "\n".join(parts))

@@ -48,7 +48,7 @@ def _known_variant(instance: object, field: object, value: object) -> None:
 
 def _known_continuations(instance: object, field: attrs.Attribute[str], value: object) -> None:
     if not isinstance(value, str):
-        raise ConfigError(f"{field.name} must name continuations, as blueprint/greedy; got {value!r}")
+        raise ConfigError(f"{field.name} must name continuations, as blueprint+greedy; got {value!r}")
     read_continuations(value)
 
 
@@ -116,7 +116,9 @@ class SubgameConfig(Configuration):
         multi-valued (players choose among `policies`, by rollouts).
     continuations: how many the opponent chooses among, with leaf = continuations.
     policies: continuations by name, with leaf = multi-valued (`gs2.search.subgame.continuation_policies`).
-    choosers: who chooses among them: opponents, the others going on by the blueprint, or everyone.
+    choosers: who chooses among them: opponents, the searching player going on by the blueprint, or everyone.
+        Default: our measurement; where later decisions are searched anew, choices of one's own promise too
+        much.
     rollouts: games played from each leaf, with leaf = rollout, and with each combination of continuations,
         with leaf = multi-valued; 0 then asks for expected payoffs, where the game can be listed.
     """
@@ -128,7 +130,7 @@ class SubgameConfig(Configuration):
     depth: int | None = attrs.field(default=None, validator=integer(1, optional=True))
     leaf: str = attrs.field(default="exact", validator=one_of(LEAF_NAMES))
     continuations: int = attrs.field(default=4, validator=integer(1))
-    policies: str = attrs.field(default="blueprint/greedy/uniform/last", validator=_known_continuations)
+    policies: str = attrs.field(default="blueprint+greedy+uniform+last", validator=_known_continuations)
     choosers: str = attrs.field(default="opponents", validator=one_of(CHOOSERS))
     rollouts: int = attrs.field(default=10, validator=integer(0))
 
@@ -220,7 +222,7 @@ class SafetyConfig(Configuration):
 
     def check(self) -> None:
         """Raise ConfigError where a statistical certificate does not begin with the blueprint."""
-        if self.against.split("/")[0].strip() != "blueprint":
+        if self.against.split("+")[0].strip() != "blueprint":
             raise ConfigError(f"against must begin with the blueprint; got {self.against!r}; put it first")
 
 

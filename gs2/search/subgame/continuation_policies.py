@@ -6,9 +6,9 @@
     first, last    the blueprint with the first or last legal action BIAS times likelier
     class2         the blueprint with actions of class 2 (`Game.action_type`) BIAS times likelier
     class2*10      the same, ten times
-    value2+0.5     the action of highest Q, where those of class 2 count for half a payoff more
+    value2@0.5     the action of highest Q, where those of class 2 count for half a payoff more
 
-Several stand in one text with slashes between: `blueprint/greedy/class2*10`.
+Several stand in one text with plus signs between: `blueprint+greedy+class2*10`.
 Source: Brown, Sandholm and Amos 2018, "Depth-limited solving", who bias towards fold, call and raise.
 """
 
@@ -40,8 +40,8 @@ __all__ = [
 BIAS = 5.0
 """How much likelier a biased continuation makes its favoured action (Brown, Sandholm and Amos: 5 to 10)."""
 PLAIN = ("blueprint", "greedy", "uniform", "first", "last")
-_CLASS = re.compile(r"class(\d+)(?:\*([0-9.eE+-]+))?")
-_VALUE = re.compile(r"value(\d+)([+-][0-9.eE+-]+)")
+_CLASS = re.compile(r"class(\d+)(?:\*([0-9.eE-]+))?")
+_VALUE = re.compile(r"value(\d+)@([0-9.eE-]+)")
 NO_BLUEPRINTS: Mapping[str, Blueprint] = {}
 
 
@@ -62,7 +62,7 @@ class Continuation:
         """Return the text that names it."""
         if self.kind == "class":
             return f"class{self.number}" + (f"*{self.size:g}" if self.size != BIAS else "")
-        return f"value{self.number}{self.size:+g}" if self.kind == "value" else self.kind
+        return f"value{self.number}@{self.size:g}" if self.kind == "value" else self.kind
 
     def probs(
         self,
@@ -146,7 +146,7 @@ def read_continuations(text: str) -> tuple[Continuation, ...]:
 
     Raises ConfigError for a name that is none, a factor that is not positive, and one that comes twice.
     """
-    found = tuple(_read(part.strip()) for part in text.split("/"))
+    found = tuple(_read(part.strip()) for part in text.split("+"))
     if len(set(found)) < len(found):
         raise ConfigError(f"policies must name each continuation once; got {text!r}")
     return found
@@ -165,8 +165,8 @@ def _read(name: str) -> Continuation:
     except ValueError:
         pass
     raise ConfigError(
-        f"policies must name continuations: {', '.join(PLAIN)}, class2, class2*10 or value2+0.5, with "
-        f"slashes between; got {name!r}"
+        f"policies must name continuations: {', '.join(PLAIN)}, class2, class2*10 or value2@0.5, with "
+        f"plus signs between; got {name!r}"
     )
 
 
@@ -178,7 +178,7 @@ def continuation_blueprints(
     own: blueprints of one's own by name, which stand beside the names of continuations.
     Raises ConfigError as `read_continuations`.
     """
-    names = [part.strip() for part in text.split("/")]
+    names = [part.strip() for part in text.split("+")]
     if len(set(names)) < len(names):
         raise ConfigError(f"policies must name each continuation once; got {text!r}")
     made = []

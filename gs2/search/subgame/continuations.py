@@ -83,7 +83,9 @@ def with_choices(subgame: Subgame, choosers: Sequence[LeafChooser], values: NDAr
     above it chose. A seat with a single choice has no decision.
     values: [T, K0, K1, …, P] float64, the payoffs of each combination.
     The new infosets come after the others, chooser by chooser; their slots and theirs alone have no origin.
-    The truncated leaves of the result are where the first choice stands, or the payoffs if there is none.
+    The truncated leaves of the result are where the first choice stands, or the payoffs if there is none. Its
+    tree holds no states.
+    Raises ValueError for values of another shape.
     """
     tree, leaves = subgame.tree, subgame.truncated
     t = len(leaves)

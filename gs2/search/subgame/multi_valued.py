@@ -7,6 +7,11 @@ not by their luck, or from a full tree exactly.
 
 With one continuation for everybody this is a rollout of the blueprint; a depth limit of one decision and one
 continuation compares the actions at the root by rollouts.
+Who chooses. A player who may choose as well counts on playing the best of its continuations later on. That is
+right if it will: if the game is played on by what the subgame's solution says. Where every later decision is
+searched anew it is too hopeful, and by far: on Leduc poker and Liar's Dice searches with choices for everyone
+end above the blueprint where the same with choices for the opponent alone mostly end below
+(`experiments/results/FAMILY.md`).
 Source: Brown, Sandholm and Amos 2018, "Depth-limited solving", where only the opponent chooses.
 """
 
@@ -29,7 +34,13 @@ from gs2.search.subgame.continuations import LeafChooser, with_choices
 from gs2.search.subgame.cut import Subgame
 from gs2.search.subgame.playing_out import CommonDraws, Draws, play_out
 
-__all__ = ["continuation_payoffs", "exact_continuation_payoffs", "known_at", "with_multi_valued_leaves"]
+__all__ = [
+    "continuation_payoffs",
+    "exact_continuation_payoffs",
+    "known_at",
+    "unvalued",
+    "with_multi_valued_leaves",
+]
 
 ROWS_AT_ONCE = 1 << 16
 """Games played at once, which bounds the memory."""
@@ -119,6 +130,11 @@ def _q(tree: FlatTree, policy: NDArray[np.float64], seat: int) -> NDArray[np.flo
     return q
 
 
+def unvalued(game: Game, states: NDArray[Any]) -> NDArray[np.float64]:
+    """Return payoffs of 0, [n, P] float64: the leaf of a subgame that is grown to be valued afterwards."""
+    return np.zeros((len(states), game.num_players))
+
+
 def known_at(game: Game, states: NDArray[Any], seat: int) -> NDArray[np.int64]:
     """Return a number for what a seat knows at each history, [n] int64, equal where it knows the same."""
     keys = game.infoset_key(states, seat)
@@ -137,7 +153,8 @@ def with_multi_valued_leaves(
 ) -> Subgame:
     """Return the subgame whose truncated leaves are choices of continuations, valued by rollouts.
 
-    subgame: grown with its states, to a depth limit; what its leaves are worth is replaced.
+    subgame: grown with its states, to a depth limit (`TreeRules(depth_limit=…, leaf=unvalued)`); what its
+        leaves are worth is replaced.
     policies: for each seat its continuations; a seat with one only has no choice, and with no choices at all
     the leaves keep their place and get the mean payoffs.
     known: for each seat [T] int64, what it can tell apart at the leaves, for buckets of infosets; by default

@@ -15,6 +15,9 @@ tied; the tree solver runs on the result, as in Waugh et al. 2009, "A practical 
 promises nothing.
 An infoset of the gadget's own counts as part of the sequence: tie the entry with the same buckets
 (`tie_entry`) before the gadget is built; the sequence form refuses the gadget otherwise.
+
+In order: grow the forest, graft choices of continuations if there are any, `infoset_labels` of the buckets of
+hands (`gs2.search.subgame.buckets`), `tie_subgame`, gadget, solver; `Tied.untied` gives the policy back.
 """
 
 from __future__ import annotations
@@ -236,7 +239,10 @@ def _means(
 
 def _paths(tree: FlatTree) -> NDArray[np.uint64]:
     """Return a number for what was done since the root before each node, [N], the same below any root."""
-    words = np.ascontiguousarray(tree.action).view(np.uint8).reshape(tree.n_nodes, -1)
+    action = np.ascontiguousarray(tree.action)
+    size = action.nbytes // max(tree.n_nodes, 1)
+    wide = next(width for width in (8, 4, 2, 1) if size % width == 0)
+    words = action.view(f"u{wide}").reshape(tree.n_nodes, -1)
     bits = np.full(tree.n_nodes, _STEP, np.uint64)
     for column in words.T:
         bits = mixed_bits(bits + column.astype(np.uint64) + np.uint64(1))

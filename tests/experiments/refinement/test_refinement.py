@@ -10,7 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from experiments.refinement.compare import BLUEPRINT, compare, comparison_table
-from experiments.refinement.grid import Cell, Grid, GridError
+from experiments.refinement.family import family_table, place_in_family
+from experiments.refinement.grid import GRIDS, Cell, Grid, GridError
 from experiments.refinement.methods import method_config
 from experiments.refinement.report import strength_table, write_report
 from experiments.refinement.rows import ROWS, read_rows
@@ -30,6 +31,32 @@ def test_a_grid_holds_each_cell_once_and_random_methods_with_every_seed() -> Non
     cells = list(GRID.cells())
     assert len({cell.key for cell in cells}) == len(cells) == 5
     assert sum(cell.method == "gs2-r:k=1" for cell in cells) == 3
+
+
+def test_the_family_stands_in_one_table_by_depth_continuations_and_temperature() -> None:
+    places = [place_in_family(method) for method in GRIDS["family"].methods]
+    assert None not in places
+    assert len(set(places)) == len(places)
+    assert place_in_family("gs2+>gs2+path") is None
+    assert place_in_family("maxmargin:depth=1,leaf=value") is None
+    assert place_in_family("mirror-descent") is None
+    leaf = "leaf=multi-valued,rollouts=0,policies=blueprint+last"
+    methods = (
+        "maxmargin",
+        f"maxmargin:depth=1,{leaf}",
+        f"maxmargin:depth=1,{leaf},choosers=everyone",
+        "maxmargin:depth=2,solver=anchored,temperature=0.1",
+    )
+    grid = Grid(
+        "test", games=("kuhn_poker",), blueprints=("cfr:2",), methods=methods, iterations=(20,), seeds=1
+    )
+    rows = [run_cell(cell) for cell in grid.cells()]
+    found = family_table(summarise_cells(rows))
+    heads = next(line for line in found.splitlines() if line.startswith("| method"))
+    assert heads == "| method | depth | 1 | 2 | 2, everyone | 1, τ 0.1 |"
+    ratio = rows[1].exploitability / rows[1].blueprint_exploitability
+    assert f"| maxmargin | 1 |  | {ratio:.3f} |" in found
+    assert family_table(summarise_cells(rows[:1])) == ""
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -80,7 +80,7 @@ def test_opponents_who_may_choose_leave_less_than_those_who_may_not(name: str) -
     strategy = Strategy(prepared.tree, random_policy(name, np.random.default_rng(2)))
     for infoset in some_infosets(name):
         gaps = []
-        for policies in ("blueprint", "blueprint/greedy/first/last"):
+        for policies in ("blueprint", "blueprint+greedy+first+last"):
             config = preset("unsafe", depth=1, policies=policies, choosers="opponents", solver="lp", **EXACT)
             made = refine_infoset(prepared, strategy, infoset, config, np.random.default_rng(0))
             gaps.append(made.solved)
@@ -177,7 +177,7 @@ def test_a_tolerance_lets_smaller_weights_pass() -> None:
     seen = set()
     for infoset in some_infosets(LEDUC):
         config = preset(
-            "unsafe", certificate="statistical", trials=1000, against="blueprint/uniform/last", tolerance=0.05
+            "unsafe", certificate="statistical", trials=1000, against="blueprint+uniform+last", tolerance=0.05
         )
         found = refine_infoset(prepared, weak, infoset, config, np.random.default_rng(0))
         seen.add(found.anchor)

@@ -21,7 +21,7 @@ from tests.cfr.trees import random_policy
 from tests.games.random_games import RandomGame
 
 SEEDS = pytest.mark.parametrize("seed", range(6))
-AGAINST = "blueprint/uniform/last"
+AGAINST = "blueprint+uniform+last"
 
 
 def prepared(seed: int, game=None):

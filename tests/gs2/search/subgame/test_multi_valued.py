@@ -27,6 +27,7 @@ from gs2.search.subgame.multi_valued import (
     continuation_payoffs,
     exact_continuation_payoffs,
     known_at,
+    unvalued,
     with_multi_valued_leaves,
 )
 from gs2.search.subgame.playing_out import CommonDraws, FreshDraws, play_out
@@ -35,7 +36,7 @@ from tests.games.random_games import RandomGame
 from tests.gs2.search.setting import GAMES, GOOFSPIEL, KUHN, LEDUC, LIARS_DICE, context, random_policy
 
 SEEDS = pytest.mark.parametrize("seed", range(8))
-TEXT = "blueprint/greedy/uniform/first/last/class1*3/value0+2"
+TEXT = "blueprint+greedy+uniform+first+last+class1*3+value0@2"
 
 
 def random_blueprint(game, seed: int) -> tuple[TabularBlueprint, np.ndarray]:
@@ -48,8 +49,7 @@ def random_blueprint(game, seed: int) -> tuple[TabularBlueprint, np.ndarray]:
 
 def truncated(game, depth: int) -> Subgame:
     """Return the game grown to a depth limit, with nothing at its leaves."""
-    zeros = lambda game, states: np.zeros((len(states), game.num_players))  # noqa: E731
-    return grow_subgame(game, game.root(), np.ones(1), rules=TreeRules(depth_limit=depth, leaf=zeros))
+    return grow_subgame(game, game.root(), np.ones(1), rules=TreeRules(depth_limit=depth, leaf=unvalued))
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -59,7 +59,7 @@ def test_continuations_are_strategies_and_those_on_a_tree_are_those_of_the_wrapp
     policy = random_policy(name, np.random.default_rng(1), sharpness=2)
     base = tabulate(game, tree, policy)
     read = read_continuations(TEXT)
-    assert "/".join(one.name for one in read) == TEXT
+    assert "+".join(one.name for one in read) == TEXT
     for one in read:
         wrapped = ContinuationBlueprint(base, one)
         plan = policy_of(wrapped, game, tree)
@@ -94,21 +94,21 @@ def test_names_that_say_nothing_are_refused_and_ones_own_are_known() -> None:
     base, _ = random_blueprint(load_game(KUHN), 0)
     for text in (
         "",
-        "blueprint/",
+        "blueprint+",
         "bluprint",
         "class",
         "class1*0",
         "class1*x",
         "value1",
         "value1*3",
-        "last/last",
+        "last+last",
     ):
         with pytest.raises(ConfigError, match="policies must name"):
             read_continuations(text)
         with pytest.raises(ConfigError, match="policies must name"):
             continuation_blueprints(base, text)
     other, _ = random_blueprint(load_game(KUHN), 1)
-    found = continuation_blueprints(base, "blueprint/mine/greedy", {"mine": other})
+    found = continuation_blueprints(base, "blueprint+mine+greedy", {"mine": other})
     assert found[0] is base
     assert found[1] is other
 
@@ -166,11 +166,11 @@ def test_rollouts_of_continuations_come_near_their_exact_values_in_random_games(
     game = RandomGame(seed, public=bool(seed % 2))
     base, policy = random_blueprint(game, seed)
     tree = grow(game)
-    text = "blueprint/last/uniform"
-    sets = [continuation_blueprints(base, text), continuation_blueprints(base, "blueprint/first")]
+    text = "blueprint+last+uniform"
+    sets = [continuation_blueprints(base, text), continuation_blueprints(base, "blueprint+first")]
     nodes = np.flatnonzero(tree.player >= 0)[:5]
     exact = exact_continuation_payoffs(
-        game, tree, policy, [read_continuations(text), read_continuations("blueprint/first")]
+        game, tree, policy, [read_continuations(text), read_continuations("blueprint+first")]
     )
     found = continuation_payoffs(game, tree.states[nodes], sets, np.random.default_rng(seed), rollouts=1501)
     assert found.shape == (len(nodes), 3, 2, 2)
@@ -186,7 +186,7 @@ def test_common_luck_compares_better_than_luck_of_its_own(seed: int) -> None:
     base, _ = random_blueprint(game, seed)
     tree = context(LEDUC).tree
     states = tree.states[np.flatnonzero(tree.player >= 0)[[0, 9, 50]]]
-    sets = [continuation_blueprints(base, "blueprint/class2*2"), (base,)]
+    sets = [continuation_blueprints(base, "blueprint+class2*2"), (base,)]
     common, apart = [], []
     for k in range(30):
         rng = np.random.default_rng([seed, k])
@@ -290,7 +290,7 @@ def test_a_limit_of_one_decision_with_one_continuation_compares_the_root_actions
     rng = np.random.default_rng(0)
     infoset = int(np.flatnonzero(prepared.tree.infoset_player == 0)[0])
     roots = np.flatnonzero(prepared.tree.infoset == infoset)
-    zeros = TreeRules(depth_limit=1, leaf=lambda game, states: np.zeros((len(states), 2)))
+    zeros = TreeRules(depth_limit=1, leaf=unvalued)
     weights = np.ones(len(roots))
     grown = grow_subgame(prepared.game, prepared.tree.states[roots], weights, rules=zeros)
     made = with_multi_valued_leaves(prepared.game, grown, [(base,), (base,)], rng, rollouts=8)

@@ -20,7 +20,7 @@ from gs2.search.gadget.build import build_gadget
 from gs2.search.gadget.entry import Entry
 from gs2.search.subgame.buckets import cluster_rows, hand_buckets, hand_features
 from gs2.search.subgame.cut import grow_subgame
-from gs2.search.subgame.multi_valued import known_at, with_multi_valued_leaves
+from gs2.search.subgame.multi_valued import known_at, unvalued, with_multi_valued_leaves
 from gs2.search.subgame.tying import (
     clairvoyance,
     infoset_labels,
@@ -252,7 +252,7 @@ def test_continuations_are_chosen_by_bucket(seed) -> None:
     )
     if len(nodes) == 0:
         pytest.skip("player 0 never moves second")
-    zeros = TreeRules(depth_limit=1, leaf=lambda game, states: np.zeros((len(states), 2)))
+    zeros = TreeRules(depth_limit=1, leaf=unvalued)
     forest = grow_subgame(game, tree.states[nodes], np.ones(len(nodes)), rules=zeros)
     if len(forest.truncated) == 0:
         pytest.skip("the game ends before its depth limit")
