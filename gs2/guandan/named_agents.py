@@ -43,9 +43,12 @@ __all__ = [
     "parse_agent",
 ]
 
-AGENT_NAMES = (*AGENTS, "gs2", "gs2-fast", "gs2-deep", "gs2-paper")
+AGENT_NAMES = (
+    *(*AGENTS, "gs2", "gs2-fast", "gs2-deep", "gs2-paper"),
+    *("rollout", "rollout-fast", "rollout-deep"),
+)
 """The names that stand for themselves; a checkpoint is named by its path, one's own agent by its file."""
-SEARCHING = re.compile(r"gs2(-(?P<preset>.*))?", re.S)
+SEARCHING = re.compile(r"gs2(-(?P<preset>.*))?|(?P<rollout>rollout(-.*)?)", re.S)
 GROUP = "gs2.agents"
 """Entry points by which installed packages offer agents."""
 MANY, SOME = 512, 16
@@ -143,7 +146,7 @@ class _NetworkAgents(_Quick):
 
 
 class _SearchingAgents:
-    """`gs2` and `gs2-PRESET`: search on top of a network."""
+    """`gs2`, `gs2-PRESET` and `rollout`, `rollout-fast`, `rollout-deep`: search on top of a network."""
 
     def takes(self, spec: AgentSpec) -> bool:
         return SEARCHING.fullmatch(spec.name) is not None
@@ -159,10 +162,11 @@ class _SearchingAgents:
 
     def fingerprint(self, spec: AgentSpec) -> str:
         from gs2.guandan.beliefs.belief_network import DEFAULT
+        from gs2.guandan.beliefs.deal_network import DEALS
 
         config = json.dumps(_as_written(spec, self.config(spec)), sort_keys=True).encode()
-        beliefs = DEFAULT.read_bytes() if DEFAULT.is_file() else b""
-        return _digest(_network(spec).read_bytes(), config, beliefs)
+        beliefs = [path.read_bytes() for path in (DEFAULT, DEALS) if path.is_file()]
+        return _digest(_network(spec).read_bytes(), config, *beliefs)
 
     def deals_at_once(self, spec: AgentSpec) -> int:
         """A few: the agent runs the rollouts of several decisions together, but one piece of work must end in
@@ -177,7 +181,10 @@ class _SearchingAgents:
         """Return the configuration that a name and its settings ask for."""
         from gs2.guandan.agent.guandan_config import GuanDanConfig
 
-        changes = read_settings(spec.settings, field_types(GuanDanConfig), label=f"agent {spec.name}")
+        stages = GuanDanConfig.stages()
+        kinds = {name: kind for name, kind in field_types(GuanDanConfig).items() if name not in stages}
+        kinds |= {name: kind for stage in stages.values() for name, kind in field_types(stage).items()}
+        changes = read_settings(spec.settings, kinds, label=f"agent {spec.name}")
         if "generator" in changes:
             from gs2.parts import named_part
 
@@ -188,7 +195,7 @@ class _SearchingAgents:
         from gs2.guandan.agent.agent_presets import PRESETS
 
         found = SEARCHING.fullmatch(spec.name)
-        name = (found and found["preset"]) or "standard"
+        name = (found and (found["preset"] or found["rollout"])) or "standard"
         if name not in PRESETS:
             raise UnknownAgent(
                 f"agent {spec.name}: the preset must be one of {', '.join(PRESETS)}; got {name!r}"

@@ -116,15 +116,15 @@ class Gs2Agent:
         """Return the decision at one state; its player looks at nothing that its seat cannot see.
 
         state: [1] STATE, unfinished; hidden hands are ignored. actions: [m] ACTION to choose from, by default
-            the canonical moves.
+            the canonical moves. moves: of the round so far, where they are known.
         Raises GameError if the round is over.
         """
         return self.decide_all([(state, actions, moves)])[0]
 
     def decide_all(self, situations: Sequence[tuple[Array, Array | None, Moves | None]]) -> list[Decision]:
-        """Return the decision in each situation (state, actions, moves), see `decide`; their rollouts run together.
+        """Return the decision in each situation (state, actions, moves), see `decide`.
 
-        Together they may take as long as one after the other: the deadline is one of them all.
+        Their rollouts run together. Together they may take as long as one after the other: the deadline is one of them all.
         """
         began = time.perf_counter()
         group = []
@@ -159,7 +159,8 @@ class Gs2Agent:
         random stream is not touched.
         """
         few = {"worlds": FEW, "k": FEW, "sample": 4 * FEW, "room": 4 * FEW}
-        few = {name: min(number, getattr(self.config, name)) for name, number in few.items()}
+        given, unread = self.config.to_json(), self.config.unread()
+        few = {name: min(number, given[name]) for name, number in few.items() if name not in unread}
         small = self.config.replace(deadline=COMPILING, **few)
         rng = np.random.default_rng(0)
         twin = Gs2Agent(self.evaluator, small, rng, beliefs=self.beliefs, deals=self.deals)
@@ -215,10 +216,10 @@ class Gs2Agent:
         if time.perf_counter() >= deadline:
             progress.notes.append("the time was up before search began: the blueprint's move is played")
             return None
-        if config.method == "subgame" and config.leaf != "styles":
+        if not config.compares:
             self._solve(progress, deadline)
             return None
-        progress.worlds = self._sample(progress, config.worlds)
+        progress.worlds = self._sample(progress, config.deals.worlds)
         progress.lap("sampling")
         chosen = progress.candidates
         return Question(progress.state, progress.actions[chosen], progress.q[chosen], progress.worlds)
@@ -284,8 +285,8 @@ class Gs2Agent:
             progress.lap("subgame", source.log.seconds)
         progress.solution = solution
         memory.later = solution.later
-        soft = np.exp((progress.q[solution.moves] - progress.q.max()) / config.temperature)
-        policy = config.anchor * solution.policy + (1 - config.anchor) * soft / soft.sum()
+        soft = np.exp((progress.q[solution.moves] - progress.q.max()) / config.deals.temperature)
+        policy = config.solution.anchor * solution.policy + (1 - config.solution.anchor) * soft / soft.sum()
         progress.choice = int(solution.moves[np.argmax(policy)])
         progress.stage = "subgame"
 
@@ -304,13 +305,13 @@ class Gs2Agent:
         """Return deals for a subgame: sampled, or kept from before and topped up by the most unlike new."""
         state = progress.state
         evaluator, seat, opponents = self.evaluator, int(state["player"][0]), opponents_of(state)
-        worlds = self._sample(progress, self.config.sample)
+        worlds = self._sample(progress, self.config.deals.sample)
         values = alternative_values(evaluator, worlds.states, opponents)
-        if not self.config.nested or worlds.exact or not len(memory.particles):
+        if not self.config.deals.nested or worlds.exact or not len(memory.particles):
             return Deals(worlds, values)
-        old = memory.particles.survivors(state, seat)[: self.config.k]
+        old = memory.particles.survivors(state, seat)[: self.config.subgame.k]
         kept = alternative_values(evaluator, old, opponents)
-        new = top_up(kept, values, self.config.k - len(old))
+        new = top_up(kept, values, self.config.subgame.k - len(old))
         states = np.repeat(state, len(old) + len(new))
         states[: len(old)], states[len(old) :] = old, worlds.states[new]
         weights = np.concatenate([np.full(len(old), worlds.weights.mean()), worlds.weights[new]])
@@ -336,19 +337,19 @@ class Gs2Agent:
         state, moves, config = progress.state, progress.moves, self.config
         seat, networks = int(state["player"][0]), self.beliefs is not None or self.deals is not None
         past = past_inputs(state, seat, moves) if moves is not None and networks else None
-        replay = config.replay and moves is not None
-        weigh = config.reach > 0 and (replay or self.deals is not None)
-        pool = max(n, config.pool) if weigh else n
+        replay = config.deals.replay and moves is not None
+        weigh = config.deals.reach > 0 and (replay or self.deals is not None)
+        pool = max(n, config.deals.pool) if weigh else n
         worlds = sample_worlds(
-            state, seat, pool, self.rng, beliefs=self.beliefs, strength=config.belief, past=past
+            state, seat, pool, self.rng, beliefs=self.beliefs, strength=config.deals.belief, past=past
         )
         if not weigh:
             return worlds
         if replay and moves is not None:
-            soft = SoftPolicy(self.evaluator, config.temperature)
-            return likely_worlds(worlds, state, moves, soft, config.reach, n, self.rng)
+            soft = SoftPolicy(self.evaluator, config.deals.temperature)
+            return likely_worlds(worlds, state, moves, soft, config.deals.reach, n, self.rng)
         assert self.deals is not None  # or there would be nothing to weigh by
-        logs = config.reach * self.deals.log_ratios(worlds.states, seat, past)
+        logs = config.deals.reach * self.deals.log_ratios(worlds.states, seat, past)
         return drawn_worlds(worlds, logs, n, self.rng)
 
     def _settle_endgame(self, progress: DecisionProgress, deadline: float) -> bool:

@@ -7,33 +7,51 @@ from gs2.guandan.agent.guandan_config import GuanDanConfig
 
 __all__ = ["PRESETS", "agent_preset"]
 
+_ROLLOUT = GuanDanConfig.of(name="rollout")
+_FAST = _ROLLOUT.replace(
+    name="rollout-fast",
+    deadline=0.05,
+    candidates=2,
+    gap=0.2,
+    worlds=18,
+    wave=6,
+    depth=8,
+    pool=64,
+    endgame=20_000,
+)
+_DEEP = _ROLLOUT.replace(
+    name="rollout-deep",
+    deadline=3.0,
+    candidates=6,
+    gap=0.4,
+    worlds=384,
+    wave=24,
+    depth=16,
+    confidence=1.5,
+    pool=1024,
+    endgame=2_000_000,
+)
+
 PRESETS: dict[str, GuanDanConfig] = {
-    "fast": GuanDanConfig(
-        name="fast", deadline=0.05, candidates=2, gap=0.2, worlds=18, depth=6, confidence=0.7, endgame=20_000
-    ),
-    "standard": GuanDanConfig(name="standard"),
-    "deep": GuanDanConfig(
-        name="deep",
-        deadline=3.0,
-        candidates=6,
-        gap=0.4,
-        worlds=256,
-        wave=16,
-        depth=16,
-        confidence=2.0,
-        endgame=2_000_000,
-    ),
-    "paper": GuanDanConfig(
+    "standard": _ROLLOUT.replace(name="standard", method="subgame"),
+    "fast": _FAST.replace(name="fast", method="subgame", leaf_worlds=12),
+    "deep": _DEEP.replace(name="deep", method="subgame", leaf_worlds=128, buckets=4),
+    "rollout": _ROLLOUT,
+    "rollout-fast": _FAST,
+    "rollout-deep": _DEEP,
+    "paper": GuanDanConfig.of(
         name="paper",
         method="subgame",
+        leaf="rollout",
         deadline=3.0,
         belief=0.0,
+        reach=0.0,
         candidates=64,
         gap=100.0,
         per_type=2,
         endgame=0,
     ),
-    "blueprint": GuanDanConfig(name="blueprint", method="none"),
+    "blueprint": GuanDanConfig.of(name="blueprint", method="none"),
 }
 
 

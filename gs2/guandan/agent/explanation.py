@@ -176,7 +176,7 @@ def chances(mean: Array, error: Array) -> NDArray[np.float64]:
 def _moves(decision: Decision, names: list[str], config: GuanDanConfig) -> list[MoveRow]:
     q = decision.q
     known = np.isfinite(q).all()
-    soft = np.exp((q - q.max()) / config.temperature) if known else np.ones(len(q))
+    soft = np.exp((q - q.max()) / config.deals.temperature) if known else np.ones(len(q))
     soft = soft / soft.sum()
     n = len(names)
     gain: list[float | None] = [None] * n

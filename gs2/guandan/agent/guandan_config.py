@@ -1,4 +1,7 @@
-"""How the GuanDan agent searches: one frozen configuration; every method is a choice of fields."""
+"""How the GuanDan agent searches: one small configuration for each stage; every method is a choice of fields.
+
+deals → moves → comparison → subgame → gadget → solve, around which stand the method and the limits.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,29 @@ from collections.abc import Iterable
 import attrs
 
 from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real, text
+from games.support.staged import StagedConfiguration
 from gs2.guandan.agent.styles import style_table
 from gs2.search.config.stages import GENERATOR_NAMES
 
-__all__ = ["GuanDanConfig"]
+__all__ = [
+    "ComparisonConfig",
+    "DealSubgameConfig",
+    "DealsConfig",
+    "EntryConfig",
+    "GuanDanConfig",
+    "MovesConfig",
+    "SolutionConfig",
+]
 
 METHODS = ("none", "rollout", "subgame")
-LEAVES = ("value", "rollout", "styles")
+LEAVES = ("styles", "value", "rollout")
 GENERATORS = ("diverse", "random", "clusters")
 GADGETS = ("auto", "unsafe", "resolve", "maxmargin")
+
+
+def _generators() -> Iterable[str]:
+    """Return the generation functions known today, one's own among them (`gs2.parts`)."""
+    return (*GENERATORS, *(name for name in GENERATOR_NAMES if name not in (*GENERATORS, "all")))
 
 
 def _styles(instance: object, field: attrs.Attribute[str], value: object) -> None:
@@ -25,81 +42,163 @@ def _styles(instance: object, field: attrs.Attribute[str], value: object) -> Non
     style_table(tuple(names))
 
 
-def _generators() -> Iterable[str]:
-    """Return the generation functions known today, one's own among them (`gs2.parts`)."""
-    return (*GENERATORS, *(name for name in GENERATOR_NAMES if name not in (*GENERATORS, "all")))
+@attrs.frozen(slots=False)
+class DealsConfig(Configuration):
+    """Which deals a decision is thought to be in.
+
+    worlds: most deals sampled for a comparison of moves. sample: deals sampled for a subgame of several plies.
+    belief: exponent of the learned belief's odds by which hidden cards are dealt; 0 deals uniformly.
+    reach: exponent of how likely all that the others played is in a deal, by which deals are drawn from a
+        pool of `pool`; 0 leaves them equal. replay: ask the blueprint, move by move, with its soft policy, and
+        not the deal network, which knows at once.
+    temperature: of the blueprint's soft policy wherever it is meant, in levels.
+    nested: deals of one decision are kept for the next while they agree with what was seen.
+    """
+
+    worlds: int = attrs.field(default=96, validator=integer(1))
+    sample: int = attrs.field(default=1000, validator=integer(1))
+    belief: float = attrs.field(default=1.0, validator=real(0, 10))
+    reach: float = attrs.field(default=1.0, validator=real(0, 10))
+    pool: int = attrs.field(default=256, validator=integer(1))
+    replay: bool = attrs.field(default=False, validator=flag)
+    temperature: float = attrs.field(default=0.2, validator=real(1e-6, 100))
+    nested: bool = attrs.field(default=True, validator=flag)
 
 
 @attrs.frozen(slots=False)
-class GuanDanConfig(Configuration):
-    """What a decision goes through.
+class MovesConfig(Configuration):
+    """Which moves are looked at.
 
-    name: the preset it started from.
-    method: "none" plays the blueprint; "rollout" compares the best candidate moves in common sampled deals;
-        "subgame" is generative subgame solving as published (GS2, appendix C).
-    deadline: seconds for one decision, honoured within 10 %; the blueprint's move is the fallback.
     candidates: most moves compared. gap: levels behind the blueprint's best move beyond which a move is not
         looked at. per_type: most moves of each type (GS2: 2), the pass always kept; None for no such limit.
-    worlds: most determinizations: deals sampled for a decision. wave: deals in the first comparison; each
-        later one doubles.
+    """
+
+    candidates: int = attrs.field(default=3, validator=integer(1))
+    gap: float = attrs.field(default=0.25, validator=real(0, 100))
+    per_type: int | None = attrs.field(default=None, validator=integer(1, optional=True))
+
+
+@attrs.frozen(slots=False)
+class ComparisonConfig(Configuration):
+    """How moves are compared by rollouts in common deals.
+
+    wave: deals in the first comparison; each later one doubles.
     depth: decisions with a choice that a rollout takes before the evaluator values it; None to the end.
     confidence: standard deviations behind the leader at which a candidate is given up (racing).
     trust: standard deviation in levels of the blueprint's error in comparing two moves: the prior
         against which the rollouts' noisy means count (our measurement). 0 never moves away from it.
-    belief: exponent of the learned belief's odds by which hidden cards are dealt; 0 deals uniformly.
-    reach: exponent of how likely all that the others played is in a deal, by which deals are drawn from a
-        pool of `pool`; 0 leaves them equal. replay: ask the blueprint, move by move, with a soft policy of
-        `temperature` in levels, and not the deal network, which knows at once.
-    endgame: positions that the exact solver may visit when two seats are left; 0 turns it off.
-    The rest is of the method "subgame", the defaults as published unless said otherwise.
-    k: deals kept of `sample` sampled; generator: which, "diverse", "clusters" or "random".
-    gadget: "auto" is resolve against two opponents and maxmargin against one. entry_floor: probability of a
-        forced entry. iterations: of CFR (not published).
-    subgame_depth: depth limit; crowd_depth: the one when the opponents hold more than 27 cards.
-    actions_per_type: moves of each type kept in the tree. leaf: greedy "rollout", the evaluator's "value", or
-        "styles", multi-valued leaves right below the moves compared (`gs2.guandan.agent.solving.decision_game`).
-    ours, theirs: styles that the player and the opponents may choose there, the blueprint's first, with
-        slashes between. leaf_worlds: most deals in which they are compared. buckets: of the opponents' hands.
-    opponent_price: what the opponents pay for leaving the blueprint there, in levels for each nat.
-    companions: more deals for each kept one and opponent that share the opponent's hand (0 published).
-    room: moves kept on one level of the tree before it is thinned (not published; bounds time).
-    nested: deals of one decision are kept for the next while they agree with what was seen.
-    anchor: weight in (0, 1] of the solved policy against the blueprint's soft one.
     """
 
-    name: str = attrs.field(default="standard", validator=text)
-    method: str = attrs.field(default="rollout", validator=one_of(METHODS))
-    deadline: float = attrs.field(default=0.5, validator=real(0, 3600))
-    candidates: int = attrs.field(default=3, validator=integer(1))
-    gap: float = attrs.field(default=0.25, validator=real(0, 100))
-    per_type: int | None = attrs.field(default=None, validator=integer(1, optional=True))
-    worlds: int = attrs.field(default=42, validator=integer(1))
-    wave: int = attrs.field(default=6, validator=integer(1))
-    depth: int | None = attrs.field(default=8, validator=integer(0, optional=True))
+    wave: int = attrs.field(default=12, validator=integer(1))
+    depth: int | None = attrs.field(default=10, validator=integer(0, optional=True))
     confidence: float = attrs.field(default=0.7, validator=real(0, 100))
-    trust: float = attrs.field(default=0.2, validator=real(0, 100))
-    belief: float = attrs.field(default=1.0, validator=real(0, 10))
-    reach: float = attrs.field(default=1.0, validator=real(0, 10))
-    pool: int = attrs.field(default=512, validator=integer(1))
-    replay: bool = attrs.field(default=False, validator=flag)
-    temperature: float = attrs.field(default=0.2, validator=real(1e-6, 100))
-    endgame: int = attrs.field(default=200_000, validator=integer(0))
+    trust: float = attrs.field(default=0.1, validator=real(0, 100))
+
+
+@attrs.frozen(slots=False)
+class DealSubgameConfig(Configuration):
+    """Which subgame grows below which deals.
+
+    leaf: "styles": nothing but our moves grows, and below them everybody chooses how to play on (multi-valued
+        leaves, `gs2.guandan.agent.solving.decision_game`); greedy "rollout" (published) or the evaluator's
+        "value": several plies grow, which all the fields but the next five are about.
+    ours, theirs: styles that the player and the opponents may choose, the blueprint's first, with slashes
+        between. leaf_worlds: most deals in which they are compared. buckets: of the opponents' hands.
+    k: deals kept of those sampled; generator: which, "diverse", "clusters" or "random". companions: more deals
+        for each kept one and opponent that share the opponent's hand (0 published).
+    subgame_depth: depth limit; crowd_depth: the one when the opponents hold more than 27 cards.
+    actions_per_type: moves of each type kept in the tree. room: moves kept on one level of the tree before it
+        is thinned (not published; bounds time).
+    """
+
+    leaf: str = attrs.field(default="styles", validator=one_of(LEAVES))
+    ours: str = attrs.field(default="blueprint", validator=_styles)
+    theirs: str = attrs.field(default="blueprint/contest", validator=_styles)
+    leaf_worlds: int = attrs.field(default=48, validator=integer(1))
+    buckets: int = attrs.field(default=1, validator=integer(1))
     k: int = attrs.field(default=10, validator=integer(1))
-    sample: int = attrs.field(default=1000, validator=integer(1))
     generator: str = attrs.field(default="diverse", validator=one_of(_generators))
-    gadget: str = attrs.field(default="auto", validator=one_of(GADGETS))
-    entry_floor: float = attrs.field(default=0.0, validator=real(0, 0.999))
-    iterations: int = attrs.field(default=200, validator=integer(1))
+    companions: int = attrs.field(default=0, validator=integer(0))
     subgame_depth: int = attrs.field(default=10, validator=integer(1))
     crowd_depth: int = attrs.field(default=8, validator=integer(1))
     actions_per_type: int = attrs.field(default=2, validator=integer(1))
-    companions: int = attrs.field(default=0, validator=integer(0))
     room: int = attrs.field(default=2000, validator=integer(1))
-    leaf: str = attrs.field(default="rollout", validator=one_of(LEAVES))
-    ours: str = attrs.field(default="blueprint", validator=_styles)
-    theirs: str = attrs.field(default="blueprint", validator=_styles)
-    leaf_worlds: int = attrs.field(default=64, validator=integer(1))
-    buckets: int = attrs.field(default=1, validator=integer(1))
-    opponent_price: float = attrs.field(default=0.2, validator=real(0, 100))
-    nested: bool = attrs.field(default=True, validator=flag)
+
+
+@attrs.frozen(slots=False)
+class EntryConfig(Configuration):
+    """How the opponents come into a subgame of several plies.
+
+    gadget: "auto" is resolve against two opponents and maxmargin against one. entry_floor: probability of a
+        forced entry.
+    """
+
+    gadget: str = attrs.field(default="auto", validator=one_of(GADGETS))
+    entry_floor: float = attrs.field(default=0.0, validator=real(0, 0.999))
+
+
+@attrs.frozen(slots=False)
+class SolutionConfig(Configuration):
+    """How a subgame is solved, and what of the solution is kept.
+
+    iterations: of CFR (not published). anchor: weight in (0, 1] of the solved policy against the blueprint's
+        soft one. opponent_price: what the opponents pay for leaving the blueprint's style, in levels for each
+        nat; what we pay follows from the rollouts' noise.
+    """
+
+    iterations: int = attrs.field(default=200, validator=integer(1))
     anchor: float = attrs.field(default=1.0, validator=real(1e-6, 1))
+    opponent_price: float = attrs.field(default=0.2, validator=real(0, 100))
+
+
+COMPARED = tuple(name for name in ComparisonConfig.defaults())
+LEANING = ("ours", "theirs", "leaf_worlds", "buckets", "opponent_price")
+SEVERAL_PLIES = (
+    *("k", "generator", "companions", "subgame_depth", "crowd_depth", "actions_per_type", "room"),
+    *("gadget", "entry_floor", "iterations", "anchor", "sample", "nested"),
+)
+
+
+@attrs.frozen(slots=False)
+class GuanDanConfig(StagedConfiguration):
+    """What a decision goes through.
+
+    name: the preset it started from.
+    method: "none" plays the blueprint; "rollout" compares the best candidate moves in common sampled deals;
+        "subgame" solves a subgame: that of the moves which stood the comparison, or one of several plies.
+    deadline: seconds for one decision, honoured within 10 %; the blueprint's move is the fallback.
+    endgame: positions that the exact solver may visit when two seats are left; 0 turns it off.
+    """
+
+    name: str = attrs.field(default="rollout", validator=text)
+    method: str = attrs.field(default="rollout", validator=one_of(METHODS))
+    deadline: float = attrs.field(default=0.5, validator=real(0, 3600))
+    endgame: int = attrs.field(default=200_000, validator=integer(0))
+    deals: DealsConfig = attrs.field(factory=DealsConfig)
+    moves: MovesConfig = attrs.field(factory=MovesConfig)
+    comparison: ComparisonConfig = attrs.field(factory=ComparisonConfig)
+    subgame: DealSubgameConfig = attrs.field(factory=DealSubgameConfig)
+    entry: EntryConfig = attrs.field(factory=EntryConfig)
+    solution: SolutionConfig = attrs.field(factory=SolutionConfig)
+
+    @property
+    def compares(self) -> bool:
+        """Return whether moves are compared by rollouts."""
+        return self.method == "rollout" or (self.method == "subgame" and self.subgame.leaf == "styles")
+
+    def unread(self) -> dict[str, str]:
+        """Return the fields that nothing would read, each with what it would need."""
+        found: dict[str, str] = {}
+        leaning = self.method == "subgame" and self.subgame.leaf == "styles"
+        if self.method != "subgame":
+            found["leaf"] = f"method = subgame (it is {self.method})"
+        if not leaning:
+            found |= dict.fromkeys(LEANING, "method = subgame and leaf = styles")
+        if self.method != "subgame" or leaning:
+            found |= dict.fromkeys(SEVERAL_PLIES, "method = subgame and leaf = value or rollout")
+        if not self.compares:
+            needs = "method = rollout, or method = subgame with leaf = styles"
+            found |= dict.fromkeys(("wave", "confidence", "trust", "worlds", "depth"), needs)
+        if self.deals.reach == 0:
+            found |= dict.fromkeys(("pool", "replay"), "a reach above 0 (it is 0)")
+        return found

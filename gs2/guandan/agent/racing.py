@@ -66,17 +66,17 @@ def candidate_moves(q: Array, types: Array, config: GuanDanConfig) -> NDArray[np
     q: [m] in levels. types: [m], codes of the moves' types; PASS (0) is always kept under `per_type`.
     """
     order = np.argsort(-q, kind="stable")
-    order = order[q[order] >= q[order[0]] - config.gap]
-    if config.per_type is not None:
+    order = order[q[order] >= q[order[0]] - config.moves.gap]
+    if config.moves.per_type is not None:
         seen: dict[int, int] = {}
         kept = []
         for move in order:
             kind = int(types[move])
             seen[kind] = seen.get(kind, 0) + 1
-            if seen[kind] <= config.per_type or kind == 0:
+            if seen[kind] <= config.moves.per_type or kind == 0:
                 kept.append(move)
         order = np.array(kept, np.int64)
-    return order[: config.candidates]
+    return order[: config.moves.candidates]
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,9 +158,9 @@ class _Race:
         self.sign = 1 - 2 * (int(question.state["player"][0]) & 1)
         self.payoffs = np.full((n, k), np.nan)
         self.alive = np.arange(k)
-        self.done, self.size, self.played, self.leader = 0, min(config.wave, n), 0, 0
+        self.done, self.size, self.played, self.leader = 0, min(config.comparison.wave, n), 0, 0
         self.missing = 1.0
-        self.spread = SPREAD if config.depth is None else SPREAD_VALUED
+        self.spread = SPREAD if config.comparison.depth is None else SPREAD_VALUED
         self.stopped = "" if n else "worlds"
 
     def fill(self, states: Array, size: int) -> None:
@@ -182,7 +182,7 @@ class _Race:
         seen = self._evidence()
         self.leader = _leader(seen, self.alive, self.leader)
         mean, error = posterior(seen, self.leader)
-        self.alive = self.alive[mean[self.alive] + self.config.confidence * error[self.alive] >= 0]
+        self.alive = self.alive[mean[self.alive] + self.config.comparison.confidence * error[self.alive] >= 0]
         if len(self.alive) == 1:
             self.stopped = "decided"
         elif self.done == n:
@@ -198,7 +198,7 @@ class _Race:
     def _evidence(self) -> Evidence:
         weights = self.question.worlds.weights[: self.done]
         payoffs, prior = self.payoffs[: self.done], self.question.prior
-        return Evidence(payoffs, weights, prior, self.config.trust, self.missing, self.spread)
+        return Evidence(payoffs, weights, prior, self.config.comparison.trust, self.missing, self.spread)
 
 
 def compare_moves(
@@ -226,7 +226,7 @@ def compare_moves(
         states = np.empty(ends[-1], STATE)
         for race, size, end in zip(open_, wanted, ends, strict=True):
             race.fill(states[end - size * len(race.alive) : end], size)
-        result = rollouts.payoffs(states, config.depth, deadline)
+        result = rollouts.payoffs(states, config.comparison.depth, deadline)
         for race, size, end in zip(open_, wanted, ends, strict=True):
             if size:
                 race.take(result[end - size * len(race.alive) : end])

@@ -67,7 +67,7 @@ def test_weights_count_as_repeated_worlds_without_adding_evidence() -> None:
 
 
 def test_candidates_are_those_near_the_best_and_few_of_a_type() -> None:
-    config = GuanDanConfig(gap=0.5, candidates=4)
+    config = GuanDanConfig.of(gap=0.5, candidates=4)
     q = np.array([0.0, 0.9, 1.0, 0.6, 0.7, 0.8, 0.4])
     kinds = np.array([0, 1, 1, 1, 2, 1, 2])
     assert candidate_moves(q, kinds, config).tolist() == [2, 1, 5, 4]

@@ -44,7 +44,7 @@ def solved(state: np.ndarray, config=PAPER, seed: int = 0):
     q = evaluator_values(evaluator, state, moves)
 
     def draw() -> Deals:
-        worlds = sample_worlds(state, int(state["player"][0]), config.sample, rng)
+        worlds = sample_worlds(state, int(state["player"][0]), config.deals.sample, rng)
         return Deals(worlds, alternative_values(evaluator, worlds.states, opponents_of(state)))
 
     candidates = candidate_moves(q, moves.values["type"], config)

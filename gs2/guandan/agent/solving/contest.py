@@ -84,28 +84,28 @@ class Contest:
             return None
         best = int(np.flatnonzero(rows == comparison.best)[0])
         # What the rollouts' noise and the blueprint's errors make of each other (`racing.posterior`), as a price.
-        noise = difference_noise(payoffs[:, rows], comparison.weights, best, config.depth is None)
-        price = config.temperature * noise / max(config.trust, 1e-6) ** 2
-        worlds = question.worlds.take(slice(0, min(len(payoffs), config.leaf_worlds)))
+        noise = difference_noise(payoffs[:, rows], comparison.weights, best, config.comparison.depth is None)
+        price = config.deals.temperature * noise / max(config.comparison.trust, 1e-6) ** 2
+        worlds = question.worlds.take(slice(0, min(len(payoffs), config.subgame.leaf_worlds)))
         asked = replace(question, moves=question.moves[rows], prior=question.prior[rows], worlds=worlds)
         return cls(asked, rows, payoffs[:, rows], price)
 
     def solve(self, rollouts: Rollouts, config: GuanDanConfig) -> ContestSolution:
         """Return the solution of the contest, after the rollouts that it still needs."""
         question, n = self.question, len(self.question.worlds)
-        lean = Lean(tuple(config.ours.split("/")), tuple(config.theirs.split("/")))
-        payoffs = style_payoffs(question, self.payoffs[:n], lean, rollouts, config.depth)
+        lean = Lean(tuple(config.subgame.ours.split("/")), tuple(config.subgame.theirs.split("/")))
+        payoffs = style_payoffs(question, self.payoffs[:n], lean, rollouts, config.comparison.depth)
         # More deals say what the moves are worth than how others may play on: their mean counts.
         payoffs += (self.payoffs.mean(0) - self.payoffs[:n].mean(0))[None, :, None, None]
         seat = int(question.state["player"][0])
-        soft = np.exp((question.prior - question.prior.max()) / config.temperature)
+        soft = np.exp((question.prior - question.prior.max()) / config.deals.temperature)
         game = DecisionGame(
             payoffs,
             question.worlds.weights,
-            hand_buckets(question.worlds.states, seat, config.buckets),
+            hand_buckets(question.worlds.states, seat, config.subgame.buckets),
             seat,
             soft,
             self.price,
-            config.opponent_price,
+            config.solution.opponent_price,
         )
         return ContestSolution(self.rows, question.worlds, solve_decision(game))

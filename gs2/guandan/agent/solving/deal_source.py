@@ -114,9 +114,9 @@ def choose_worlds(deals: Deals, config: GuanDanConfig, rng: np.random.Generator)
     """
     if deals.settled:
         return np.arange(len(deals.worlds))
-    features = deals.values.mean(0) if config.generator == "diverse" else deals.values.T
-    return generator(config.generator)(
-        np.ascontiguousarray(features), deals.worlds.weights, min(config.k, len(deals.worlds)), rng
+    features = deals.values.mean(0) if config.subgame.generator == "diverse" else deals.values.T
+    return generator(config.subgame.generator)(
+        np.ascontiguousarray(features), deals.worlds.weights, min(config.subgame.k, len(deals.worlds)), rng
     )
 
 
@@ -139,7 +139,7 @@ def with_companions(
 def search_config(config: GuanDanConfig, state: NDArray[np.void]) -> SearchConfig:
     """Return the stages of a search at one decision: gadget and depth depend on who is left."""
     opponents = opponents_of(state)
-    kind = config.gadget
+    kind = config.entry.gadget
     if kind == "auto":
         kind = "resolve" if len(opponents) == 2 else "maxmargin"
     if kind == "maxmargin" and len(opponents) == 2:
@@ -148,16 +148,16 @@ def search_config(config: GuanDanConfig, state: NDArray[np.void]) -> SearchConfi
     cards = int(state["left"][0, [seat + 1 & 3, seat + 3 & 3]].sum())
     return SearchConfig.of(
         name=config.name,
-        generator=config.generator,
-        k=config.k,
+        generator=config.subgame.generator,
+        k=config.subgame.k,
         close=False,
-        depth=config.crowd_depth if cards > CROWD else config.subgame_depth,
-        leaf=config.leaf,
+        depth=config.subgame.crowd_depth if cards > CROWD else config.subgame.subgame_depth,
+        leaf=config.subgame.leaf,
         gadget=kind,
-        entry_floor=0.0 if kind == "unsafe" else config.entry_floor,
+        entry_floor=0.0 if kind == "unsafe" else config.entry.entry_floor,
         variant=DEFAULT_VARIANT,
         gamma=None,
-        iterations=config.iterations,
+        iterations=config.solution.iterations,
     )
 
 
@@ -197,7 +197,7 @@ class DealSource:
         assert self.chosen is not None and self._rng is not None  # generate came first
         point, config = self.point, self.config
         opponents = opponents_of(point.state)
-        deals = with_companions(self.chosen, point.seat, opponents, config.companions, self._rng)
+        deals = with_companions(self.chosen, point.seat, opponents, config.subgame.companions, self._rng)
         if len(deals) == len(kept):
             values = considered.values[:, kept]
         else:
@@ -225,13 +225,16 @@ class DealProblem:
 
     def __init__(self, source: DealSource, deals: Worlds, values: NDArray[np.float64], entry: Entry) -> None:
         """Take the deals and how the opponents come to them."""
-        self.point, self.rollouts, self.room = source.point, source.rollouts, source.config.room
+        self.point, self.rollouts, self.room = source.point, source.rollouts, source.config.subgame.room
         self.config = search_config(source.config, source.point.state)
         self.deadline: float | None = source.point.deadline
         self.deals, self.values, self.entry = deals, values, entry
         self.solved = np.full_like(values, np.nan)
         self._branches = Branches(
-            source.rollouts.evaluator, source.config.actions_per_type, self.room, source.point.deadline
+            source.rollouts.evaluator,
+            source.config.subgame.actions_per_type,
+            self.room,
+            source.point.deadline,
         )
 
     @property
