@@ -2,10 +2,10 @@
 
     python -m experiments.refinement.approach -o experiments/results/approach
 
-Infosets of a game, none of them among its smaller ones, are searched with every history listed, and again with n of them drawn, and as many
-companions in each opponent infoset; what counts is how much probability the two answers give to different
-actions. The method 1-klss takes all histories there are, so nothing but the sample is random. With everything
-drawn the two are the same. The blueprint is `cfr:20`.
+Infosets of a game, none of them among its smaller ones, are searched with every history listed, and again
+with n of them drawn, and as many companions in each opponent infoset; what counts is how much probability
+the two answers give to different actions. The method 1-klss takes all histories there are, so nothing but
+the sample is random. With everything drawn the two are the same. The blueprint is `cfr:20`.
 """
 
 from __future__ import annotations
