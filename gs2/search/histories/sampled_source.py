@@ -363,7 +363,7 @@ def _trust(own: HistorySample, held: int) -> float:
     held: opponent infosets drawn and kept out of the subgame, which are as good as new to its solution: of h
     of them that no weight up to λ harms, the next one is harmed below λ with probability 1 / (h + 1), and
     harm is convex in the weight. So λ is used for the share of the infoset that was drawn, less that
-    probability, and with more reserve for the rest. Measured: docs/measurements/subgame_solving.md.
+    probability, and with more reserve for the rest. Measured: docs/how-to/sampled_histories.md.
     """
     stands = float(np.sum(own.stands * own.chance))
     share = float(np.sum(own.chance)) / stands if own.scaled and stands > 0 else 0.0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -283,3 +285,10 @@ def test_a_policy_alone_is_valued_by_playing_on() -> None:
     )
     q = blueprint.q(game, many, 0, game.actions(many))
     assert q.shape == (4000,) and np.all(np.abs(q) <= 2)
+
+
+def test_the_match_of_the_page_on_sampled_histories_is_answered(capsys: pytest.CaptureFixture[str]) -> None:
+    page = Path(__file__).parents[4] / "docs" / "how-to" / "sampled_histories.md"
+    (code,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+    exec(compile(code, str(page), "exec"), {})
+    assert re.fullmatch(r"\dx\d", capsys.readouterr().out.strip())
