@@ -135,6 +135,20 @@ def test_a_part_of_the_histories_refines_a_strategy_too(method: str) -> None:
     np.testing.assert_array_equal(again, found)
 
 
+@pytest.mark.parametrize("method", ["gs2+", "gs2-d", "maxmargin"])
+def test_where_the_players_own_strategy_never_leads_a_part_is_searched_by_chance_alone(method: str) -> None:
+    there = context(LEDUC)
+    counts = np.diff(there.tree.infoset_offset)
+    policy = np.repeat(1 / counts, counts)
+    first = there.infoset_number(there.game.parse_infoset("P0 holds Ks"))
+    policy[there.tree.slots(first)] = [1.0, 0.0]  # never raises
+    after = there.infoset_number(there.game.parse_infoset("P0 holds Ks | raise raise"))
+    config = sampled(preset(method, iterations=20), 3, companions=2)
+    found = solve_infoset(there, policy, after, config, rng(0))
+    assert any("never leads here" in note for note in found.cut_off)
+    assert sum(found.refined.values()) == pytest.approx(1)
+
+
 def test_more_histories_bring_the_policy_nearer_to_the_enumerated_one() -> None:
     there, config = context(GOOFSPIEL), preset("1-klss", iterations=100)
     policy = random_policy(GOOFSPIEL, rng(8))
