@@ -46,6 +46,7 @@ SMALLER = (
     (r"gs2 match ", "--rounds 1 --processes 1"),
     (r"gs2 ladder ", "--rounds 2 --processes 1"),
     (r"gs2 experiment refine", GRID),
+    (r"refinement\.approach", "--game kuhn_poker --infosets 1 --seeds 1 --iterations 3"),
     (r"gs2 experiment agent rounds ", "--deals 1"),
     (r"gs2 experiment learning", "--rounds 8 --held-out 4 --try trace=0.9"),
     (r"gs2 experiment trace", "--pairs 2 --playouts 4"),

@@ -25,7 +25,7 @@ from gs2.search.config.stages import (
     SubgameConfig,
 )
 
-__all__ = ["SearchConfig"]
+__all__ = ["BY_RESPONSE", "SearchConfig"]
 
 OF_A_SUBGAME = (
     "order",
@@ -61,12 +61,12 @@ LEAF_DETAILS = {
 """Fields that some leaves read, and which these are."""
 
 
-NOT_SAMPLED = {
-    "gadget": ("path", "reach-maxmargin"),
-    "certificate": ("path",),
-    "leaf": ("exact", "continuations", "play-on"),
-}
-"""Choices that ask for values of the game outside a sample, or of more than one sample."""
+NOT_SAMPLED = {"gadget": ("path", "reach-maxmargin"), "certificate": ("path",)}
+"""Choices that ask for values of the game outside a sample."""
+SAMPLED_LEAVES = ("value", "rollout")
+"""Leaf values that need no game that is listed."""
+BY_RESPONSE = ("margin", "anchored", "shared", "path")
+"""Certificates that hold the opponent's best response down at all histories that there are."""
 
 
 def needs_listing(values: Mapping[str, Any]) -> str:
@@ -75,8 +75,10 @@ def needs_listing(values: Mapping[str, Any]) -> str:
     values: the fields of all stages, by name.
     """
     for name, choices in NOT_SAMPLED.items():
-        if values[name] in choices and (name != "leaf" or values["depth"] is not None):
+        if values[name] in choices:
             return f"{name} = {values[name]} needs a game that can be listed"
+    if values["depth"] is not None and values["leaf"] not in SAMPLED_LEAVES:
+        return f"leaf = {values['leaf']} needs a game that can be listed"
     if values["order"] is not None and values["order"] > 1:
         return f"order = {values['order']} needs a game that can be listed"
     return ""
@@ -126,8 +128,9 @@ def unread(values: Mapping[str, Any]) -> dict[str, str]:
     if values["source"] == "enumerated" or whole:
         drawn = f"a source that draws histories ({whole or 'it is enumerated'})"
         found |= dict.fromkeys(("samples", "companions", "explore"), drawn)
-    if values["certificate"] == "none":
-        found["shrink"] = "a certificate (it is none)"
+    if values["certificate"] not in BY_RESPONSE:
+        needs = f"a certificate by best response, {', '.join(BY_RESPONSE)} (it is {values['certificate']})"
+        found["shrink"] = needs
     if values["scope"] == "both":
         found["freeze"] = "a scope of one search (it is both, which makes one of each kind)"
     return found
@@ -296,7 +299,7 @@ class SearchConfig(Configuration):
         """
         gadget = "maxmargin" if self.gadget.kind == "path" else self.gadget.kind
         scope = "subtree" if self.safety.scope == "block" else self.safety.scope
-        return self._with(gadget=gadget, certificate="none", scope=scope)
+        return self._with(gadget=gadget, certificate="none", shrink=1.0, scope=scope)
 
 
 def _defaults() -> dict[str, Any]:

@@ -33,7 +33,7 @@ from games.infosets.sampling import follow_trails
 from games.infosets.trail import Trail, trails_along
 from games.ragged import Ragged
 from games.support.configuration import ConfigError
-from gs2.search.config.search import SearchConfig
+from gs2.search.config.search import BY_RESPONSE, SearchConfig
 from gs2.search.context import SearchContext
 from gs2.search.gadget.entry import LIVE
 from gs2.search.generation import generator
@@ -205,7 +205,7 @@ class _Draw:
             groups = self._closure(own, most)
             if groups is not None:
                 return self._joined(own, groups, _on_tree(config), True)
-        certified = config.safety.certificate != "none"
+        certified = config.safety.certificate in BY_RESPONSE
         companions = config.histories.companions
         # Those of the infoset itself are among them, and are known already.
         drawn = SPARE * companions
@@ -363,7 +363,7 @@ def _trust(own: HistorySample, held: int) -> float:
     held: opponent infosets drawn and kept out of the subgame, which are as good as new to its solution: of h
     of them that no weight up to λ harms, the next one is harmed below λ with probability 1 / (h + 1), and
     harm is convex in the weight. So λ is used for the share of the infoset that was drawn, less that
-    probability, and with more reserve for the rest. Measured: docs/measurements/subgame_solving.md.
+    probability, and with more reserve for the rest. Measured: docs/how-to/sampled_histories.md.
     """
     stands = float(np.sum(own.stands * own.chance))
     share = float(np.sum(own.chance)) / stands if own.scaled and stands > 0 else 0.0
@@ -385,7 +385,7 @@ def _of_a_part(config: SearchConfig, most: int, trust: float) -> SearchConfig:
     changes: dict[str, Any] = {"source": "enumerated", "depth": None}
     if config.safety.scope in ("block", "both"):
         changes["scope"] = "subtree"
-    if config.safety.certificate != "none":
+    if config.safety.certificate in BY_RESPONSE:
         changes["shrink"] = config.safety.shrink * trust
         if config.generation.k is not None:
             changes["k"] = max(1, min(config.generation.k, most))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -131,6 +133,20 @@ def test_a_part_of_the_histories_refines_a_strategy_too(method: str) -> None:
     assert not np.allclose(found, policy)
     again = refine_policy(there, policy, 0, config, some).policy
     np.testing.assert_array_equal(again, found)
+
+
+@pytest.mark.parametrize("method", ["gs2+", "gs2-d", "maxmargin"])
+def test_where_the_players_own_strategy_never_leads_a_part_is_searched_by_chance_alone(method: str) -> None:
+    there = context(LEDUC)
+    counts = np.diff(there.tree.infoset_offset)
+    policy = np.repeat(1 / counts, counts)
+    first = there.infoset_number(there.game.parse_infoset("P0 holds Ks"))
+    policy[there.tree.slots(first)] = [1.0, 0.0]  # never raises
+    after = there.infoset_number(there.game.parse_infoset("P0 holds Ks | raise raise"))
+    config = sampled(preset(method, iterations=20), 3, companions=2)
+    found = solve_infoset(there, policy, after, config, rng(0))
+    assert any("never leads here" in note for note in found.cut_off)
+    assert sum(found.refined.values()) == pytest.approx(1)
 
 
 def test_more_histories_bring_the_policy_nearer_to_the_enumerated_one() -> None:
@@ -283,3 +299,10 @@ def test_a_policy_alone_is_valued_by_playing_on() -> None:
     )
     q = blueprint.q(game, many, 0, game.actions(many))
     assert q.shape == (4000,) and np.all(np.abs(q) <= 2)
+
+
+def test_the_match_of_the_page_on_sampled_histories_is_answered(capsys: pytest.CaptureFixture[str]) -> None:
+    page = Path(__file__).parents[4] / "docs" / "how-to" / "sampled_histories.md"
+    (code,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+    exec(compile(code, str(page), "exec"), {})
+    assert re.fullmatch(r"\dx\d", capsys.readouterr().out.strip())
