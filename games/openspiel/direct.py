@@ -116,7 +116,7 @@ class DirectOpenSpielGame(TwoPlayerGame):
         return _hashed([_known(position, player) for position in self._positions(states)])
 
     def features(self, states: Array, player: int) -> Array:
-        """Return OpenSpiel's information state tensor, [n, width] float32 or uint8, or the bits of the key."""
+        """Return OpenSpiel's tensor of the information state, [n, width], or the bits of the key."""
         if not self._tensor:
             keys = np.ascontiguousarray(self.infoset_key(states, player), "<u8")
             return np.unpackbits(keys.view(np.uint8), axis=1)
