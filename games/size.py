@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from games.game import CHANCE, TERMINAL, Game
+from games.game import CHANCE, TERMINAL, Game, Infoset
 from games.ragged import Ragged
 from games.support.array_types import Array
 
-__all__ = ["Count", "GameSize", "estimate_size"]
+__all__ = ["Count", "GameSize", "estimate_size", "infosets_met"]
 
 RUNS = 12
 """Independent runs; the interval is a t-interval over them."""
@@ -153,6 +153,24 @@ def estimate_size(
     return GameSize(
         sizes[0], sizes[1], sizes[2], tuple(sizes[3:]), known, actions, len(levels) - 1, most, seed, complete
     )
+
+
+def infosets_met(game: Game, rng: np.random.Generator, *, plays: int = 200) -> list[Infoset]:
+    """Return the infosets at which random plays of a game decide, each once, shallow ones first."""
+    found: dict[tuple[int, bytes], Infoset] = {}
+    states = np.repeat(game.root(), plays, axis=0)
+    while len(states):
+        players, actions = game.player(states), game.actions(states)
+        for seat in range(game.num_players):
+            mine = np.flatnonzero(players == seat)
+            for row, key in zip(mine.tolist(), game.infoset_key(states[mine], seat), strict=True):
+                if (seat, key.tobytes()) not in found:
+                    words = tuple(int(word) for word in key)
+                    found[seat, key.tobytes()] = Infoset(seat, words, game.infoset_text(states[row], seat))
+        going = np.flatnonzero(players >= CHANCE)
+        pick = actions.offsets[:-1][going] + (rng.random(len(going)) * actions.counts[going]).astype(np.int64)
+        states = game.step(states, going, actions.values[pick])
+    return list(found.values())
 
 
 def _sampled(

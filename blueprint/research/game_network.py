@@ -42,7 +42,7 @@ PREFIX = "network."
 
 @attrs.frozen(slots=False)
 class GameNetworkConfig(Configuration):
-    """The network and its training. Defaults are measured on Leduc poker and Liar's Dice (docs/measurements).
+    """The network and its training. The temperature is measured (docs/measurements/large_games.md).
 
     features: what the network sees of an infoset (`blueprint.research.infoset_features`).
     width, blocks: of the tower, one input layer and residual layers.

@@ -13,6 +13,7 @@ come across have a column each, others share a few.
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections import OrderedDict
 from typing import Any, Protocol, runtime_checkable
@@ -33,6 +34,8 @@ LAST = 4
 """Words told by their place from the end as well."""
 REMEMBERED = 200_000
 """Infosets whose words are kept, 128 bytes each."""
+WORD = re.compile(r"[^\s|;/,]+|[|;]")
+"""A word of an infoset's text; bars and semicolons are words, slashes and commas only end one."""
 SPARE = 8
 """Columns that actions share which no random play came across."""
 MOST_COLUMNS = 4096
@@ -120,7 +123,7 @@ class InfosetFeatures:
 
 def _hashed(text: str) -> NDArray[np.uint8]:
     """Return the buckets of a text's words, [BUCKETS / 8] uint8 of bits."""
-    words = text.replace("|", " | ").replace(";", " ; ").split()
+    words = WORD.findall(text)
     told = {f"{place}:{word}" for place, word in enumerate(words)}
     told |= {f"-{place}:{word}" for place, word in enumerate(words[: -LAST - 1 : -1], 1)}
     told |= {f"any:{word}" for word in words}

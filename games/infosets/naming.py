@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from games.game import CHANCE, Game, GameError, Infoset
+from games.size import infosets_met
 from games.support.near import nearest
 
 __all__ = ["decision_infosets", "find_infoset", "infoset_at", "normal_text", "unknown_infoset"]
@@ -89,6 +90,9 @@ def unknown_infoset(game: Game, text: str, *, max_states: int = MAX_STATES) -> G
             texts[normal_text(infoset.text)] = infoset.text
     except GameError:
         pass  # a game too large to list: the nearest among its shallow infosets still show the form
+    if not texts:
+        met = infosets_met(game, np.random.default_rng(0), plays=50)
+        texts = {normal_text(infoset.text): infoset.text for infoset in met}
     words = set(wanted.split())
     # Comparing letter by letter is slow: only the texts that share the most words come that far.
     alike = heapq.nlargest(200, texts, key=lambda other: _words_shared(words, other))

@@ -116,14 +116,16 @@ class DirectOpenSpielGame(TwoPlayerGame):
         return _hashed([_known(position, player) for position in self._positions(states)])
 
     def features(self, states: Array, player: int) -> Array:
-        """Return OpenSpiel's information state tensor, [n, width] float32, or the bits of the key."""
+        """Return OpenSpiel's tensor of the information state, [n, width], or the bits of the key."""
         if not self._tensor:
             keys = np.ascontiguousarray(self.infoset_key(states, player), "<u8")
             return np.unpackbits(keys.view(np.uint8), axis=1)
         if len(states) == 0:
             return np.zeros((0, int(np.prod(self._game.information_state_tensor_shape()))), np.float32)
         positions = self._positions(states)
-        return np.array([position.information_state_tensor(player) for position in positions], np.float32)
+        found = np.array([position.information_state_tensor(player) for position in positions], np.float32)
+        whole = found.astype(np.uint8)
+        return whole if np.array_equal(whole, found) else found
 
     def action_text(self, state: Array, action: Array) -> str:
         position = self._position(state)

@@ -9,6 +9,7 @@ turns, except where there is one card more than there are turns: OpenSpiel 2.0.2
 
 from __future__ import annotations
 
+import math
 import re
 
 import numpy as np
@@ -183,35 +184,28 @@ class Goofspiel(TwoPlayerGame):
 
         [n, width] uint8 of 0 and 1: a card as one of all, the lead in steps of a sixteenth of the points.
         """
-        n, cards = len(states), np.arange(1, self.cards + 1)
-        turns = np.arange(self.turns, dtype=np.uint64)
-        shift = turns * np.uint64(self._card_bits)
-        mask = np.uint64((1 << self._card_bits) - 1)
-        lines = ["prizes", f"bids{player}"] if self.points_order == "random" else [f"bids{player}"]
-        parts = []
-        for line in lines:
-            played = states[line].astype(np.uint64)[:, None] >> shift & mask
-            parts.append((played[:, :, None] == cards).reshape(n, -1))
-        won = states["wins"].astype(np.uint64)[:, None] >> np.uint64(2) * turns & np.uint64(3)
-        parts.append((won[:, :, None] == np.arange(1, 4)).reshape(n, -1))
-        for left in (f"hand{player}", "deck") if self.points_order == "random" else (f"hand{player}",):
-            parts.append((states[left].astype(np.int64)[:, None] >> np.arange(self.cards) & 1) > 0)
+        random, turns = self.points_order == "random", np.arange(self.turns)
+        lines = ["prizes", f"bids{player}"] if random else [f"bids{player}"]
+        mask, shifts = (1 << self._card_bits) - 1, turns * self._card_bits
+        played = [states[line].astype(np.int64)[:, None] >> shifts & mask for line in lines]
+        won = states["wins"].astype(np.int64)[:, None] >> 2 * turns & 3
+        left = [f"hand{player}", "deck"] if random else [f"hand{player}"]
         stage = states["stage"].astype(np.int64)
         turn = np.minimum(stage // len(self._phases), self.turns - 1)
-        parts.append(stage[:, None] == np.arange(len(self._player)))
-        parts.append(self._prize_now(states, turn)[:, None] == cards)
+        fixed = np.array([self._fixed_prize(t) for t in range(self.turns)])
+        now = played[0][np.arange(len(states)), turn] if random else fixed[turn]
         lead = states[f"points{player}"].astype(np.int64) - states[f"points{1 - player}"].astype(np.int64)
-        most = sum(range(self.cards + 1))
-        parts.append(lead[:, None] * 16 > most * np.arange(-16, 16)[None])
-        return np.concatenate([part.astype(np.uint8) for part in parts], axis=1)
-
-    def _prize_now(self, states: Array, turn: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the prize of a turn in each state, 0 if it is not on the table yet."""
-        if self.points_order != "random":
-            return np.array([self._fixed_prize(t) for t in range(self.turns)])[turn]
-        shift = (turn * self._card_bits).astype(np.uint64)
-        found = states["prizes"].astype(np.uint64) >> shift & np.uint64((1 << self._card_bits) - 1)
-        return found.astype(np.int64)
+        cards = np.arange(1, self.cards + 1)
+        parts = [
+            *(line[:, :, None] == cards for line in played),
+            won[:, :, None] == np.arange(1, 4),
+            *(states[cards_left].astype(np.int64)[:, None] >> cards - 1 & 1 for cards_left in left),
+            stage[:, None] == np.arange(len(self._player)),
+            now[:, None] == cards,
+            lead[:, None] * 16 > sum(cards.tolist()) * np.arange(-16, 16),
+        ]
+        flat = [part.reshape(len(states), math.prod(part.shape[1:])) for part in parts]
+        return np.concatenate([part.astype(np.uint8) for part in flat], axis=1)
 
     def action_text(self, state: Array, action: Array) -> str:
         return f"{'prize' if self._player[state['stage']] == CHANCE else 'bid'} {int(action) + 1}"

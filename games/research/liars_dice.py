@@ -167,7 +167,7 @@ class LiarsDice(TwoPlayerGame):
         last = states["next"].astype(np.int64)[:, None] - 1
         quantity = np.where(last < 0, 0, self._quantity[last]) == np.arange(1, 2 * self.dice + 1)
         face = np.where(last < 0, 0, self._face[last]) == np.arange(1, self.sides + 1)
-        parts = [unary.reshape(len(states), -1), bits, quantity, face]
+        parts = [unary.reshape(len(states), 2 * self.sides * self.dice), bits, quantity, face]
         return np.concatenate([part.astype(np.uint8) for part in parts], axis=1)
 
     def action_text(self, state: Array, action: Array) -> str:

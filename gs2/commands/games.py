@@ -231,9 +231,15 @@ def _print_row(row: dict[str, Any], as_json: bool) -> None:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def infosets(game: Game, player: int | None, grep: str | None, limit: int, as_json: bool) -> None:
-    """List the infosets of GAME by the names that `gs2 solve --infoset` reads, shallow ones first."""
+    """List the infosets of GAME by the names that `gs2 solve --infoset` reads, shallow ones first.
+
+    Of a game too large to list, those that random plays come across are shown.
+    """
+    import numpy as np
+
     from games.game import GameError
     from games.infosets import decision_infosets
+    from games.size import infosets_met
 
     if player is not None and player >= game.num_players:
         raise GameError(f"{game.name}: player must be in [0, {game.num_players - 1}]; got {player}")
@@ -241,11 +247,19 @@ def infosets(game: Game, player: int | None, grep: str | None, limit: int, as_js
         pattern = re.compile(grep or "", re.IGNORECASE)
     except re.error as error:
         raise GameError(f"--grep must be a regular expression; got {grep!r} ({error}); escape it") from None
-    found: list[Infoset] = list(
-        itertools.islice(
-            (i for i in decision_infosets(game, player=player) if pattern.search(i.text)), limit + 1
-        )
-    )
+    found: list[Infoset] = []
+    try:
+        named = (i for i in decision_infosets(game, player=player) if pattern.search(i.text))
+        found.extend(itertools.islice(named, limit + 1))
+    except GameError as error:
+        click.echo(f"{error}; these are of random plays", err=True)
+        met = infosets_met(game, np.random.default_rng(0), plays=max(200, limit))
+        there = {(i.player, i.key) for i in found}
+        found += [
+            i
+            for i in met
+            if player in (None, i.player) and pattern.search(i.text) and (i.player, i.key) not in there
+        ][: limit + 1 - len(found)]
     more, found = len(found) > limit, found[:limit]
     if as_json:
         print_json([{"player": i.player, "text": i.text, "key": [str(w) for w in i.key]} for i in found])

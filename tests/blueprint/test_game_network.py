@@ -75,6 +75,7 @@ def test_features_are_the_same_where_infosets_are(name: str) -> None:
     game = load_game(name)
     features = InfosetFeatures(game, "game")
     for seat in (0, 1):
+        assert features.of(game.root()[:0], seat, np.zeros(0, bool)).shape == (0, features.width)
         seen: dict[bytes, bytes] = {}
         named: dict[bytes, bytes] = {}
         for states in decisions(game, 300):

@@ -112,3 +112,12 @@ def test_sizes_are_told_with_time_and_memory() -> None:
         assert said in words
     told = json.loads(gs2("games", "leduc_poker", "--size", "--json").stdout)
     assert told["growth_seconds"] > 0 and told["cfr_iteration_seconds"] > 0
+
+
+def test_infosets_of_a_game_too_large_to_list_are_shown_from_plays() -> None:
+    result = gs2("infosets", "liars_dice(dice=5)", "--limit", "3", "--player", "1")
+    assert "random plays" in result.stderr
+    lines = result.stdout.splitlines()
+    assert len(lines) == 3 and all(line.startswith("P1 holds") for line in lines)
+    words = refusal(gs2("solve", "liars_dice(dice=5)", "--infoset", "P0 holds 9"))
+    assert 'did you mean "P0 holds' in words

@@ -86,21 +86,22 @@ def _print(result: MeetingResult, output: Path | None) -> None:
     from cfr.tree.memory import words_of_bytes
 
     meeting = result.meeting
+    a, b = (_short(name) for name in (meeting.a, meeting.b))
     low, high = result.interval()
     out = stdout()
-    out.print(f"[bold]{meeting.game}[/bold]   {meeting.a} against {meeting.b}\n", soft_wrap=True)
+    out.print(f"[bold]{meeting.game}[/bold]   {a} against {b}\n", soft_wrap=True)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
     table.add_column()
     table.add_column(justify="right")
     table.add_row("payoff a game", f"{number(result.net)}  [{number(low)}, {number(high)}]")
     first, second = result.games.payoffs.mean(0)
     table.add_row("as team 0, as team 1", f"{number(first)}, {number(second)}")
-    for name, pace in zip((meeting.a, meeting.b), result.games.paces, strict=True):
+    for name, pace in zip((a, b), result.games.paces, strict=True):
         if pace.decisions:
             each = pace.seconds / pace.decisions
             table.add_row(name, f"{pace.decisions:,} decisions, {_time(each)} each, {1 / each:,.0f} a second")
     out.print(table)
-    better = meeting.a if low > 0 else meeting.b if high < 0 else None
+    better = a if low > 0 else b if high < 0 else None
     verdict = f"{better} is the stronger one." if better else "Which one is stronger is open."
     shared = "on the same chance" if meeting.duplicate else "on chance of their own"
     out.print(
@@ -112,6 +113,12 @@ def _print(result: MeetingResult, output: Path | None) -> None:
         out.print(
             f"Results in {output}; the same command with more --pairs goes on from there.", soft_wrap=True
         )
+
+
+def _short(name: str) -> str:
+    """Return an agent's name without the folders of its file."""
+    folders, slash, rest = name.rpartition("/")
+    return rest if slash and ":" not in folders and "=" not in folders else name
 
 
 def _time(seconds: float) -> str:
