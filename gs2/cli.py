@@ -21,6 +21,7 @@ TARGETS = {
     "infosets": Target("gs2.commands.games", "infosets", "Name the infosets of a game."),
     "blueprint": Target("gs2.commands.policies", "blueprint", "Compute a strategy for a whole game by CFR."),
     "exploitability": Target("gs2.commands.policies", "exploitability", "Measure a strategy exactly."),
+    "exploit": Target("gs2.commands.exploit", "exploit", "Bound from below how exploitable an agent is."),
     "knowledge": Target("gs2.commands.knowledge", "knowledge", "Size what each method would have to solve."),
     "match": Target(
         "gs2.commands.matches.compare_agents",
