@@ -39,6 +39,8 @@ SMALLER = (
     (rf"gs2 match {LARGE}", "--pairs 2"),
     (r"gs2 train .*--resume", "--minutes 0.02 --threads 2 --rounds 2 --against greedy --set batch=64"),
     (r"gs2 train ", TINY),
+    (r"gs2 exploit guandan ", "--method trained --minutes 0.001 --games 2"),
+    (r"gs2 exploit ", "--minutes 0.01 --games 20"),
     (r"gs2 gate ", "--rounds 4 --batch 4 --processes 1 --against random"),
     (r"gs2 match .*--games", "--games 1 --processes 1"),
     (r"gs2 match ", "--rounds 1 --processes 1"),
@@ -67,7 +69,7 @@ STANDS_FOR = {
 }
 """What a reader puts in place of these words."""
 LONG = re.compile(
-    r"gs2 (match|ladder|gate|play) .|gs2 bench .|experiment (agent|learning|trace)"
+    r"gs2 (match|ladder|gate|play) .|gs2 exploit guandan|gs2 bench .|experiment (agent|learning|trace)"
     r"|solve guandan --(json|position (follow|duel))"
 )
 """Commands that play or search at GuanDan: half a minute each, even so."""
