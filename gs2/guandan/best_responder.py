@@ -136,9 +136,10 @@ def exploit_guandan(
 
     directory: of the run; gets the responder as `last.safetensors`, a line for each generation of training
         and the deals played. The same call goes on from there: training up to `minutes` in all, and the deals
-    left. tell: called with what is being done. asked: interruption that ends the run with what there is so
-    far. Raises UnknownAgent for a name that no agent has, ConfigError for the directory of another run,
-    LockHeld where another process uses it.
+        left.
+    tell: called with what is being done. asked: interruption that ends the run with what there is so far.
+    Raises UnknownAgent for a name that no agent has, ConfigError for the directory of another run, LockHeld
+    where another process uses it.
     """
     check_agent(agent)
     model = model_of(agent)
