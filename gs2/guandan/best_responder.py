@@ -34,6 +34,7 @@ from gs2.play.exploit.bounds import LowerBound, sampled_bound
 
 __all__ = ["RESPONDER", "GuanDanReport", "Hunt", "exploit_guandan", "model_of", "searching_responder"]
 
+METHODS = ("lbr", "trained")
 DEALS, SLOW_DEALS = 500, 100
 """Deals by default, each played from both sides; fewer where somebody searches."""
 FRESH = 0xF5E50000
@@ -68,7 +69,7 @@ class Hunt(Configuration):
 
     label: ClassVar[str] = "exploit"
 
-    method: str = attrs.field(default="both", validator=one_of(("lbr", "trained", "both")))
+    method: str = attrs.field(default="both", validator=one_of((*METHODS, "both")))
     minutes: float = attrs.field(default=60.0, validator=real(0, above=True))
     deals: int | None = attrs.field(default=None, validator=integer(2, optional=True))
     threads: int = attrs.field(default=1, validator=integer(1))
@@ -143,7 +144,7 @@ def exploit_guandan(
     """
     check_agent(agent)
     model = model_of(agent)
-    methods = ("lbr", "trained") if config.method == "both" else (config.method,)
+    methods = METHODS if config.method == "both" else (config.method,)
     directory = check_folder(directory)
     _claim(directory, {"agent": agent, "model": model, "model_is": fingerprint(model), "seed": config.seed})
     run = _Run(agent, model, config, directory, tell, asked)
