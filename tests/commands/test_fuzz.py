@@ -191,6 +191,8 @@ WORDS: dict[str, tuple[str, ...]] = {
     "a": AGENTS,
     "b": AGENTS,
     "agents": AGENTS,
+    "agent": (*SPECS, *AGENTS),
+    "game": ("kuhn_poker", "kuhn_pokr", "liars_dice(", "guandan", ""),
     "against": AGENTS,
     "fallback": AGENTS,
     "method": (
@@ -239,6 +241,7 @@ SMALL: dict[str, tuple[str, ...]] = {
     "match": ("--rounds", "1", "--processes", "1"),
     "ladder": ("--rounds", "1", "--processes", "1"),
     "gate": ("--rounds", "2", "--batch", "1", "--processes", "1"),
+    "exploit": ("--minutes", "0.001", "--games", "2"),
     "train": (
         *(
             "--minutes",

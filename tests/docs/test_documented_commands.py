@@ -70,7 +70,8 @@ STANDS_FOR = {
 }
 """What a reader puts in place of these words."""
 LONG = re.compile(
-    r"gs2 (match|ladder|gate|play) .|gs2 exploit guandan|gs2 bench .|experiment (agent|learning|trace)"
+    r"gs2 (match|ladder|gate|play) .|gs2 bench .|experiment (agent|learning|trace)"
+    r"|gs2 exploit (guandan|.*network:)"
     r"|solve guandan --(json|position (follow|duel))"
 )
 """Commands that play or search at GuanDan: half a minute each, even so."""
