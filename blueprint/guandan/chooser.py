@@ -19,19 +19,19 @@ from numpy.typing import NDArray
 from games.ragged import Ragged
 from games.support.array_types import Array
 
-__all__ = ["Chooser", "Decisions", "DrawingChooser", "Moves", "Past", "drawn"]
+__all__ = ["Chooser", "Decisions", "DrawingChooser", "Past", "PlayedMoves", "drawn"]
 
 
 class Past(Protocol):
     """The moves of many rounds so far."""
 
-    def of(self, row: int) -> Moves:
+    def of(self, row: int) -> PlayedMoves:
         """Return the moves of one round, oldest first."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
-class Moves:
+class PlayedMoves:
     """The moves of one round so far, oldest first, passes and forced moves included.
 
     seats: [k] uint8, who; actions: [k] ACTION, what.

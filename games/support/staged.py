@@ -3,8 +3,8 @@
     class Kitchen(StagedConfiguration):
         oven: OvenConfig = attrs.field(factory=OvenConfig)
 
-`Kitchen.of(heat=200)` and `replace(heat=180)` take the fields of all stages by name, as presets, command lines
-and stored results do; a field's name belongs to one stage.
+`Kitchen.of(heat=200)` and `replace(heat=180)` take the fields of all stages by name, as presets, command
+lines and stored results do; a field's name belongs to one stage.
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ class StagedConfiguration(Configuration):
     def replace(self, **changes: Any) -> Self:
         """Return the configuration with some fields changed, those of all stages by name.
 
-        A field that was not named, and that nothing reads any more after the change, goes back to its default.
+        A field that was not named, and that nothing reads any more after the change, goes back to its
+        default.
         Raises ConfigError for a field that does not exist, a value out of range, or a contradiction.
         """
         self._known(changes)

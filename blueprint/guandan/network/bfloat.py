@@ -1,8 +1,8 @@
 """What happens between matrix products in bfloat16, one pass over memory each.
 
-Products in bfloat16 are fast enough where the processor has instructions for them (AMX, AVX-512 BF16) that the passes between them
-(bias, ReLU, sums) would take as long as the products; here each layer has one. NumPy and Numba have no
-bfloat16: kernels take its bits and add in single precision. Widths are of the last axis.
+Products in bfloat16 are fast enough where the processor has instructions for them (AMX, AVX-512 BF16) that
+the passes between them (bias, ReLU, sums) would take as long as the products; here each layer has one. NumPy
+and Numba have no bfloat16: kernels take its bits and add in single precision. Widths are of the last axis.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def relu_joined(
 def grow_positive(h: NDArray[np.uint16], y: NDArray[np.uint16], bias: NDArray[np.float32]) -> None:
     """h += relu(y + bias), in place; h, y: [n, width] bits, bias: [width] float32.
 
-    `add_positive` of three arrays of which two are one is several times slower: no loop over it is vectorised.
+    `add_positive` of three arrays of which two are one is several times slower: its loop is not vectorised.
     """
     for j in range(len(h)):
         for o in range(h.shape[1]):

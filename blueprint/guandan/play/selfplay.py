@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.chooser import Chooser, Decisions, Moves, drawn
+from blueprint.guandan.chooser import Chooser, Decisions, PlayedMoves, drawn
 from blueprint.guandan.structured import join
 from games.guandan.cards import ACTION
 from games.guandan.moves.listing import RESERVE
@@ -68,10 +68,10 @@ class PastMoves:
         """Return the moves made in each step from one on, [n] ACTION each; zeros where a round was over."""
         return [actions for _, actions in self._steps[step:]]
 
-    def of(self, row: int) -> Moves:
+    def of(self, row: int) -> PlayedMoves:
         """Return the moves of one round, oldest first."""
         made = [(seats[row], moves[row]) for seats, moves in self._steps if seats[row] != NOBODY]
-        return Moves(
+        return PlayedMoves(
             np.array([seat for seat, _ in made], np.uint8), np.array([move for _, move in made], ACTION)
         )
 

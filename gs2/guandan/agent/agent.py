@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.chooser import Decisions, Moves
+from blueprint.guandan.chooser import Decisions, PlayedMoves
 from blueprint.protocol import Blueprint
 from games.game import TERMINAL, GameError
 from games.guandan.cards import ACTION
@@ -23,13 +23,13 @@ from games.ragged import Ragged
 from games.support.array_types import Array
 from gs2.guandan.agent.agent_presets import agent_preset
 from gs2.guandan.agent.decision import Decision, DecisionProgress, noted_faults
-from gs2.guandan.agent.determinize import Worlds, list_worlds, sample_worlds
+from gs2.guandan.agent.determinize import CardOdds, Worlds, list_worlds, sample_worlds
 from gs2.guandan.agent.endgame import is_endgame, solve_endgame
 from gs2.guandan.agent.evaluator import BlueprintEvaluator, Evaluator, evaluator_values
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.particles import Particles, top_up
 from gs2.guandan.agent.racing import MoveComparison, Question, candidate_moves, compare_moves
-from gs2.guandan.agent.reach import SoftPolicy, drawn_worlds, likely_worlds
+from gs2.guandan.agent.reach import Likelihood, SoftPolicy, drawn_worlds, likely_worlds
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.agent.solving.contest import Contest
 from gs2.guandan.agent.solving.deal_source import (
@@ -56,6 +56,10 @@ COMPILING, FEW = 120.0, 4
 """Seconds and deals that a search has while kernels are compiled."""
 RESERVE = 0.06
 """Share of the deadline kept for finishing the work under way."""
+
+
+Situation = tuple[Array, Array | None, PlayedMoves | None]
+"""A state, the actions to choose from (None for the canonical ones), and the moves of its round, if known."""
 
 
 @dataclass
@@ -112,7 +116,9 @@ class Gs2Agent:
         """Return the move to play at one state, [1] ACTION."""
         return self.decide(state).action
 
-    def decide(self, state: Array, actions: Array | None = None, moves: Moves | None = None) -> Decision:
+    def decide(
+        self, state: Array, actions: Array | None = None, moves: PlayedMoves | None = None
+    ) -> Decision:
         """Return the decision at one state; its player looks at nothing that its seat cannot see.
 
         state: [1] STATE, unfinished; hidden hands are ignored. actions: [m] ACTION to choose from, by default
@@ -121,10 +127,13 @@ class Gs2Agent:
         """
         return self.decide_all([(state, actions, moves)])[0]
 
-    def decide_all(self, situations: Sequence[tuple[Array, Array | None, Moves | None]]) -> list[Decision]:
+    def decide_all(
+        self, situations: Sequence[tuple[Array, Array | None, PlayedMoves | None]]
+    ) -> list[Decision]:
         """Return the decision in each situation (state, actions, moves), see `decide`.
 
-        Their rollouts run together. Together they may take as long as one after the other: the deadline is one of them all.
+        Their rollouts run together. They may take as long as one after the other: the deadline is one of
+        them all.
         """
         began = time.perf_counter()
         group = []
@@ -340,14 +349,14 @@ class Gs2Agent:
         replay = config.deals.replay and moves is not None
         weigh = config.deals.reach > 0 and (replay or self.deals is not None)
         pool = max(n, config.deals.pool) if weigh else n
-        worlds = sample_worlds(
-            state, seat, pool, self.rng, beliefs=self.beliefs, strength=config.deals.belief, past=past
-        )
+        odds = None if self.beliefs is None else CardOdds(self.beliefs, config.deals.belief, past)
+        worlds = sample_worlds(state, seat, pool, self.rng, odds=odds)
         if not weigh:
             return worlds
         if replay and moves is not None:
             soft = SoftPolicy(self.evaluator, config.deals.temperature)
-            return likely_worlds(worlds, state, moves, soft, config.deals.reach, n, self.rng)
+            likely = Likelihood(soft, config.deals.reach)
+            return likely_worlds(worlds, state, moves, likely, n, self.rng)
         assert self.deals is not None  # or there would be nothing to weigh by
         logs = config.deals.reach * self.deals.log_ratios(worlds.states, seat, past)
         return drawn_worlds(worlds, logs, n, self.rng)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.chooser import Moves
+from blueprint.guandan.chooser import PlayedMoves
 from games.support.array_types import Array
 from gs2.guandan.agent.determinize import Worlds
 from gs2.guandan.agent.endgame import Endgame
@@ -63,7 +63,7 @@ class Decision:
 class DecisionProgress:
     """What is known so far while a decision is being made."""
 
-    def __init__(self, state: Array, actions: Array, moves: Moves | None = None) -> None:
+    def __init__(self, state: Array, actions: Array, moves: PlayedMoves | None = None) -> None:
         self.began = self.last = time.perf_counter()
         self.state = state
         self.actions, self.moves = actions, moves

@@ -14,7 +14,7 @@ from games.guandan.rounds.belief import determinise
 from games.support.array_types import Array
 from gs2.guandan.beliefs.belief_network import Beliefs, steer
 
-__all__ = ["Worlds", "count_bound", "list_worlds", "sample_worlds"]
+__all__ = ["CardOdds", "Worlds", "count_bound", "list_worlds", "sample_worlds"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,39 +123,50 @@ def list_worlds(state: Array, seat: int, limit: int) -> Worlds | None:
     return Worlds(states, np.array([weight for _, weight in found]), True)
 
 
+@dataclass(frozen=True, eq=False)
+class CardOdds:
+    """By what odds hidden cards are dealt.
+
+    beliefs: who is likely to hold which card. strength: exponent of their odds. past: [1, PAST_WIDTH], what
+    the seat has seen of the others' moves, None for nothing.
+    """
+
+    beliefs: Beliefs
+    strength: float = 1.0
+    past: NDArray[np.uint8] | None = None
+
+    def of(self, state: Array, seat: int) -> NDArray[np.float64] | None:
+        """Return log odds at one state, [3, 54], or None where they are all the same."""
+        if self.strength <= 0:
+            return None
+        seen = () if self.past is None else (self.past,)
+        found = np.asarray(self.beliefs.log_odds(state, np.array([seat]), *seen), np.float64)
+        odds: NDArray[np.float64] = found[0] * self.strength
+        if odds.shape != (3, NUM_CARDS) or not np.isfinite(odds).all():
+            raise ValueError(f"beliefs: log odds must be finite, [3, 54] a state; got shape {odds.shape}")
+        return odds
+
+
 def sample_worlds(
-    state: Array,
-    seat: int,
-    n: int,
-    rng: np.random.Generator,
-    *,
-    beliefs: Beliefs | None = None,
-    strength: float = 1.0,
-    past: NDArray[np.uint8] | None = None,
+    state: Array, seat: int, n: int, rng: np.random.Generator, *, odds: CardOdds | None = None
 ) -> Worlds:
     """Return n deals that `seat` considers possible; all of them, weighted, if there are at most n; shuffled.
 
-    state: [1] STATE. beliefs: who is likely to hold which card, None for uniform deals. strength: exponent of
-    the beliefs' odds. past: [1, PAST_WIDTH], what the seat has seen of the others' moves, None for nothing.
+    state: [1] STATE. odds: by which hidden cards are dealt, None for uniform deals.
     Raises GameError if no deal is consistent.
     """
     row = np.array(state, copy=True, ndmin=1)
-    odds = None
-    if beliefs is not None and strength > 0:
-        seen = () if past is None else (past,)
-        odds = np.asarray(beliefs.log_odds(row, np.array([seat]), *seen), np.float64)[0] * strength
-        if odds.shape != (3, NUM_CARDS) or not np.isfinite(odds).all():
-            raise ValueError(f"beliefs: log odds must be finite, [3, 54] a state; got shape {odds.shape}")
+    known = None if odds is None else odds.of(row, seat)
     if count_bound(row[0], seat) <= 16 * n:
         listed = list_worlds(row[0], seat, n)
         if listed is not None:
             # whoever looks at the first few only must not see the order of the listing
             order = rng.permutation(len(listed))
             listed = Worlds(listed.states[order], listed.weights[order], True)
-            return listed if odds is None else _weighed(listed, seat, odds)
+            return listed if known is None else _weighed(listed, seat, known)
     states = determinise(np.repeat(row, n), seat, rng)
-    if odds is not None:
-        states = steer(states, seat, odds, rng)
+    if known is not None:
+        states = steer(states, seat, known, rng)
     return Worlds(states, np.ones(n), False)
 
 

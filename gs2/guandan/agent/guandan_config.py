@@ -36,9 +36,9 @@ def _generators() -> Iterable[str]:
 
 
 def _styles(instance: object, field: attrs.Attribute[str], value: object) -> None:
-    names = value.split("/") if isinstance(value, str) else []
+    names = value.split("+") if isinstance(value, str) else []
     if names[:1] != ["blueprint"]:
-        raise ConfigError(f"{field.name} must begin with blueprint, as blueprint/contest; got {value!r}")
+        raise ConfigError(f"{field.name} must begin with blueprint, as blueprint+contest; got {value!r}")
     style_table(tuple(names))
 
 
@@ -46,11 +46,12 @@ def _styles(instance: object, field: attrs.Attribute[str], value: object) -> Non
 class DealsConfig(Configuration):
     """Which deals a decision is thought to be in.
 
-    worlds: most deals sampled for a comparison of moves. sample: deals sampled for a subgame of several plies.
+    worlds: most deals sampled for a comparison of moves. sample: deals sampled where several
+        plies are solved.
     belief: exponent of the learned belief's odds by which hidden cards are dealt; 0 deals uniformly.
-    reach: exponent of how likely all that the others played is in a deal, by which deals are drawn from a
-        pool of `pool`; 0 leaves them equal. replay: ask the blueprint, move by move, with its soft policy, and
-        not the deal network, which knows at once.
+    reach: exponent of how likely all that the others played is in a deal, by which deals are drawn from
+        a pool of `pool`; 0 leaves them equal. replay: ask the blueprint, move by move, with its soft policy,
+        and not the deal network, which knows at once.
     temperature: of the blueprint's soft policy wherever it is meant, in levels.
     nested: deals of one decision are kept for the next while they agree with what was seen.
     """
@@ -102,10 +103,10 @@ class DealSubgameConfig(Configuration):
     leaf: "styles": nothing but our moves grows, and below them everybody chooses how to play on (multi-valued
         leaves, `gs2.guandan.agent.solving.decision_game`); greedy "rollout" (published) or the evaluator's
         "value": several plies grow, which all the fields but the next five are about.
-    ours, theirs: styles that the player and the opponents may choose, the blueprint's first, with slashes
+    ours, theirs: styles that the player and the opponents may choose, the blueprint's first, with plus signs
         between. leaf_worlds: most deals in which they are compared. buckets: of the opponents' hands.
-    k: deals kept of those sampled; generator: which, "diverse", "clusters" or "random". companions: more deals
-        for each kept one and opponent that share the opponent's hand (0 published).
+    k: deals kept of those sampled; generator: which, "diverse", "clusters" or "random". companions: more
+        deals for each kept one and opponent that share the opponent's hand (0 published).
     subgame_depth: depth limit; crowd_depth: the one when the opponents hold more than 27 cards.
     actions_per_type: moves of each type kept in the tree. room: moves kept on one level of the tree before it
         is thinned (not published; bounds time).
@@ -113,7 +114,7 @@ class DealSubgameConfig(Configuration):
 
     leaf: str = attrs.field(default="styles", validator=one_of(LEAVES))
     ours: str = attrs.field(default="blueprint", validator=_styles)
-    theirs: str = attrs.field(default="blueprint/contest", validator=_styles)
+    theirs: str = attrs.field(default="blueprint+contest", validator=_styles)
     leaf_worlds: int = attrs.field(default=48, validator=integer(1))
     buckets: int = attrs.field(default=1, validator=integer(1))
     k: int = attrs.field(default=10, validator=integer(1))

@@ -15,19 +15,28 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.chooser import Moves
+from blueprint.guandan.chooser import PlayedMoves
 from games.game import GameError
 from games.guandan.rounds.round import advance, legal, restarted
 from games.support.array_types import Array
 from gs2.guandan.agent.determinize import Worlds
 from gs2.guandan.agent.evaluator import Evaluator, evaluator_values
 
-__all__ = ["LEAST", "SoftPolicy", "drawn_worlds", "likely_worlds", "log_reach", "moves_to_weigh", "replayed"]
+__all__ = [
+    "LEAST",
+    "Likelihood",
+    "SoftPolicy",
+    "drawn_worlds",
+    "likely_worlds",
+    "log_reach",
+    "moves_to_weigh",
+    "replayed",
+]
 
 LEAST = 1e-3
 """Probability that any move has at least: nobody follows the blueprint entirely."""
 LAP = 6
-"""Moves of the others after which deals are thinned."""
+"""PlayedMoves of the others after which deals are thinned."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +67,7 @@ class SoftPolicy:
         return np.log(np.maximum(probability, LEAST))
 
 
-def replayed(state: Array, moves: Moves) -> Array:
+def replayed(state: Array, moves: PlayedMoves) -> Array:
     """Return the round before each of its moves, [k] STATE, in the deal of `state` [1].
 
     Raises GameError if the moves do not lead to the state.
@@ -75,13 +84,13 @@ def replayed(state: Array, moves: Moves) -> Array:
     return out
 
 
-def moves_to_weigh(moves: Moves, seat: int) -> NDArray[np.int64]:
+def moves_to_weigh(moves: PlayedMoves, seat: int) -> NDArray[np.int64]:
     """Return the moves that others made, the latest first."""
     return np.flatnonzero(moves.seats != seat)[::-1]
 
 
 def log_reach(
-    deals: Array, before: Array, moves: Moves, which: NDArray[np.int64], soft: SoftPolicy
+    deals: Array, before: Array, moves: PlayedMoves, which: NDArray[np.int64], soft: SoftPolicy
 ) -> NDArray[np.float64]:
     """Return the log probability of some moves of the round in each deal, [n] float64.
 
@@ -97,16 +106,29 @@ def log_reach(
     return found
 
 
+@dataclass(frozen=True)
+class Likelihood:
+    """The blueprint's reach by its soft policy, to the power of `strength`."""
+
+    soft: SoftPolicy
+    strength: float = 1.0
+
+    def log(
+        self, deals: Array, before: Array, moves: PlayedMoves, which: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return its logarithm for each deal, [n]; arguments as of `log_reach`."""
+        return self.strength * log_reach(deals, before, moves, which, self.soft)
+
+
 def likely_worlds(
     worlds: Worlds,
     state: Array,
-    moves: Moves,
-    soft: SoftPolicy,
-    strength: float,
+    moves: PlayedMoves,
+    likelihood: Likelihood,
     count: int,
     rng: np.random.Generator,
 ) -> Worlds:
-    """Return up to `count` of some deals, drawn by the blueprint's reach to the power of `strength`.
+    """Return up to `count` of some deals, drawn by the blueprint's reach.
 
     state: [1] STATE at which the deals are considered, by the seat to act. Deals that are listed are weighted
     and all kept; others are thinned by half lap by lap, so that their weights come out alike.
@@ -115,12 +137,12 @@ def likely_worlds(
     before = replayed(state, moves)
     which = moves_to_weigh(moves, seat)
     if worlds.exact:
-        logs = strength * log_reach(worlds.states, before, moves, which, soft)
+        logs = likelihood.log(worlds.states, before, moves, which)
         return Worlds(worlds.states, worlds.weights * np.exp(logs - logs.max()), True)
     states, weights = worlds.states, worlds.weights
     while len(which) and len(states) > 1:
         lap, which = which[:LAP], which[LAP:]
-        logs = strength * log_reach(states, before, moves, lap, soft)
+        logs = likelihood.log(states, before, moves, lap)
         weights = weights * np.exp(logs - logs.max())
         wanted = max(count, len(states) // 2) if len(which) else count
         rows, weights = _thinned(weights, wanted, rng)

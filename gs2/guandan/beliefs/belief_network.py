@@ -1,9 +1,10 @@
 """A learned belief over hidden cards, and deals steered by it.
 
 A small network sees what one seat sees (the blueprint's state features, and what the others led, followed
-with and passed on) and says, card by card, which of the three others is likely to hold it. A uniform deal is then stirred by Metropolis swaps of two hidden cards
-between two hands, so that deals come out as likely as the product of their cards' odds: the numbers of cards
-left, the cards known from tribute and the highest cards it showed stay respected at every swap.
+with and passed on) and says, card by card, which of the three others is likely to hold it. A uniform deal is
+then stirred by Metropolis swaps of two hidden cards between two hands, so that deals come out as likely as
+the product of their cards' odds: the numbers of cards left, the cards known from tribute and the highest
+cards it showed stay respected at every swap.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class BeliefNetwork:
     @property
     def remembers(self) -> bool:
         """Return whether the past is among the inputs."""
-        return self.layers[0][0].shape[1] > STATE_WIDTH
+        return bool(self.layers[0][0].shape[1] > STATE_WIDTH)
 
     def log_odds(
         self, states: Array, seats: NDArray[np.int64], past: NDArray[np.uint8] | None = None

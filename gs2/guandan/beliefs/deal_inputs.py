@@ -15,7 +15,7 @@ MOST = 6
 """Cards of a rank that are counted; more count as so many."""
 HAND_WIDTH = 2 * 54 + 15 * MOST
 DEAL_WIDTH = 3 * HAND_WIDTH
-"""For each of the three seats after the one that looks: cards held once and twice, ranks held 1, 2, … times."""
+"""For each of the three seats after the one that looks: cards held once and twice, ranks held so often."""
 
 
 @kernel(nogil=True)

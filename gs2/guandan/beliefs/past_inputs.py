@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.chooser import Moves
+from blueprint.guandan.chooser import PlayedMoves
 from games.guandan.cards import PASS
 from games.guandan.combos import combo_strength
 from games.guandan.rounds.round import restarted
@@ -61,7 +61,7 @@ def seen_by(seen: NDArray[np.uint8], rows: NDArray[np.int64], seats: NDArray[np.
     return np.concatenate(parts, axis=1)
 
 
-def past_inputs(state: Array, seat: int, moves: Moves) -> NDArray[np.uint8] | None:
+def past_inputs(state: Array, seat: int, moves: PlayedMoves) -> NDArray[np.uint8] | None:
     """Return what a seat has seen of the others in one round, [1, PAST_WIDTH] uint8.
 
     state: [1] STATE. None if the moves do not lead there from the start of its round, as where a client

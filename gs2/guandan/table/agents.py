@@ -19,7 +19,7 @@ from gs2.guandan.table.session import Listener, Session
 from gs2.guandan.table.wire.decode import packed_words
 
 if TYPE_CHECKING:
-    from blueprint.guandan.chooser import Moves
+    from blueprint.guandan.chooser import PlayedMoves
 
 __all__ = [
     "BatchedSeat",
@@ -131,12 +131,12 @@ class _Seen:
     def __init__(self, observations: list[Observation]) -> None:
         self.observations = observations
 
-    def of(self, row: int) -> Moves:
+    def of(self, row: int) -> PlayedMoves:
         """Return the moves of one round, oldest first."""
-        from blueprint.guandan.chooser import Moves
+        from blueprint.guandan.chooser import PlayedMoves
 
         seen = self.observations[row]
-        return Moves(seen.actors, seen.record)
+        return PlayedMoves(seen.actors, seen.record)
 
 
 class BatchedSeat(ChooserSeat):

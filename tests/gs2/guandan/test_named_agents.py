@@ -82,7 +82,8 @@ def test_a_searching_agent_plays_a_match_of_a_few_deals_at_once(checkpoints: lis
 def test_fields_of_a_configuration_follow_a_colon(checkpoints: list[str]) -> None:
     agent = load_batched_agent(f"gs2-fast:worlds=5,per_type=none,leaf=value@{checkpoints[0]}")
     assert isinstance(agent, Gs2Agent)
-    assert (agent.config.deals.worlds, agent.config.moves.per_type, agent.config.subgame.leaf) == (5, None, "value")
+    config = agent.config
+    assert (config.deals.worlds, config.moves.per_type, config.subgame.leaf) == (5, None, "value")
     assert agent.config.moves.gap == PRESETS["fast"].gap
     for wrong, says in (
         ("wolds=5", "no field 'wolds'"),

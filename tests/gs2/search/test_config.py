@@ -91,11 +91,6 @@ VALUES: dict[str, tuple] = {
     "trials": (200, 5),
     "against": ("blueprint", "blueprint+uniform"),
     "tolerance": (0.0, 0.1),
-    "source": ("auto", "enumerated"),
-    "samples": (SearchConfig.defaults()["samples"], 3),
-    "companions": (SearchConfig.defaults()["companions"], 2),
-    "explore": (SearchConfig.defaults()["explore"], 0.5),
-    "shrink": (1.0, 0.5),
 }
 """Values of each field, its default among them."""
 

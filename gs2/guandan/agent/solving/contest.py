@@ -18,7 +18,7 @@ from gs2.guandan.agent.solving.decision_game import (
     solve_decision,
     style_payoffs,
 )
-from gs2.guandan.agent.solving.hand_buckets import hand_buckets
+from gs2.guandan.agent.solving.hand_buckets import opponent_buckets
 from gs2.guandan.agent.solving.sampled_solution import SampledSolution
 
 __all__ = ["Contest", "ContestSolution"]
@@ -83,7 +83,7 @@ class Contest:
         if len(rows) < 2:
             return None
         best = int(np.flatnonzero(rows == comparison.best)[0])
-        # What the rollouts' noise and the blueprint's errors make of each other (`racing.posterior`), as a price.
+        # What the rollouts' noise and the blueprint's errors make of each other (`posterior`), as a price.
         noise = difference_noise(payoffs[:, rows], comparison.weights, best, config.comparison.depth is None)
         price = config.deals.temperature * noise / max(config.comparison.trust, 1e-6) ** 2
         worlds = question.worlds.take(slice(0, min(len(payoffs), config.subgame.leaf_worlds)))
@@ -93,7 +93,7 @@ class Contest:
     def solve(self, rollouts: Rollouts, config: GuanDanConfig) -> ContestSolution:
         """Return the solution of the contest, after the rollouts that it still needs."""
         question, n = self.question, len(self.question.worlds)
-        lean = Lean(tuple(config.subgame.ours.split("/")), tuple(config.subgame.theirs.split("/")))
+        lean = Lean(tuple(config.subgame.ours.split("+")), tuple(config.subgame.theirs.split("+")))
         payoffs = style_payoffs(question, self.payoffs[:n], lean, rollouts, config.comparison.depth)
         # More deals say what the moves are worth than how others may play on: their mean counts.
         payoffs += (self.payoffs.mean(0) - self.payoffs[:n].mean(0))[None, :, None, None]
@@ -102,7 +102,7 @@ class Contest:
         game = DecisionGame(
             payoffs,
             question.worlds.weights,
-            hand_buckets(question.worlds.states, seat, config.subgame.buckets),
+            opponent_buckets(question.worlds.states, seat, config.subgame.buckets),
             seat,
             soft,
             self.price,

@@ -1,4 +1,4 @@
-"""The game of one decision: our move, then how everybody plays on, in common deals; solved near the blueprint.
+"""The game of one decision: our move and how everybody plays on, in common deals, near the blueprint.
 
 The subgame is as shallow as it can be and as wide in deals: our candidate moves at the root, and below each a
 multi-valued leaf, at which we choose a style to play on in (`gs2.guandan.agent.styles`) and the opponents
@@ -118,7 +118,7 @@ def style_payoffs(
 
 
 def decision_tree(game: DecisionGame) -> FlatTree:
-    """Return the game as a tree: deals, our move, our style, the opponents' style; choices of one left out."""
+    """Return the game as a tree: deals, our move, our style, theirs; choices of one are left out."""
     n, a, ours, theirs = game.payoffs.shape
     me, them = game.seat, (game.seat + 1) & 3
     buckets = int(game.bucket.max()) + 1

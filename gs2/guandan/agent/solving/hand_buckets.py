@@ -10,10 +10,10 @@ from games.guandan.combos import ORDER
 from games.support.array_types import Array
 from gs2.search.subgame.buckets import cluster_rows
 
-__all__ = ["hand_buckets", "hand_features"]
+__all__ = ["opponent_buckets", "strength_features"]
 
 
-def hand_features(states: Array, seat: int) -> NDArray[np.float64]:
+def strength_features(states: Array, seat: int) -> NDArray[np.float64]:
     """Return features of the hand of a seat in some deals, [n, 4] float64.
 
     Bombs of four and more, high cards (aces, level cards, jokers), pairs, cards of one kind alone.
@@ -33,12 +33,12 @@ def hand_features(states: Array, seat: int) -> NDArray[np.float64]:
     ).astype(np.float64)
 
 
-def hand_buckets(states: Array, seat: int, count: int) -> NDArray[np.int64]:
+def opponent_buckets(states: Array, seat: int, count: int) -> NDArray[np.int64]:
     """Return the bucket that both opponents' hands are in, [n] int64 from 0, at most `count` of them.
 
     states: [n] STATE, deals of one infoset of `seat`.
     """
     if count == 1:
         return np.zeros(len(states), np.int64)
-    both = [hand_features(states, (seat + j) & 3) for j in (1, 3)]
+    both = [strength_features(states, (seat + j) & 3) for j in (1, 3)]
     return cluster_rows(np.concatenate(both, axis=1), count)
