@@ -36,7 +36,7 @@ __all__ = [
 LEAST = 1e-3
 """Probability that any move has at least: nobody follows the blueprint entirely."""
 LAP = 6
-"""PlayedMoves of the others after which deals are thinned."""
+"""Moves of the others after which deals are thinned."""
 
 
 @dataclass(frozen=True)
