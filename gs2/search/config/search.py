@@ -36,6 +36,7 @@ OF_A_SUBGAME = (
     "gadget",
     "entry_floor",
     "alternative",
+    "branches",
     "depth",
     "anchor",
     "certificate",
@@ -46,7 +47,7 @@ DETAILS = frozenset(
     {
         *("k", "whole", "plans", "fallback_k", "entry_floor", "entry_prior", "leaf", "continuations"),
         *("policies", "choosers", "rollouts", "variant", "gamma", "iterations", "target", "warm_start"),
-        *("step", "magnet", "temperature", "opponent_temperature"),
+        *("step", "magnet", "temperature", "opponent_temperature", "doubt", "branches"),
         *("confidence", "trials", "against", "tolerance"),
         *("shrink", "samples", "companions", "explore"),
     }
@@ -100,7 +101,7 @@ def unread(values: Mapping[str, Any]) -> dict[str, str]:
         found |= dict.fromkeys(("iterations", "target"), f"solver = cfr or anchored (it is {solver})")
     if solver != "anchored":
         needs = f"solver = anchored (it is {solver})"
-        found |= dict.fromkeys(("temperature", "opponent_temperature"), needs)
+        found |= dict.fromkeys(("temperature", "opponent_temperature", "doubt"), needs)
     if solver == "mirror-descent" or values["certificate"] != "statistical":
         needs = f"certificate = statistical (it is {values['certificate']})"
         found |= dict.fromkeys(("confidence", "trials", "against", "tolerance"), needs)
@@ -125,7 +126,7 @@ def unread(values: Mapping[str, Any]) -> dict[str, str]:
     whole = needs_listing(values)
     if values["source"] == "enumerated" or whole:
         drawn = f"a source that draws histories ({whole or 'it is enumerated'})"
-        found |= dict.fromkeys(("samples", "companions", "explore"), drawn)
+        found |= dict.fromkeys(("samples", "companions", "explore", "branches", "doubt"), drawn)
     if values["certificate"] == "none":
         found["shrink"] = "a certificate (it is none)"
     if values["scope"] == "both":

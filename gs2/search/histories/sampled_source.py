@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,16 +39,15 @@ from gs2.search.context import SearchContext
 from gs2.search.gadget.entry import LIVE
 from gs2.search.generation import generator
 from gs2.search.histories.alternative import group_values
+from gs2.search.histories.sampled_growth import action_errors, grow_sampled
 from gs2.search.result import SampleSize
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.cut import root_numbers
-from gs2.search.subgame.leaf import LeafEvaluator, rollout_leaf, value_leaf
+from gs2.search.subgame.leaf import LeafEvaluator
 from gs2.tabulate import policy_of
 
-__all__ = ["MAX_SAMPLED_NODES", "SampledTree", "sample_tree"]
+__all__ = ["SampledTree", "sample_tree"]
 
-MAX_SAMPLED_NODES = 4_000_000
-"""Nodes below the histories drawn up to which a subgame is grown."""
 SPARE = 2
 """Histories of an opponent infoset that are drawn for each companion asked for."""
 
@@ -101,12 +101,8 @@ def sample_tree(
         config.require_sampled()
     draw = _Draw(game, blueprint, trail, config, rng)
     roots = draw.roots()
-    limits = TreeRules()
-    if config.subgame.depth is not None:
-        limits = TreeRules(config.subgame.depth, _leaf(blueprint, config, rng) if leaf is None else leaf)
-    budget = TreeBudget(max_nodes=MAX_SAMPLED_NODES, history_bytes=SEARCH_BYTES)
     while True:
-        tree = grow(game, roots.states, roots.weight, rules=limits, budget=budget)
+        tree = grow_sampled(game, blueprint, (roots.states, roots.weight), config, rng, leaf)
         context = SearchContext(game, tree)
         key = tree.infoset_key == trail.keys[-1]
         number = int(np.flatnonzero((tree.infoset_player == trail.player) & key.all(axis=1))[0])
@@ -115,7 +111,13 @@ def sample_tree(
             break
         roots = roots.take(np.flatnonzero(fitting))
     strategy = Strategy(tree, policy_of(blueprint, game, tree), blueprint, above=roots.above)
-    return SampledTree(context, strategy, number, roots.config, roots.size)
+    drawn = roots.config
+    if config.solve.doubt > 0:
+        low, high = game.payoff_range
+        doubt = config.solve.doubt * float(action_errors(strategy, number).max()) / (high - low)
+        priced = attrs.evolve(drawn.solve, temperature=drawn.solve.temperature + doubt)
+        drawn = attrs.evolve(drawn, solve=priced)
+    return SampledTree(context, strategy, number, drawn, roots.size)
 
 
 def _fitting(context: SearchContext, infoset: int) -> NDArray[np.bool_]:
@@ -150,12 +152,6 @@ def _fitting(context: SearchContext, infoset: int) -> NDArray[np.bool_]:
             "perfect recall; use source = enumerated if the game can be listed"
         )
     return fitting
-
-
-def _leaf(blueprint: Blueprint, config: SearchConfig, rng: np.random.Generator) -> LeafEvaluator:
-    if config.subgame.leaf == "value":
-        return value_leaf(blueprint)
-    return rollout_leaf(blueprint, rng, rollouts=config.subgame.rollouts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,6 +203,8 @@ class _Draw:
                 return self._joined(own, groups, _on_tree(config), True)
         certified = config.safety.certificate != "none"
         companions = config.histories.companions
+        if companions == 0:
+            return self._joined(own, [], _of_a_part(config, len(own), 1.0), False)
         # Those of the infoset itself are among them, and are known already.
         drawn = SPARE * companions
         groups = self.follow(self._opponents(own), drawn) if own.complete else []
@@ -281,7 +279,10 @@ class _Draw:
         """Return the histories of the infoset and of the opponent infosets as one."""
         player = self.player
         reached = bool(np.any(own.chance * own.players[:, player] > LIVE))
-        every = joined_samples(groups) if exact else self._with_own(own, groups, reached)
+        if groups:
+            every = joined_samples(groups) if exact else self._with_own(own, groups, reached)
+        else:
+            every = own
         weight = self._weight(every, reached)
         above = every.players
         if reached:
@@ -382,7 +383,7 @@ def _of_a_part(config: SearchConfig, most: int, trust: float) -> SearchConfig:
     if config.subgame.rest == "summary":
         config = config.replace(fallback_k=max(1, config.generation.fallback_k or config.generation.k or 1))
         config = config.fallback()
-    changes: dict[str, Any] = {"source": "enumerated", "depth": None}
+    changes: dict[str, Any] = {"source": "enumerated", "depth": None, "branches": None}
     if config.safety.scope in ("block", "both"):
         changes["scope"] = "subtree"
     if config.safety.certificate != "none":
@@ -395,4 +396,4 @@ def _of_a_part(config: SearchConfig, most: int, trust: float) -> SearchConfig:
 @lru_cache(maxsize=256)
 def _on_tree(config: SearchConfig) -> SearchConfig:
     """Return the configuration on a tree in which histories are drawn and the depth limit is applied."""
-    return config.replace(source="enumerated", depth=None)
+    return config.replace(source="enumerated", depth=None, branches=None)

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
 from blueprint.tabular import KeyIndex
-from cfr.tree import FlatTree
+from cfr.tree import FlatTree, require_states
 from games.game import Game
-from games.infosets.trail import Trail
+from games.infosets.trail import Trail, same_actions
 from games.ragged import Ragged
 from games.support.array_types import Array
 from gs2.search.config.search import SearchConfig
@@ -35,10 +35,29 @@ def refine_at(
     trail: what the player to act saw, such as a `games.infosets.trail.Watcher` makes of a game in progress.
     config: of the search; `depth` with `leaf` value or rollout keeps it quick in a large game.
     options: `leaf` values histories at the depth limit in place of the configured evaluator.
-    Raises what `sample_tree` raises.
+    Actions beyond the configured `branches` get 0. Raises what `sample_tree` raises.
     """
     part, found = refine_sampled(game, blueprint, trail, config, rng, options)
-    return found.at(part.context.tree, part.infoset)
+    tree = require_states(part.context.tree, "refine_at")
+    solved = found.at(tree, part.infoset)
+    first = int(tree.infoset_first_node()[part.infoset])
+    legal = game.actions(tree.states[first : first + 1]).values
+    if len(legal) == len(solved):
+        return solved
+    grown = tree.slot_actions()[tree.slots(part.infoset)]
+    probs = np.zeros(len(legal))
+    probs[_places_in(legal, grown)] = solved
+    return probs
+
+
+def _places_in(legal: Array, kept: Array) -> NDArray[np.int64]:
+    """Return the place of each action kept among the legal ones, whose order it keeps, [k] int64."""
+    places, at = np.empty(len(kept), np.int64), 0
+    for k, action in enumerate(kept):
+        at += int(np.argmax(same_actions(legal[at:], np.repeat(action[None], len(legal) - at, axis=0))))
+        places[k] = at
+        at += 1
+    return places
 
 
 def refine_sampled(
