@@ -46,7 +46,7 @@ PRESETS: dict[str, SearchConfig] = {
         SearchConfig.of(
             name="gs2",
             source="sampled",
-            samples=128,
+            samples=64,
             companions=0,
             branches=6,
             depth=1,
@@ -56,7 +56,7 @@ PRESETS: dict[str, SearchConfig] = {
             solver="anchored",
             iterations=100,
             temperature=0.0,
-            doubt=1.0,
+            doubt=4.0,
         ),
         _PLUS,
         _PLUS.replace(
