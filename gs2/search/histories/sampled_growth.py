@@ -12,6 +12,7 @@ from blueprint.protocol import Blueprint
 from cfr.tree import EnumeratedTree, TreeBudget, TreeRules, grow, require_states
 from cfr.tree.memory import SEARCH_BYTES
 from games.game import TERMINAL, Game
+from games.infosets.trail import same_actions
 from games.ragged import Ragged
 from gs2.search.config.search import SearchConfig
 from gs2.search.gadget.entry import LIVE
@@ -20,7 +21,15 @@ from gs2.search.subgame.cut import root_numbers
 from gs2.search.subgame.leaf import LeafEvaluator, value_leaf
 from gs2.search.subgame.playing_out import CommonDraws, play_out
 
-__all__ = ["MAX_SAMPLED_NODES", "LikeliestBranches", "action_errors", "grow_sampled", "play_out_leaves"]
+__all__ = [
+    "MAX_SAMPLED_NODES",
+    "LikeliestBranches",
+    "action_errors",
+    "grow_sampled",
+    "places_among",
+    "play_out_leaves",
+    "policy_on_branches",
+]
 
 MAX_SAMPLED_NODES = 4_000_000
 """Nodes below the histories drawn up to which a subgame is grown."""
@@ -104,6 +113,42 @@ def play_out_leaves(
         payoffs = play_out(game, tree.states[nodes[rows]], seats, draws)
         returns[places[rows[::rollouts]]] = payoffs.reshape(-1, rollouts, game.num_players).mean(axis=1)
     return replace(tree, returns=returns)
+
+
+def places_among(legal: NDArray[Any], kept: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the place of each action kept among the legal ones, whose order it keeps, [k] int64."""
+    places, at = np.empty(len(kept), np.int64), 0
+    for k, action in enumerate(kept):
+        at += int(np.argmax(same_actions(legal[at:], np.repeat(action[None], len(legal) - at, axis=0))))
+        places[k] = at
+        at += 1
+    return places
+
+
+def policy_on_branches(blueprint: Blueprint, game: Game, tree: EnumeratedTree) -> NDArray[np.float64]:
+    """Return a blueprint's probabilities on a tree that holds some of the actions, [slots] float64.
+
+    Where actions are missing, those that are there share what is played among them; all alike where nothing.
+    """
+    out = np.empty(tree.n_slots)
+    first, counts = tree.infoset_first_node(), np.diff(tree.infoset_offset)
+    actions = tree.slot_actions()
+    for seat in range(tree.n_players):
+        mine = np.flatnonzero(tree.infoset_player == seat)
+        if len(mine) == 0:
+            continue
+        states = tree.states[first[mine]]
+        legal = game.actions(states)
+        prob = blueprint.policy(game, states, seat, legal)
+        for row, number in enumerate(mine.tolist()):
+            slots = tree.slots(number)
+            found = prob[legal.offsets[row] : legal.offsets[row + 1]]
+            if len(found) > counts[number]:
+                found = found[places_among(legal[row], actions[slots])]
+                total = found.sum()
+                found = found / total if total > 0 else np.full(len(found), 1 / len(found))
+            out[slots] = found
+    return out
 
 
 def action_errors(strategy: Strategy, infoset: int) -> NDArray[np.float64]:

@@ -25,8 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
-from cfr.tree import TreeBudget, TreeRules, grow
-from cfr.tree.memory import SEARCH_BYTES
 from games.game import Game
 from games.infosets.following import thinned
 from games.infosets.histories import HistorySample, joined_samples, line_order
@@ -39,7 +37,7 @@ from gs2.search.context import SearchContext
 from gs2.search.gadget.entry import LIVE
 from gs2.search.generation import generator
 from gs2.search.histories.alternative import group_values
-from gs2.search.histories.sampled_growth import action_errors, grow_sampled
+from gs2.search.histories.sampled_growth import action_errors, grow_sampled, policy_on_branches
 from gs2.search.result import SampleSize
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.cut import root_numbers
@@ -110,7 +108,8 @@ def sample_tree(
         if fitting.all():
             break
         roots = roots.take(np.flatnonzero(fitting))
-    strategy = Strategy(tree, policy_of(blueprint, game, tree), blueprint, above=roots.above)
+    played = policy_of if config.subgame.branches is None else policy_on_branches
+    strategy = Strategy(tree, played(blueprint, game, tree), blueprint, above=roots.above)
     drawn = roots.config
     if config.solve.doubt > 0:
         low, high = game.payoff_range

@@ -9,11 +9,13 @@ from blueprint.protocol import Blueprint
 from blueprint.tabular import KeyIndex
 from cfr.tree import FlatTree, require_states
 from games.game import Game
-from games.infosets.trail import Trail, same_actions
+from games.infosets.trail import Trail
 from games.ragged import Ragged
 from games.support.array_types import Array
+from games.support.configuration import ConfigError
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
+from gs2.search.histories.sampled_growth import places_among
 from gs2.search.histories.sampled_source import SampledTree, sample_tree
 from gs2.search.pipeline import refine_infoset
 from gs2.search.result import Refinement
@@ -46,18 +48,8 @@ def refine_at(
         return solved
     grown = tree.slot_actions()[tree.slots(part.infoset)]
     probs = np.zeros(len(legal))
-    probs[_places_in(legal, grown)] = solved
+    probs[places_among(legal, grown)] = solved
     return probs
-
-
-def _places_in(legal: Array, kept: Array) -> NDArray[np.int64]:
-    """Return the place of each action kept among the legal ones, whose order it keeps, [k] int64."""
-    places, at = np.empty(len(kept), np.int64), 0
-    for k, action in enumerate(kept):
-        at += int(np.argmax(same_actions(legal[at:], np.repeat(action[None], len(legal) - at, axis=0))))
-        places[k] = at
-        at += 1
-    return places
 
 
 def refine_sampled(
@@ -124,12 +116,21 @@ class PlayedStrategy:
         return mine[row]
 
     def slots_of(self, part: FlatTree, slots: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the full tree's slots for slots of a tree of the same game, [s] int64, of one player."""
+        """Return the full tree's slots for slots of a tree of the same game, [s] int64, of one player.
+
+        Raises ConfigError where that tree holds only some of the actions.
+        """
         infoset = part.slot_infoset[slots]
         if len(slots) == 0:
             return slots
         there = np.unique(infoset)
         number = self.numbers(part.infoset_key[there], int(part.infoset_player[there[0]]))
+        whole = np.diff(self._tree.infoset_offset)[number]
+        if np.any(whole != np.diff(part.infoset_offset)[there]):
+            raise ConfigError(
+                f"{self._context.game.name}: branches must be at least {whole.max()} where a whole strategy "
+                "is refined, for every action to have a probability; got fewer; set branches = None"
+            )
         at = number[np.searchsorted(there, infoset)]
         found: NDArray[np.int64] = self._tree.infoset_offset[at] + slots - part.infoset_offset[infoset]
         return found
