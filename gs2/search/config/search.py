@@ -185,6 +185,12 @@ class SearchConfig(Configuration):
                 )
         if self.subgame.rest == "summary" and not self.generation.close:
             raise ConfigError("close must be True with rest = summary; got False; an infoset has one role")
+        judge = self.safety.certificate
+        if self.histories.companions == 0 and judge not in ("none", "statistical"):
+            raise ConfigError(
+                f"companions must be at least 1 with certificate = {judge}, which judges by what the opponents "
+                "may hold; got 0; draw some, or choose statistical or none"
+            )
         values = self.to_json()
         if self.histories.source == "sampled":
             self.require_sampled()

@@ -1,4 +1,4 @@
-"""What grows below histories that were drawn: the likeliest branches, and leaves played out in common luck."""
+"""What grows below drawn histories: the likeliest branches, and leaves played out in common luck."""
 
 from __future__ import annotations
 

@@ -94,8 +94,9 @@ VALUES: dict[str, tuple] = {
     "source": ("auto", "enumerated"),
     "samples": (SearchConfig.defaults()["samples"], 3),
     "companions": (SearchConfig.defaults()["companions"], 2),
-    "explore": (SearchConfig.defaults()["explore"], 0.5),
-    "shrink": (1.0, 0.5),
+    "explore": (SearchConfig.defaults()["explore"], 0.1),
+    "branches": (None, 6),
+    "doubt": (0.0, 1.0),
 }
 """Values of each field, its default among them."""
 
@@ -164,7 +165,7 @@ def is_read(reads: Reads, config: SearchConfig, name: str, seed: int) -> bool:
     if name == "mode":
         refine_policy(prepared, policy, 0, traced, RefineOptions(infosets=np.zeros(0, np.int64)))
         return name in reads.seen
-    if name in ("source", "samples", "companions", "explore"):
+    if name in ("source", "samples", "companions", "explore", "branches", "doubt"):
         drawn = traced if name == "source" else with_fields(traced, source="sampled")
         solve_infoset(prepared, policy, 0, drawn, np.random.default_rng(seed))
         return name in reads.seen
@@ -253,12 +254,14 @@ def test_an_accepted_configuration_runs(pytestconfig: pytest.Config) -> None:
             "rollouts needs a depth and leaf = rollout or multi-valued",
         ),
         ({"depth": 1, "continuations": 3}, "continuations needs a depth and leaf = continuations"),
-        ({"depth": 1, "choosers": "opponents"}, "choosers needs a depth and leaf = multi-valued"),
+        ({"depth": 1, "choosers": "everyone"}, "choosers needs a depth and leaf = multi-valued"),
         ({"temperature": 0.5}, "temperature needs solver = anchored"),
         ({"solver": "anchored", "gamma": 1.0}, "gamma needs solver = cfr"),
         ({"trials": 5}, "trials needs certificate = statistical"),
         ({"step": 3.0}, "step needs solver = mirror-descent"),
         ({"magnet": 0.1}, "magnet needs solver = mirror-descent"),
+        ({"doubt": 1.0}, "doubt needs solver = anchored"),
+        ({"source": "enumerated", "branches": 3}, "branches needs a source that draws"),
         ({"plans": 3}, "plans needs rest = summary"),
         ({"whole": 10}, "whole needs rest = summary"),
         ({"rest": "summary", "whole": 10}, "whole needs a generator that chooses"),
