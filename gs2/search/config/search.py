@@ -25,7 +25,7 @@ from gs2.search.config.stages import (
     SubgameConfig,
 )
 
-__all__ = ["SearchConfig"]
+__all__ = ["DRAWN", "SearchConfig"]
 
 OF_A_SUBGAME = (
     "order",
@@ -49,19 +49,22 @@ DETAILS = frozenset(
         *("policies", "choosers", "rollouts", "variant", "gamma", "iterations", "target", "warm_start"),
         *("step", "magnet", "temperature", "opponent_temperature", "doubt", "branches"),
         *("confidence", "trials", "against", "tolerance"),
-        *("shrink", "samples", "companions", "explore"),
+        *("shrink", "samples", "companions", "belief", "explore", "playing"),
     }
 )
 """Fields that only refine what another field chooses."""
 LEAF_DETAILS = {
     "continuations": ("continuations",),
     "rollouts": ("rollout", "multi-valued"),
+    "playing": ("rollout",),
     "policies": ("multi-valued",),
     "choosers": ("multi-valued",),
 }
 """Fields that some leaves read, and which these are."""
 
 
+DRAWN = ("samples", "companions", "belief", "explore", "branches", "playing", "doubt")
+"""Fields that only a source reads that draws histories."""
 NOT_SAMPLED = {
     "gadget": ("path", "reach-maxmargin"),
     "certificate": ("path",),
@@ -126,7 +129,7 @@ def unread(values: Mapping[str, Any]) -> dict[str, str]:
     whole = needs_listing(values)
     if values["source"] == "enumerated" or whole:
         drawn = f"a source that draws histories ({whole or 'it is enumerated'})"
-        found |= dict.fromkeys(("samples", "companions", "explore", "branches", "doubt"), drawn)
+        found |= dict.fromkeys(DRAWN, drawn)
     if values["certificate"] == "none":
         found["shrink"] = "a certificate (it is none)"
     if values["scope"] == "both":
@@ -188,8 +191,8 @@ class SearchConfig(Configuration):
         judge = self.safety.certificate
         if self.histories.companions == 0 and judge not in ("none", "statistical"):
             raise ConfigError(
-                f"companions must be at least 1 with certificate = {judge}, which judges by what the opponents "
-                "may hold; got 0; draw some, or choose statistical or none"
+                f"companions must be at least 1 with certificate = {judge}, which judges by what opponents may "
+                "hold; got 0; draw some, or choose statistical or none"
             )
         values = self.to_json()
         if self.histories.source == "sampled":

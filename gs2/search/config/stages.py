@@ -30,6 +30,7 @@ MODE_NAMES = ("independent", "nested", "sequential")
 REST = ("drop", "summary")
 ENTRY_PRIORS = ("uniform", "reach", "mixed")
 SOLVERS = ("cfr", "lp", "anchored", "mirror-descent")
+PLAYING = ("blueprint", "greedy")
 CHOOSERS = ("opponents", "everyone")
 FREEZE = ("outside", "none")
 SCOPES = ("infoset", "subtree", "block", "both")
@@ -65,6 +66,8 @@ class HistoriesConfig(Configuration):
         the most of it that is listed.
     companions: most histories drawn from each opponent infoset that they belong to, so that the opponent does
         not see through them; 0 for none, which is enough where no opponent decides before the depth limit.
+    belief: exponent in [0, 1] of the opponents' own part in how likely histories are that were drawn: 1
+        believes in their blueprint, 0 in chance alone.
     explore: share of uniform play in what histories are drawn by, in [0, 1]; the rest is the blueprint's.
     """
 
@@ -73,6 +76,7 @@ class HistoriesConfig(Configuration):
     source: str = attrs.field(default="auto", validator=one_of(SOURCES))
     samples: int = attrs.field(default=64, validator=integer(1))
     companions: int = attrs.field(default=32, validator=integer(0))
+    belief: float = attrs.field(default=1.0, validator=real(0, 1))
     explore: float = attrs.field(default=0.5, validator=real(0, 1))
 
 
@@ -109,8 +113,8 @@ class SubgameConfig(Configuration):
         in summary ("summary"): the opponent chooses there among plans, best responses to what was tried.
     whole: nodes up to which a closure is generated whole, so that nothing stays in summary; 0 for never.
     plans: most plans of a summary; the subgame is solved again whenever one is added.
-    branches: actions that are kept at every infoset, those that the blueprint plays most often; the others are
-        never played. None for all.
+    branches: actions that are kept at every infoset, those that the blueprint plays most often; the others
+        are never played. None for all.
     depth: decisions below a history before `leaf` values it; None to the end of the game.
     leaf: what is worth what at the depth limit: exact (expected under the strategy, small games), value
         (`Blueprint.value`), rollout, continuations (the opponent chooses among several), play-on (the
@@ -119,6 +123,8 @@ class SubgameConfig(Configuration):
     continuations: how many the opponent chooses among, with leaf = continuations.
     policies: continuations by name, with leaf = multi-valued (`gs2.search.subgame.continuation_policies`).
     choosers: who chooses among them: opponents, the others going on by the blueprint, or everyone.
+    playing: what everybody plays in the rollouts of histories that were drawn, with leaf = rollout:
+        blueprint, or greedy, its action of highest Q.
     rollouts: games played from each leaf, with leaf = rollout, and with each combination of continuations,
         with leaf = multi-valued; 0 then asks for expected payoffs, where the game can be listed.
     """
@@ -133,6 +139,7 @@ class SubgameConfig(Configuration):
     continuations: int = attrs.field(default=4, validator=integer(1))
     policies: str = attrs.field(default="blueprint/greedy/uniform/last", validator=_known_continuations)
     choosers: str = attrs.field(default="opponents", validator=one_of(CHOOSERS))
+    playing: str = attrs.field(default="blueprint", validator=one_of(PLAYING))
     rollouts: int = attrs.field(default=10, validator=integer(0))
 
     def check(self) -> None:

@@ -14,9 +14,12 @@ from cfr.tree.memory import SEARCH_BYTES
 from games.game import TERMINAL, Game
 from games.infosets.trail import same_actions
 from games.ragged import Ragged
+from games.support.configuration import ConfigError
 from gs2.search.config.search import SearchConfig
+from gs2.search.context import SearchContext
 from gs2.search.gadget.entry import LIVE
 from gs2.search.strategy import Strategy
+from gs2.search.subgame.continuation_policies import Continuation, ContinuationBlueprint
 from gs2.search.subgame.cut import root_numbers
 from gs2.search.subgame.leaf import LeafEvaluator, value_leaf
 from gs2.search.subgame.playing_out import CommonDraws, play_out
@@ -25,6 +28,7 @@ __all__ = [
     "MAX_SAMPLED_NODES",
     "LikeliestBranches",
     "action_errors",
+    "fitting_roots",
     "grow_sampled",
     "places_among",
     "play_out_leaves",
@@ -80,7 +84,8 @@ def grow_sampled(
     budget = TreeBudget(max_nodes=MAX_SAMPLED_NODES, history_bytes=SEARCH_BYTES)
     tree = grow(game, *roots, rules=rules, budget=budget)
     if subgame.depth is not None and played:
-        return play_out_leaves(game, tree, blueprint, rng, rollouts=subgame.rollouts)
+        greedy = subgame.playing == "greedy"
+        return play_out_leaves(game, tree, blueprint, rng, rollouts=subgame.rollouts, greedy=greedy)
     return tree
 
 
@@ -89,12 +94,19 @@ def _nothing(game: Game, states: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def play_out_leaves(
-    game: Game, tree: EnumeratedTree, blueprint: Blueprint, rng: np.random.Generator, *, rollouts: int
+    game: Game,
+    tree: EnumeratedTree,
+    blueprint: Blueprint,
+    rng: np.random.Generator,
+    *,
+    rollouts: int,
+    greedy: bool = False,
 ) -> EnumeratedTree:
     """Return the tree with every history at its depth limit played to the end, a few times each.
 
     All leaves below one root meet the same luck, so that actions are compared by what they do. The luck of
     the roots is stratified: what a seat does next lies in a part of its own in each of them.
+    greedy: everybody takes the blueprint's action of highest Q.
     """
     tree = require_states(tree, "rollouts")
     places = np.flatnonzero(game.player(tree.states[tree.terminal]) != TERMINAL)
@@ -102,7 +114,8 @@ def play_out_leaves(
         return tree
     nodes = tree.terminal[places]
     root = root_numbers(tree)[nodes].astype(np.int64)
-    seats = [(blueprint,)] * game.num_players
+    plays: Blueprint = ContinuationBlueprint(blueprint, Continuation("greedy")) if greedy else blueprint
+    seats = [(plays,)] * game.num_players
     samples, seed = tree.n_roots * rollouts, int(rng.integers(1 << 62))
     returns = tree.returns.copy()
     step = max(1, ROWS_AT_ONCE // rollouts)
@@ -169,3 +182,37 @@ def action_errors(strategy: Strategy, infoset: int) -> NDArray[np.float64]:
     spread = (gains - weight @ gains) ** 2
     errors: NDArray[np.float64] = np.sqrt(weight**2 @ spread)
     return errors
+
+
+def fitting_roots(context: SearchContext, infoset: int) -> NDArray[np.bool_]:
+    """Return which roots can stand beside those of the infoset, [r] bool.
+
+    Where a player need not notice that the other acted, histories that it cannot tell apart may follow
+    different decisions, and one of them lead to the infoset of another. A tree in which some histories of an
+    infoset follow a decision and others start below it has no perfect recall: those that start are left out,
+    or what leads to the infoset searched.
+    Raises ConfigError if histories of the infoset itself do not fit together.
+    """
+    tree = context.tree
+    root_of = root_numbers(tree)
+    roots = tree.infoset[: tree.n_roots] == infoset
+    fitting = np.ones(tree.n_roots, bool)
+    deciding = np.flatnonzero(tree.infoset >= 0)
+    for player in range(tree.n_players):
+        nodes = deciding[tree.player[deciding] == player]
+        starts = context.own_slot(player)[nodes] < 0
+        count = np.bincount(tree.infoset[nodes], minlength=tree.n_infosets)
+        started = np.bincount(tree.infoset[nodes], starts, minlength=tree.n_infosets)
+        mixed = nodes[((started > 0) & (started < count))[tree.infoset[nodes]]]
+        below = context.own_slot(player)[mixed] >= 0
+        from_searched = np.zeros(tree.n_infosets, bool)
+        from_searched[tree.infoset[mixed[roots[root_of[mixed]] & ~below]]] = True
+        wrong = np.where(from_searched[tree.infoset[mixed]], below, ~below)
+        fitting[root_of[mixed[wrong]]] = False
+    if not fitting[roots].all():
+        raise ConfigError(
+            f"{context.game.name}: histories of the infoset must follow the same decisions of the opponent, "
+            "or ones that it remembers; some come before one that others follow, and what is drawn has no "
+            "perfect recall; use source = enumerated if the game can be listed"
+        )
+    return fitting

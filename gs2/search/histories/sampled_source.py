@@ -37,10 +37,9 @@ from gs2.search.context import SearchContext
 from gs2.search.gadget.entry import LIVE
 from gs2.search.generation import generator
 from gs2.search.histories.alternative import group_values
-from gs2.search.histories.sampled_growth import action_errors, grow_sampled, policy_on_branches
+from gs2.search.histories.sampled_growth import action_errors, fitting_roots, grow_sampled, policy_on_branches
 from gs2.search.result import SampleSize
 from gs2.search.strategy import Strategy
-from gs2.search.subgame.cut import root_numbers
 from gs2.search.subgame.leaf import LeafEvaluator
 from gs2.tabulate import policy_of
 
@@ -104,7 +103,7 @@ def sample_tree(
         context = SearchContext(game, tree)
         key = tree.infoset_key == trail.keys[-1]
         number = int(np.flatnonzero((tree.infoset_player == trail.player) & key.all(axis=1))[0])
-        fitting = roots.even | _fitting(context, number)
+        fitting = roots.even | fitting_roots(context, number)
         if fitting.all():
             break
         roots = roots.take(np.flatnonzero(fitting))
@@ -119,46 +118,13 @@ def sample_tree(
     return SampledTree(context, strategy, number, drawn, roots.size)
 
 
-def _fitting(context: SearchContext, infoset: int) -> NDArray[np.bool_]:
-    """Return which roots can stand beside those of the infoset, [r] bool.
-
-    Where a player need not notice that the other acted, histories that it cannot tell apart may follow
-    different decisions, and one of them lead to the infoset of another. A tree in which some histories of an
-    infoset follow a decision and others start below it has no perfect recall: those that start are left out,
-    or what leads to the infoset searched.
-    Raises ConfigError if histories of the infoset itself do not fit together.
-    """
-    tree = context.tree
-    root_of = root_numbers(tree)
-    roots = tree.infoset[: tree.n_roots] == infoset
-    fitting = np.ones(tree.n_roots, bool)
-    deciding = np.flatnonzero(tree.infoset >= 0)
-    for player in range(tree.n_players):
-        nodes = deciding[tree.player[deciding] == player]
-        starts = context.own_slot(player)[nodes] < 0
-        count = np.bincount(tree.infoset[nodes], minlength=tree.n_infosets)
-        started = np.bincount(tree.infoset[nodes], starts, minlength=tree.n_infosets)
-        mixed = nodes[((started > 0) & (started < count))[tree.infoset[nodes]]]
-        below = context.own_slot(player)[mixed] >= 0
-        from_searched = np.zeros(tree.n_infosets, bool)
-        from_searched[tree.infoset[mixed[roots[root_of[mixed]] & ~below]]] = True
-        wrong = np.where(from_searched[tree.infoset[mixed]], below, ~below)
-        fitting[root_of[mixed[wrong]]] = False
-    if not fitting[roots].all():
-        raise ConfigError(
-            f"{context.game.name}: histories of the infoset must follow the same decisions of the opponent, "
-            "or ones that it remembers; some come before one that others follow, and what is drawn has no "
-            "perfect recall; use source = enumerated if the game can be listed"
-        )
-    return fitting
-
-
 @dataclass(frozen=True, eq=False)
 class _Roots:
     """What a sampled tree stands on; r histories.
 
     weight: [r] float64, reach of chance and, where the player's own play leads here, of the player.
-    above: [r, P] float64, the parts of reach that `weight` leaves out. even: whether all are equally long.
+    above: [r, P] float64, the parts of reach that `weight` leaves out, the opponent's as far as it is
+    believed. even: whether all are equally long.
     """
 
     states: NDArray[Any]
@@ -283,9 +249,9 @@ class _Draw:
         else:
             every = own
         weight = self._weight(every, reached)
-        above = every.players
+        above = every.players.copy()
+        above[:, self.opponent] **= self.config.histories.belief
         if reached:
-            above = above.copy()
             above[:, player] = 1.0
         order = line_order(every.lines)
         counts = every.lines.counts

@@ -19,7 +19,7 @@ from experiments.refinement.methods import method_passes
 from experiments.refinement.mixture import split_draws
 from games.support.configuration import ConfigError
 from gs2.search.config.presets import PRESETS, preset
-from gs2.search.config.search import PLACES, SearchConfig
+from gs2.search.config.search import DRAWN, PLACES, SearchConfig
 from gs2.search.config.stages import (
     ALTERNATIVE_NAMES,
     CERTIFICATES,
@@ -97,6 +97,8 @@ VALUES: dict[str, tuple] = {
     "explore": (SearchConfig.defaults()["explore"], 0.1),
     "branches": (None, 6),
     "doubt": (0.0, 1.0),
+    "belief": (1.0, 0.0, 0.5),
+    "playing": ("blueprint", "greedy"),
 }
 """Values of each field, its default among them."""
 
@@ -165,7 +167,7 @@ def is_read(reads: Reads, config: SearchConfig, name: str, seed: int) -> bool:
     if name == "mode":
         refine_policy(prepared, policy, 0, traced, RefineOptions(infosets=np.zeros(0, np.int64)))
         return name in reads.seen
-    if name in ("source", "samples", "companions", "explore", "branches", "doubt"):
+    if name in ("source", *DRAWN):
         drawn = traced if name == "source" else with_fields(traced, source="sampled")
         solve_infoset(prepared, policy, 0, drawn, np.random.default_rng(seed))
         return name in reads.seen
