@@ -172,7 +172,7 @@ def action_errors(strategy: Strategy, infoset: int) -> NDArray[np.float64]:
     """
     tree = strategy.tree
     player = int(tree.infoset_player[infoset])
-    nodes = np.flatnonzero(tree.infoset == infoset)
+    nodes = np.flatnonzero(tree.infoset == infoset).astype(np.int32)
     known = strategy.reach_at(nodes)
     weight = known.chance * known.players[:, 1 - player]
     weight = weight / weight.sum() if weight.sum() > LIVE else np.full(len(nodes), 1 / len(nodes))

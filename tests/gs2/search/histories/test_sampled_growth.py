@@ -89,7 +89,7 @@ def test_a_whole_strategy_needs_every_action() -> None:
 def test_leaves_played_out_are_worth_what_the_strategy_gets(name: str) -> None:
     there, strategy, blueprint = played(name, 3)
     _, number = some_trail(there, 3)
-    nodes = np.flatnonzero(there.tree.infoset == number)
+    nodes = np.flatnonzero(there.tree.infoset == number).astype(np.int32)
     rules = TreeRules(1, lambda game, states: np.zeros((len(states), 2)))
     tree = grow(there.game, there.tree.states[nodes], np.full(len(nodes), 1 / len(nodes)), rules=rules)
     found = np.stack(
@@ -127,7 +127,7 @@ def test_errors_are_those_of_weighted_means(seed: int) -> None:
     there, strategy, _ = played(LEDUC, seed)
     _, number = some_trail(there, seed)
     player = int(there.tree.infoset_player[number])
-    nodes = np.flatnonzero(there.tree.infoset == number)
+    nodes = np.flatnonzero(there.tree.infoset == number).astype(np.int32)
     reach = strategy.reach_at(nodes)
     weight = reach.chance * reach.players[:, 1 - player]
     weight = weight / weight.sum() if weight.sum() > 0 else np.full(len(nodes), 1 / len(nodes))
