@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from blueprint.research.game_network import (
+    GameNetwork,
+    GameNetworkConfig,
+    NetworkLayout,
+    NetworkWeights,
+    save_game_network,
+)
 from cfr.tree import TreeRules, grow
-from games.infosets.trail import Trail, trails_along
+from games.infosets.trail import Trail, find_trail, trails_along
 from games.ragged import Ragged
 from games.support.configuration import ConfigError
 from gs2.play.search_agent import SearchAgent
@@ -21,6 +29,7 @@ from gs2.search.histories.sampled_growth import LikeliestBranches, action_errors
 from gs2.search.histories.sampled_source import sample_tree
 from gs2.search.refine import refine_policy
 from gs2.search.refine.at import PlayedStrategy, refine_at
+from gs2.search.refine.policy_only import blueprint_named
 from gs2.search.strategy import Strategy
 from tests.gs2.search.setting import GOOFSPIEL, LEDUC, LIARS_DICE, context, random_policy
 
@@ -177,3 +186,20 @@ def test_an_agent_that_samples_answers_states_without_a_trail(name: str) -> None
     np.testing.assert_allclose(np.add.reduceat(found, actions.offsets[:-1]), 1, atol=SAME)
     np.testing.assert_array_equal(agent.policy(there.game, states, 1, actions), found)
     assert found.min() >= 0 and agent.searches == 12
+
+
+def test_a_network_of_a_large_game_is_a_blueprint_by_its_file(tmp_path: Path) -> None:
+    game = context(LEDUC).game
+    config = GameNetworkConfig(width=8, blocks=1)
+    layout = NetworkLayout.of(game, config)
+    arrays = {
+        name: rng(1).normal(size=shape).astype(np.float32) for name, shape in layout.shapes(config).items()
+    }
+    network = GameNetwork(layout, NetworkWeights(arrays), config)
+    path = str(tmp_path / "leduc.safetensors")
+    save_game_network(path, network, {f"network.{name}": array for name, array in arrays.items()}, {})
+    found = blueprint_named(path, game)
+    infoset = game.parse_infoset("P1 holds Ks | raise")
+    trail = find_trail(game, infoset, rng(0))
+    wanted = refine_at(game, network, trail, preset("gs2"), rng(2))
+    np.testing.assert_array_equal(refine_at(game, found, trail, preset("gs2"), rng(2)), wanted)
