@@ -191,8 +191,8 @@ class SearchConfig(Configuration):
         judge = self.safety.certificate
         if self.histories.companions == 0 and judge not in ("none", "statistical"):
             raise ConfigError(
-                f"companions must be at least 1 with certificate = {judge}, which judges by what opponents may "
-                "hold; got 0; draw some, or choose statistical or none"
+                f"companions must be at least 1 with certificate = {judge}, which judges by what the "
+                "opponents may hold; got 0; draw some, or choose statistical or none"
             )
         values = self.to_json()
         if self.histories.source == "sampled":
