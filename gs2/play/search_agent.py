@@ -108,7 +108,7 @@ def _sampling(game: Game, blueprint: Blueprint, config: SearchConfig) -> Refiner
     def refine(situation: Situation, rng: np.random.Generator) -> NDArray[np.float64]:
         player, seen = situation.player, situation.trail
         if seen is None:
-            words = game.infoset_text(situation.state, player)
+            words = game.infoset_text(situation.state[0], player)
             trail = find_trail(game, Infoset(player, situation.key, words), rng)
         else:
             trail = Trail.of(player, player, seen.seen, seen.own, seen.taken)

@@ -25,7 +25,7 @@ from gs2.search.config.stages import (
     SubgameConfig,
 )
 
-__all__ = ["BY_RESPONSE", "SearchConfig"]
+__all__ = ["BY_RESPONSE", "DRAWN", "SearchConfig"]
 
 OF_A_SUBGAME = (
     "order",
@@ -36,6 +36,7 @@ OF_A_SUBGAME = (
     "gadget",
     "entry_floor",
     "alternative",
+    "branches",
     "depth",
     "anchor",
     "certificate",
@@ -46,21 +47,24 @@ DETAILS = frozenset(
     {
         *("k", "whole", "plans", "fallback_k", "entry_floor", "entry_prior", "leaf", "continuations"),
         *("policies", "choosers", "rollouts", "variant", "gamma", "iterations", "target", "warm_start"),
-        *("step", "magnet", "temperature", "opponent_temperature"),
+        *("step", "magnet", "temperature", "opponent_temperature", "doubt", "branches"),
         *("confidence", "trials", "against", "tolerance"),
-        *("shrink", "samples", "companions", "explore"),
+        *("shrink", "samples", "companions", "belief", "explore", "playing"),
     }
 )
 """Fields that only refine what another field chooses."""
 LEAF_DETAILS = {
     "continuations": ("continuations",),
     "rollouts": ("rollout", "multi-valued"),
+    "playing": ("rollout",),
     "policies": ("multi-valued",),
     "choosers": ("multi-valued",),
 }
 """Fields that some leaves read, and which these are."""
 
 
+DRAWN = ("samples", "companions", "belief", "explore", "branches", "playing", "doubt")
+"""Fields that only a source reads that draws histories."""
 NOT_SAMPLED = {"gadget": ("path", "reach-maxmargin"), "certificate": ("path",)}
 """Choices that ask for values of the game outside a sample."""
 SAMPLED_LEAVES = ("value", "rollout")
@@ -102,7 +106,7 @@ def unread(values: Mapping[str, Any]) -> dict[str, str]:
         found |= dict.fromkeys(("iterations", "target"), f"solver = cfr or anchored (it is {solver})")
     if solver != "anchored":
         needs = f"solver = anchored (it is {solver})"
-        found |= dict.fromkeys(("temperature", "opponent_temperature"), needs)
+        found |= dict.fromkeys(("temperature", "opponent_temperature", "doubt"), needs)
     if solver == "mirror-descent" or values["certificate"] != "statistical":
         needs = f"certificate = statistical (it is {values['certificate']})"
         found |= dict.fromkeys(("confidence", "trials", "against", "tolerance"), needs)
@@ -127,7 +131,7 @@ def unread(values: Mapping[str, Any]) -> dict[str, str]:
     whole = needs_listing(values)
     if values["source"] == "enumerated" or whole:
         drawn = f"a source that draws histories ({whole or 'it is enumerated'})"
-        found |= dict.fromkeys(("samples", "companions", "explore"), drawn)
+        found |= dict.fromkeys(DRAWN, drawn)
     if values["certificate"] not in BY_RESPONSE:
         needs = f"a certificate by best response, {', '.join(BY_RESPONSE)} (it is {values['certificate']})"
         found["shrink"] = needs
@@ -187,6 +191,12 @@ class SearchConfig(Configuration):
                 )
         if self.subgame.rest == "summary" and not self.generation.close:
             raise ConfigError("close must be True with rest = summary; got False; an infoset has one role")
+        judge = self.safety.certificate
+        if self.histories.companions == 0 and judge not in ("none", "statistical"):
+            raise ConfigError(
+                f"companions must be at least 1 with certificate = {judge}, which judges by what the "
+                "opponents may hold; got 0; draw some, or choose statistical or none"
+            )
         values = self.to_json()
         if self.histories.source == "sampled":
             self.require_sampled()

@@ -30,6 +30,7 @@ MODE_NAMES = ("independent", "nested", "sequential")
 REST = ("drop", "summary")
 ENTRY_PRIORS = ("uniform", "reach", "mixed")
 SOLVERS = ("cfr", "lp", "anchored", "mirror-descent")
+PLAYING = ("blueprint", "greedy")
 CHOOSERS = ("opponents", "everyone")
 FREEZE = ("outside", "none")
 SCOPES = ("infoset", "subtree", "block", "both")
@@ -64,7 +65,9 @@ class HistoriesConfig(Configuration):
     samples: most histories drawn from the infoset; where a method solves the common-knowledge closure, also
         the most of it that is listed.
     companions: most histories drawn from each opponent infoset that they belong to, so that the opponent does
-        not see through them.
+        not see through them; 0 for none, which is enough where no opponent decides before the depth limit.
+    belief: exponent in [0, 1] of the opponents' own part in how likely histories are that were drawn: 1
+        believes in their blueprint, 0 in chance alone.
     explore: share of uniform play in what histories are drawn by, in [0, 1]; the rest is the blueprint's.
     """
 
@@ -72,7 +75,8 @@ class HistoriesConfig(Configuration):
     alternative: str = attrs.field(default="best-response", validator=one_of(ALTERNATIVE_NAMES))
     source: str = attrs.field(default="auto", validator=one_of(SOURCES))
     samples: int = attrs.field(default=64, validator=integer(1))
-    companions: int = attrs.field(default=32, validator=integer(1))
+    companions: int = attrs.field(default=32, validator=integer(0))
+    belief: float = attrs.field(default=1.0, validator=real(0, 1))
     explore: float = attrs.field(default=0.5, validator=real(0, 1))
 
 
@@ -109,6 +113,8 @@ class SubgameConfig(Configuration):
         in summary ("summary"): the opponent chooses there among plans, best responses to what was tried.
     whole: nodes up to which a closure is generated whole, so that nothing stays in summary; 0 for never.
     plans: most plans of a summary; the subgame is solved again whenever one is added.
+    branches: actions that are kept at every infoset, those that the blueprint plays most often; the others
+        are never played. None for all.
     depth: decisions below a history before `leaf` values it; None to the end of the game.
     leaf: what is worth what at the depth limit: exact (expected under the strategy, small games), value
         (`Blueprint.value`), rollout, continuations (the opponent chooses among several), play-on (the
@@ -119,6 +125,8 @@ class SubgameConfig(Configuration):
     choosers: who chooses among them: opponents, the searching player going on by the blueprint, or everyone.
         Default: our measurement; where later decisions are searched anew, choices of one's own promise too
         much.
+    playing: what everybody plays in the rollouts of histories that were drawn, with leaf = rollout:
+        blueprint, or greedy, its action of highest Q.
     rollouts: games played from each leaf, with leaf = rollout, and with each combination of continuations,
         with leaf = multi-valued; 0 then asks for expected payoffs, where the game can be listed.
     """
@@ -127,11 +135,13 @@ class SubgameConfig(Configuration):
     rest: str = attrs.field(default="drop", validator=one_of(REST))
     whole: int = attrs.field(default=0, validator=integer(0))
     plans: int = attrs.field(default=16, validator=integer(1))
+    branches: int | None = attrs.field(default=None, validator=integer(1, optional=True))
     depth: int | None = attrs.field(default=None, validator=integer(1, optional=True))
     leaf: str = attrs.field(default="exact", validator=one_of(LEAF_NAMES))
     continuations: int = attrs.field(default=4, validator=integer(1))
     policies: str = attrs.field(default="blueprint+greedy+uniform+last", validator=_known_continuations)
     choosers: str = attrs.field(default="opponents", validator=one_of(CHOOSERS))
+    playing: str = attrs.field(default="blueprint", validator=one_of(PLAYING))
     rollouts: int = attrs.field(default=10, validator=integer(0))
 
     def check(self) -> None:
@@ -169,6 +179,8 @@ class SolveConfig(Configuration):
         what is paid for leaving the old strategy counts.
     temperature: price that the searching player's team pays for leaving its old strategy, with anchored, as a
         share of the payoff range for each nat; 0 is free. opponent_temperature: the same for the opponents.
+    doubt: standard errors of the values of actions, as far as histories were drawn, that are added to the
+        temperature: what may be luck moves the strategy little.
     warm_start: iterations' worth of regrets with which CFR starts out at the strategy being refined (see
         `cfr.engine.warm_start`); 0 starts from uniform play.
     step: step size of mirror-descent, in inverse payoffs times the game's payoff range.
@@ -187,6 +199,7 @@ class SolveConfig(Configuration):
     magnet: float = attrs.field(default=0.0, validator=real(0))
     temperature: float = attrs.field(default=0.02, validator=real(0))
     opponent_temperature: float = attrs.field(default=0.0, validator=real(0))
+    doubt: float = attrs.field(default=0.0, validator=real(0))
 
 
 @attrs.frozen(slots=False)

@@ -20,12 +20,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
-from cfr.tree import TreeBudget, TreeRules, grow
-from cfr.tree.memory import SEARCH_BYTES
 from games.game import Game
 from games.infosets.following import thinned
 from games.infosets.histories import HistorySample, joined_samples, line_order
@@ -38,16 +37,14 @@ from gs2.search.context import SearchContext
 from gs2.search.gadget.entry import LIVE
 from gs2.search.generation import generator
 from gs2.search.histories.alternative import group_values
+from gs2.search.histories.sampled_growth import action_errors, fitting_roots, grow_sampled, policy_on_branches
 from gs2.search.result import SampleSize
 from gs2.search.strategy import Strategy
-from gs2.search.subgame.cut import root_numbers
-from gs2.search.subgame.leaf import LeafEvaluator, rollout_leaf, value_leaf
+from gs2.search.subgame.leaf import LeafEvaluator
 from gs2.tabulate import policy_of
 
-__all__ = ["MAX_SAMPLED_NODES", "SampledTree", "sample_tree"]
+__all__ = ["SampledTree", "sample_tree"]
 
-MAX_SAMPLED_NODES = 4_000_000
-"""Nodes below the histories drawn up to which a subgame is grown."""
 SPARE = 2
 """Histories of an opponent infoset that are drawn for each companion asked for."""
 
@@ -101,61 +98,24 @@ def sample_tree(
         config.require_sampled()
     draw = _Draw(game, blueprint, trail, config, rng)
     roots = draw.roots()
-    limits = TreeRules()
-    if config.subgame.depth is not None:
-        limits = TreeRules(config.subgame.depth, _leaf(blueprint, config, rng) if leaf is None else leaf)
-    budget = TreeBudget(max_nodes=MAX_SAMPLED_NODES, history_bytes=SEARCH_BYTES)
     while True:
-        tree = grow(game, roots.states, roots.weight, rules=limits, budget=budget)
+        tree = grow_sampled(game, blueprint, (roots.states, roots.weight), config, rng, leaf)
         context = SearchContext(game, tree)
         key = tree.infoset_key == trail.keys[-1]
         number = int(np.flatnonzero((tree.infoset_player == trail.player) & key.all(axis=1))[0])
-        fitting = roots.even | _fitting(context, number)
+        fitting = roots.even | fitting_roots(context, number)
         if fitting.all():
             break
         roots = roots.take(np.flatnonzero(fitting))
-    strategy = Strategy(tree, policy_of(blueprint, game, tree), blueprint, above=roots.above)
-    return SampledTree(context, strategy, number, roots.config, roots.size)
-
-
-def _fitting(context: SearchContext, infoset: int) -> NDArray[np.bool_]:
-    """Return which roots can stand beside those of the infoset, [r] bool.
-
-    Where a player need not notice that the other acted, histories that it cannot tell apart may follow
-    different decisions, and one of them lead to the infoset of another. A tree in which some histories of an
-    infoset follow a decision and others start below it has no perfect recall: those that start are left out,
-    or what leads to the infoset searched.
-    Raises ConfigError if histories of the infoset itself do not fit together.
-    """
-    tree = context.tree
-    root_of = root_numbers(tree)
-    roots = tree.infoset[: tree.n_roots] == infoset
-    fitting = np.ones(tree.n_roots, bool)
-    deciding = np.flatnonzero(tree.infoset >= 0)
-    for player in range(tree.n_players):
-        nodes = deciding[tree.player[deciding] == player]
-        starts = context.own_slot(player)[nodes] < 0
-        count = np.bincount(tree.infoset[nodes], minlength=tree.n_infosets)
-        started = np.bincount(tree.infoset[nodes], starts, minlength=tree.n_infosets)
-        mixed = nodes[((started > 0) & (started < count))[tree.infoset[nodes]]]
-        below = context.own_slot(player)[mixed] >= 0
-        from_searched = np.zeros(tree.n_infosets, bool)
-        from_searched[tree.infoset[mixed[roots[root_of[mixed]] & ~below]]] = True
-        wrong = np.where(from_searched[tree.infoset[mixed]], below, ~below)
-        fitting[root_of[mixed[wrong]]] = False
-    if not fitting[roots].all():
-        raise ConfigError(
-            f"{context.game.name}: histories of the infoset must follow the same decisions of the opponent, "
-            "or ones that it remembers; some come before one that others follow, and what is drawn has no "
-            "perfect recall; use source = enumerated if the game can be listed"
-        )
-    return fitting
-
-
-def _leaf(blueprint: Blueprint, config: SearchConfig, rng: np.random.Generator) -> LeafEvaluator:
-    if config.subgame.leaf == "value":
-        return value_leaf(blueprint)
-    return rollout_leaf(blueprint, rng, rollouts=config.subgame.rollouts)
+    played = policy_of if config.subgame.branches is None else policy_on_branches
+    strategy = Strategy(tree, played(blueprint, game, tree), blueprint, above=roots.above)
+    drawn = roots.config
+    if config.solve.doubt > 0:
+        low, high = game.payoff_range
+        doubt = config.solve.doubt * float(action_errors(strategy, number).max()) / (high - low)
+        priced = attrs.evolve(drawn.solve, temperature=drawn.solve.temperature + doubt)
+        drawn = attrs.evolve(drawn, solve=priced)
+    return SampledTree(context, strategy, number, drawn, roots.size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +123,8 @@ class _Roots:
     """What a sampled tree stands on; r histories.
 
     weight: [r] float64, reach of chance and, where the player's own play leads here, of the player.
-    above: [r, P] float64, the parts of reach that `weight` leaves out. even: whether all are equally long.
+    above: [r, P] float64, the parts of reach that `weight` leaves out, the opponent's as far as it is
+    believed. even: whether all are equally long.
     """
 
     states: NDArray[Any]
@@ -207,6 +168,8 @@ class _Draw:
                 return self._joined(own, groups, _on_tree(config), True)
         certified = config.safety.certificate in BY_RESPONSE
         companions = config.histories.companions
+        if companions == 0:
+            return self._joined(own, [], _of_a_part(config, len(own), 1.0), False)
         # Those of the infoset itself are among them, and are known already.
         drawn = SPARE * companions
         groups = self.follow(self._opponents(own), drawn) if own.complete else []
@@ -281,11 +244,14 @@ class _Draw:
         """Return the histories of the infoset and of the opponent infosets as one."""
         player = self.player
         reached = bool(np.any(own.chance * own.players[:, player] > LIVE))
-        every = joined_samples(groups) if exact else self._with_own(own, groups, reached)
+        if groups:
+            every = joined_samples(groups) if exact else self._with_own(own, groups, reached)
+        else:
+            every = own
         weight = self._weight(every, reached)
-        above = every.players
+        above = every.players.copy()
+        above[:, self.opponent] **= self.config.histories.belief
         if reached:
-            above = above.copy()
             above[:, player] = 1.0
         order = line_order(every.lines)
         counts = every.lines.counts
@@ -382,7 +348,7 @@ def _of_a_part(config: SearchConfig, most: int, trust: float) -> SearchConfig:
     if config.subgame.rest == "summary":
         config = config.replace(fallback_k=max(1, config.generation.fallback_k or config.generation.k or 1))
         config = config.fallback()
-    changes: dict[str, Any] = {"source": "enumerated", "depth": None}
+    changes: dict[str, Any] = {"source": "enumerated", "depth": None, "branches": None}
     if config.safety.scope in ("block", "both"):
         changes["scope"] = "subtree"
     if config.safety.certificate in BY_RESPONSE:
@@ -395,4 +361,4 @@ def _of_a_part(config: SearchConfig, most: int, trust: float) -> SearchConfig:
 @lru_cache(maxsize=256)
 def _on_tree(config: SearchConfig) -> SearchConfig:
     """Return the configuration on a tree in which histories are drawn and the depth limit is applied."""
-    return config.replace(source="enumerated", depth=None)
+    return config.replace(source="enumerated", depth=None, branches=None)

@@ -7,13 +7,15 @@ from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
 from blueprint.tabular import KeyIndex
-from cfr.tree import FlatTree
+from cfr.tree import FlatTree, require_states
 from games.game import Game
 from games.infosets.trail import Trail
 from games.ragged import Ragged
 from games.support.array_types import Array
+from games.support.configuration import ConfigError
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
+from gs2.search.histories.sampled_growth import places_among
 from gs2.search.histories.sampled_source import SampledTree, sample_tree
 from gs2.search.pipeline import refine_infoset
 from gs2.search.result import Refinement
@@ -35,10 +37,19 @@ def refine_at(
     trail: what the player to act saw, such as a `games.infosets.trail.Watcher` makes of a game in progress.
     config: of the search; `depth` with `leaf` value or rollout keeps it quick in a large game.
     options: `leaf` values histories at the depth limit in place of the configured evaluator.
-    Raises what `sample_tree` raises.
+    Actions beyond the configured `branches` get 0. Raises what `sample_tree` raises.
     """
     part, found = refine_sampled(game, blueprint, trail, config, rng, options)
-    return found.at(part.context.tree, part.infoset)
+    tree = require_states(part.context.tree, "refine_at")
+    solved = found.at(tree, part.infoset)
+    first = int(tree.infoset_first_node()[part.infoset])
+    legal = game.actions(tree.states[first : first + 1]).values
+    if len(legal) == len(solved):
+        return solved
+    grown = tree.slot_actions()[tree.slots(part.infoset)]
+    probs = np.zeros(len(legal))
+    probs[places_among(legal, grown)] = solved
+    return probs
 
 
 def refine_sampled(
@@ -105,12 +116,21 @@ class PlayedStrategy:
         return mine[row]
 
     def slots_of(self, part: FlatTree, slots: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the full tree's slots for slots of a tree of the same game, [s] int64, of one player."""
+        """Return the full tree's slots for slots of a tree of the same game, [s] int64, of one player.
+
+        Raises ConfigError where that tree holds only some of the actions.
+        """
         infoset = part.slot_infoset[slots]
         if len(slots) == 0:
             return slots
         there = np.unique(infoset)
         number = self.numbers(part.infoset_key[there], int(part.infoset_player[there[0]]))
+        whole = np.diff(self._tree.infoset_offset)[number]
+        if np.any(whole != np.diff(part.infoset_offset)[there]):
+            raise ConfigError(
+                f"{self._context.game.name}: branches must be at least {whole.max()} where a whole strategy "
+                "is refined, for every action to have a probability; got fewer; set branches = None"
+            )
         at = number[np.searchsorted(there, infoset)]
         found: NDArray[np.int64] = self._tree.infoset_offset[at] + slots - part.infoset_offset[infoset]
         return found

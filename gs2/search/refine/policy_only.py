@@ -85,9 +85,9 @@ def blueprint_named(spec: str, game: Game) -> Blueprint:
     if spec.strip().lower() == "uniform":
         return PolicyOnly(UniformPlay())
     if spec.endswith(".safetensors") and Path(spec).is_file():
-        from blueprint.research.research_network import load_research_blueprint
+        from blueprint.research.named_network import load_network
 
-        return load_research_blueprint(spec, game)
+        return load_network(spec, game)
     if Path(spec).is_file() and not spec.endswith(".json"):
         return PolicyOnly(KeyedPlay(load_policy(spec, game.name), spec))
     raise PolicySpecError(

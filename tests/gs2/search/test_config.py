@@ -19,7 +19,7 @@ from experiments.refinement.methods import method_passes
 from experiments.refinement.mixture import split_draws
 from games.support.configuration import ConfigError
 from gs2.search.config.presets import PRESETS, preset
-from gs2.search.config.search import PLACES, SearchConfig
+from gs2.search.config.search import DRAWN, PLACES, SearchConfig
 from gs2.search.config.stages import (
     ALTERNATIVE_NAMES,
     CERTIFICATES,
@@ -91,6 +91,10 @@ VALUES: dict[str, tuple] = {
     "trials": (200, 5),
     "against": ("blueprint", "blueprint+uniform"),
     "tolerance": (0.0, 0.1),
+    "branches": (None, 6),
+    "doubt": (0.0, 1.0),
+    "belief": (1.0, 0.0, 0.5),
+    "playing": ("blueprint", "greedy"),
 }
 """Values of each field, its default among them."""
 
@@ -159,7 +163,7 @@ def is_read(reads: Reads, config: SearchConfig, name: str, seed: int) -> bool:
     if name == "mode":
         refine_policy(prepared, policy, 0, traced, RefineOptions(infosets=np.zeros(0, np.int64)))
         return name in reads.seen
-    if name in ("source", "samples", "companions", "explore"):
+    if name in ("source", *DRAWN):
         drawn = traced if name == "source" else with_fields(traced, source="sampled")
         solve_infoset(prepared, policy, 0, drawn, np.random.default_rng(seed))
         return name in reads.seen
@@ -254,6 +258,8 @@ def test_an_accepted_configuration_runs(pytestconfig: pytest.Config) -> None:
         ({"trials": 5}, "trials needs certificate = statistical"),
         ({"step": 3.0}, "step needs solver = mirror-descent"),
         ({"magnet": 0.1}, "magnet needs solver = mirror-descent"),
+        ({"doubt": 1.0}, "doubt needs solver = anchored"),
+        ({"source": "enumerated", "branches": 3}, "branches needs a source that draws"),
         ({"plans": 3}, "plans needs rest = summary"),
         ({"whole": 10}, "whole needs rest = summary"),
         ({"rest": "summary", "whole": 10}, "whole needs a generator that chooses"),

@@ -33,7 +33,9 @@ EVERYTHING = 1_000_000
 SERVED = [
     name
     for name, config in PRESETS.items()
-    if config.gadget.kind not in ("path", "reach-maxmargin") and (config.histories.order or 1) == 1
+    if config.gadget.kind not in ("path", "reach-maxmargin")
+    and (config.histories.order or 1) == 1
+    and config.histories.source == "auto"
 ]
 
 

@@ -1,0 +1,218 @@
+"""What grows below drawn histories: the likeliest branches, and leaves played out in common luck."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.protocol import Blueprint
+from cfr.tree import EnumeratedTree, TreeBudget, TreeRules, grow, require_states
+from cfr.tree.memory import SEARCH_BYTES
+from games.game import TERMINAL, Game
+from games.infosets.trail import same_actions
+from games.ragged import Ragged
+from games.support.configuration import ConfigError
+from gs2.search.config.search import SearchConfig
+from gs2.search.context import SearchContext
+from gs2.search.gadget.entry import LIVE
+from gs2.search.strategy import Strategy
+from gs2.search.subgame.continuation_policies import Continuation, ContinuationBlueprint
+from gs2.search.subgame.cut import root_numbers
+from gs2.search.subgame.leaf import LeafEvaluator, value_leaf
+from gs2.search.subgame.playing_out import CommonDraws, play_out
+
+__all__ = [
+    "MAX_SAMPLED_NODES",
+    "LikeliestBranches",
+    "action_errors",
+    "fitting_roots",
+    "grow_sampled",
+    "places_among",
+    "play_out_leaves",
+    "policy_on_branches",
+]
+
+MAX_SAMPLED_NODES = 4_000_000
+"""Nodes below the histories drawn up to which a subgame is grown."""
+ROWS_AT_ONCE = 1 << 16
+"""Games played at once, which bounds the memory."""
+
+
+class LikeliestBranches:
+    """The rule that keeps the n actions of an infoset which a blueprint plays most often."""
+
+    def __init__(self, blueprint: Blueprint, n: int) -> None:
+        """Take the blueprint, and how many are kept."""
+        self.blueprint, self.n = blueprint, n
+
+    def __call__(self, game: Game, states: NDArray[Any], player: int, actions: Ragged) -> NDArray[np.bool_]:
+        """Return which actions are kept, [m] bool; of equally likely ones the first."""
+        if actions.counts.max(initial=0) <= self.n:
+            return np.ones(len(actions.values), bool)
+        prob = self.blueprint.policy(game, states, player, actions)
+        rows = actions.rows
+        order = np.lexsort((-prob, rows))
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order)) - actions.offsets[:-1][rows[order]]
+        kept: NDArray[np.bool_] = place < self.n
+        return kept
+
+
+def grow_sampled(
+    game: Game,
+    blueprint: Blueprint,
+    roots: tuple[NDArray[Any], NDArray[np.float64]],
+    config: SearchConfig,
+    rng: np.random.Generator,
+    leaf: LeafEvaluator | None = None,
+) -> EnumeratedTree:
+    """Return the tree below some histories, to the depth and with the branches of a configuration.
+
+    roots: histories [r] and their weights [r] float64. leaf: in place of the configured evaluator.
+    Raises TooLarge if it does not fit.
+    """
+    subgame = config.subgame
+    branches = None if subgame.branches is None else LikeliestBranches(blueprint, subgame.branches)
+    rules = TreeRules(branch_limit=branches)
+    played = leaf is None and subgame.leaf == "rollout"
+    if subgame.depth is not None:
+        ends = _nothing if played else value_leaf(blueprint) if leaf is None else leaf
+        rules = TreeRules(subgame.depth, ends, branch_limit=branches)
+    budget = TreeBudget(max_nodes=MAX_SAMPLED_NODES, history_bytes=SEARCH_BYTES)
+    tree = grow(game, *roots, rules=rules, budget=budget)
+    if subgame.depth is not None and played:
+        greedy = subgame.playing == "greedy"
+        return play_out_leaves(game, tree, blueprint, rng, rollouts=subgame.rollouts, greedy=greedy)
+    return tree
+
+
+def _nothing(game: Game, states: NDArray[Any]) -> NDArray[np.float64]:
+    return np.zeros((len(states), game.num_players))
+
+
+def play_out_leaves(
+    game: Game,
+    tree: EnumeratedTree,
+    blueprint: Blueprint,
+    rng: np.random.Generator,
+    *,
+    rollouts: int,
+    greedy: bool = False,
+) -> EnumeratedTree:
+    """Return the tree with every history at its depth limit played to the end, a few times each.
+
+    All leaves below one root meet the same luck, so that actions are compared by what they do. The luck of
+    the roots is stratified: what a seat does next lies in a part of its own in each of them.
+    greedy: everybody takes the blueprint's action of highest Q.
+    """
+    tree = require_states(tree, "rollouts")
+    places = np.flatnonzero(game.player(tree.states[tree.terminal]) != TERMINAL)
+    if len(places) == 0:
+        return tree
+    nodes = tree.terminal[places]
+    root = root_numbers(tree)[nodes].astype(np.int64)
+    plays: Blueprint = ContinuationBlueprint(blueprint, Continuation("greedy")) if greedy else blueprint
+    seats = [(plays,)] * game.num_players
+    samples, seed = tree.n_roots * rollouts, int(rng.integers(1 << 62))
+    returns = tree.returns.copy()
+    step = max(1, ROWS_AT_ONCE // rollouts)
+    for start in range(0, len(nodes), step):
+        rows = np.repeat(np.arange(start, min(start + step, len(nodes))), rollouts)
+        number = root[rows] * rollouts + np.tile(np.arange(rollouts), len(rows) // rollouts)
+        draws = CommonDraws(seed, np.zeros(len(rows), np.int64), number, samples, game.num_players)
+        payoffs = play_out(game, tree.states[nodes[rows]], seats, draws)
+        returns[places[rows[::rollouts]]] = payoffs.reshape(-1, rollouts, game.num_players).mean(axis=1)
+    return replace(tree, returns=returns)
+
+
+def places_among(legal: NDArray[Any], kept: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the place of each action kept among the legal ones, whose order it keeps, [k] int64."""
+    places, at = np.empty(len(kept), np.int64), 0
+    for k, action in enumerate(kept):
+        at += int(np.argmax(same_actions(legal[at:], np.repeat(action[None], len(legal) - at, axis=0))))
+        places[k] = at
+        at += 1
+    return places
+
+
+def policy_on_branches(blueprint: Blueprint, game: Game, tree: EnumeratedTree) -> NDArray[np.float64]:
+    """Return a blueprint's probabilities on a tree that holds some of the actions, [slots] float64.
+
+    Where actions are missing, those that are there share what is played among them; all alike where nothing.
+    """
+    out = np.empty(tree.n_slots)
+    first, counts = tree.infoset_first_node(), np.diff(tree.infoset_offset)
+    actions = tree.slot_actions()
+    for seat in range(tree.n_players):
+        mine = np.flatnonzero(tree.infoset_player == seat)
+        if len(mine) == 0:
+            continue
+        states = tree.states[first[mine]]
+        legal = game.actions(states)
+        prob = blueprint.policy(game, states, seat, legal)
+        for row, number in enumerate(mine.tolist()):
+            slots = tree.slots(number)
+            found = prob[legal.offsets[row] : legal.offsets[row + 1]]
+            if len(found) > counts[number]:
+                found = found[places_among(legal[row], actions[slots])]
+                total = found.sum()
+                found = found / total if total > 0 else np.full(len(found), 1 / len(found))
+            out[slots] = found
+    return out
+
+
+def action_errors(strategy: Strategy, infoset: int) -> NDArray[np.float64]:
+    """Return the standard error of each action's value, as a difference to the strategy's own, [a] float64.
+
+    The histories of the infoset are taken as a sample, weighted by the reach of chance and the others; zero
+    where there is but one.
+    """
+    tree = strategy.tree
+    player = int(tree.infoset_player[infoset])
+    nodes = np.flatnonzero(tree.infoset == infoset).astype(np.int32)
+    known = strategy.reach_at(nodes)
+    weight = known.chance * known.players[:, 1 - player]
+    weight = weight / weight.sum() if weight.sum() > LIVE else np.full(len(nodes), 1 / len(nodes))
+    children = tree.first_child[nodes][:, None] + np.arange(tree.n_children[nodes[0]])
+    gains = strategy.values[children, player]
+    gains = gains - (gains @ strategy.probs[tree.slots(infoset)])[:, None]
+    spread = (gains - weight @ gains) ** 2
+    errors: NDArray[np.float64] = np.sqrt(weight**2 @ spread)
+    return errors
+
+
+def fitting_roots(context: SearchContext, infoset: int) -> NDArray[np.bool_]:
+    """Return which roots can stand beside those of the infoset, [r] bool.
+
+    Where a player need not notice that the other acted, histories that it cannot tell apart may follow
+    different decisions, and one of them lead to the infoset of another. A tree in which some histories of an
+    infoset follow a decision and others start below it has no perfect recall: those that start are left out,
+    or what leads to the infoset searched.
+    Raises ConfigError if histories of the infoset itself do not fit together.
+    """
+    tree = context.tree
+    root_of = root_numbers(tree)
+    roots = tree.infoset[: tree.n_roots] == infoset
+    fitting = np.ones(tree.n_roots, bool)
+    deciding = np.flatnonzero(tree.infoset >= 0)
+    for player in range(tree.n_players):
+        nodes = deciding[tree.player[deciding] == player]
+        starts = context.own_slot(player)[nodes] < 0
+        count = np.bincount(tree.infoset[nodes], minlength=tree.n_infosets)
+        started = np.bincount(tree.infoset[nodes], starts, minlength=tree.n_infosets)
+        mixed = nodes[((started > 0) & (started < count))[tree.infoset[nodes]]]
+        below = context.own_slot(player)[mixed] >= 0
+        from_searched = np.zeros(tree.n_infosets, bool)
+        from_searched[tree.infoset[mixed[roots[root_of[mixed]] & ~below]]] = True
+        wrong = np.where(from_searched[tree.infoset[mixed]], below, ~below)
+        fitting[root_of[mixed[wrong]]] = False
+    if not fitting[roots].all():
+        raise ConfigError(
+            f"{context.game.name}: histories of the infoset must follow the same decisions of the opponent, "
+            "or ones that it remembers; some come before one that others follow, and what is drawn has no "
+            "perfect recall; use source = enumerated if the game can be listed"
+        )
+    return fitting

@@ -1,0 +1,205 @@
+"""Branches, leaves played out in common luck, and prices that grow with doubt, below drawn histories."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from blueprint.research.game_network import (
+    GameNetwork,
+    GameNetworkConfig,
+    NetworkLayout,
+    NetworkWeights,
+    save_game_network,
+)
+from cfr.tree import TreeRules, grow
+from games.infosets.trail import Trail, find_trail, trails_along
+from games.ragged import Ragged
+from games.support.configuration import ConfigError
+from gs2.play.search_agent import SearchAgent
+from gs2.search.config.presets import preset
+from gs2.search.config.search import SearchConfig
+from gs2.search.context import SearchContext
+from gs2.search.histories.sampled_growth import LikeliestBranches, action_errors, play_out_leaves
+from gs2.search.histories.sampled_source import sample_tree
+from gs2.search.refine import refine_policy
+from gs2.search.refine.at import PlayedStrategy, refine_at
+from gs2.search.refine.policy_only import blueprint_named
+from gs2.search.strategy import Strategy
+from tests.gs2.search.setting import GOOFSPIEL, LEDUC, LIARS_DICE, context, random_policy
+
+SAME = 1e-9
+
+
+def rng(*seed: int) -> np.random.Generator:
+    """Return a generator of a seed."""
+    return np.random.default_rng(seed)
+
+
+def played(name: str, seed: int) -> tuple[SearchContext, Strategy, PlayedStrategy]:
+    """Return a game with a random strategy on it, twice."""
+    there = context(name)
+    strategy = Strategy(there.tree, random_policy(name, rng(seed)))
+    return there, strategy, PlayedStrategy(there, strategy)
+
+
+def some_trail(there: SearchContext, seed: int, least: int = 2) -> tuple[Trail, int]:
+    """Return the way to a random infoset with at least so many actions, and its number."""
+    wide = np.flatnonzero(np.diff(there.tree.infoset_offset) >= least)
+    number = int(rng(seed).choice(wide))
+    line = there.line_to(int(there.tree.infoset_first_node()[number]))
+    return trails_along(there.game, line, int(there.tree.infoset_player[number]))[0], number
+
+
+@pytest.mark.parametrize("name", [LEDUC, LIARS_DICE, GOOFSPIEL])
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_the_likeliest_actions_are_kept(name: str, n: int) -> None:
+    there, strategy, blueprint = played(name, n)
+    for player in (0, 1):
+        mine = np.flatnonzero(there.tree.infoset_player == player)
+        states = there.tree.states[there.tree.infoset_first_node()[mine]]
+        actions = there.game.actions(states)
+        kept = LikeliestBranches(blueprint, n)(there.game, states, player, actions)
+        prob = strategy.probs[
+            Ragged(there.tree.infoset_offset, np.arange(there.tree.n_slots)).take(mine).values
+        ]
+        for row in range(len(actions)):
+            at = slice(actions.offsets[row], actions.offsets[row + 1])
+            assert kept[at].sum() == min(n, len(kept[at]))
+            assert kept[at].all() or prob[at][kept[at]].min() >= prob[at][~kept[at]].max()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_no_branch_is_never_played(seed: int) -> None:
+    there, strategy, blueprint = played(LIARS_DICE, seed)
+    trail, number = some_trail(there, seed, least=3)
+    config = preset("gs2", branches=2, samples=8)
+    probs = refine_at(there.game, blueprint, trail, config, rng(seed))
+    old = strategy.probs[there.tree.slots(number)]
+    likeliest = np.sort(np.argsort(-old, kind="stable")[:2])
+    np.testing.assert_array_equal(np.delete(probs, likeliest), 0)
+    assert probs.shape == old.shape and probs[likeliest].sum() == pytest.approx(1)
+
+
+def test_a_whole_strategy_needs_every_action() -> None:
+    there, strategy, _ = played(LIARS_DICE, 1)
+    with pytest.raises(ConfigError, match="branches must be at least"):
+        refine_policy(there, strategy, 0, preset("gs2", branches=2))
+    with pytest.raises(ConfigError, match="branches needs a source that draws"):
+        SearchConfig.of(source="enumerated", branches=2)
+
+
+@pytest.mark.parametrize("name", [LEDUC, LIARS_DICE])
+def test_leaves_played_out_are_worth_what_the_strategy_gets(name: str) -> None:
+    there, strategy, blueprint = played(name, 3)
+    _, number = some_trail(there, 3)
+    nodes = np.flatnonzero(there.tree.infoset == number).astype(np.int32)
+    rules = TreeRules(1, lambda game, states: np.zeros((len(states), 2)))
+    tree = grow(there.game, there.tree.states[nodes], np.full(len(nodes), 1 / len(nodes)), rules=rules)
+    found = np.stack(
+        [play_out_leaves(there.game, tree, blueprint, rng(k), rollouts=4).returns for k in range(300)]
+    )
+    exact = there.tree.first_child[nodes][:, None] + np.arange(there.tree.n_children[nodes[0]])
+    start = tree.first_child[: len(nodes), None] + np.arange(tree.n_children[0])
+    row = {int(node): at for at, node in enumerate(tree.terminal)}
+    checked = 0
+    for ours, theirs in zip(start.reshape(-1), exact.reshape(-1), strict=True):
+        if int(ours) in row:  # chance comes before the others
+            drawn = found[:, row[int(ours)], 0]
+            error = max(drawn.std() / np.sqrt(len(drawn)), SAME)
+            assert abs(drawn.mean() - strategy.values[theirs, 0]) <= 5 * error
+            checked += 1
+    assert checked > 0
+
+
+def test_leaves_of_one_root_meet_the_same_luck() -> None:
+    there, _, blueprint = played(LEDUC, 4)
+    # Two players who go on alike: what is drawn for one leaf is drawn for its twin below the same root.
+    state: NDArray[Any] = there.tree.states[there.tree.infoset_first_node()[:1]]
+    rules = TreeRules(1, lambda game, states: np.zeros((len(states), 2)))
+    tree = grow(there.game, np.repeat(state, 40), np.full(40, 1 / 40), rules=rules)
+    once = play_out_leaves(there.game, tree, blueprint, rng(5), rollouts=2).returns
+    again = play_out_leaves(there.game, tree, blueprint, rng(5), rollouts=2).returns
+    other = play_out_leaves(there.game, tree, blueprint, rng(6), rollouts=2).returns
+    np.testing.assert_array_equal(once, again)
+    assert not np.array_equal(once, other)
+    assert len(np.unique(once.reshape(40, -1), axis=0)) > 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_errors_are_those_of_weighted_means(seed: int) -> None:
+    there, strategy, _ = played(LEDUC, seed)
+    _, number = some_trail(there, seed)
+    player = int(there.tree.infoset_player[number])
+    nodes = np.flatnonzero(there.tree.infoset == number).astype(np.int32)
+    reach = strategy.reach_at(nodes)
+    weight = reach.chance * reach.players[:, 1 - player]
+    weight = weight / weight.sum() if weight.sum() > 0 else np.full(len(nodes), 1 / len(nodes))
+    slots = there.tree.slots(number)
+    errors = action_errors(strategy, number)
+    for action in range(len(slots)):
+        gain = [
+            strategy.values[there.tree.first_child[node] + action, player] - strategy.values[node, player]
+            for node in nodes
+        ]
+        mean = float(np.dot(weight, gain))
+        wanted = np.sqrt(sum((w * (g - mean)) ** 2 for w, g in zip(weight, gain, strict=True)))
+        assert errors[action] == pytest.approx(wanted, abs=SAME)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_doubt_keeps_the_strategy_nearer_to_the_blueprint(seed: int) -> None:
+    there, strategy, blueprint = played(LEDUC, seed)
+    trail, number = some_trail(there, seed)
+    old = strategy.probs[there.tree.slots(number)]
+    config = preset("gs2", samples=3, iterations=400)
+    apart = []
+    for doubt in (0.1, 1.0, 10.0, 1000.0):
+        answer = refine_at(there.game, blueprint, trail, config.replace(doubt=doubt), rng(seed))
+        apart.append(float(np.abs(answer - old).sum()))
+    assert all(more >= less - 1e-3 for more, less in pairwise(apart))
+    assert apart[-1] < 0.02 and apart[0] > apart[-1]
+
+
+def test_no_companions_are_drawn_where_none_are_asked_for() -> None:
+    there, _, blueprint = played(LEDUC, 2)
+    trail, number = some_trail(there, 2)
+    part = sample_tree(there.game, blueprint, trail, preset("gs2", samples=50), rng(0))
+    roots = part.context.tree.infoset[: part.context.tree.n_roots]
+    assert np.all(roots == part.infoset)
+    assert len(roots) == np.count_nonzero(there.tree.infoset == number)
+
+
+@pytest.mark.parametrize("name", [LEDUC, LIARS_DICE])
+def test_an_agent_that_samples_answers_states_without_a_trail(name: str) -> None:
+    there, _, blueprint = played(name, 5)
+    agent = SearchAgent(there.game, blueprint, preset("gs2", samples=4, iterations=20), name="searched")
+    mine = rng(1).choice(np.flatnonzero(there.tree.infoset_player == 1), 12, replace=False)
+    states = there.tree.states[there.tree.infoset_first_node()[mine]]
+    actions = there.game.actions(states)
+    found = agent.policy(there.game, states, 1, actions)
+    np.testing.assert_allclose(np.add.reduceat(found, actions.offsets[:-1]), 1, atol=SAME)
+    np.testing.assert_array_equal(agent.policy(there.game, states, 1, actions), found)
+    assert found.min() >= 0 and agent.searches == 12
+
+
+def test_a_network_of_a_large_game_is_a_blueprint_by_its_file(tmp_path: Path) -> None:
+    game = context(LEDUC).game
+    config = GameNetworkConfig(width=8, blocks=1)
+    layout = NetworkLayout.of(game, config)
+    arrays = {
+        name: rng(1).normal(size=shape).astype(np.float32) for name, shape in layout.shapes(config).items()
+    }
+    network = GameNetwork(layout, NetworkWeights(arrays), config)
+    path = str(tmp_path / "leduc.safetensors")
+    save_game_network(path, network, {f"network.{name}": array for name, array in arrays.items()}, {})
+    found = blueprint_named(path, game)
+    infoset = game.parse_infoset("P1 holds Ks | raise")
+    trail = find_trail(game, infoset, rng(0))
+    wanted = refine_at(game, network, trail, preset("gs2"), rng(2))
+    np.testing.assert_array_equal(refine_at(game, found, trail, preset("gs2"), rng(2)), wanted)
