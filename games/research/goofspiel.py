@@ -19,6 +19,7 @@ from games.base import TwoPlayerGame
 from games.game import CHANCE, TERMINAL, GameError, Infoset
 from games.parameters import Int, OneOf, canonical_name
 from games.ragged import Ragged
+from games.research.goofspiel_bids import answering_bids
 from games.research.hidden_bids import OPEN, explaining_bids
 from games.support.array_types import Array
 
@@ -291,7 +292,7 @@ class Goofspiel(TwoPlayerGame):
         player = int(first[1])
         played = [re.fullmatch(r"prize (\d+) : bid (\d+) (won|lost|tied)", turn) for turn in turns[:-1]]
         prize = re.fullmatch(r"prize (\d+)", turns[-1])
-        others = self._answering_bids([(int(turn[2]), turn[3]) for turn in played if turn])
+        others = answering_bids([(int(turn[2]), turn[3]) for turn in played if turn], self.cards)
         if prize is None or others is None or not all(played):
             return None
         actions: list[int] = []
@@ -383,24 +384,3 @@ class Goofspiel(TwoPlayerGame):
             begun = turn * 2 <= int(state["stage"]) and turn < self._chosen_turns
             return self._fixed_prize(turn) if begun or self._card(state, "bids1", turn) else 0
         return int(state[field]) >> turn * self._card_bits & (1 << self._card_bits) - 1
-
-    def _answering_bids(self, bids: list[tuple[int, str]]) -> list[int] | None:
-        """Return different cards for the other player that explain the results of these bids, if any do.
-
-        Each result allows an interval of cards; going up through the cards, the interval that ends first is
-        served first, which finds an assignment whenever there is one.
-        """
-        spans = []
-        for bid, result in bids:
-            spans.append({"won": (1, bid - 1), "lost": (bid + 1, self.cards), "tied": (bid, bid)}[result])
-        chosen = [0] * len(bids)
-        for card in range(1, self.cards + 1):
-            open_spans = [
-                (high, turn) for turn, (low, high) in enumerate(spans) if low <= card and not chosen[turn]
-            ]
-            if open_spans:
-                high, turn = min(open_spans)
-                if card > high:
-                    return None
-                chosen[turn] = card
-        return chosen if all(chosen) else None
