@@ -36,7 +36,11 @@ def play(plies: int, seed: int) -> tuple[np.ndarray, PlayedMoves, np.ndarray]:
     while True:
         table = legal(state, canonical=True)
         if len(moves) >= plies and len(table.values) > 1:
-            return state, PlayedMoves(np.array(seats, np.uint8), np.concatenate(moves)), np.concatenate(before)
+            return (
+                state,
+                PlayedMoves(np.array(seats, np.uint8), np.concatenate(moves)),
+                np.concatenate(before),
+            )
         q = evaluator_values(CountEvaluator(), state, table)
         move = table.values[[int(np.argmax(q))]]
         before.append(state.copy())
