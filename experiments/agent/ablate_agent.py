@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from experiments.agent.judge import Judged
     from gs2.guandan.agent.evaluator import Evaluator
     from gs2.guandan.beliefs.belief_network import Beliefs
+    from gs2.guandan.beliefs.deal_network import DealNetwork
 
 __all__ = ["VARIANTS", "Networks", "ablate_guandan", "choose_moves", "play_pairs", "replay_rollouts"]
 
@@ -51,18 +52,22 @@ TOGETHER = 64
 
 @dataclass(frozen=True, eq=False)
 class Networks:
-    """What variants think with: the blueprint's evaluator, and beliefs about hands, None for none."""
+    """What variants think with: the blueprint's evaluator, beliefs about cards and about deals, or None."""
 
     evaluator: Evaluator
     beliefs: Beliefs | None = None
+    deals: DealNetwork | None = None
 
 
 def _variants() -> dict[str, GuanDanConfig]:
     """Return every variant by name; none is held to a deadline, so that only the work it may do counts."""
-    rollouts = agent_preset("standard").replace(endgame=0)
+    rollouts = agent_preset("rollout").replace(endgame=0)
+    styles = agent_preset("standard").replace(endgame=0)
     subgame = agent_preset("paper").replace(leaf="value", room=300)
-    found = {name: PRESETS[name] for name in ("fast", "standard", "deep", "paper")}
-    found |= {f"{name} uniform deals": PRESETS[name].replace(belief=0.0) for name in ("fast", "standard")}
+    found = {name: PRESETS[name] for name in PRESETS if name != "blueprint"}
+    found |= {
+        f"{name} uniform deals": PRESETS[name].replace(belief=0.0, reach=0.0) for name in ("fast", "standard")
+    }
     found |= {
         "rollouts": rollouts,
         "rollouts depth 0": rollouts.replace(depth=0),
@@ -73,10 +78,16 @@ def _variants() -> dict[str, GuanDanConfig]:
         "rollouts one world": rollouts.replace(worlds=1, wave=1),
         "rollouts 8 worlds": rollouts.replace(worlds=8, wave=8),
         "rollouts 128 worlds": rollouts.replace(worlds=128),
-        "rollouts uniform deals": rollouts.replace(belief=0.0),
+        "rollouts uniform deals": rollouts.replace(belief=0.0, reach=0.0),
+        "rollouts belief alone": rollouts.replace(reach=0.0),
         "rollouts trust 0.05": rollouts.replace(trust=0.05),
-        "rollouts trust 0.1": rollouts.replace(trust=0.1),
+        "rollouts trust 0.2": rollouts.replace(trust=0.2),
         "rollouts without anchor": rollouts.replace(trust=100.0),
+        "styles": styles,
+        "styles own": styles.replace(ours="blueprint+contest"),
+        "styles many": styles.replace(theirs="blueprint+contest+yield+bomb"),
+        "styles in buckets": styles.replace(buckets=4),
+        "styles free": styles.replace(opponent_price=0.0),
         "subgame": subgame,
         "subgame random": subgame.replace(generator="random"),
         "subgame clusters": subgame.replace(generator="clusters"),
@@ -110,11 +121,11 @@ def choose_moves(
     from gs2.guandan.agent.agent import Gs2Agent
     from gs2.guandan.agent.rollout import Rollouts
 
-    evaluator, beliefs = networks.evaluator, networks.beliefs
+    evaluator, beliefs, deals = networks.evaluator, networks.beliefs, networks.deals
     rollouts = Rollouts(evaluator)
     for judged in positions:
         rng = np.random.default_rng([seed, sum(judged.name.encode())])
-        agent = Gs2Agent(evaluator, config, rng, beliefs=beliefs)
+        agent = Gs2Agent(evaluator, config, rng, beliefs=beliefs, deals=deals)
         began = time.process_time()
         decision = agent.decide(judged.state)
         seconds = time.process_time() - began
@@ -186,13 +197,15 @@ def play_pairs(
         counts["changed"] += decision.changed
         counts["searched"] += decision.comparison is not None or decision.solution is not None
 
-    evaluator, beliefs = networks.evaluator, networks.beliefs
+    evaluator = networks.evaluator
     game = GuanDan()
     for begin in range(start, deals, TOGETHER):
         n = min(TOGETHER, deals - begin)
         dealt = np.random.default_rng([seed, begin])
         states = deal(n, dealt, level=dealt.integers(0, 13, n))
-        agent = Gs2Agent(evaluator, config, dealt, beliefs=beliefs, watch=watch)
+        agent = Gs2Agent(
+            evaluator, config, dealt, beliefs=networks.beliefs, deals=networks.deals, watch=watch
+        )
         base = Gs2Agent(evaluator, "blueprint", dealt)
         counts.update(changed=0, searched=0, decisions=0)
         began = time.process_time()
@@ -225,9 +238,14 @@ def _load(checkpoint: Path | None) -> Networks:
 
     from gs2.guandan.agent.evaluator import load_evaluator
     from gs2.guandan.beliefs.belief_network import DEFAULT, load_beliefs
+    from gs2.guandan.beliefs.deal_network import DEALS, load_deal_network
 
     torch.set_num_threads(1)
-    return Networks(load_evaluator(checkpoint), load_beliefs() if DEFAULT.is_file() else None)
+    return Networks(
+        load_evaluator(checkpoint),
+        load_beliefs() if DEFAULT.is_file() else None,
+        load_deal_network() if DEALS.is_file() else None,
+    )
 
 
 CHECKPOINT = click.option(

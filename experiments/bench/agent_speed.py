@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SHOWN", "AgentSpeed", "Latency", "agent_tables", "measure_agent"]
 
-SHOWN = ("fast", "standard", "deep", "paper")
+SHOWN = ("fast", "standard", "deep", "rollout", "paper")
 """Presets measured where none is named."""
 
 PHASES = ("opening", "middle", "end")
@@ -108,32 +108,33 @@ def measure_agent(
     """
     import torch
 
+    from blueprint.guandan.play.selfplay import PastMoves
     from games.guandan.rounds.round import advance, deal
-    from gs2.guandan.agent.agent import Gs2Agent
+    from gs2.guandan.agent.agent import make_agent
     from gs2.guandan.agent.agent_presets import agent_preset
-    from gs2.guandan.agent.evaluator import load_evaluator
 
     torch.set_num_threads(1)
-    evaluator = load_evaluator(checkpoint)
     out = []
     for name in presets:
         config = agent_preset(name)
         rng = np.random.default_rng(seed)
-        agent = Gs2Agent(evaluator, config, rng)
+        agent = make_agent(checkpoint, config, rng)
         agent.warm_up()
         tally = _Tally()
         took = spent = 0.0
         for number in range(rounds):
             progress(f"{name}: round {number + 1} of {rounds}")
             state = deal(1, rng, level=int(rng.integers(13)))
+            past = PastMoves(state)
             while state["player"][0] >= 0:
                 clock, processor = time.perf_counter(), time.process_time()
-                decision = agent.decide(state)
+                decision = agent.decide(state, moves=past.of(0))
                 seconds = time.perf_counter() - clock
                 spent += time.process_time() - processor
                 took += seconds
                 tally.add(decision, seconds)
                 advance(state, decision.action)
+                past.step()
         latencies = [
             _latency(phase, tally.seconds[phase], config.deadline) for phase in PHASES if tally.seconds[phase]
         ]

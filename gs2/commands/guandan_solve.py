@@ -34,7 +34,7 @@ ANY_GAP = 100.0
     "name",
     default="standard",
     show_default=True,
-    help="How to search: fast, standard, deep, paper or blueprint.",
+    help="How to search: standard, fast, deep, rollout, rollout-fast, rollout-deep, paper or blueprint.",
 )
 @click.option("--seconds", "deadline", type=FiniteRange(min=0.001), help="Time limit.")
 @click.option(

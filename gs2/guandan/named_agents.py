@@ -170,7 +170,7 @@ class _SearchingAgents:
 
     def deals_at_once(self, spec: AgentSpec) -> int:
         """A few: the agent runs the rollouts of several decisions together, but one piece of work must end in
-        minutes, and the agent remembers `REMEMBERED` seats of rounds.
+        minutes, and the agent remembers `REMEMBERED` seats of rounds (`gs2.guandan.agent.particles`).
         """
         return max(1, min(SOME, int(4 / self._preset(spec).deadline)))
 
@@ -291,8 +291,10 @@ def load_batched_agent(name: str, rng: np.random.Generator | None = None) -> Cho
     """Return the agent called `name`, which chooses for any batch of decisions.
 
     name: a rule agent (`random`, `greedy`, `mincomb`, `aggressive`, `conservative`, `balanced`, `strong`);
-        `blueprint`, the shipped network's best move; the path of a checkpoint, its best move; `gs2` or
-        `gs2-PRESET`, search on top of the shipped network, and `gs2@PATH` or `gs2-PRESET@PATH` on another.
+        `blueprint`, the shipped network's best move; the path of a checkpoint, its best move; `gs2`,
+        `gs2-fast`, `gs2-deep`, which solve the subgame of a decision on top of the shipped network,
+        `rollout`, `rollout-fast`, `rollout-deep`, which compare moves by rollouts alone, `gs2-paper`, and
+        each of them with @PATH on another network.
         Fields of the configuration follow a colon: `gs2-fast:worlds=64,deadline=60@PATH`. One's own agent is
         FILE.py:NAME, MODULE:NAME, or named by an entry point of the group `gs2.agents`.
     rng: what an agent that draws draws from; without it, from the operating system's entropy.

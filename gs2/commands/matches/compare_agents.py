@@ -146,10 +146,11 @@ def match(
     For any other game: gs2 match --game GAME A B, see gs2 match leduc_poker --help.
 
     An agent is random, greedy, mincomb, aggressive, conservative, balanced, strong, blueprint, the path of a
-    checkpoint, gs2, gs2-fast, gs2-deep, gs2-paper, gs2-PRESET:FIELD=VALUE,…@CHECKPOINT, or one of your own,
-    FILE.py:NAME. Intervals are bootstrapped over deals. Whole games run from level 2 to A; they magnify the
-    edge of a round and need far more of them. A searching agent's deadline runs by the clock: keep other work
-    off the machine, or lift it (gs2-fast:deadline=60).
+    checkpoint, gs2, gs2-fast, gs2-deep (subgame solving), rollout, rollout-fast, rollout-deep (rollouts
+    alone), gs2-paper (as published), any of these with settings and on another network,
+    NAME:FIELD=VALUE,…@CHECKPOINT, or one of your own, FILE.py:NAME. Intervals are bootstrapped over deals.
+    Whole games run from level 2 to A; they magnify the edge of a round and need far more of them. A searching
+    agent's deadline runs by the clock: keep other work off the machine, or lift it (gs2-fast:deadline=60).
     """
     from blueprint.guandan.arena.arena import Arena, Schedule
     from gs2.guandan.named_agents import NamedAgents

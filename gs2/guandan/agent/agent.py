@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +26,7 @@ from gs2.guandan.agent.determinize import CardOdds, Worlds, list_worlds, sample_
 from gs2.guandan.agent.endgame import is_endgame, solve_endgame
 from gs2.guandan.agent.evaluator import BlueprintEvaluator, Evaluator, evaluator_values
 from gs2.guandan.agent.guandan_config import GuanDanConfig
-from gs2.guandan.agent.particles import Particles, top_up
+from gs2.guandan.agent.particles import Memories, RoundMemory, top_up
 from gs2.guandan.agent.racing import MoveComparison, Question, candidate_moves, compare_moves
 from gs2.guandan.agent.reach import Likelihood, SoftPolicy, drawn_worlds, likely_worlds
 from gs2.guandan.agent.rollout import Rollouts
@@ -48,8 +47,6 @@ from gs2.search.histories.source import Log
 __all__ = ["Gs2Agent", "make_agent"]
 
 _GAME = GuanDan(moves="canonical")
-REMEMBERED = 64
-"""Rounds of which the agent keeps deals and subgames."""
 PACE = 200_000
 """Positions that the endgame solver visits in a second, at least (our measurement)."""
 COMPILING, FEW = 120.0, 4
@@ -60,14 +57,6 @@ RESERVE = 0.06
 
 Situation = tuple[Array, Array | None, PlayedMoves | None]
 """A state, the actions to choose from (None for the canonical ones), and the moves of its round, if known."""
-
-
-@dataclass
-class _Memory:
-    """What is kept of one round: own decisions, deals, and what solved subgames play further down."""
-
-    particles: Particles = field(default_factory=Particles)
-    later: dict[bytes, tuple[Array, NDArray[np.float64]]] = field(default_factory=dict)
 
 
 class Gs2Agent:
@@ -97,7 +86,7 @@ class Gs2Agent:
         )
         self.rng = np.random.default_rng() if rng is None else rng
         self.beliefs, self.deals = beliefs, deals
-        self._memories: dict[bytes, _Memory] = {}
+        self._memories = Memories()
         self.rollouts = Rollouts(self.evaluator)
         self.watch = watch
         self.name = f"gs2-{self.config.name}"
@@ -127,9 +116,7 @@ class Gs2Agent:
         """
         return self.decide_all([(state, actions, moves)])[0]
 
-    def decide_all(
-        self, situations: Sequence[tuple[Array, Array | None, PlayedMoves | None]]
-    ) -> list[Decision]:
+    def decide_all(self, situations: Sequence[Situation]) -> list[Decision]:
         """Return the decision in each situation (state, actions, moves), see `decide`.
 
         Their rollouts run together. They may take as long as one after the other: the deadline is one of
@@ -279,7 +266,7 @@ class Gs2Agent:
     def _solve(self, progress: DecisionProgress, deadline: float) -> None:
         """Choose by generative subgame solving as published."""
         state, config = progress.state, self.config
-        memory = self._memory_of(state, int(state["player"][0]))
+        memory = self._memories.of(state, int(state["player"][0]))
         point = DecisionPoint(state, progress.actions, progress.candidates, deadline)
         source = DealSource(point, lambda: self._deals(memory, progress), self.rollouts, config, Log())
         try:
@@ -299,18 +286,7 @@ class Gs2Agent:
         progress.choice = int(solution.moves[np.argmax(policy)])
         progress.stage = "subgame"
 
-    def _memory_of(self, state: Array, seat: int) -> _Memory:
-        """Return what the agent remembers of this seat's round, the oldest of many rounds forgotten."""
-        row = state[0]
-        start = row["hand"][seat] + row["played"][seat]
-        key = bytes([seat, int(row["level"]), int(row["first"])]) + start.tobytes()
-        memory = self._memories.pop(key, None) or _Memory()
-        self._memories[key] = memory
-        while len(self._memories) > REMEMBERED:
-            del self._memories[next(iter(self._memories))]
-        return memory
-
-    def _deals(self, memory: _Memory, progress: DecisionProgress) -> Deals:
+    def _deals(self, memory: RoundMemory, progress: DecisionProgress) -> Deals:
         """Return deals for a subgame: sampled, or kept from before and topped up by the most unlike new."""
         state = progress.state
         evaluator, seat, opponents = self.evaluator, int(state["player"][0]), opponents_of(state)
@@ -327,7 +303,7 @@ class Gs2Agent:
         found = Worlds(states, weights, False)
         return Deals(found, np.concatenate([kept, values[:, new]], 1), settled=True)
 
-    def _reuse(self, progress: DecisionProgress, memory: _Memory, why: str) -> None:
+    def _reuse(self, progress: DecisionProgress, memory: RoundMemory, why: str) -> None:
         """Play what an earlier subgame of the round says here, if the line stayed inside it."""
         state = progress.state
         key = _GAME.infoset_key(state, int(state["player"][0]))[0].tobytes()

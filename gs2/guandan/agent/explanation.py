@@ -189,7 +189,10 @@ def _moves(decision: Decision, names: list[str], config: GuanDanConfig) -> list[
             notes[move] = ""
     comparison = decision.comparison
     if comparison is not None and comparison.rollouts:
-        refined[decision.candidates] = chances(comparison.mean, comparison.error)
+        if decision.solution is None:
+            refined[decision.candidates] = chances(comparison.mean, comparison.error)
+        else:
+            refined[decision.solution.moves] = decision.solution.policy
         played = np.count_nonzero(~np.isnan(comparison.payoffs), 0)
         for i, move in enumerate(decision.candidates):
             gain[move], error[move] = float(comparison.mean[i]), float(comparison.error[i])
@@ -229,7 +232,7 @@ def _deals(decision: Decision, names: list[str], listed: int) -> list[DealRow]:
     if worlds is None:
         return []
     comparison, solution, seat = decision.comparison, decision.solution, decision.seat
-    if solution is not None:
+    if solution is not None and comparison is None:
         worlds = solution.worlds
     others = [s for s in ((seat + j) % 4 for j in (1, 2, 3)) if decision.state["left"][0, s] > 0]
     order = np.arange(len(worlds))

@@ -7,6 +7,8 @@ their alternative values. Source: GS2 supplement, C.6.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,7 +16,10 @@ from games.guandan.cards import NUM_CARDS, unpack
 from games.guandan.combos import ORDER
 from games.support.array_types import Array
 
-__all__ = ["Particles", "top_up"]
+__all__ = ["Memories", "Particles", "RoundMemory", "top_up"]
+
+REMEMBERED = 64
+"""Rounds of which an agent keeps deals and subgames."""
 
 
 class Particles:
@@ -61,6 +66,32 @@ class Particles:
         out = np.repeat(state, np.count_nonzero(alive))
         out["hand"] = self._initial[alive] - state["played"][0]
         return out
+
+
+@dataclass
+class RoundMemory:
+    """What is kept of one round: own decisions, deals, and what solved subgames play further down."""
+
+    particles: Particles = field(default_factory=Particles)
+    later: dict[bytes, tuple[Array, NDArray[np.float64]]] = field(default_factory=dict)
+
+
+class Memories:
+    """What an agent remembers of the rounds that it plays, the oldest of many forgotten."""
+
+    def __init__(self) -> None:
+        self._kept: dict[bytes, RoundMemory] = {}
+
+    def of(self, state: Array, seat: int) -> RoundMemory:
+        """Return what is remembered of a seat's round; state: [1] STATE."""
+        row = state[0]
+        start = row["hand"][seat] + row["played"][seat]
+        key = bytes([seat, int(row["level"]), int(row["first"])]) + start.tobytes()
+        memory = self._kept.pop(key, None) or RoundMemory()
+        self._kept[key] = memory
+        while len(self._kept) > REMEMBERED:
+            del self._kept[next(iter(self._kept))]
+        return memory
 
 
 def _round_of(state: Array) -> bytes:

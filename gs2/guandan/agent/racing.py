@@ -119,11 +119,16 @@ def posterior(seen: Evidence, reference: int) -> tuple[NDArray[np.float64], NDAr
 
 
 def difference_noise(
-    payoffs: NDArray[np.float64], weights: NDArray[np.float64], reference: int, to_the_end: bool
+    payoffs: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    reference: int,
+    to_the_end: bool,
+    missing: float = 1.0,
 ) -> float:
     """Return the mean variance of the moves' mean differences from one of them, in levels squared.
 
     payoffs: [n, k] without nan. weights: [n]. to_the_end: whether the rollouts were; see `SPREAD`.
+    missing: share of all deals that has not been played, see `Evidence`.
     """
     others = np.arange(payoffs.shape[1]) != reference
     share = weights / weights.sum()
@@ -132,7 +137,7 @@ def difference_noise(
     square = share @ (difference - share @ difference) ** 2
     expected = SPREAD if to_the_end else SPREAD_VALUED
     variance = (count * square + SPREAD_WEIGHT * expected**2) / (count + SPREAD_WEIGHT)
-    return float(np.maximum(variance / count, NOISE**2).mean())
+    return float(np.maximum(missing * variance / count, NOISE**2).mean())
 
 
 @dataclass(frozen=True, eq=False)

@@ -127,7 +127,11 @@ def _steer(
     seeds: NDArray[np.uint64],
     sweeps: Int,
 ) -> None:
-    """Stir the hidden hands of every state in place, but that of seat `still`; odds: [3, 54] after `me`."""
+    """Stir the hidden hands of every state in place, but that of seat `still`.
+
+    odds: [k, 3, 54] after `me`; each row is of as many states.
+    """
+    each = len(words) // max(1, len(odds))
     cards = np.empty(108, np.int64)
     owner = np.empty(108, np.int64)
     scale = 1.0 / 4294967296.0
@@ -167,7 +171,8 @@ def _steer(
                 continue
             if cb != 4 * level and ORDER[level, rb] > bytes_[i, CAP + ((me + 1 + ja) & 3)]:
                 continue
-            gain = odds[jb, ca] + odds[ja, cb] - odds[ja, ca] - odds[jb, cb]
+            k = i // each
+            gain = odds[k, jb, ca] + odds[k, ja, cb] - odds[k, ja, ca] - odds[k, jb, cb]
             u = np.float64(x & np.uint64(0xFFFFFFFF)) * scale
             if gain >= 0 or u < np.exp(gain):
                 owner[a], owner[b] = jb, ja
@@ -204,11 +209,18 @@ def steer(
     """Return deals stirred towards a belief, [n] STATE; `states` is unchanged.
 
     states: [n] STATE, deals that agree with what `seat` knows. odds: [3, 54] log odds by seats after `seat`;
-        zeros give uniform deals. still: a seat whose hand stays as it is.
+        zeros give uniform deals; or [k, 3, 54], where the states are equally many deals of each of k
+        positions, in order. still: a seat whose hand stays as it is.
     sweeps: swaps proposed per hidden card.
+    Raises ValueError if the odds do not divide among the states.
     """
+    known = np.asarray(odds, np.float64).reshape(-1, 3, 54)
     out = np.array(states, copy=True, ndmin=1)
     seeds = rng.integers(0, 2**64, len(out), np.uint64)
     held = -1 if still is None else still
-    _steer(*views(out), seat, held, np.asarray(odds, np.float64), seeds, sweeps)
+    if len(out) and (len(known) == 0 or len(out) % len(known)):
+        raise ValueError(
+            f"steer: each position's odds are of equally many deals; got {len(known)} for {len(out)} deals"
+        )
+    _steer(*views(out), seat, held, known, seeds, sweeps)
     return out

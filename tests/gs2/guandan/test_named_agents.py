@@ -22,6 +22,7 @@ from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.agent_presets import PRESETS
 from gs2.guandan.agent.evaluator import load_evaluator
 from gs2.guandan.beliefs.belief_network import DEFAULT
+from gs2.guandan.beliefs.deal_network import DEALS
 from gs2.guandan.named_agents import (
     RULE_AGENTS,
     NamedAgents,
@@ -80,11 +81,11 @@ def test_a_searching_agent_plays_a_match_of_a_few_deals_at_once(checkpoints: lis
 
 
 def test_fields_of_a_configuration_follow_a_colon(checkpoints: list[str]) -> None:
-    agent = load_batched_agent(f"gs2-fast:worlds=5,per_type=none,leaf=value@{checkpoints[0]}")
+    agent = load_batched_agent(f"gs2-fast:worlds=5,per_type=none,theirs=blueprint+bomb@{checkpoints[0]}")
     assert isinstance(agent, Gs2Agent)
     config = agent.config
-    assert (config.deals.worlds, config.moves.per_type, config.subgame.leaf) == (5, None, "value")
-    assert agent.config.moves.gap == PRESETS["fast"].gap
+    assert (config.deals.worlds, config.moves.per_type, config.subgame.theirs) == (5, None, "blueprint+bomb")
+    assert agent.config.moves.gap == PRESETS["fast"].moves.gap
     for wrong, says in (
         ("wolds=5", "no field 'wolds'"),
         ("worlds=0", "worlds must be"),
@@ -106,6 +107,7 @@ def test_a_fingerprint_follows_the_weights_not_the_name(checkpoints: list[str], 
     digest = hashlib.sha256(copy.read_bytes())
     digest.update(json.dumps(PRESETS["fast"].replace(deadline=60).to_json(), sort_keys=True).encode())
     digest.update(DEFAULT.read_bytes())
+    digest.update(DEALS.read_bytes())
     assert fingerprint(f"gs2-fast:deadline=60@{copy}") == digest.hexdigest()[:16]
     copy.write_bytes(Path(checkpoints[1]).read_bytes())
     assert fingerprint(str(copy)) == fingerprint(checkpoints[1]) != fingerprint(checkpoints[0])

@@ -43,7 +43,7 @@ def test_every_example_is_explained_by_its_best_move_and_sampled_deals() -> None
         assert told.moves[0].move == told.play
         assert sum(row.policy for row in told.moves) <= 1 + 1e-9
         assert told.reason.endswith(".")
-        if told.stage == "rollout":
+        if told.stage in ("rollout", "subgame"):
             assert told.deals_sampled > 0
             for deal in told.deals:
                 assert 0 < deal.weight <= 1
@@ -64,6 +64,20 @@ def test_a_solved_subgame_is_explained_by_its_size_and_margins() -> None:
     for deal in told.deals:
         assert set(deal.margin) == set(deal.alternative) == set(deal.solved)
         assert all(deal.margin[s] == pytest.approx(deal.alternative[s] - deal.solved[s]) for s in deal.margin)
+
+
+def test_a_decision_game_is_explained_by_its_policy_and_all_deals_compared() -> None:
+    config = agent_preset("standard").replace(
+        worlds=16, wave=16, depth=2, leaf_worlds=3, deadline=20.0, gap=100.0, confidence=9.0
+    )
+    agent = Gs2Agent(CountEvaluator(noise=0.1), config, np.random.default_rng(0))
+    decision = agent.decide(parse_position(read_position("lead"))[0])
+    assert decision.solution is not None and len(decision.solution.worlds) == 3
+    told = explain_decision(decision, config)
+    assert told.stage == "subgame" and len(told.deals) > 3
+    chosen = {row.move: row.refined for row in told.moves}
+    best = decision.solution.policy[decision.solution.moves == decision.choice]
+    assert chosen[told.play] == pytest.approx(float(best[0])) == pytest.approx(max(chosen.values()))
 
 
 def test_moves_are_named_as_players_name_them() -> None:
@@ -114,5 +128,6 @@ def test_a_move_far_behind_is_searched_when_asked_and_left_alone_with_a_gap() ->
         assert done.exit_code == 0, done.output
         return json.loads(done.stdout)
 
-    assert ask()["stage"] == "rollout"
+    assert ask()["stage"] == "subgame"
+    assert ask("--preset", "rollout")["stage"] == "rollout"
     assert ask("--gap", "0")["stage"] == "clear"

@@ -12,7 +12,7 @@ from games.guandan.cards import DECK, pack, parse_cards, unpack
 from games.guandan.combos import ORDER
 from games.guandan.rounds.belief import determinise
 from games.guandan.rounds.round import GuanDan, Shown, deal, from_hands, legal
-from gs2.guandan.agent.determinize import count_bound, list_worlds, sample_worlds
+from gs2.guandan.agent.determinize import CardOdds, count_bound, list_worlds, sample_worlds
 from gs2.guandan.beliefs.belief_network import BeliefNetwork, load_beliefs, save_beliefs, steer
 from tests.gs2.guandan.blueprints import midgame
 
@@ -58,7 +58,7 @@ def test_sampled_deals_keep_everything_the_seat_knows(belief: bool) -> None:
     for row in midgame(8, rng):
         state = np.atleast_1d(row)
         seat = int(state["player"][0])
-        worlds = sample_worlds(state, seat, 50, rng, beliefs=Opinion() if belief else None)
+        worlds = sample_worlds(state, seat, 50, rng, odds=CardOdds(Opinion()) if belief else None)
         assert len(worlds) == 50 or worlds.exact
         assert_consistent(worlds.states, state, seat)
 
@@ -166,7 +166,7 @@ def test_listed_deals_are_weighed_by_beliefs() -> None:
             odds[:, 1, 52] = np.log(4.0)
             return odds
 
-    worlds = sample_worlds(state, 0, 64, np.random.default_rng(0), beliefs=Joker())
+    worlds = sample_worlds(state, 0, 64, np.random.default_rng(0), odds=CardOdds(Joker()))
     assert worlds.exact and len(worlds) == 6
     share = worlds.weights / worlds.weights.sum()
     opposite = unpack(worlds.states["hand"])[:, 2, 52] > 0
@@ -179,7 +179,9 @@ def test_a_belief_of_wrong_shape_is_refused() -> None:
             return np.zeros((len(states), 4, 54))
 
     with pytest.raises(ValueError, match=r"\[3, 54\]"):
-        sample_worlds(deal(1, np.random.default_rng(0)), 0, 4, np.random.default_rng(0), beliefs=Wrong())
+        sample_worlds(
+            deal(1, np.random.default_rng(0)), 0, 4, np.random.default_rng(0), odds=CardOdds(Wrong())
+        )
 
 
 def test_a_belief_network_survives_saving(tmp_path) -> None:
@@ -214,10 +216,13 @@ def test_the_shipped_beliefs_are_small_and_beat_uniform_deals() -> None:
     from gs2.guandan.beliefs.belief_network import DEFAULT, load_beliefs
     from gs2.guandan.beliefs.train_beliefs import collect_positions, hidden_hands
 
-    assert DEFAULT.stat().st_size <= 2_000_000
-    states = collect_positions(load_evaluator(critic=False), 24, np.random.default_rng(5))
+    assert DEFAULT.stat().st_size <= 4_000_000
+    network = load_beliefs()
+    assert network.remembers
+    positions = collect_positions(load_evaluator(critic=False), 24, np.random.default_rng(5))
+    states, past = positions.take(slice(None))
     seats = states["player"].astype(np.int64)
-    odds = load_beliefs().log_odds(states, seats).astype(np.float64)
+    odds = network.log_odds(states, seats, past).astype(np.float64)
     held = hidden_hands(states, seats).astype(np.float64)
     ours = odds - np.log(np.exp(odds).sum(1, keepdims=True))
     left = held.sum(2, keepdims=True)

@@ -66,29 +66,32 @@ class Contest:
     """Moves of one decision that were played in the same deals.
 
     question: those moves alone, in those deals. rows: [a], their places among the moves compared.
-    payoffs: [n, a] where everybody plays on by the blueprint. price: of leaving the blueprint's soft policy,
-    in levels for each nat.
+    payoffs: [n, a] where everybody plays on by the blueprint, in these deals and more; weights: [n] of them.
+    price: of leaving the blueprint's soft policy, in levels for each nat.
     """
 
     question: Question
     rows: NDArray[np.int64]
     payoffs: NDArray[np.float64]
+    weights: NDArray[np.float64]
     price: float
 
     @classmethod
     def of(cls, question: Question, comparison: MoveComparison, config: GuanDanConfig) -> Contest | None:
         """Return the contest of the moves that were not given up; None if one is left."""
-        payoffs = comparison.payoffs
+        payoffs, weights, all_ = comparison.payoffs, comparison.weights, question.worlds
         rows = np.flatnonzero(~np.isnan(payoffs[-1]))
         if len(rows) < 2:
             return None
         best = int(np.flatnonzero(rows == comparison.best)[0])
         # What the rollouts' noise and the blueprint's errors make of each other (`posterior`), as a price.
-        noise = difference_noise(payoffs[:, rows], comparison.weights, best, config.comparison.depth is None)
+        to_the_end = config.comparison.depth is None
+        missing = 1.0 - weights.sum() / all_.weights.sum() if all_.exact else 1.0
+        noise = difference_noise(payoffs[:, rows], weights, best, to_the_end, missing)
         price = config.deals.temperature * noise / max(config.comparison.trust, 1e-6) ** 2
-        worlds = question.worlds.take(slice(0, min(len(payoffs), config.subgame.leaf_worlds)))
+        worlds = all_.take(slice(0, min(len(payoffs), config.subgame.leaf_worlds)))
         asked = replace(question, moves=question.moves[rows], prior=question.prior[rows], worlds=worlds)
-        return cls(asked, rows, payoffs[:, rows], price)
+        return cls(asked, rows, payoffs[:, rows], weights, price)
 
     def solve(self, rollouts: Rollouts, config: GuanDanConfig) -> ContestSolution:
         """Return the solution of the contest, after the rollouts that it still needs."""
@@ -96,7 +99,10 @@ class Contest:
         lean = Lean(tuple(config.subgame.ours.split("+")), tuple(config.subgame.theirs.split("+")))
         payoffs = style_payoffs(question, self.payoffs[:n], lean, rollouts, config.comparison.depth)
         # More deals say what the moves are worth than how others may play on: their mean counts.
-        payoffs += (self.payoffs.mean(0) - self.payoffs[:n].mean(0))[None, :, None, None]
+        mean, there = (
+            np.average(self.payoffs[:m], axis=0, weights=self.weights[:m]) for m in (len(self.payoffs), n)
+        )
+        payoffs += (mean - there)[None, :, None, None]
         seat = int(question.state["player"][0])
         soft = np.exp((question.prior - question.prior.max()) / config.deals.temperature)
         game = DecisionGame(

@@ -14,10 +14,13 @@ from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.agent_presets import PRESETS, agent_preset
 from gs2.guandan.agent.decision import Decision
 from gs2.guandan.agent.evaluator import BlueprintEvaluator
+from gs2.guandan.agent.guandan_config import GuanDanConfig
 from tests.gs2.guandan.blueprints import CountBlueprint, CountEvaluator, midgame, random_choice
 from tests.gs2.guandan.test_endgame import endgames
 
-QUICK = agent_preset("fast").replace(worlds=8, wave=4, depth=4, deadline=5.0, gap=1.0)
+QUICK = agent_preset("rollout-fast").replace(worlds=8, wave=4, depth=4, deadline=5.0, gap=1.0)
+STYLED = QUICK.replace(method="subgame", leaf_worlds=6)
+PLIES = QUICK.replace(method="subgame", leaf="value", k=3, sample=10, subgame_depth=2, crowd_depth=2)
 
 
 class Broken(BlueprintEvaluator):
@@ -49,6 +52,16 @@ class Broken(BlueprintEvaluator):
         return super().values(states, rows, seats)
 
 
+def quick(config: GuanDanConfig) -> GuanDanConfig:
+    """Return a preset with little to do and much time for it."""
+    if config.method == "none":
+        return config
+    if config.compares:
+        return config.replace(worlds=6, wave=3, depth=3, deadline=20.0)
+    small = {"sample": 20, "k": 3, "room": 60, "iterations": 10, "subgame_depth": 3, "crowd_depth": 2}
+    return config.replace(leaf="value", deadline=20.0, **small)
+
+
 def is_legal(decision: Decision) -> bool:
     return bool(np.any(legal(decision.state)[0] == decision.action[0]))
 
@@ -56,10 +69,7 @@ def is_legal(decision: Decision) -> bool:
 def test_whole_rounds_of_legal_moves_in_every_preset() -> None:
     rng = np.random.default_rng(0)
     for name in PRESETS:
-        config = agent_preset(name).replace(
-            worlds=6, wave=3, sample=20, k=3, room=60, iterations=10, deadline=20.0
-        )
-        config = config.replace(subgame_depth=3, crowd_depth=2, leaf="value", depth=3)
+        config = quick(agent_preset(name))
         agent = Gs2Agent(CountBlueprint(), config, rng)
         state = deal(1, rng, level=5)
         stages = set()
@@ -85,10 +95,9 @@ def test_an_agent_serves_as_a_chooser_of_lockstep_play() -> None:
 
 
 @pytest.mark.parametrize("fault", ["q", "nan", "values", "shape"])
-@pytest.mark.parametrize("method", ["rollout", "subgame"])
-def test_a_failing_evaluator_costs_the_search_but_not_the_move(fault: str, method: str) -> None:
+@pytest.mark.parametrize("config", [QUICK, STYLED, PLIES], ids=["rollout", "styles", "plies"])
+def test_a_failing_evaluator_costs_the_search_but_not_the_move(fault: str, config: GuanDanConfig) -> None:
     rng = np.random.default_rng(2)
-    config = QUICK.replace(method=method, k=3, sample=10, subgame_depth=2, crowd_depth=2, leaf="value")
     noted = 0
     for row in midgame(12, rng, plies=30, least=3):
         agent = Gs2Agent(Broken(fault), config, rng)
@@ -127,8 +136,8 @@ def test_no_consistent_deal_is_said_and_survived(monkeypatch) -> None:
 
 def test_a_deadline_of_a_millisecond_still_plays() -> None:
     rng = np.random.default_rng(5)
-    for method in ("rollout", "subgame"):
-        agent = Gs2Agent(CountBlueprint(), QUICK.replace(method=method, deadline=0.001), rng)
+    for config in (QUICK, STYLED, PLIES):
+        agent = Gs2Agent(CountBlueprint(), config.replace(deadline=0.001), rng)
         for row in midgame(10, rng, plies=40, least=3):
             decision = agent.decide(np.atleast_1d(row))
             assert is_legal(decision)
@@ -223,13 +232,13 @@ def paired_gain(config, deals: int, seed: int) -> tuple[float, float]:
 
 def test_search_beats_a_weak_blueprint_on_paired_deals() -> None:
     gain, error = paired_gain(
-        agent_preset("fast").replace(worlds=12, wave=6, depth=None, deadline=30.0), 12, 1
+        agent_preset("rollout-fast").replace(worlds=12, wave=6, depth=None, deadline=30.0), 12, 1
     )
     assert gain > 2 * error, (gain, error)
 
 
 def test_warming_up_searches_by_the_agents_own_method_and_leaves_its_random_stream_alone() -> None:
-    for name, stage in (("fast", "rollout"), ("paper", "subgame")):
+    for name, stage in (("fast", "subgame"), ("rollout-fast", "rollout"), ("paper", "subgame")):
         rng = np.random.default_rng(3)
         before = rng.bit_generator.state
         seen: list[str] = []
