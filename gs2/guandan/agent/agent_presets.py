@@ -34,8 +34,8 @@ _DEEP = _ROLLOUT.replace(
 
 PRESETS: dict[str, GuanDanConfig] = {
     "standard": _ROLLOUT.replace(name="standard", method="subgame"),
-    "fast": _FAST.replace(name="fast", method="subgame", leaf_worlds=12),
-    "deep": _DEEP.replace(name="deep", method="subgame", leaf_worlds=128, buckets=4),
+    "fast": _FAST.replace(name="fast", method="subgame"),
+    "deep": _DEEP.replace(name="deep", method="subgame"),
     "rollout": _ROLLOUT,
     "rollout-fast": _FAST,
     "rollout-deep": _DEEP,

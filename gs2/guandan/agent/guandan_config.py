@@ -56,7 +56,7 @@ class DealsConfig(Configuration):
     nested: deals of one decision are kept for the next while they agree with what was seen.
     """
 
-    worlds: int = attrs.field(default=96, validator=integer(1))
+    worlds: int = attrs.field(default=144, validator=integer(1))
     sample: int = attrs.field(default=1000, validator=integer(1))
     belief: float = attrs.field(default=1.0, validator=real(0, 10))
     reach: float = attrs.field(default=1.0, validator=real(0, 10))
@@ -90,7 +90,7 @@ class ComparisonConfig(Configuration):
         against which the rollouts' noisy means count (our measurement). 0 never moves away from it.
     """
 
-    wave: int = attrs.field(default=12, validator=integer(1))
+    wave: int = attrs.field(default=16, validator=integer(1))
     depth: int | None = attrs.field(default=10, validator=integer(0, optional=True))
     confidence: float = attrs.field(default=0.7, validator=real(0, 100))
     trust: float = attrs.field(default=0.1, validator=real(0, 100))
@@ -114,7 +114,7 @@ class DealSubgameConfig(Configuration):
 
     leaf: str = attrs.field(default="styles", validator=one_of(LEAVES))
     ours: str = attrs.field(default="blueprint", validator=_styles)
-    theirs: str = attrs.field(default="blueprint+contest", validator=_styles)
+    theirs: str = attrs.field(default="blueprint", validator=_styles)
     leaf_worlds: int = attrs.field(default=48, validator=integer(1))
     buckets: int = attrs.field(default=1, validator=integer(1))
     k: int = attrs.field(default=10, validator=integer(1))
