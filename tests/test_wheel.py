@@ -23,6 +23,7 @@ DATA = {
     "gs2/guandan/positions.json",
     "gs2/guandan/beliefs/BELIEFS.md",
     "gs2/guandan/beliefs/beliefs.safetensors",
+    "gs2/guandan/beliefs/deals.safetensors",
 }
 
 

@@ -18,7 +18,7 @@ def place_of(kind: str, rank: str, level: str) -> int:
 def past_of(
     hands: list[list[str]], first: int, moves: list[tuple[str, str, list[str]]], level: str
 ) -> set[tuple[int, int]]:
-    """Return (seat, number of the input) of everything that was done; moves: (type or "PASS", rank, cards)."""
+    """Return (seat, number of the input) of everything done; moves: (type or "PASS", rank, cards)."""
     table = Round(hands, first)
     found = set()
     for kind, rank, cards in moves:

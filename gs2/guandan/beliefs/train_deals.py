@@ -19,7 +19,6 @@ from blueprint.guandan.network.bfloat import native_half
 from blueprint.guandan.network.input_layout import STATE_WIDTH
 from blueprint.guandan.network.inputs import encode_states
 from games.guandan.rounds.belief import determinise
-from games.support.array_types import Array
 from games.support.configuration import Configuration, integer, real
 from gs2.guandan.agent.evaluator import Evaluator
 from gs2.guandan.beliefs.belief_network import Beliefs, load_beliefs, steer
@@ -145,7 +144,8 @@ def train_deals(
             h = drop(torch.relu(public + parts["deal"](dealt)), off, training)
             h = h + torch.relu(parts["block"](h))
             ratios = parts["out"](h).float().view(-1, each)
-        return -ratios.log_softmax(1)[:, 0]
+        missed: torch.Tensor = -ratios.log_softmax(1)[:, 0]
+        return missed
 
     steps = max(1, int(config.passes * len(learnt) / config.batch))
     began = time.perf_counter()

@@ -57,7 +57,7 @@ def quick(config: GuanDanConfig) -> GuanDanConfig:
     if config.method == "none":
         return config
     if config.compares:
-        return config.replace(worlds=6, wave=3, depth=3, deadline=20.0)
+        return config.replace(worlds=4, wave=2, depth=2, deadline=20.0)
     small = {"sample": 20, "k": 3, "room": 60, "iterations": 10, "subgame_depth": 3, "crowd_depth": 2}
     return config.replace(leaf="value", deadline=20.0, **small)
 

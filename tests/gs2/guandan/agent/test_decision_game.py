@@ -169,7 +169,7 @@ def generated_contest(seed: int) -> tuple[Question, MoveComparison, np.ndarray]:
     states = np.repeat(question.worlds.states[:1], n)
     worlds = Worlds(states, rng.uniform(0.5, 1.5, n), bool(rng.integers(2)))
     question = replace(question, prior=np.array([0.0, -rng.uniform(0, 0.2)]), worlds=worlds)
-    payoffs = rng.normal(size=(n, 2)) + [0, rng.normal(0.3, 0.5)]
+    payoffs = rng.normal(size=(n, 2)) + np.array([0, rng.normal(0.3, 0.5)])
     trust = agent_preset("standard").comparison.trust
     missing = 0.0 if worlds.exact else 1.0
     seen = Evidence(payoffs, worlds.weights, question.prior, trust, missing, 0.7)

@@ -1,0 +1,127 @@
+"""The agent on the shipped networks: presets play, known moves count, hidden hands do not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from blueprint.guandan.chooser import PlayedMoves
+from blueprint.guandan.play.selfplay import PastMoves
+from games.guandan.rounds.belief import determinise
+from games.guandan.rounds.round import advance, deal, legal
+from gs2.guandan.agent.agent import Gs2Agent, make_agent
+from gs2.guandan.agent.agent_presets import agent_preset
+from gs2.guandan.agent.decision import Decision
+from gs2.guandan.agent.guandan_config import GuanDanConfig
+from tests.gs2.guandan.blueprints import random_choice
+
+LITTLE = {"worlds": 6, "wave": 3, "depth": 2, "pool": 12}
+CONFIGS: dict[str, GuanDanConfig] = {
+    "standard": agent_preset("standard").replace(**LITTLE, leaf_worlds=4),
+    "fast": agent_preset("fast").replace(**LITTLE, leaf_worlds=4),
+    "rollout": agent_preset("rollout").replace(**LITTLE),
+    "replay": agent_preset("rollout").replace(**LITTLE, replay=True),
+    "paper": agent_preset("paper").replace(
+        leaf="value", sample=20, k=3, room=60, subgame_depth=3, crowd_depth=2, iterations=10
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def networks() -> Gs2Agent:
+    """Return an agent whose networks the others share."""
+    return make_agent(config="blueprint")
+
+
+def agent_of(name: str, networks: Gs2Agent, seed: int = 0) -> Gs2Agent:
+    config = CONFIGS[name].replace(deadline=60.0)
+    rng = np.random.default_rng(seed)
+    return Gs2Agent(networks.evaluator, config, rng, beliefs=networks.beliefs, deals=networks.deals)
+
+
+def assert_told(decision: Decision, config: GuanDanConfig) -> None:
+    """Check that a decision has what its method promises."""
+    assert np.any(legal(decision.state)[0] == decision.action[0])
+    assert not decision.notes or decision.stage in ("rollout", "subgame"), decision.notes
+    if config.method == "rollout":
+        assert decision.solution is None and decision.stage != "subgame"
+    if decision.comparison is not None and decision.comparison.rollouts and config.method == "subgame":
+        contested = np.flatnonzero(~np.isnan(decision.comparison.payoffs[-1]))
+        assert (decision.solution is not None) == (len(contested) > 1)
+        assert (decision.stage == "subgame") == (decision.solution is not None)
+    if decision.solution is not None:
+        policy, moves = decision.solution.policy, decision.solution.moves
+        assert policy.sum() == pytest.approx(1) and set(moves) <= set(decision.candidates)
+        assert decision.choice == moves[np.argmax(policy)]
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["with moves", "without"])
+@pytest.mark.parametrize("name", CONFIGS)
+def test_presets_play_a_round(name: str, known: bool, networks: Gs2Agent) -> None:
+    agent = agent_of(name, networks)
+    other = Gs2Agent(networks.evaluator, "blueprint")
+    state = deal(1, np.random.default_rng(1), level=4)
+    past = PastMoves(state)
+    stages = []
+    while state["player"][0] >= 0:
+        if state["player"][0] == 0:
+            decision = agent.decide(state, moves=past.of(0) if known else None)
+            assert_told(decision, agent.config)
+            stages.append(decision.stage)
+            move = decision.action
+        else:
+            move = other.act(state)
+        advance(state, move)
+        past.step()
+    assert ("rollout" if agent.config.method == "rollout" else "subgame") in stages, stages
+
+
+def positions(n: int, seed: int) -> list[tuple[np.ndarray, PlayedMoves]]:
+    """Return n states with a choice and the moves of their rounds."""
+    rng = np.random.default_rng(seed)
+    found = []
+    while len(found) < n:
+        state = deal(1, rng, level=int(rng.integers(13)))
+        past, wanted = PastMoves(state), int(rng.integers(4, 50))
+        while state["player"][0] >= 0 and (
+            len(past.of(0)) < wanted or len(legal(state, canonical=True).values) < 4
+        ):
+            advance(state, random_choice(state, rng))
+            past.step()
+        if state["player"][0] >= 0:
+            found.append((state.copy(), past.of(0)))
+    return found
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["with moves", "without"])
+@pytest.mark.parametrize("name", CONFIGS)
+def test_hidden_cards_dealt_otherwise_change_nothing(name: str, known: bool, networks: Gs2Agent) -> None:
+    rng = np.random.default_rng(7)
+    searched = 0
+    for seed, (state, moves) in enumerate(positions(3, 3)):
+        dealt = determinise(state, int(state["player"][0]), rng)
+        assert np.any(dealt["hand"] != state["hand"])
+        told, blind = (
+            agent_of(name, networks, seed).decide(here, moves=moves if known else None)
+            for here in (state, dealt)
+        )
+        assert told.choice == blind.choice and told.stage == blind.stage
+        assert told.notes == blind.notes
+        if told.comparison is not None:
+            searched += 1
+            assert np.array_equal(told.comparison.payoffs, blind.comparison.payoffs, equal_nan=True)
+        if told.solution is not None:
+            searched += 1
+            assert np.array_equal(told.solution.policy, blind.solution.policy)
+    assert searched
+
+
+def test_known_moves_change_which_deals_are_thought_likely(networks: Gs2Agent) -> None:
+    changed = 0
+    for seed, (state, moves) in enumerate(positions(4, 5)):
+        with_moves, without = (
+            agent_of("rollout", networks, seed).decide(state, moves=given) for given in (moves, None)
+        )
+        if with_moves.worlds is not None and not with_moves.worlds.exact:
+            changed += not np.array_equal(with_moves.worlds.states["hand"], without.worlds.states["hand"])
+    assert changed >= 2
