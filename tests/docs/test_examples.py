@@ -79,3 +79,13 @@ def test_the_training_script_takes_its_minutes_from_the_command_line() -> None:
         check=True,
     )
     assert "--minutes" in done.stdout
+
+
+def test_a_strangers_large_game_goes_from_nothing_to_a_searched_move(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = (EXAMPLES / "large_game.py").read_text(encoding="utf-8").splitlines()
+    assert len(lines) < 150
+    load("large_game").main(6000)
+    told = capsys.readouterr().out
+    assert "P1 holds 1500 | dealt 2 | raise" in told and "gs2 against its blueprint" in told
