@@ -24,11 +24,11 @@ _DEEP = _ROLLOUT.replace(
     deadline=3.0,
     candidates=6,
     gap=0.4,
-    worlds=384,
-    wave=24,
+    worlds=1024,
+    wave=32,
     depth=16,
     confidence=1.5,
-    pool=1024,
+    pool=2048,
     endgame=2_000_000,
 )
 
