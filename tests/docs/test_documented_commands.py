@@ -30,7 +30,7 @@ TINY = (
 )
 GRID = "--game kuhn_poker --method gs2+ --seeds 1 --iterations 3 --workers 1"
 
-LARGE = r"(--game |'?(liars_dice|goofspiel|leduc_poker|openspiel:))"
+LARGE = r"(--game |GAME|'?(liars_dice|goofspiel|leduc_poker|openspiel:))"
 """What the words of `gs2 train` and `gs2 match` begin with where they are not GuanDan's."""
 
 SMALLER = (
@@ -75,8 +75,9 @@ LONG = re.compile(
     r"|solve guandan --(json|position (follow|duel))"
 )
 """Commands that play or search at GuanDan: half a minute each, even so."""
-GUARDS = re.compile(r"runs/annealed|--device cuda|--tensorboard|strangers|focus")
-"""Commands of TRAINING.md that need what this run did not make, or a device: only their words are checked."""
+GUARDS = re.compile(r"runs/annealed|--device cuda|--tensorboard|strangers|focus|\bFILE\b|X\.safetensors")
+"""Commands that need what this run did not make, a file of the reader's, or a device: only their words are
+checked."""
 
 
 def _commands(text: str) -> Iterator[str]:
@@ -122,7 +123,8 @@ def _words(command: str) -> list[str]:
     words = [word.strip('"') for word in words]
     found, rest = _find(words[1:])
     needed = [p for p in found.params if isinstance(p, click.Argument) and p.required]
-    if not rest and (needed or isinstance(found, click.Group) or any(p.required for p in found.params)):
+    bare = needed or isinstance(found, click.Group) or any(p.required for p in found.params)
+    if not rest and (bare or found.name == "train"):
         return [*words, "--help"]  # the command is spoken of, not shown
     for pattern, smaller in SMALLER:
         if re.match(pattern, command + " "):

@@ -191,7 +191,7 @@ def test_the_commands_refuse_in_one_line_and_let_one_allow_more() -> None:
         ("games", "liars_dice(dice=2)"),
         ("blueprint", "liars_dice(dice=2)", "--iterations", "1"),
         ("exploitability", "liars_dice(dice=2)", "uniform"),
-        ("solve", "liars_dice(dice=2)", "--infoset", "P0 holds 1 1"),
+        ("solve", "liars_dice(dice=2)", "--infoset", "P0 holds 1 1", "--source", "enumerated"),
         ("knowledge", "liars_dice(dice=2)", "--infoset", "P0 holds 1 1"),
     ):
         result = gs2(*words, "--memory", "2G")
