@@ -135,6 +135,7 @@ class GameTrainer:
         views = np.array([len(part.seen) for part in self.replay])
         steps = max(1, round(config.passes * fresh / config.batch))
         sums = np.zeros(2)
+        torch.set_grad_enabled(True)  # an interruption may have left it off
         for _ in range(steps):
             own = _rows(sizes, config.batch, rng)
             seen = _rows(views, config.batch // 2, rng) if views.sum() else []
