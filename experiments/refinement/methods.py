@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
-from games.support.spec import Kinds, field_types, read_settings, split_spec
+from games.support.spec import read_settings, split_spec
+from games.support.staged import staged_types
 from gs2.parts import named_part
 from gs2.search.config.presets import preset
-from gs2.search.config.search import OWN, PLACES, SearchConfig
-from gs2.search.config.stages import STAGES
+from gs2.search.config.search import SearchConfig
 
 __all__ = ["method_config", "method_passes", "split_passes", "without_field"]
 
@@ -48,7 +46,7 @@ def method_config(method: str, limit: float | None = None, iterations: int | Non
     Raises ConfigError for an unknown preset or field, a value out of range, or a contradiction.
     """
     name, settings = split_spec(method)
-    changes = read_settings(settings, _fields(), label=f"method {name}")
+    changes = read_settings(settings, staged_types(SearchConfig), label=f"method {name}")
     for field in changes.keys() & {"generator", "gadget"}:
         changes[field] = named_part(field, changes[field])
     config = preset(name, **changes)
@@ -59,12 +57,3 @@ def method_config(method: str, limit: float | None = None, iterations: int | Non
         if iterations is not None:
             limits["iterations"] = iterations
     return config.replace(**limits | changes) if limits else config
-
-
-@cache
-def _fields() -> Mapping[str, Kinds]:
-    """Return the types of every field that a method may change, a stage's own or the whole search's."""
-    search = field_types(SearchConfig)
-    kinds: dict[str, type] = dict(STAGES)
-    stages = {name: field_types(kinds[stage])[field] for name, (stage, field) in PLACES.items()}
-    return stages | {name: search[name] for name in OWN}

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from games.support.configuration import ConfigError
 from games.support.near import near
 
-__all__ = ["field_types", "read_settings", "split_spec"]
+__all__ = ["Kinds", "field_types", "read_settings", "split_spec"]
 
 Kinds = tuple[type, ...]
 """Types that a field's values may have."""

@@ -24,7 +24,8 @@ from blueprint.guandan.chooser import Chooser
 from blueprint.guandan.play.choosers import AGENTS, RULE_AGENTS, UnknownAgent, load_chooser
 from games.support.near import near
 from games.support.own import entry_point, entry_points_of, is_own, own_object
-from games.support.spec import field_types, read_settings, split_spec
+from games.support.spec import read_settings, split_spec
+from games.support.staged import staged_types
 
 if TYPE_CHECKING:
     from gs2.guandan.agent.guandan_config import GuanDanConfig
@@ -181,10 +182,7 @@ class _SearchingAgents:
         """Return the configuration that a name and its settings ask for."""
         from gs2.guandan.agent.guandan_config import GuanDanConfig
 
-        stages = GuanDanConfig.stages()
-        kinds = {name: kind for name, kind in field_types(GuanDanConfig).items() if name not in stages}
-        kinds |= {name: kind for stage in stages.values() for name, kind in field_types(stage).items()}
-        changes = read_settings(spec.settings, kinds, label=f"agent {spec.name}")
+        changes = read_settings(spec.settings, staged_types(GuanDanConfig), label=f"agent {spec.name}")
         if "generator" in changes:
             from gs2.parts import named_part
 

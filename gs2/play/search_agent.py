@@ -18,7 +18,8 @@ from games.game import Game, Infoset
 from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
-from games.support.spec import field_types, read_settings, split_spec
+from games.support.spec import read_settings, split_spec
+from games.support.staged import staged_types
 from gs2.play.game_agents import SeatTrail
 from gs2.search.config.presets import PRESETS, preset
 from gs2.search.config.search import SearchConfig
@@ -61,11 +62,9 @@ def search_names() -> tuple[str, ...]:
 def named_search(words: str) -> SearchConfig:
     """Return the configuration of a search, PRESET[:FIELD=VALUE,…]. Raises ConfigError if there is none."""
     from gs2.parts import named_part
-    from gs2.search.config.stages import STAGES
 
     name, settings = split_spec(words)
-    kinds = {field: kind for stage in STAGES.values() for field, kind in field_types(stage).items()}
-    changes = read_settings(settings, kinds, label=f"search {name}")
+    changes = read_settings(settings, staged_types(SearchConfig), label=f"search {name}")
     for part in ("generator", "gadget"):
         if part in changes:
             changes[part] = named_part(part, changes[part])

@@ -155,7 +155,8 @@ class Gs2Agent:
         random stream is not touched.
         """
         few = {"worlds": FEW, "k": FEW, "sample": 4 * FEW, "room": 4 * FEW}
-        given, unread = self.config.to_json(), self.config.unread()
+        given = self.config.to_json()
+        unread = self.config.unread(given)
         few = {name: min(number, given[name]) for name, number in few.items() if name not in unread}
         small = self.config.replace(deadline=COMPILING, **few)
         rng = np.random.default_rng(0)

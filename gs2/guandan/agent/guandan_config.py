@@ -5,7 +5,8 @@ deals → moves → comparison → subgame → gadget → solve, around which st
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import attrs
 
@@ -152,7 +153,6 @@ class SolutionConfig(Configuration):
     opponent_price: float = attrs.field(default=0.2, validator=real(0, 100))
 
 
-COMPARED = tuple(name for name in ComparisonConfig.defaults())
 LEANING = ("ours", "theirs", "leaf_worlds", "buckets", "opponent_price")
 SEVERAL_PLIES = (
     *("k", "generator", "companions", "subgame_depth", "crowd_depth", "actions_per_type", "room"),
@@ -187,19 +187,25 @@ class GuanDanConfig(StagedConfiguration):
         """Return whether moves are compared by rollouts."""
         return self.method == "rollout" or (self.method == "subgame" and self.subgame.leaf == "styles")
 
-    def unread(self) -> dict[str, str]:
+    @classmethod
+    def unread(cls, values: Mapping[str, Any]) -> dict[str, str]:
         """Return the fields that nothing would read, each with what it would need."""
+        method = values["method"]
         found: dict[str, str] = {}
-        leaning = self.method == "subgame" and self.subgame.leaf == "styles"
-        if self.method != "subgame":
-            found["leaf"] = f"method = subgame (it is {self.method})"
+        leaning = method == "subgame" and values["leaf"] == "styles"
+        if method == "none":
+            searching = (*DealsConfig.defaults(), *MovesConfig.defaults(), "endgame")
+            # the blueprint's soft policy is told without a search as well
+            found |= dict.fromkeys(set(searching) - {"temperature"}, "a method that searches (it is none)")
+        if method != "subgame":
+            found["leaf"] = f"method = subgame (it is {method})"
         if not leaning:
             found |= dict.fromkeys(LEANING, "method = subgame and leaf = styles")
-        if self.method != "subgame" or leaning:
+        if method != "subgame" or leaning:
             found |= dict.fromkeys(SEVERAL_PLIES, "method = subgame and leaf = value or rollout")
-        if not self.compares:
+        if method != "rollout" and not leaning:
             needs = "method = rollout, or method = subgame with leaf = styles"
-            found |= dict.fromkeys(("wave", "confidence", "trust", "worlds", "depth"), needs)
-        if self.deals.reach == 0:
+            found |= dict.fromkeys((*ComparisonConfig.defaults(), "worlds"), needs)
+        if values["reach"] == 0:
             found |= dict.fromkeys(("pool", "replay"), "a reach above 0 (it is 0)")
         return found

@@ -8,15 +8,14 @@ stage that reads it: histories → generation → subgame → gadget → solve �
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 
-from games.support.configuration import ConfigError, Configuration, integer, one_of, real, text
-from games.support.near import near
+from games.support.configuration import ConfigError, integer, one_of, real, text
+from games.support.staged import StagedConfiguration
 from gs2.search.config.stages import (
     MODE_NAMES,
-    STAGES,
     GadgetConfig,
     GenerationConfig,
     HistoriesConfig,
@@ -88,7 +87,7 @@ def needs_listing(values: Mapping[str, Any]) -> str:
     return ""
 
 
-def unread(values: Mapping[str, Any]) -> dict[str, str]:
+def _unread(values: Mapping[str, Any]) -> dict[str, str]:
     """Return the fields that a search never reads, each with what it would need.
 
     values: the fields of all stages, by name.
@@ -140,22 +139,8 @@ def unread(values: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def _places() -> dict[str, tuple[str, str]]:
-    """Return (stage, its field) of every field of a stage, by the one name that all stages share."""
-    places = {}
-    for stage, kind in STAGES.items():
-        for field in kind.defaults():
-            places["gadget" if (stage, field) == ("gadget", "kind") else field] = stage, field
-    return places
-
-
-PLACES = _places()
-OWN = ("name", "time_limit", "mode", "rounds")
-"""Fields of a search that belong to no stage."""
-
-
 @attrs.frozen(slots=False)
-class SearchConfig(Configuration):
+class SearchConfig(StagedConfiguration):
     """What `solve_infoset` does, stage by stage.
 
     name: the preset it started from.
@@ -167,6 +152,10 @@ class SearchConfig(Configuration):
 
     A field that the rest of the configuration never reads must stay at its default: what is set counts.
     """
+
+    called: ClassVar[str] = "configuration"
+    renamed: ClassVar[Mapping[tuple[str, str], str]] = {("gadget", "kind"): "gadget"}
+    details: ClassVar[frozenset[str] | None] = DETAILS
 
     name: str = attrs.field(default="custom", validator=text)
     histories: HistoriesConfig = attrs.field(factory=HistoriesConfig)
@@ -183,12 +172,7 @@ class SearchConfig(Configuration):
 
     def check(self) -> None:
         """Raise ConfigError for a stage that is none, and for a field that nothing would read."""
-        for stage, kind in STAGES.items():
-            if not isinstance(getattr(self, stage), kind):
-                raise ConfigError(
-                    f"{stage} must be a {kind.__name__}; got {getattr(self, stage)!r}; "
-                    "SearchConfig.of takes the fields of all stages by name"
-                )
+        self.check_stages()
         if self.subgame.rest == "summary" and not self.generation.close:
             raise ConfigError("close must be True with rest = summary; got False; an infoset has one role")
         judge = self.safety.certificate
@@ -197,15 +181,14 @@ class SearchConfig(Configuration):
                 f"companions must be at least 1 with certificate = {judge}, which judges by what the "
                 "opponents may hold; got 0; draw some, or choose statistical or none"
             )
-        values = self.to_json()
         if self.histories.source == "sampled":
             self.require_sampled()
-        for name, needs in unread(values).items():
-            if values[name] != DEFAULTS[name]:
-                raise ConfigError(
-                    f"{name} needs {needs}; got {name} = {values[name]!r}, which nothing would read; "
-                    f"leave it at {DEFAULTS[name]!r}"
-                )
+        self.check_read()
+
+    @classmethod
+    def unread(cls, values: Mapping[str, Any]) -> dict[str, str]:
+        """Return the fields that a search never reads, each with what it would need."""
+        return _unread(values)
 
     def require_sampled(self) -> None:
         """Raise ConfigError for a choice that needs more of the game than a sample of histories."""
@@ -215,64 +198,6 @@ class SearchConfig(Configuration):
                 f"{needs}; got a source that draws histories; choose 1 or None for the order, value or "
                 "rollout for the leaf, another gadget or certificate, or source = enumerated"
             )
-
-    @classmethod
-    def defaults(cls) -> dict[str, Any]:
-        """Return the fields of all stages and of the search itself, by name, with their defaults."""
-        return dict(DEFAULTS)
-
-    @classmethod
-    def of(cls, **values: Any) -> SearchConfig:
-        """Return the configuration with these fields of all stages, the rest at their defaults.
-
-        Raises ConfigError for a field that does not exist, a value out of range, or a contradiction.
-        """
-        unknown = sorted(values.keys() - DEFAULTS.keys())
-        if unknown:
-            hint = near(unknown[0], DEFAULTS, f"fields: {', '.join(DEFAULTS)}", cutoff=0.75)
-            raise ConfigError(f"configuration has no field {', '.join(unknown)}; {hint}")
-        parts: dict[str, dict[str, Any]] = {stage: {} for stage in STAGES}
-        for name, value in values.items():
-            if name in PLACES:
-                stage, field = PLACES[name]
-                parts[stage][field] = value
-        made: dict[str, Any] = {stage: kind(**parts[stage]) for stage, kind in STAGES.items()}
-        return cls(**made, **{name: values[name] for name in OWN if name in values})
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> SearchConfig:
-        """Return the configuration with these fields; `of`, for what was read from a file."""
-        if not isinstance(values, Mapping):
-            raise ConfigError(f"SearchConfig: fields must be an object of names and values; got {values!r}")
-        return cls.of(**values)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields of all stages by name, as a plain dictionary."""
-        own = {"name": self.name}
-        staged = {name: getattr(getattr(self, stage), field) for name, (stage, field) in PLACES.items()}
-        return own | staged | {name: getattr(self, name) for name in OWN[1:]}
-
-    def replace(self, **changes: Any) -> SearchConfig:
-        """Return the configuration with some fields changed, those of all stages by name or whole stages.
-
-        A detail that was not named, and that nothing reads any more after the change, goes back to its
-        default: the `k` of a preset with the generator all, say. A choice such as a certificate does not.
-        Raises ConfigError for a field that does not exist, a value out of range, or a contradiction.
-        """
-        named: dict[str, Any] = {}
-        for name, value in changes.items():
-            if name in STAGES and isinstance(value, STAGES[name]):
-                named |= {other: getattr(value, field) for other, (at, field) in PLACES.items() if at == name}
-            else:
-                named[name] = value
-        values = self.to_json() | named
-        if values.keys() <= DEFAULTS.keys():
-            while True:
-                stale = (DETAILS & unread(values).keys()) - named.keys()
-                if all(values[name] == DEFAULTS[name] for name in stale):
-                    break
-                values |= {name: DEFAULTS[name] for name in stale}
-        return SearchConfig.of(**values)
 
     def _with(self, **changes: Any) -> SearchConfig:
         """Return the configuration with some fields changed and no other."""
@@ -310,13 +235,3 @@ class SearchConfig(Configuration):
         gadget = "maxmargin" if self.gadget.kind == "path" else self.gadget.kind
         scope = "subtree" if self.safety.scope == "block" else self.safety.scope
         return self._with(gadget=gadget, certificate="none", shrink=1.0, scope=scope)
-
-
-def _defaults() -> dict[str, Any]:
-    """Return the fields of all stages and of the search itself, in the order of `SearchConfig.to_json`."""
-    own = {field.name: field.default for field in attrs.fields(SearchConfig)}
-    staged = {name: STAGES[stage].defaults()[field] for name, (stage, field) in PLACES.items()}
-    return {"name": own["name"]} | staged | {name: own[name] for name in OWN[1:]}
-
-
-DEFAULTS = _defaults()

@@ -11,7 +11,6 @@ from gs2.search.subgame.continuation_policies import read_continuations
 __all__ = [
     "GADGET_NAMES",
     "GENERATOR_NAMES",
-    "STAGES",
     "GadgetConfig",
     "GenerationConfig",
     "HistoriesConfig",
@@ -237,14 +236,3 @@ class SafetyConfig(Configuration):
         """Raise ConfigError where a statistical certificate does not begin with the blueprint."""
         if self.against.split("+")[0].strip() != "blueprint":
             raise ConfigError(f"against must begin with the blueprint; got {self.against!r}; put it first")
-
-
-STAGES: dict[str, type[Configuration]] = {
-    "histories": HistoriesConfig,
-    "generation": GenerationConfig,
-    "subgame": SubgameConfig,
-    "gadget": GadgetConfig,
-    "solve": SolveConfig,
-    "safety": SafetyConfig,
-}
-"""The stages in order, by the name of their field in a `SearchConfig`."""

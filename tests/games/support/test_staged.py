@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import attrs
 import numpy as np
 import pytest
@@ -28,8 +30,9 @@ class Kitchen(StagedConfiguration):
     oven: Oven = attrs.field(factory=Oven)
     dough: Dough = attrs.field(factory=Dough)
 
-    def unread(self) -> dict[str, str]:
-        return {} if self.bakes else dict.fromkeys(("heat", "fan"), "bakes = true")
+    @classmethod
+    def unread(cls, values: Mapping[str, object]) -> dict[str, str]:
+        return {} if values["bakes"] else dict.fromkeys(("heat", "fan"), "bakes = true")
 
 
 def kitchen(rng: np.random.Generator) -> dict[str, object]:

@@ -19,7 +19,7 @@ from experiments.refinement.methods import method_passes
 from experiments.refinement.mixture import split_draws
 from games.support.configuration import ConfigError
 from gs2.search.config.presets import PRESETS, preset
-from gs2.search.config.search import DRAWN, PLACES, SearchConfig
+from gs2.search.config.search import DRAWN, SearchConfig
 from gs2.search.config.stages import (
     ALTERNATIVE_NAMES,
     CERTIFICATES,
@@ -34,7 +34,6 @@ from gs2.search.config.stages import (
     SCOPES,
     SOLVERS,
     SOURCES,
-    STAGES,
     GenerationConfig,
     SolveConfig,
 )
@@ -129,9 +128,10 @@ class Reads:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.seen: set[str] = set()
-        for stage, kind in {**STAGES, "": SearchConfig}.items():
-            names = {field: name for name, (at, field) in PLACES.items() if at == stage}
-            monkeypatch.setattr(kind, "__getattribute__", self._noting(names or dict.fromkeys(VALUES)))
+        for stage, kind in {**SearchConfig.stages(), "": SearchConfig}.items():
+            places = SearchConfig.places().items()
+            names = {field: name for name, (at, field) in places if at == stage}
+            monkeypatch.setattr(kind, "__getattribute__", self._noting(names))
 
     def _noting(self, names: dict) -> Callable:
         def read(config: object, field: str) -> object:
@@ -142,6 +142,7 @@ class Reads:
                     None,
                     "gs2.search.config.search",
                     "games.support.configuration",
+                    "games.support.staged",
                     "attr._make",
                 )
                 if not own or caller.f_code.co_name in ("steps", "fallback", "for_unreached"):
