@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from games.support.array_types import Array
 
-__all__ = ["Ragged"]
+__all__ = ["Ragged", "pick_by"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,3 +70,22 @@ class Ragged:
         shift = self.offsets.take(rows)
         shift -= offsets[:-1]
         return Ragged(offsets, self.values.take(np.arange(offsets[-1]) + np.repeat(shift, counts), axis=0))
+
+
+def pick_by(rows: Ragged, probs: Array, uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return one index within each row, [n] int64: where the row's running sum passes the random number.
+
+    probs: [m] float64, not negative, whose rows need not sum to exactly 1. uniforms: [n] in [0, 1).
+    An action of probability 0 is never picked.
+    """
+    total = np.cumsum(probs)
+    before = np.concatenate([[0.0], total])[rows.offsets]
+    wanted = before[:-1] + uniforms * (before[1:] - before[:-1])
+    found = np.minimum(np.searchsorted(total, wanted, side="right"), rows.offsets[1:] - 1)
+    # Rounding can carry a number to the end of its row: back to the last action that is possible.
+    stuck = np.flatnonzero(np.asarray(probs)[found] <= 0)
+    for row in stuck:
+        possible = np.flatnonzero(probs[rows.offsets[row] : rows.offsets[row + 1]] > 0)
+        found[row] = rows.offsets[row] + (possible[-1] if len(possible) else 0)
+    picked: NDArray[np.int64] = found - rows.offsets[:-1]
+    return picked

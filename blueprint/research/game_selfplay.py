@@ -12,7 +12,7 @@ from blueprint.protocol import GameAgent
 from blueprint.research.game_network import GameNetwork
 from blueprint.soft_choice import choose_soft
 from games.game import CHANCE, TERMINAL
-from games.ragged import Ragged
+from games.ragged import pick_by
 from games.support.array_types import Array
 
 __all__ = ["Decided", "Rival", "play_generation"]
@@ -76,7 +76,9 @@ def play_generation(
         chance = np.flatnonzero(players == CHANCE)
         if len(chance):
             outcomes = actions.take(chance)
-            pick[chance] = _drawn(outcomes, game.chance_probs(states[chance], outcomes), rng)
+            pick[chance] = pick_by(
+                outcomes, game.chance_probs(states[chance], outcomes), rng.random(len(outcomes))
+            )
         for seat in range(game.num_players):
             learns = (side[running] == teams[seat]) | (rival is None)
             rows = np.flatnonzero((players == seat) & learns)
@@ -91,7 +93,9 @@ def play_generation(
             for rows_of in _nonempty(np.flatnonzero((players == seat) & ~learns)):
                 assert rival is not None
                 legal = actions.take(rows_of)
-                pick[rows_of] = _drawn(legal, rival.agent.policy(game, states[rows_of], seat, legal), rng)
+                pick[rows_of] = pick_by(
+                    legal, rival.agent.policy(game, states[rows_of], seat, legal), rng.random(len(legal))
+                )
             for rows_of in _nonempty(np.flatnonzero((players >= 0) & (players != seat) & learns)):
                 waits = np.zeros(len(rows_of), bool)
                 seen.append((layout.features.of(states[rows_of], seat, waits), running[rows_of], seat))
@@ -112,13 +116,3 @@ def _nonempty(rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
     """Yield the rows, if there are any."""
     if len(rows):
         yield rows
-
-
-def _drawn(rows: Ragged, probs: Array, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return one index within each row, drawn with these probabilities."""
-    total = np.cumsum(probs)
-    before = np.concatenate([[0.0], total])[rows.offsets]
-    wanted = before[:-1] + rng.random(len(rows)) * (before[1:] - before[:-1])
-    found = np.searchsorted(total, wanted, side="right")
-    within: NDArray[np.int64] = np.minimum(found, rows.offsets[1:] - 1) - rows.offsets[:-1]
-    return within

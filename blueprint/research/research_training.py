@@ -27,7 +27,7 @@ from blueprint.research.research_network import (
 )
 from blueprint.soft_choice import choose_soft
 from games.game import CHANCE, TERMINAL, Game
-from games.ragged import Ragged
+from games.ragged import pick_by
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
 
@@ -78,7 +78,9 @@ def sample_games(
         chance = np.flatnonzero(players == CHANCE)
         if len(chance):
             outcomes = actions.take(chance)
-            pick[chance] = _draw(outcomes, game.chance_probs(states[chance], outcomes), rng)
+            pick[chance] = pick_by(
+                outcomes, game.chance_probs(states[chance], outcomes), rng.random(len(outcomes))
+            )
         for seat in range(game.num_players):
             deciding = np.flatnonzero(players >= 0)
             if len(deciding) == 0:
@@ -105,16 +107,6 @@ def sample_games(
         np.concatenate([view for view, _, _ in views]),
         np.concatenate([gains[which, seat] for _, which, seat in views]).astype(np.float32),
     )
-
-
-def _draw(outcomes: Ragged, probs: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return one index within each row, drawn with these probabilities."""
-    total = np.cumsum(probs)
-    before = np.concatenate([[0.0], total])[outcomes.offsets]
-    wanted = before[:-1] + rng.random(len(outcomes)) * (before[1:] - before[:-1])
-    found = np.searchsorted(total, wanted, side="right")
-    within: NDArray[np.int64] = np.minimum(found, outcomes.offsets[1:] - 1) - outcomes.offsets[:-1]
-    return within
 
 
 @dataclass(frozen=True)

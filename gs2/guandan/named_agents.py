@@ -162,12 +162,14 @@ class _SearchingAgents:
         return make_agent(spec.checkpoint, self.config(spec), rng)
 
     def fingerprint(self, spec: AgentSpec) -> str:
+        from gs2.guandan.agent.evaluator import quick_file
         from gs2.guandan.beliefs.belief_network import DEFAULT
         from gs2.guandan.beliefs.deal_network import DEALS
 
         config = json.dumps(_as_written(spec, self.config(spec)), sort_keys=True).encode()
-        beliefs = [path.read_bytes() for path in (DEFAULT, DEALS) if path.is_file()]
-        return _digest(_network(spec).read_bytes(), config, *beliefs)
+        network = _network(spec)
+        beside = [path.read_bytes() for path in (DEFAULT, DEALS, quick_file(network)) if path.is_file()]
+        return _digest(network.read_bytes(), config, *beside)
 
     def deals_at_once(self, spec: AgentSpec) -> int:
         """A few: the agent runs the rollouts of several decisions together, but one piece of work must end in

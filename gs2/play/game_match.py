@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from blueprint.protocol import GameAgent
 from games.game import CHANCE, TERMINAL, Game
-from games.ragged import Ragged
+from games.ragged import Ragged, pick_by
 from games.support.array_types import Array
 from games.support.bootstrap import bootstrap_interval
 from gs2.play.game_agents import SeatTrail, TrailAgent, answers
 
-__all__ = ["Pace", "PlayedGames", "numbered_draws", "pick_by", "play_agents", "play_numbered"]
+__all__ = ["Pace", "PlayedGames", "numbered_draws", "play_agents", "play_numbered"]
 
 Pairing = tuple[GameAgent, GameAgent]
 """The two agents of a match, a and b."""
@@ -181,25 +181,6 @@ class _Table:
             keys = self.game.infoset_key(self.states[rows], seat)
             for row, key in zip(rows, keys, strict=True):
                 trails[int(self.running[row])].see(key)
-
-
-def pick_by(rows: Ragged, probs: Array, uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return one index within each row, [n] int64: where the row's running sum passes the random number.
-
-    probs: [m] float64, not negative, whose rows need not sum to exactly 1. uniforms: [n] in [0, 1).
-    An action of probability 0 is never picked.
-    """
-    total = np.cumsum(probs)
-    before = np.concatenate([[0.0], total])[rows.offsets]
-    wanted = before[:-1] + uniforms * (before[1:] - before[:-1])
-    found = np.minimum(np.searchsorted(total, wanted, side="right"), rows.offsets[1:] - 1)
-    # Rounding can carry a number to the end of its row: back to the last action that is possible.
-    stuck = np.flatnonzero(np.asarray(probs)[found] <= 0)
-    for row in stuck:
-        possible = np.flatnonzero(probs[rows.offsets[row] : rows.offsets[row + 1]] > 0)
-        found[row] = rows.offsets[row] + (possible[-1] if len(possible) else 0)
-    picked: NDArray[np.int64] = found - rows.offsets[:-1]
-    return picked
 
 
 def numbered_draws(

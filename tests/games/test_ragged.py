@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from games import Ragged
+from games.ragged import pick_by
 
 
 @given(st.lists(st.lists(st.integers(0, 9), max_size=4), min_size=1, max_size=6), st.data())
@@ -16,3 +17,10 @@ def test_taken_rows_are_the_rows(rows: list[list[int]], data: st.DataObject) -> 
     wanted = data.draw(st.lists(st.integers(0, len(rows) - 1), max_size=8))
     taken = table.take(np.array(wanted, np.int64))
     assert [taken[i].tolist() for i in range(len(taken))] == [rows[i] for i in wanted]
+
+
+def test_what_is_impossible_is_never_picked() -> None:
+    rows = Ragged.from_counts(np.array([3, 2, 1]), np.arange(6))
+    probs = np.array([0.0, 1.0, 0.0, 1.0, 0.0, 1.0])
+    for uniform in (0.0, 0.3, 1 - 2**-53):
+        assert pick_by(rows, probs, np.full(3, uniform)).tolist() == [1, 0, 0]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,14 +22,14 @@ from games.guandan.rounds.round import GuanDan, advance, deal, legal
 from games.ragged import Ragged
 from games.support.array_types import Array
 from gs2.guandan.agent.agent_presets import agent_preset
+from gs2.guandan.agent.dealing import Dealer, DealNetworks
 from gs2.guandan.agent.decision import Decision, DecisionProgress, noted_faults
-from gs2.guandan.agent.determinize import CardOdds, Worlds, list_worlds, sample_worlds
+from gs2.guandan.agent.determinize import Worlds, list_worlds
 from gs2.guandan.agent.endgame import is_endgame, solve_endgame
 from gs2.guandan.agent.evaluator import BlueprintEvaluator, Evaluator, evaluator_values
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.particles import Memories, RoundMemory, top_up
 from gs2.guandan.agent.racing import MoveComparison, Question, candidate_moves, compare_moves
-from gs2.guandan.agent.reach import Likelihood, SoftPolicy, drawn_worlds, likely_worlds
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.agent.solving.contest import Contest
 from gs2.guandan.agent.solving.deal_source import (
@@ -41,7 +42,6 @@ from gs2.guandan.agent.solving.deal_source import (
 from gs2.guandan.agent.solving.sampled_solution import solve_deals
 from gs2.guandan.beliefs.belief_network import Beliefs
 from gs2.guandan.beliefs.deal_network import DealNetwork
-from gs2.guandan.beliefs.past_inputs import past_inputs
 from gs2.search.histories.source import Log
 
 __all__ = ["Gs2Agent", "make_agent"]
@@ -49,6 +49,8 @@ __all__ = ["Gs2Agent", "make_agent"]
 _GAME = GuanDan(moves="canonical")
 PACE = 200_000
 """Positions that the endgame solver visits in a second, at least (our measurement)."""
+AT_FIRST = 3
+"""Waves of deals drawn before a comparison; the rest is drawn if that is not enough to settle it."""
 COMPILING, FEW = 120.0, 4
 """Seconds and deals that a search has while kernels are compiled."""
 RESERVE = 0.06
@@ -65,6 +67,8 @@ class Gs2Agent:
     blueprint: an `Evaluator`, or any `Blueprint`. config: a configuration or a preset's name.
     beliefs: who is likely to hold which card; None deals the hidden cards uniformly. deals: how likely whole
         deals are beside that; None takes them as they come.
+    quick: a small network that was taught the blueprint's moves and plays them in rollouts; None has the
+        blueprint play.
     watch: called with every decision made.
     """
 
@@ -78,6 +82,7 @@ class Gs2Agent:
         *,
         beliefs: Beliefs | None = None,
         deals: DealNetwork | None = None,
+        quick: Evaluator | None = None,
         watch: Callable[[Decision], None] | None = None,
     ) -> None:
         self.config = agent_preset(config) if isinstance(config, str) else config
@@ -87,7 +92,9 @@ class Gs2Agent:
         self.rng = np.random.default_rng() if rng is None else rng
         self.beliefs, self.deals = beliefs, deals
         self._memories = Memories()
-        self.rollouts = Rollouts(self.evaluator)
+        self.quick = quick
+        plays = self.config.compares and self.config.comparison.playing == "quick"
+        self.rollouts = Rollouts(self.evaluator, quick if plays else None)
         self.watch = watch
         self.name = f"gs2-{self.config.name}"
 
@@ -160,7 +167,7 @@ class Gs2Agent:
         few = {name: min(number, given[name]) for name, number in few.items() if name not in unread}
         small = self.config.replace(deadline=COMPILING, **few)
         rng = np.random.default_rng(0)
-        twin = Gs2Agent(self.evaluator, small, rng, beliefs=self.beliefs, deals=self.deals)
+        twin = Gs2Agent(self.evaluator, small, rng, beliefs=self.beliefs, deals=self.deals, quick=self.quick)
         walker = Gs2Agent(self.evaluator, "blueprint", np.random.default_rng(0))
         state = deal(1, np.random.default_rng(0))
         asked = set()
@@ -216,10 +223,13 @@ class Gs2Agent:
         if not config.compares:
             self._solve(progress, deadline)
             return None
-        progress.worlds = self._sample(progress, config.deals.worlds)
+        chosen, dealer = progress.candidates, self._dealer(progress)
+        most = config.deals.worlds
+        first = min(AT_FIRST * config.comparison.wave, most)
+        worlds = progress.worlds = dealer.draw(first, most)
+        more = None if first == most else partial(dealer.draw, most - first, most, listing=False)
         progress.lap("sampling")
-        chosen = progress.candidates
-        return Question(progress.state, progress.actions[chosen], progress.q[chosen], progress.worlds)
+        return Question(progress.state, progress.actions[chosen], progress.q[chosen], worlds, more)
 
     def _compare(self, questions: list[tuple[DecisionProgress, Question]], deadline: float) -> None:
         """Choose by rollouts of the candidates in common deals."""
@@ -232,13 +242,15 @@ class Gs2Agent:
             for (progress, question), comparison in zip(questions, results, strict=True):
                 progress.lap("rollouts")
                 progress.comparison = comparison
+                progress.worlds = comparison.worlds
                 if comparison.rollouts == 0:
                     progress.notes.append(
                         "the time was up before search began: the blueprint's move is played"
                     )
                     continue
                 if comparison.stopped == "deadline":
-                    played, there = len(comparison.payoffs), len(question.worlds)
+                    there = len(comparison.worlds) if comparison.worlds.exact else self.config.deals.worlds
+                    played = len(comparison.payoffs)
                     progress.notes.append(f"the time was up after {played} of {there} deals")
                 progress.choice = int(progress.candidates[comparison.best])
                 progress.stage = "rollout"
@@ -287,11 +299,17 @@ class Gs2Agent:
         progress.choice = int(solution.moves[np.argmax(policy)])
         progress.stage = "subgame"
 
+    def _dealer(self, progress: DecisionProgress) -> Dealer:
+        """Return what draws deals that the player to act considers possible."""
+        networks = DealNetworks(self.evaluator, self.beliefs, self.deals)
+        return Dealer(progress.state, progress.moves, networks, self.config.deals, self.rng)
+
     def _deals(self, memory: RoundMemory, progress: DecisionProgress) -> Deals:
         """Return deals for a subgame: sampled, or kept from before and topped up by the most unlike new."""
         state = progress.state
         evaluator, seat, opponents = self.evaluator, int(state["player"][0]), opponents_of(state)
-        worlds = self._sample(progress, self.config.deals.sample)
+        most = self.config.deals.sample
+        worlds = self._dealer(progress).draw(most, most)
         values = alternative_values(evaluator, worlds.states, opponents)
         if not self.config.deals.nested or worlds.exact or not len(memory.particles):
             return Deals(worlds, values)
@@ -317,26 +335,6 @@ class Gs2Agent:
                 progress.notes.append(f"{why}: the subgame solved before is played on")
                 return
         progress.notes.append(f"{why}: the blueprint's move is played")
-
-    def _sample(self, progress: DecisionProgress, n: int) -> Worlds:
-        """Return deals that the player to act considers possible."""
-        state, moves, config = progress.state, progress.moves, self.config
-        seat, networks = int(state["player"][0]), self.beliefs is not None or self.deals is not None
-        past = past_inputs(state, seat, moves) if moves is not None and networks else None
-        replay = config.deals.replay and moves is not None
-        weigh = config.deals.reach > 0 and (replay or self.deals is not None)
-        pool = max(n, config.deals.pool) if weigh else n
-        odds = None if self.beliefs is None else CardOdds(self.beliefs, config.deals.belief, past)
-        worlds = sample_worlds(state, seat, pool, self.rng, odds=odds)
-        if not weigh:
-            return worlds
-        if replay and moves is not None:
-            soft = SoftPolicy(self.evaluator, config.deals.temperature)
-            likely = Likelihood(soft, config.deals.reach)
-            return likely_worlds(worlds, state, moves, likely, n, self.rng)
-        assert self.deals is not None  # or there would be nothing to weigh by
-        logs = config.deals.reach * self.deals.log_ratios(worlds.states, seat, past)
-        return drawn_worlds(worlds, logs, n, self.rng)
 
     def _settle_endgame(self, progress: DecisionProgress, deadline: float) -> bool:
         """Decide an endgame of two exactly; return whether that settled the choice."""
@@ -374,12 +372,14 @@ def make_agent(
 ) -> Gs2Agent:
     """Return the agent on a checkpoint, by default the shipped one, with the shipped beliefs.
 
+    Its quick network is the one beside the checkpoint, if there is one (`load_quick`).
     Raises CheckpointError if the checkpoint is damaged or foreign.
     """
-    from gs2.guandan.agent.evaluator import load_evaluator
+    from gs2.guandan.agent.evaluator import load_evaluator, load_quick
     from gs2.guandan.beliefs.belief_network import DEFAULT, load_beliefs
     from gs2.guandan.beliefs.deal_network import DEALS, load_deal_network
 
     beliefs = load_beliefs() if DEFAULT.is_file() else None
     deals = load_deal_network() if DEALS.is_file() else None
-    return Gs2Agent(load_evaluator(blueprint), config, rng, beliefs=beliefs, deals=deals)
+    quick = load_quick(blueprint)
+    return Gs2Agent(load_evaluator(blueprint), config, rng, beliefs=beliefs, deals=deals, quick=quick)

@@ -37,6 +37,12 @@ class Worlds:
         """Return some of the deals."""
         return Worlds(self.states[rows], self.weights[rows], False)
 
+    def joined(self, others: Worlds) -> Worlds:
+        """Return these deals and then others, drawn anew of the same infoset."""
+        states = np.empty(len(self) + len(others), self.states.dtype)
+        states[: len(self)], states[len(self) :] = self.states, others.states
+        return Worlds(states, np.concatenate([self.weights, others.weights]), False)
+
 
 def _hidden(state: Array, seat: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return (unseen counts [54], places to fill [5], hands known so far [4, 54]); place 4 is out of play."""
@@ -148,25 +154,32 @@ class CardOdds:
 
 
 def sample_worlds(
-    state: Array, seat: int, n: int, rng: np.random.Generator, *, odds: CardOdds | None = None
+    state: Array,
+    seat: int,
+    n: int,
+    rng: np.random.Generator,
+    *,
+    odds: NDArray[np.float64] | None = None,
+    listed: int | None = None,
 ) -> Worlds:
-    """Return n deals that `seat` considers possible; all of them, weighted, if there are at most n; shuffled.
+    """Return n deals that `seat` considers possible; all of them, weighted, if there are few; shuffled.
 
-    state: [1] STATE. odds: by which hidden cards are dealt, None for uniform deals.
+    state: [1] STATE. odds: [3, 54] log odds by which hidden cards are dealt (`CardOdds.of`), None for uniform
+        deals. listed: up to how many are listed, by default n.
     Raises GameError if no deal is consistent.
     """
     row = np.array(state, copy=True, ndmin=1)
-    known = None if odds is None else odds.of(row, seat)
-    if count_bound(row[0], seat) <= 16 * n:
-        listed = list_worlds(row[0], seat, n)
-        if listed is not None:
+    few = n if listed is None else listed
+    if count_bound(row[0], seat) <= 16 * few:
+        found = list_worlds(row[0], seat, few)
+        if found is not None:
             # whoever looks at the first few only must not see the order of the listing
-            order = rng.permutation(len(listed))
-            listed = Worlds(listed.states[order], listed.weights[order], True)
-            return listed if known is None else _weighed(listed, seat, known)
+            order = rng.permutation(len(found))
+            found = Worlds(found.states[order], found.weights[order], True)
+            return found if odds is None else _weighed(found, seat, odds)
     states = determinise(np.repeat(row, n), seat, rng)
-    if known is not None:
-        states = steer(states, seat, known, rng)
+    if odds is not None:
+        states = steer(states, seat, odds, rng)
     return Worlds(states, np.ones(n), False)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.checkpoint import SHIPPED
+from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint
 from blueprint.guandan.chooser import Decisions
 from blueprint.protocol import Blueprint
 from games.guandan.rounds.round import GuanDan
@@ -31,6 +31,8 @@ __all__ = [
     "NetworkEvaluator",
     "evaluator_values",
     "load_evaluator",
+    "load_quick",
+    "quick_file",
 ]
 
 BATCH = 256
@@ -140,3 +142,32 @@ def load_evaluator(path: str | Path | None = None, *, critic: bool = True) -> Ne
     from blueprint.guandan.network.inference import load_inference
 
     return NetworkEvaluator(load_inference(path, critic=critic))
+
+
+def quick_file(path: str | Path | None = None) -> Path:
+    """Return where the quick network of a checkpoint, by default the shipped one, lies if it has one."""
+    path = Path(SHIPPED if path is None else path)
+    return path.with_name(f"{path.stem}-quick{path.suffix}")
+
+
+def load_quick(path: str | Path | None = None) -> NetworkEvaluator | None:
+    """Return the small network that was taught a checkpoint's moves and lies beside it; None without one.
+
+    Raises CheckpointError if it is damaged or was taught by another network.
+    """
+    from blueprint.guandan.network.inference import load_inference
+
+    found = quick_file(path)
+    if not found.is_file():
+        return None
+    taught, decisions = (
+        read_checkpoint(file, prefix="-")[1].get(name)  # the description alone
+        for file, name in ((found, "teacher_decisions"), (SHIPPED if path is None else path, "decisions"))
+    )
+    if taught != decisions:
+        raise CheckpointError(
+            f"{found}: it must have been taught by the network beside it, of {decisions} decisions; its "
+            f"teacher had {taught}; distil it anew (python -m blueprint.guandan.training.distilling) or "
+            "remove it"
+        )
+    return NetworkEvaluator(load_inference(found, critic=False))

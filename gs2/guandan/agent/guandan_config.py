@@ -86,6 +86,8 @@ class ComparisonConfig(Configuration):
 
     wave: deals in the first comparison; each later one doubles.
     depth: decisions with a choice that a rollout takes before the evaluator values it; None to the end.
+    playing: whose moves a rollout plays: "quick", a small network that was taught the blueprint's, where the
+        agent has one; or "blueprint", its own.
     confidence: standard deviations behind the leader at which a candidate is given up (racing).
     trust: standard deviation in levels of the blueprint's error in comparing two moves: the prior
         against which the rollouts' noisy means count (our measurement). 0 never moves away from it.
@@ -93,6 +95,7 @@ class ComparisonConfig(Configuration):
 
     wave: int = attrs.field(default=24, validator=integer(1))
     depth: int | None = attrs.field(default=12, validator=integer(0, optional=True))
+    playing: str = attrs.field(default="quick", validator=one_of(("quick", "blueprint")))
     confidence: float = attrs.field(default=0.7, validator=real(0, 100))
     trust: float = attrs.field(default=0.1, validator=real(0, 100))
 

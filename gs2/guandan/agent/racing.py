@@ -8,7 +8,7 @@ deviation `trust`, and the rollouts update it. Few rollouts thus move little, ma
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,11 +47,13 @@ class MoveComparison:
     """What the rollouts came to; moves are numbered as given.
 
     payoffs: [n, k] float64, levels to the player's team in each world; nan where a move had been given up.
-    weights: [n] float64. mean, error: [k], estimated advantage over move 0, blueprint's opinion included, and
-    its standard deviation. best: the move of highest mean. rollouts: how many. stopped: why it ended.
+    worlds: the deals that there were to play. weights: [n] float64, of those played.
+    mean, error: [k], estimated advantage over move 0, blueprint's opinion included, and its standard
+    deviation. best: the move of highest mean. rollouts: how many. stopped: why it ended.
     """
 
     payoffs: NDArray[np.float64]
+    worlds: Worlds
     weights: NDArray[np.float64]
     mean: NDArray[np.float64]
     error: NDArray[np.float64]
@@ -145,13 +147,14 @@ class Question:
     """Moves to compare at one decision.
 
     state: [1] STATE. moves: [k] ACTION, best by the blueprint first. prior: [k], its Q in levels.
-    worlds: the deals to play them in.
+    worlds: the deals to play them in. more: draws further ones, once, when these have not been enough.
     """
 
     state: Array
     moves: Array
     prior: NDArray[np.float64]
     worlds: Worlds
+    more: Callable[[], Worlds] | None = None
 
 
 class _Race:
@@ -159,7 +162,8 @@ class _Race:
 
     def __init__(self, question: Question, config: GuanDanConfig) -> None:
         self.question, self.config = question, config
-        n, k = len(question.worlds), len(question.moves)
+        self.worlds, self.more = question.worlds, question.more
+        n, k = len(self.worlds), len(question.moves)
         self.sign = 1 - 2 * (int(question.state["player"][0]) & 1)
         self.payoffs = np.full((n, k), np.nan)
         self.alive = np.arange(k)
@@ -171,7 +175,7 @@ class _Race:
     def fill(self, states: Array, size: int) -> None:
         """Write the positions after each move alive in the next `size` worlds, [size * alive] STATE."""
         rows = slice(self.done, self.done + size)
-        states[:] = np.repeat(self.question.worlds.states[rows], len(self.alive))
+        states[:] = np.repeat(self.worlds.states[rows], len(self.alive))
         advance(states, np.tile(self.question.moves[self.alive], size))
 
     def take(self, result: NDArray[np.float64]) -> None:
@@ -181,7 +185,7 @@ class _Race:
         self.payoffs[at, self.alive] = self.sign * result.reshape(size, len(self.alive))
         self.played += len(result)
         self.done += size
-        worlds, n = self.question.worlds, len(self.question.worlds)
+        worlds = self.worlds
         if worlds.exact:
             self.missing = 1.0 - worlds.weights[: self.done].sum() / worlds.weights.sum()
         seen = self._evidence()
@@ -190,18 +194,29 @@ class _Race:
         self.alive = self.alive[mean[self.alive] + self.config.comparison.confidence * error[self.alive] >= 0]
         if len(self.alive) == 1:
             self.stopped = "decided"
-        elif self.done == n:
-            self.stopped = "worlds"
-        self.size = min(2 * self.size, n - self.done)
+        elif self.done == len(self.worlds):
+            self._draw_more()
+        self.size = min(2 * self.size, len(self.worlds) - self.done)
 
     def result(self) -> MoveComparison:
         """Return what the comparison has come to."""
         seen = self._evidence()
         mean, error = posterior(seen, 0)
-        return MoveComparison(seen.payoffs, seen.weights, mean, error, self.leader, self.played, self.stopped)
+        told = mean, error, self.leader, self.played, self.stopped
+        return MoveComparison(seen.payoffs, self.worlds, seen.weights, *told)
+
+    def _draw_more(self) -> None:
+        """Draw the deals that were not drawn at first; without any, the race has ended."""
+        found = None if self.more is None or self.worlds.exact else self.more()
+        self.more = None
+        if found is None or not len(found):
+            self.stopped = "worlds"
+            return
+        self.worlds = self.worlds.joined(found)
+        self.payoffs = np.concatenate([self.payoffs, np.full((len(found), self.payoffs.shape[1]), np.nan)])
 
     def _evidence(self) -> Evidence:
-        weights = self.question.worlds.weights[: self.done]
+        weights = self.worlds.weights[: self.done]
         payoffs, prior = self.payoffs[: self.done], self.question.prior
         return Evidence(payoffs, weights, prior, self.config.comparison.trust, self.missing, self.spread)
 

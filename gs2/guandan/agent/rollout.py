@@ -1,7 +1,8 @@
 """Rollouts: many states played on in lockstep by the blueprint's best canonical move, then valued.
 
 All four seats choose from what they can see themselves, so a sampled deal is never seen through. The greedy
-move makes a rollout a function of the deal: between two candidate moves only what they cause differs.
+move makes a rollout a function of the deal: between two candidate moves only what they cause differs. A small
+network that was taught the blueprint's moves may play in its place; the blueprint values where play stops.
 """
 
 from __future__ import annotations
@@ -92,11 +93,14 @@ def play_best(decisions: Decisions, values: Array) -> None:
 class Rollouts:
     """Plays states on; holds the buffers and counts the work.
 
+    evaluator: values the states where play stops. player: chooses the moves on the way; None has the
+        evaluator choose.
     decisions: network decisions taken so far; leaves: states valued so far.
     """
 
-    def __init__(self, evaluator: Evaluator) -> None:
+    def __init__(self, evaluator: Evaluator, player: Evaluator | None = None) -> None:
         self.evaluator = evaluator
+        self.player = evaluator if player is None else player
         self.decisions = 0
         self.leaves = 0
         self._moves = np.empty((96 * BATCH + ROOM, 3), np.int64)
@@ -124,7 +128,7 @@ class Rollouts:
                 break
             kept = [live[:0]]
             for decisions in self.due(states, live):
-                values = self.evaluator.q(decisions)
+                values = self.player.q(decisions)
                 if styles is not None:
                     styles.lean(decisions, values)
                 play_best(decisions, values)

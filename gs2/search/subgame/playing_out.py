@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
 from games.game import CHANCE, TERMINAL, Game
-from games.ragged import Ragged
+from games.ragged import Ragged, pick_by
 
 __all__ = ["CommonDraws", "Draws", "FreshDraws", "mixed_bits", "play_out"]
 
@@ -123,7 +123,7 @@ def play_out(
             for k in np.unique(follows[mine]).tolist():
                 rows, at, sub = _of(actions, mine & (follows == k))
                 prob[at] = policies[seat][k].policy(game, now[rows], seat, sub)
-        taken = _draw(actions, prob, draws(live, player))
+        taken = actions.offsets[:-1] + pick_by(actions, prob, draws(live, player))
         now = game.step(now, np.arange(len(now)), actions.values[taken])
     return payoffs
 
@@ -132,13 +132,3 @@ def _of(actions: Ragged, mask: NDArray[np.bool_]) -> tuple[NDArray[np.int64], ND
     """Return the rows under a mask, the mask of their actions, and these."""
     rows = np.flatnonzero(mask)
     return rows, np.repeat(mask, actions.counts), actions.take(rows)
-
-
-def _draw(actions: Ragged, prob: NDArray[np.float64], numbers: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the index of one value drawn from each row, [n] int64."""
-    total = np.cumsum(prob)
-    before = np.concatenate([[0.0], total])[actions.offsets[:-1]]
-    mass = total[actions.offsets[1:] - 1] - before
-    at = np.searchsorted(total, before + numbers * mass, side="right")
-    drawn: NDArray[np.int64] = np.clip(at, actions.offsets[:-1], actions.offsets[1:] - 1)
-    return drawn

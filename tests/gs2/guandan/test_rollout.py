@@ -16,7 +16,7 @@ from tests.gs2.guandan.blueprints import CountBlueprint, midgame
 GAME = GuanDan(moves="canonical")
 
 
-def slow_payoff(evaluator, state: np.ndarray, depth: int | None) -> float:
+def slow_payoff(evaluator, state: np.ndarray, depth: int | None, player=None) -> float:
     """Return the payoff to team 0 of playing one state on, the obvious way."""
     state = state.copy()
     taken = 0
@@ -27,7 +27,7 @@ def slow_payoff(evaluator, state: np.ndarray, depth: int | None) -> float:
             if depth is not None and taken >= depth:
                 value = evaluator.values(state, np.zeros(1, np.int64), seat)[0]
                 return value if seat[0] % 2 == 0 else -value
-            q = evaluator.q(Decisions.of(state, moves))
+            q = (player or evaluator).q(Decisions.of(state, moves))
             best = int(np.argmax(q))
             taken += 1
         else:
@@ -43,6 +43,17 @@ def test_lockstep_rollouts_equal_one_state_at_a_time(depth: int | None) -> None:
     states = midgame(40, rng, plies=50)
     wanted = [slow_payoff(evaluator, states[i : i + 1], depth) for i in range(len(states))]
     assert np.allclose(Rollouts(evaluator).payoffs(states.copy(), depth), wanted)
+
+
+@pytest.mark.parametrize("depth", [1, 6, None])
+def test_another_player_moves_and_the_evaluator_values(depth: int | None) -> None:
+    rng = np.random.default_rng(7)
+    evaluator, player = (BlueprintEvaluator(CountBlueprint(noise=noise)) for noise in (0.1, 3.0))
+    states = midgame(40, rng, plies=50)
+    wanted = [slow_payoff(evaluator, states[i : i + 1], depth, player) for i in range(len(states))]
+    got = Rollouts(evaluator, player).payoffs(states.copy(), depth)
+    assert np.allclose(got, wanted)
+    assert not np.allclose(got, Rollouts(evaluator).payoffs(states.copy(), depth))
 
 
 def test_a_deadline_in_the_past_values_states_where_they_stand() -> None:

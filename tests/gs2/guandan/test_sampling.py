@@ -58,7 +58,9 @@ def test_sampled_deals_keep_everything_the_seat_knows(belief: bool) -> None:
     for row in midgame(8, rng):
         state = np.atleast_1d(row)
         seat = int(state["player"][0])
-        worlds = sample_worlds(state, seat, 50, rng, odds=CardOdds(Opinion()) if belief else None)
+        worlds = sample_worlds(
+            state, seat, 50, rng, odds=CardOdds(Opinion()).of(state, seat) if belief else None
+        )
         assert len(worlds) == 50 or worlds.exact
         assert_consistent(worlds.states, state, seat)
 
@@ -166,7 +168,7 @@ def test_listed_deals_are_weighed_by_beliefs() -> None:
             odds[:, 1, 52] = np.log(4.0)
             return odds
 
-    worlds = sample_worlds(state, 0, 64, np.random.default_rng(0), odds=CardOdds(Joker()))
+    worlds = sample_worlds(state, 0, 64, np.random.default_rng(0), odds=CardOdds(Joker()).of(state, 0))
     assert worlds.exact and len(worlds) == 6
     share = worlds.weights / worlds.weights.sum()
     opposite = unpack(worlds.states["hand"])[:, 2, 52] > 0

@@ -14,7 +14,7 @@ from games import Ragged, load_game
 from games.game import Game
 from games.support.array_types import Array
 from gs2.play.game_agents import AnswerFault, SeatTrail, TrailAgent, UniformAgent, answers
-from gs2.play.game_match import numbered_draws, pick_by, play_agents, play_numbered
+from gs2.play.game_match import numbered_draws, play_agents, play_numbered
 from gs2.tabulate import tabulate
 from tests.games.random_games import RandomGame
 
@@ -176,10 +176,3 @@ def test_numbered_draws_are_uniform_and_independent_of_each_other() -> None:
     ]
     for other in others:
         assert abs(np.corrcoef(draws, other)[0, 1]) < 0.03
-
-
-def test_what_is_impossible_is_never_picked() -> None:
-    rows = Ragged.from_counts(np.array([3, 2, 1]), np.arange(6))
-    probs = np.array([0.0, 1.0, 0.0, 1.0, 0.0, 1.0])
-    for uniform in (0.0, 0.3, 1 - 2**-53):
-        assert pick_by(rows, probs, np.full(3, uniform)).tolist() == [1, 0, 0]

@@ -79,7 +79,7 @@ class Contest:
     @classmethod
     def of(cls, question: Question, comparison: MoveComparison, config: GuanDanConfig) -> Contest | None:
         """Return the contest of the moves that were not given up; None if one is left."""
-        payoffs, weights, all_ = comparison.payoffs, comparison.weights, question.worlds
+        payoffs, weights, all_ = comparison.payoffs, comparison.weights, comparison.worlds
         rows = np.flatnonzero(~np.isnan(payoffs[-1]))
         if len(rows) < 2:
             return None

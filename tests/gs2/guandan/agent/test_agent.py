@@ -9,7 +9,7 @@ from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from games.game import GameError
 from games.guandan.rounds.round import GuanDan, advance, deal, legal
-from gs2.guandan.agent import agent as agent_module
+from gs2.guandan.agent import dealing
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.agent_presets import PRESETS, agent_preset
 from gs2.guandan.agent.decision import Decision
@@ -127,7 +127,7 @@ def test_no_consistent_deal_is_said_and_survived(monkeypatch) -> None:
     def none(*args, **kwargs):
         raise GameError("guandan: no deal agrees with what seat 0 knows")
 
-    monkeypatch.setattr(agent_module, "sample_worlds", none)
+    monkeypatch.setattr(dealing, "sample_worlds", none)
     for row in midgame(6, rng, plies=20, least=4):
         decision = Gs2Agent(CountBlueprint(), QUICK, rng).decide(np.atleast_1d(row))
         assert is_legal(decision) and decision.choice == decision.blueprint

@@ -175,7 +175,7 @@ def generated_contest(seed: int) -> tuple[Question, MoveComparison, np.ndarray]:
     seen = Evidence(payoffs, worlds.weights, question.prior, trust, missing, 0.7)
     mean, error = posterior(seen, 0)
     best = int(np.argmax(mean))
-    return question, MoveComparison(payoffs, worlds.weights, mean, error, best, 2 * n, "worlds"), mean
+    return question, MoveComparison(payoffs, worlds, worlds.weights, mean, error, best, 2 * n, "worlds"), mean
 
 
 def test_with_one_style_a_contest_chooses_as_the_posterior_of_the_race() -> None:

@@ -9,7 +9,7 @@ from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from games.game import GameError
 from games.guandan.rounds.round import deal, legal
-from gs2.guandan.agent import agent as agent_module
+from gs2.guandan.agent import dealing
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.agent_presets import agent_preset
 from gs2.guandan.agent.decision import Decision
@@ -80,7 +80,7 @@ def play_with_faults(fault: str, rounds: int, seed: int, monkeypatch: pytest.Mon
                 raise GameError("guandan: no deal agrees with what the seat knows")
             return sample_worlds(*args, **kwargs)
 
-        monkeypatch.setattr(agent_module, "sample_worlds", often_none)
+        monkeypatch.setattr(dealing, "sample_worlds", often_none)
     agent = Gs2Agent(evaluator, config, rng, watch=watch)
     for begin in range(0, rounds, 50):
         n = min(50, rounds - begin)

@@ -118,7 +118,7 @@ def test_the_shipped_network_finds_the_true_deal_among_those_of_the_belief() -> 
     for row in rng.choice(len(positions), 60, replace=False):
         state, past = positions.take(slice(int(row), int(row) + 1))
         seat = int(state["player"][0])
-        worlds = sample_worlds(state, seat, 15, rng, odds=CardOdds(beliefs, 1.0, past))
+        worlds = sample_worlds(state, seat, 15, rng, odds=CardOdds(beliefs, 1.0, past).of(state, seat))
         if worlds.exact:
             continue
         logs = network.log_ratios(np.concatenate([state, worlds.states]), seat, past)

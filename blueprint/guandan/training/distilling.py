@@ -1,0 +1,300 @@
+"""Distil a network into a small one that plays nearly the same moves at a fraction of the time.
+
+`python -m blueprint.guandan.training.distilling CHECKPOINT -o FILE --decisions N`
+
+The teacher plays itself, softly; at every decision with a choice the student learns its advantages
+of all moves: by the cross entropy of their soft choices, which looks at the best few, and by their
+difference, which keeps the rest in place. Its value learns the outcome of the round. Rollouts take it for
+what it is: the teacher's habits, cheap.
+Sources: Rusu et al. 2015, "Policy distillation"; Silver et al. 2016 (AlphaGo) have a fast rollout policy
+beside a strong one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import attrs
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional as F
+
+from blueprint.checkpoint import SHIPPED, read_checkpoint, write_checkpoint
+from blueprint.guandan.chooser import Decisions
+from blueprint.guandan.network.bfloat import native_half
+from blueprint.guandan.network.inference import Inference, load_inference
+from blueprint.guandan.network.input_layout import OUTCOMES
+from blueprint.guandan.network.q_network import QNetwork
+from blueprint.guandan.play.deals import deal_rounds
+from blueprint.guandan.play.selfplay import Scratch, play_rounds
+from blueprint.guandan.structured import join
+from blueprint.guandan.train_config import NetworkConfig
+from blueprint.soft_choice import choose_soft
+from games.guandan.rounds.round import GuanDan
+from games.ragged import Ragged
+from games.support.array_types import Array
+from games.support.configuration import Configuration, integer, real
+
+__all__ = ["SMALL", "Agreement", "DistilConfig", "Labelled", "agreement", "distil", "label_rounds"]
+
+SMALL = NetworkConfig(state=256, blocks=1, action=128, action_blocks=1, critic=0)
+"""The student: its products are a seventh of the shipped network's."""
+HELD_OUT = 256
+"""Rounds that the student is judged by and never learns from."""
+
+
+@attrs.frozen(slots=False)
+class DistilConfig(Configuration):
+    """How a small network is taught.
+
+    decisions: labelled by the teacher in all. rounds: dealt at once. replay: such batches of rounds that are
+        drawn from. passes: times each decision is learned from, on average.
+    play, epsilon: temperature in levels of the teacher's soft play, and its share of random moves.
+    temperature: in levels, of the soft choices that are compared. batch: decisions a gradient step.
+    learning_rate: of Adam; it falls to zero along a cosine.
+    """
+
+    label: ClassVar[str] = "DistilConfig"
+
+    decisions: int = attrs.field(default=8_000_000, validator=integer(1))
+    rounds: int = attrs.field(default=1000, validator=integer(1))
+    replay: int = attrs.field(default=8, validator=integer(1))
+    passes: float = attrs.field(default=2.0, validator=real(0, above=True))
+    play: float = attrs.field(default=0.05, validator=real(0, 100))
+    epsilon: float = attrs.field(default=0.03, validator=real(0, 1))
+    temperature: float = attrs.field(default=0.1, validator=real(0, 100, above=True))
+    batch: int = attrs.field(default=1024, validator=integer(1))
+    learning_rate: float = attrs.field(default=2e-3, validator=real(0, above=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Decisions with a choice, and what the teacher thinks of every move.
+
+    states: [n] STATE before the decision. actions: table of the moves of each. advantages: [m] float32, in
+    levels. outcome: [n] int64, class of what the round came to for the player (OUTCOMES).
+    """
+
+    states: Array
+    actions: Ragged
+    advantages: NDArray[np.float32]
+    outcome: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        """Return the number of decisions."""
+        return len(self.states)
+
+    def take(self, rows: NDArray[np.int64]) -> Labelled:
+        """Return some of the decisions."""
+        scores = Ragged(self.actions.offsets, self.advantages).take(rows)
+        return Labelled(self.states[rows], self.actions.take(rows), scores.values, self.outcome[rows])
+
+    @classmethod
+    def joined(cls, parts: list[Labelled]) -> Labelled:
+        """Return the decisions of all parts, in order."""
+        counts = np.concatenate([part.actions.counts for part in parts])
+        actions = Ragged.from_counts(counts, join([part.actions.values for part in parts]))
+        scores = np.concatenate([part.advantages for part in parts])
+        outcome = np.concatenate([part.outcome for part in parts])
+        return cls(join([part.states for part in parts]), actions, scores, outcome)
+
+
+class _Teacher:
+    """Plays softly, and keeps every decision with what the network thinks of its moves."""
+
+    def __init__(self, network: Inference, config: DistilConfig, rng: np.random.Generator) -> None:
+        self.network, self.config, self.rng = network, config, rng
+        self.found: list[tuple[Array, NDArray[np.int64], NDArray[np.int64], Array, NDArray[np.float32]]] = []
+
+    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
+        scores = self.network.advantages(decisions)
+        rows, offsets = decisions.rows, decisions.offsets
+        moves = decisions.actions.copy()
+        self.found.append((decisions.states[rows], rows.copy(), np.diff(offsets), moves, scores))
+        return choose_soft(scores, offsets, self.config.play, self.config.epsilon, self.rng)
+
+
+def label_rounds(
+    teacher: Inference, rounds: int, rng: np.random.Generator, config: DistilConfig | None = None
+) -> Labelled:
+    """Return every decision with a choice of `rounds` rounds of the teacher's own, labelled."""
+    states = deal_rounds(rounds, rng, tribute=0.5)
+    player = _Teacher(teacher, config or DistilConfig(), rng)
+    play_rounds(states, [player], Scratch(), record=False)
+    payoff = GuanDan().returns(states)[:, 0]
+    found = [np.concatenate([part[k] for part in player.found]) for k in (1, 2, 4)]
+    at, counts, scores = found
+    before = join([part[0] for part in player.found])
+    signs = 1 - 2 * (before["player"].astype(np.int64) & 1)
+    moves = Ragged.from_counts(counts, join([part[3] for part in player.found]))
+    return Labelled(before, moves, scores, np.asarray(OUTCOMES[0] - signs * payoff[at], np.int64))
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How a student's greedy moves compare with the teacher's.
+
+    share: of decisions at which both prefer the same move. lost: levels a decision that the teacher thinks
+    the student's choices give away.
+    """
+
+    share: float
+    lost: float
+
+
+def agreement(student: Inference, labelled: Labelled) -> Agreement:
+    """Return how the student's greedy moves compare with the teacher's at labelled decisions."""
+    scores = student.advantages(Decisions.of(labelled.states, labelled.actions))
+    offsets = labelled.actions.offsets
+    mine = choose_soft(scores, offsets, 0.0, 0.0, np.random.default_rng(0)) + offsets[:-1]
+    best = choose_soft(labelled.advantages, offsets, 0.0, 0.0, np.random.default_rng(0)) + offsets[:-1]
+    lost = labelled.advantages[best] - labelled.advantages[mine]
+    return Agreement(float((mine == best).mean()), float(lost.mean()))
+
+
+def distil(
+    teacher: Inference,
+    rng: np.random.Generator,
+    config: DistilConfig | None = None,
+    network: NetworkConfig = SMALL,
+    *,
+    progress: Callable[[dict[str, float]], None] | None = None,
+) -> tuple[QNetwork, dict[str, float]]:
+    """Return a student of the teacher, and how far they agree on rounds that it never learned from.
+
+    One thread plays while another learns.
+    """
+    config = config or DistilConfig()
+    torch.manual_seed(int(rng.integers(2**31)))
+    student = QNetwork(network)
+    optimiser = torch.optim.Adam(student.parameters(), lr=config.learning_rate, fused=True)
+    held_out = label_rounds(teacher, min(HELD_OUT, config.rounds), rng, attrs.evolve(config, epsilon=0.0))
+    began, done = time.perf_counter(), 0
+    replay: list[Labelled] = []
+    score: dict[str, float] = {}
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(label_rounds, teacher, config.rounds, rng.spawn(1)[0], config)
+        while done < config.decisions:
+            fresh = coming.result()
+            if done + len(fresh) < config.decisions:
+                coming = pool.submit(label_rounds, teacher, config.rounds, rng.spawn(1)[0], config)
+            replay = [*replay[1 - config.replay :], fresh] if config.replay > 1 else [fresh]
+            drawn = Labelled.joined(replay)
+            steps = max(1, int(config.passes * len(fresh) / config.batch))
+            losses = []
+            for step in range(steps):
+                part = min(1.0, (done + len(fresh) * step / steps) / config.decisions)
+                for group in optimiser.param_groups:
+                    group["lr"] = config.learning_rate * 0.5 * (1 + np.cos(np.pi * part))
+                batch = drawn.take(rng.integers(0, len(drawn), config.batch))
+                loss = _loss(student, batch, config.temperature)
+                optimiser.zero_grad(set_to_none=True)
+                loss.backward()  # type: ignore[no-untyped-call]  # of torch
+                optimiser.step()
+                losses.append(float(loss.detach()))
+            done += len(fresh)
+            found = agreement(as_inference(student), held_out)
+            score = {
+                "decisions": done,
+                "loss": float(np.mean(losses)),
+                "agreement": found.share,
+                "lost": found.lost,
+                "seconds": time.perf_counter() - began,
+            }
+            if progress is not None:
+                progress(score)
+    return student, score
+
+
+def as_inference(student: QNetwork) -> Inference:
+    """Return the fast path of a network as it is now."""
+    tensors = {f"network.{name}": value.detach().numpy() for name, value in student.state_dict().items()}
+    return Inference(tensors, critic=False)
+
+
+def _loss(student: QNetwork, batch: Labelled, temperature: float) -> Tensor:
+    """Return the mean loss of a batch."""
+    decisions = Decisions.of(batch.states, batch.actions)
+    half = native_half()
+    kind = torch.bfloat16 if half else torch.float32
+    x, a = (torch.from_numpy(part).to(kind) for part in student.encode(decisions))
+    n = len(batch)
+    rows = torch.from_numpy(np.repeat(np.arange(n), batch.actions.counts))
+    with torch.autocast("cpu", torch.bfloat16, enabled=half):
+        h = student.states(x)
+        found = student.advantages(h, a, rows).float()
+        value = F.cross_entropy(student.outcomes(h).float(), torch.from_numpy(batch.outcome))
+    taught = torch.from_numpy(batch.advantages)
+    wanted = _log_shares(taught / temperature, rows, n)
+    shares = wanted.exp()
+    told = _log_shares(found / temperature, rows, n)
+    crossed = (shares * (wanted - told)).sum() / n
+    # both are known up to what is common to a decision: the mean under the teacher's choice is taken out
+    there = found - torch.zeros(n).index_add(0, rows, shares * found)[rows]
+    truth = taught - torch.zeros(n).index_add(0, rows, shares * taught)[rows]
+    each = 1.0 / torch.from_numpy(batch.actions.counts).float()[rows]
+    apart = (each * F.smooth_l1_loss(there, truth, reduction="none")).sum() / n
+    return crossed + apart + 0.1 * value
+
+
+def _log_shares(scores: Tensor, rows: Tensor, n: int) -> Tensor:
+    """Return the log of the softmax of scores [m] within each row, [m]."""
+    top = torch.full((n,), -torch.inf).scatter_reduce(0, rows, scores.detach(), "amax")
+    lowered = scores - top[rows]
+    return lowered - torch.zeros(n).index_add(0, rows, lowered.exp()).log()[rows]
+
+
+def main() -> None:
+    """Teach from the command line."""
+    import argparse
+
+    parser = argparse.ArgumentParser(description="Distil a network into a small one for rollouts.")
+    parser.add_argument("checkpoint", type=Path, nargs="?", help="The teacher; default: the shipped network.")
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    parser.add_argument("--decisions", type=int, default=DistilConfig().decisions)
+    parser.add_argument("--state", type=int, default=SMALL.state, help="Width of the student's tower.")
+    parser.add_argument("--action", type=int, default=SMALL.action, help="Width of the student's head.")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    teacher = load_inference(options.checkpoint, critic=False)
+    config = DistilConfig(decisions=options.decisions)
+    network = attrs.evolve(SMALL, state=options.state, action=options.action)
+    student, score = distil(
+        teacher,
+        np.random.default_rng(options.seed),
+        config,
+        network,
+        progress=lambda row: print(" ".join(f"{k}={v:.4g}" for k, v in row.items()), flush=True),
+    )
+    taught = read_checkpoint(SHIPPED if options.checkpoint is None else options.checkpoint, prefix="-")[1]
+    notes = {
+        "teacher": teacher.name,
+        "teacher_decisions": taught.get("decisions"),
+        "decisions": score["decisions"],
+    }
+    save_student(options.output, student, {**notes, "distil": config.to_json(), "score": score})
+
+
+def save_student(path: str | Path, student: QNetwork, notes: dict[str, object]) -> None:
+    """Write a student in half precision, as networks are shipped.
+
+    Raises FileProblem if it cannot be written.
+    """
+    tensors = {
+        f"network.{name}": value.detach().numpy().astype(np.float16)
+        for name, value in student.state_dict().items()
+    }
+    kept = {"game": "guandan", "features": student.features, "network": student.config.to_json()}
+    write_checkpoint(path, tensors, {**kept, "export": "float16", **notes})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""Deals for one decision: drawn by the belief, weighed whole, a few at first and more where they are needed.
+
+Most comparisons of moves are settled in a part of the deals that they may take. What is the same for all
+deals of a decision (what was seen, the odds of every card) is worked out once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.guandan.chooser import PlayedMoves
+from games.support.array_types import Array
+from gs2.guandan.agent.determinize import CardOdds, Worlds, sample_worlds
+from gs2.guandan.agent.evaluator import Evaluator
+from gs2.guandan.agent.guandan_config import DealsConfig
+from gs2.guandan.agent.reach import Likelihood, SoftPolicy, drawn_worlds, likely_worlds
+from gs2.guandan.beliefs.belief_network import Beliefs
+from gs2.guandan.beliefs.deal_network import DealNetwork
+from gs2.guandan.beliefs.past_inputs import past_inputs
+
+__all__ = ["DealNetworks", "Dealer"]
+
+
+@dataclass(frozen=True, eq=False)
+class DealNetworks:
+    """What knows how likely deals are. evaluator: of the blueprint; beliefs, deals: None deals without."""
+
+    evaluator: Evaluator
+    beliefs: Beliefs | None = None
+    deals: DealNetwork | None = None
+
+
+class Dealer:
+    """Draws deals that the player to act at one state considers possible.
+
+    state: [1] STATE. moves: of the round so far, None where they are not known.
+    """
+
+    def __init__(
+        self,
+        state: Array,
+        moves: PlayedMoves | None,
+        networks: DealNetworks,
+        config: DealsConfig,
+        rng: np.random.Generator,
+    ) -> None:
+        self.state, self.moves, self.networks, self.config, self.rng = state, moves, networks, config, rng
+        self.seat = int(state["player"][0])
+        learned = networks.beliefs is not None or networks.deals is not None
+        self.past = past_inputs(state, self.seat, moves) if moves is not None and learned else None
+        self.odds: NDArray[np.float64] | None = None
+        if networks.beliefs is not None:
+            self.odds = CardOdds(networks.beliefs, config.belief, self.past).of(state, self.seat)
+
+    def draw(self, n: int, most: int, *, listing: bool = True) -> Worlds:
+        """Return n deals, drawn from their share of the pool where whole deals are weighed.
+
+        most: deals that the decision may take in all. listing: return all deals there are if they are few.
+        Raises GameError if no deal is consistent.
+        """
+        config, networks = self.config, self.networks
+        replay = config.replay and self.moves is not None
+        weigh = config.reach > 0 and (replay or networks.deals is not None)
+        first = max(n, round(config.pool * n / most)) if weigh else n
+        listed = (max(most, config.pool) if weigh else most) if listing else 0
+        worlds = sample_worlds(self.state, self.seat, first, self.rng, odds=self.odds, listed=listed)
+        if not weigh:
+            return worlds
+        if replay and self.moves is not None:
+            soft = SoftPolicy(networks.evaluator, config.temperature)
+            likely = Likelihood(soft, config.reach)
+            return likely_worlds(worlds, self.state, self.moves, likely, n, self.rng)
+        assert networks.deals is not None  # or there would be nothing to weigh by
+        logs = config.reach * networks.deals.log_ratios(worlds.states, self.seat, self.past)
+        return drawn_worlds(worlds, logs, n, self.rng)
