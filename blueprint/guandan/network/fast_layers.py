@@ -25,7 +25,7 @@ from blueprint.guandan.network.bfloat import bits, grow_positive, relu
 from games.support.array_types import Array, Bytes, Ints
 from games.support.kernel import kernel
 
-__all__ = ["FastLayer", "FastTower", "first_layer", "run_residual"]
+__all__ = ["FastLayer", "FastTower", "first_layer", "run_residual", "sum_rows"]
 
 FEW = 2
 """States up to which kernels that read half-precision weights beat matrix products (measured)."""
@@ -73,10 +73,10 @@ def _add_rows(
 
 
 @kernel(nogil=True, fastmath=True, error_model="numpy")
-def first_layer(
+def sum_rows(
     x: Bytes, weight: NDArray[np.uint16], base: NDArray[np.float32], row_of: Ints, out: NDArray[np.float32]
 ) -> None:
-    """out[j] = relu(base[row_of[j]] + x[j] @ weight), over the set bytes of x[j] alone."""
+    """out[j] = base[row_of[j]] + x[j] @ weight, over the set bytes of x[j] alone."""
     index = np.empty(x.shape[1] + 3, np.int64)
     value = np.empty(x.shape[1] + 3, np.float32)
     for j in range(len(x)):
@@ -87,6 +87,15 @@ def first_layer(
             n += x[j, k] != 0
         out[j] = base[row_of[j]]
         _add_rows(index, value, n, weight, out[j])
+
+
+@kernel(nogil=True, fastmath=True, error_model="numpy")
+def first_layer(
+    x: Bytes, weight: NDArray[np.uint16], base: NDArray[np.float32], row_of: Ints, out: NDArray[np.float32]
+) -> None:
+    """out[j] = relu(base[row_of[j]] + x[j] @ weight), over the set bytes of x[j] alone."""
+    sum_rows(x, weight, base, row_of, out)
+    for j in range(len(x)):
         for o in range(out.shape[1]):
             out[j, o] = max(out[j, o], np.float32(0))
 

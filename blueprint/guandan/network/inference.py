@@ -217,7 +217,8 @@ class Inference:
             first = np.empty((m, base.shape[1]), np.float32)
             at = np.repeat(np.arange(len(counts)), counts) if len(counts) > 1 else np.zeros(m, np.int64)
             first_layer(a, self._action.rows, base, at, first)
-            found: Array = run_residual(self._head, torch.from_numpy(first)).numpy() @ weight + bias
+            # by torch: threads of NumPy's own library would spin for a product as small as this
+            found: Array = self._advantage(run_residual(self._head, torch.from_numpy(first))).numpy()[:, 0]
             return found
 
     def _expected(self, logits: Tensor) -> NDArray[np.float64]:

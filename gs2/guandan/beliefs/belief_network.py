@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
+from blueprint.guandan.network.fast_layers import FastLayer, sum_rows
 from blueprint.guandan.network.input_layout import FEATURE_HASH, STATE_WIDTH
 from blueprint.guandan.network.inputs import encode_states
 from games.guandan.combos import ORDER
@@ -26,6 +28,8 @@ from gs2.guandan.beliefs.past_inputs import PAST_WIDTH
 
 __all__ = ["BeliefNetwork", "Beliefs", "load_beliefs", "save_beliefs", "steer"]
 
+FEW = 8
+"""States up to which sums over the set inputs beat a matrix product."""
 SWEEPS = 4
 """Swaps proposed per hidden card."""
 DEFAULT = Path(__file__).parent / "beliefs.safetensors"
@@ -62,6 +66,7 @@ class BeliefNetwork:
             if after[1] != before[0]:
                 raise ValueError(f"beliefs: each layer takes what the one before gives; got {shape}")
         self.layers = layers
+        self._layers = [FastLayer(weight, bias, False) for weight, bias in layers]
 
     @property
     def remembers(self) -> bool:
@@ -72,14 +77,22 @@ class BeliefNetwork:
         self, states: Array, seats: NDArray[np.int64], past: NDArray[np.uint8] | None = None
     ) -> NDArray[np.float32]:
         """Return log odds, [n, 3, 54] float32."""
-        x = encode_states(states, seats).astype(np.float32)
+        x = encode_states(states, seats)
         if self.remembers:
             seen = np.zeros((len(x), PAST_WIDTH), np.uint8) if past is None else past
-            x = np.concatenate([x, seen.astype(np.float32)], axis=1)
-        for weight, bias in self.layers[:-1]:
-            x = np.maximum(x @ weight.T + bias, 0.0)
-        weight, bias = self.layers[-1]
-        return (x @ weight.T + bias).reshape(-1, 3, 54)
+            x = np.concatenate([x, seen], axis=1)
+        first = self._layers[0]
+        with torch.inference_mode():
+            if len(x) > FEW:
+                h = first(torch.from_numpy(x).float())
+            else:
+                known = np.empty((len(x), len(first.base)), np.float32)
+                sum_rows(x, first.rows, first.base[None], np.zeros(len(x), np.int64), known)
+                h = torch.from_numpy(known)
+            for layer in self._layers[1:]:
+                h = layer(h.relu_())
+        odds: NDArray[np.float32] = h.numpy()
+        return odds.reshape(-1, 3, 54)
 
 
 def save_beliefs(path: str | Path, network: BeliefNetwork, description: dict[str, object]) -> None:

@@ -17,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 
 from blueprint.guandan.network.bfloat import native_half
+from blueprint.guandan.network.fast_layers import FastLayer, sum_rows
 from blueprint.guandan.network.input_layout import FEATURE_HASH, STATE_WIDTH
 from blueprint.guandan.network.inputs import encode_states
 from games.support.array_types import Array
@@ -55,7 +56,7 @@ class DealNetwork:
             raise ValueError(f"deal network: {error} must be among the tensors; it is not") from error
         self.tensors = {name: np.asarray(array, np.float32) for name, array in tensors.items()}
         kind = torch.bfloat16 if native_half() else torch.float32
-        self._public = self.tensors["public.weight"], self.tensors["public.bias"]
+        self._public = FastLayer(self.tensors["public.weight"], self.tensors["public.bias"], False)
         self._deal, self._block = (
             torch.from_numpy(np.ascontiguousarray(self.tensors[f"{name}.weight"])).to(kind)
             for name in ("deal", "block")
@@ -72,9 +73,10 @@ class DealNetwork:
         states: [n] STATE, deals of one infoset of `seat`. past: [1, PAST_WIDTH], what it has seen.
         """
         seen = np.zeros((1, PAST_WIDTH), np.uint8) if past is None else past
-        x = np.concatenate([encode_states(states[:1], np.array([seat])), seen], axis=1)[0]
-        weight, bias = self._public
-        public = torch.from_numpy(weight[:, np.flatnonzero(x)] @ x[x != 0].astype(np.float32) + bias)
+        x = np.concatenate([encode_states(states[:1], np.array([seat])), seen], axis=1)
+        layer, known = self._public, np.empty((1, len(self._bias)), np.float32)
+        sum_rows(x, layer.rows, layer.base[None], np.zeros(1, np.int64), known)
+        public = torch.from_numpy(known)
         with torch.inference_mode():
             deals = torch.from_numpy(deal_inputs(states, seat)).to(self._kind)
             h = (torch.nn.functional.linear(deals, self._deal).float() + public).relu_()
