@@ -11,10 +11,10 @@ _ROLLOUT = GuanDanConfig.of(name="rollout")
 _FAST = _ROLLOUT.replace(
     name="rollout-fast",
     deadline=0.05,
-    candidates=2,
-    gap=0.2,
-    worlds=18,
-    wave=6,
+    candidates=3,
+    gap=0.25,
+    worlds=40,
+    wave=10,
     depth=8,
     pool=64,
     endgame=20_000,
@@ -22,13 +22,13 @@ _FAST = _ROLLOUT.replace(
 _DEEP = _ROLLOUT.replace(
     name="rollout-deep",
     deadline=3.0,
-    candidates=6,
-    gap=0.4,
-    worlds=1024,
-    wave=32,
+    candidates=8,
+    gap=0.5,
+    worlds=2048,
+    wave=64,
     depth=16,
     confidence=1.5,
-    pool=2048,
+    pool=4096,
     endgame=2_000_000,
 )
 

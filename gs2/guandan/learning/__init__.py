@@ -1,0 +1,1 @@
+"""What the GuanDan network learns from search."""

@@ -1,0 +1,271 @@
+"""Positions of self-play where the network doubts, with what search says of the moves there.
+
+`python -m gs2.guandan.learning.searched_positions CHECKPOINT -o FILE --rounds N`
+
+The network plays itself, softly. At a share of the decisions with several moves near the best, the search
+compares these moves in common deals (`gs2.guandan.agent.racing`). What it comes to, the blueprint's opinion
+included, becomes the target of these moves; all others keep the network's own value, and a share of the
+decisions without doubt is kept as it is, so that what is not searched is not forgotten.
+Source: expert iteration, Anthony, Tian and Barber 2017; Silver et al. 2017.
+"""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.guandan.chooser import Decisions
+from blueprint.guandan.play.deals import deal_rounds
+from blueprint.guandan.play.selfplay import Scratch, play_rounds
+from blueprint.guandan.structured import join
+from blueprint.soft_choice import choose_soft
+from games.guandan.cards import ACTION
+from games.guandan.rounds.state import STATE
+from games.ragged import Ragged
+from games.support.array_types import Array
+from games.support.configuration import Configuration, integer, real
+from games.support.files import open_regular, replacing
+from gs2.guandan.agent.agent import Gs2Agent, make_agent
+from gs2.guandan.agent.decision import Decision
+from gs2.guandan.agent.evaluator import BATCH
+from gs2.guandan.agent.guandan_config import GuanDanConfig
+
+__all__ = ["APART", "SEARCH", "PositionsError", "SearchedPositions", "SeekConfig", "seek_positions"]
+
+SEARCH = GuanDanConfig.of(
+    name="expert",
+    method="rollout",
+    deadline=3600,
+    worlds=24,
+    wave=24,
+    candidates=3,
+    gap=0.3,
+    depth=8,
+    pool=48,
+    endgame=20_000,
+)
+"""The search that teaches: few deals at many positions; endgames that are solved teach nothing of values."""
+SURE = 0.03
+"""Standard deviation in levels that no target is surer than."""
+APART = 0.3
+"""The same of a move that nobody searched."""
+FORMAT = "gs2-searched-1"
+
+
+class PositionsError(ValueError):
+    """A file that holds no searched positions, or damaged ones."""
+
+
+@attrs.frozen(slots=False)
+class SeekConfig(Configuration):
+    """Which positions are searched.
+
+    share: of the decisions in doubt that are searched. kept: of the others, kept as the network values them.
+    temperature, epsilon: of the self-play, in levels, and its share of random moves. rounds: played at once.
+    """
+
+    label: ClassVar[str] = "SeekConfig"
+
+    share: float = attrs.field(default=0.25, validator=real(0, 1, above=True))
+    kept: float = attrs.field(default=0.1, validator=real(0, 1))
+    temperature: float = attrs.field(default=0.05, validator=real(0, 100))
+    epsilon: float = attrs.field(default=0.01, validator=real(0, 1))
+    rounds: int = attrs.field(default=256, validator=integer(1))
+
+
+@dataclass(frozen=True, eq=False)
+class SearchedPositions:
+    """Decisions with a target for every move.
+
+    states: [n] STATE. actions: table of their canonical moves. target: [m] float32, in levels, comparable
+    within a decision. weight: [m] float32, one over the target's variance. searched: [n] bool.
+    """
+
+    states: Array
+    actions: Ragged
+    target: NDArray[np.float32]
+    weight: NDArray[np.float32]
+    searched: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        """Return the number of decisions."""
+        return len(self.states)
+
+    def take(self, rows: NDArray[np.int64]) -> SearchedPositions:
+        """Return some of the decisions."""
+        target, weight = (
+            Ragged(self.actions.offsets, part).take(rows) for part in (self.target, self.weight)
+        )
+        return SearchedPositions(
+            self.states[rows], self.actions.take(rows), target.values, weight.values, self.searched[rows]
+        )
+
+    @classmethod
+    def joined(cls, parts: list[SearchedPositions]) -> SearchedPositions:
+        """Return the decisions of all parts, in order."""
+        counts = np.concatenate([part.actions.counts for part in parts])
+        return cls(
+            join([part.states for part in parts]),
+            Ragged.from_counts(counts, join([part.actions.values for part in parts])),
+            np.concatenate([part.target for part in parts]),
+            np.concatenate([part.weight for part in parts]),
+            np.concatenate([part.searched for part in parts]),
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the positions; the file is whole at every moment.
+
+        Raises FileProblem if it cannot be written.
+        """
+        with replacing(path) as file:
+            np.savez(
+                file,
+                format=np.frombuffer(FORMAT.encode(), np.uint8),
+                states=np.ascontiguousarray(self.states).view(np.uint8),
+                counts=self.actions.counts.astype(np.int32),
+                moves=np.ascontiguousarray(self.actions.values).view(np.uint8),
+                target=self.target,
+                weight=self.weight,
+                searched=self.searched,
+            )
+
+    @classmethod
+    def load(cls, path: str | Path) -> SearchedPositions:
+        """Return the positions of a file.
+
+        Raises PositionsError if it holds none; FileProblem if it is no file.
+        """
+        try:
+            with open_regular(path) as file, np.load(file, allow_pickle=False) as found:
+                parts = {name: found[name] for name in found.files}
+            if parts.pop("format").tobytes().decode() != FORMAT:
+                raise ValueError("another format")
+            states, moves = parts["states"].view(STATE), parts["moves"].view(ACTION)
+            actions = Ragged.from_counts(parts["counts"].astype(np.int64), moves)
+            made = cls(states, actions, parts["target"], parts["weight"], parts["searched"])
+            lengths = (len(made.target), len(made.weight), len(moves))
+            if len(set(lengths)) != 1 or not len(states) == len(actions) == len(made.searched):
+                raise ValueError("its parts do not fit together")
+        except (ValueError, KeyError, OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
+            raise PositionsError(f"{path} must hold searched positions; it does not ({error})") from error
+        return made
+
+
+class _Seeker:
+    """Plays softly, searches at a share of the doubtful decisions and keeps what came of it."""
+
+    follows = True
+
+    def __init__(self, agent: Gs2Agent, config: SeekConfig, rng: np.random.Generator) -> None:
+        self.agent, self.config, self.rng = agent, config, rng
+        self.found: list[SearchedPositions] = []
+
+    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
+        config, offsets = self.config, decisions.offsets
+        scores = np.concatenate([self.agent.evaluator.q(part) for part in decisions.spans(BATCH)])
+        best = np.maximum.reduceat(scores, offsets[:-1])
+        counts = np.diff(offsets)
+        near = scores >= np.repeat(best, counts) - self.agent.config.moves.gap
+        doubt = np.add.reduceat(near.astype(np.int64), offsets[:-1]) > 1
+        drawn = self.rng.random(len(decisions))
+        asked = np.flatnonzero(doubt & (drawn < config.share))
+        past = decisions.past
+        parts = [decisions.span(int(j), int(j) + 1) for j in asked]
+        group = [
+            (part.states[part.rows], part.actions, None if past is None else past.of(int(part.rows[0])))
+            for part in parts
+        ]
+        kept = np.flatnonzero(~doubt & (drawn < config.kept))
+        found = [_searched(decision) for decision in self.agent.decide_all(group)] if group else []
+        found += [
+            _kept(decisions.span(int(j), int(j) + 1), scores[offsets[j] : offsets[j + 1]]) for j in kept
+        ]
+        self.found += [positions for positions in found if positions is not None]
+        return choose_soft(scores, offsets, config.temperature, config.epsilon, self.rng)
+
+
+def _searched(decision: Decision) -> SearchedPositions | None:
+    """Return what a decision teaches; None where its moves were not compared."""
+    comparison, compared = decision.comparison, decision.candidates
+    if comparison is None or not comparison.rollouts:
+        return None
+    target, weight = decision.q.copy(), np.full(len(decision.q), APART**-2)
+    target[compared] = decision.q[compared[0]] + comparison.mean
+    # the first is what the others are compared with: it is as sure as the surest of them
+    error = np.concatenate([[comparison.error[1:].min()], comparison.error[1:]])
+    weight[compared] = 1.0 / (error**2 + SURE**2)
+    return _one(decision.state, decision.actions, target, weight, searched=True)
+
+
+def _kept(decision: Decisions, scores: NDArray[np.float32]) -> SearchedPositions:
+    state, weight = decision.states[decision.rows], np.full(len(scores), APART**-2)
+    return _one(state, decision.actions.copy(), scores, weight, searched=False)
+
+
+def _one(state: Array, actions: Array, target: Array, weight: Array, *, searched: bool) -> SearchedPositions:
+    table = Ragged.from_counts(np.array([len(actions)]), actions)
+    return SearchedPositions(
+        state, table, target.astype(np.float32), weight.astype(np.float32), np.array([searched])
+    )
+
+
+def seek_positions(
+    agent: Gs2Agent,
+    rounds: int,
+    rng: np.random.Generator,
+    config: SeekConfig | None = None,
+    *,
+    progress: Callable[[dict[str, Any]], None] | None = None,
+) -> SearchedPositions:
+    """Return positions of `rounds` rounds of self-play by the agent's blueprint, searched by the agent."""
+    config = config or SeekConfig()
+    found: list[SearchedPositions] = []
+    for start in range(0, rounds, config.rounds):
+        states = deal_rounds(min(config.rounds, rounds - start), rng, tribute=0.5)
+        seeker = _Seeker(agent, config, rng)
+        play_rounds(states, [seeker], Scratch(), record=False)
+        found.append(SearchedPositions.joined(seeker.found))
+        if progress is not None:
+            some = found[-1]
+            progress({"rounds": start + len(states), "new": len(some), "searched": int(some.searched.sum())})
+    return SearchedPositions.joined(found)
+
+
+def main() -> None:
+    """Search from the command line; every batch of rounds goes into the file, which grows."""
+    import argparse
+    import time
+
+    import torch
+
+    parser = argparse.ArgumentParser(description="Search positions of self-play, to learn from.")
+    parser.add_argument("checkpoint", type=Path, nargs="?", help="The network; default: the shipped one.")
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    rng = np.random.default_rng(options.seed)
+    agent = make_agent(options.checkpoint, SEARCH, rng)
+    began = time.perf_counter()
+    found: list[SearchedPositions] = []
+    while time.perf_counter() - began < 60 * options.minutes:
+        found.append(seek_positions(agent, SeekConfig().rounds, rng))
+        whole = SearchedPositions.joined(found)
+        whole.save(options.output)
+        seconds = time.perf_counter() - began
+        print(
+            f"positions={len(whole)} searched={int(whole.searched.sum())} seconds={seconds:.0f}", flush=True
+        )
+
+
+if __name__ == "__main__":
+    main()
