@@ -250,15 +250,17 @@ def main() -> None:
     parser.add_argument("checkpoint", type=Path, nargs="?", help="The network; default: the shipped one.")
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--rounds", type=int, default=SeekConfig().rounds, help="Played at once.")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     torch.set_num_threads(1)
     rng = np.random.default_rng(options.seed)
     agent = make_agent(options.checkpoint, SEARCH, rng)
+    config = SeekConfig(rounds=options.rounds)
     began = time.perf_counter()
     found: list[SearchedPositions] = []
     while time.perf_counter() - began < 60 * options.minutes:
-        found.append(seek_positions(agent, SeekConfig().rounds, rng))
+        found.append(seek_positions(agent, config.rounds, rng, config))
         whole = SearchedPositions.joined(found)
         whole.save(options.output)
         seconds = time.perf_counter() - began

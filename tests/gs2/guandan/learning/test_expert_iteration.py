@@ -144,8 +144,9 @@ def test_the_commands_search_and_learn(tmp_path) -> None:
     searched, learned = tmp_path / "searched.npz", tmp_path / "learned.safetensors"
     run = [sys.executable, "-m"]
     seek = ["gs2.guandan.learning.searched_positions", "-o", str(searched), "--minutes", "0.001"]
+    seek += ["--rounds", "4"]
     subprocess.run(run + seek, check=True, capture_output=True, timeout=600)
     learn = ["gs2.guandan.learning.expert_iteration", str(SHIPPED), str(searched), "-o", str(learned)]
     told = subprocess.run([*run, *learn, "--passes", "0.5"], check=True, capture_output=True, timeout=600)
-    assert b"after=" in told.stdout and len(SearchedPositions.load(searched)) > 1000
-    assert read_checkpoint(learned)[1]["searched"] > 500
+    assert b"after=" in told.stdout and len(SearchedPositions.load(searched)) > 20
+    assert read_checkpoint(learned)[1]["searched"] > 10
