@@ -18,7 +18,10 @@ from tests.unchanged.layout import layout
 
 __all__ = ["GROUPS", "Group", "Outcome", "ask_agents", "play_group"]
 
-ROLLOUT = "rollout:candidates=3,gap=0.25,worlds=12,wave=4,depth=4,pool=256,endgame=20000,deadline=3600"
+ROLLOUT = (
+    "rollout:candidates=3,gap=0.25,worlds=12,wave=4,depth=4,pool=256,endgame=20000,deadline=3600,"
+    "playing=blueprint"
+)
 """The rollout search with few deals; its deadline is never reached."""
 PAPER = "gs2-paper:k=3,sample=48,iterations=30,subgame_depth=4,crowd_depth=4,room=300,deadline=3600"
 """The published method with small limits."""
