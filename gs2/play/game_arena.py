@@ -6,7 +6,6 @@ result.net, result.low, result.high
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import sys
 import time
@@ -22,8 +21,8 @@ import numpy as np
 
 from games.game import Game
 from games.registry import load_game
-from games.support.files import LineFile, unique
 from games.support.interruption import Interrupted, breaking, deaf_children
+from games.support.row_file import Row, RowFile
 from gs2.play.agent_names import agent_identity, load_game_agent
 from gs2.play.game_agents import TrailAgent
 from gs2.play.game_match import Pace, PlayedGames, play_numbered
@@ -33,7 +32,6 @@ __all__ = ["Meeting", "MeetingError", "MeetingResult", "play_match"]
 FORMAT = "gs2-games-1"
 QUICK, SEARCHING = 256, 4
 """Pairs of games that are played in lockstep: many where agents answer at once, few where one searches."""
-Row = dict[str, Any]
 
 
 class MeetingError(ValueError):
@@ -63,7 +61,7 @@ class Meeting:
     def header(self) -> Row:
         """Return what a file of results begins with: the same header, the same games."""
         told = {name: value for name, value in asdict(self).items() if name != "pairs"}
-        return {"format": FORMAT, **told, "agents": [agent_identity(self.a), agent_identity(self.b)]}
+        return {**told, "agents": [agent_identity(self.a), agent_identity(self.b)]}
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,8 +162,8 @@ def play_match(
     loading the agents raises.
     """
     began = time.perf_counter()
-    with nullcontext() if output is None else _File(output, meeting.header()) as file:
-        rows: list[Row] = [] if file is None else file.rows
+    with nullcontext() if output is None else _PairsFile(output, meeting.header()) as file:
+        rows: list[Row] = [] if file is None else list(file.rows)
         done = {row["pair"] for row in rows}
         left = [number for number in range(meeting.pairs) if number not in done]
         paces = (Pace(), Pace())
@@ -252,75 +250,20 @@ def _peak() -> float:
     return most if sys.platform == "darwin" else 1024 * most
 
 
-class _File:
-    """Rows of results on disk, one for each pair of games, of which this process is the only writer."""
+class _PairsFile(RowFile):
+    """Rows of results, one for each pair of games."""
 
-    def __init__(self, path: Path, header: Row) -> None:
-        self.path = path
-        self.rows: list[Row] = []
-        self._file = LineFile(path)
-        try:
-            first = json.dumps(header)
-            if self._file.lines or not (first + "\n").encode().startswith(self._file.tail):
-                self._read(self._file.lines, header)
-            else:
-                self._file.append([first])
-        except BaseException:
-            self.close()
-            raise
+    FORMAT, SOURCE, ROW, FAULT = FORMAT, "gs2 match --game", "the result of a pair of games", MeetingError
 
-    def _read(self, lines: list[bytes], header: Row) -> None:
-        found = _object(lines[0]) if lines else {}
-        if found.get("format") != FORMAT:
-            raise MeetingError(
-                f"{self.path}: the file must be a result of gs2 match --game ({FORMAT}); name another file"
-            )
-        for key in header.keys() | found.keys():
-            if found.get(key) != header.get(key):
-                raise MeetingError(
-                    f"{self.path}: it holds games with {key} {found.get(key)!r}, these have "
-                    f"{header.get(key)!r}; name another file"
-                )
-        rows = []
-        for number, line in enumerate(lines[1:], 2):
-            row = _object(line)
-            if not _is_row(row):
-                raise MeetingError(
-                    f"{self.path}, line {number}: not the result of a pair of games; got {line[:60]!r}; "
-                    "delete the line or name another file"
-                )
-            rows.append(row)
-        self.rows = list(unique(rows, lambda row: int(row["pair"]), self.path))
+    def is_row(self, row: Row) -> bool:
+        pair, payoffs = row.get("pair"), row.get("payoffs")
+        numbers = isinstance(payoffs, list) and len(payoffs) == 2
+        return (
+            type(pair) is int
+            and pair >= 0
+            and numbers
+            and all(type(p) in (int, float) and np.isfinite(p) for p in payoffs or ())
+        )
 
-    def append(self, rows: list[Row]) -> None:
-        """Add rows and have them on the disk before returning."""
-        self._file.append(json.dumps(row) for row in rows)
-
-    def close(self) -> None:
-        """Let others write the file."""
-        self._file.close()
-
-    def __enter__(self) -> _File:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
-
-def _object(line: bytes) -> Row:
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _is_row(row: Row) -> bool:
-    pair, payoffs = row.get("pair"), row.get("payoffs")
-    numbers = isinstance(payoffs, list) and len(payoffs) == 2
-    return (
-        type(pair) is int
-        and pair >= 0
-        and numbers
-        and all(type(p) in (int, float) and np.isfinite(p) for p in payoffs or ())
-    )
+    def key(self, row: Row) -> int:
+        return int(row["pair"])

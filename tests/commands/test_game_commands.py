@@ -68,7 +68,7 @@ def test_a_match_prints_what_it_came_to_and_goes_on(tmp_path: Path) -> None:
     assert len(file.read_text().splitlines()) == 301
     more = json.loads(gs2(*words, "--pairs", "310", "--json").stdout)
     assert more["pairs"] == 310 and sum(more["decisions"]) < 200
-    assert "it holds games with seed" in refusal(gs2(*words, "--seed", "1"))
+    assert "it holds results with seed" in refusal(gs2(*words, "--seed", "1"))
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_a_file_of_another_match_is_refused(tmp_path: Path) -> None:
         Meeting("kuhn_poker", "cfr:10", "uniform", pairs=4, duplicate=False),
         Meeting("kuhn_poker(cards=4)", "cfr:10", "uniform", pairs=4),
     ):
-        with pytest.raises(MeetingError, match="it holds games with"):
+        with pytest.raises(MeetingError, match="it holds results with"):
             play_match(other, output=file)
     with hold(file), pytest.raises(LockHeld):
         play_match(Meeting("kuhn_poker", "cfr:10", "uniform", pairs=8), output=file)
