@@ -270,7 +270,7 @@ class Gs2Agent:
         if time.perf_counter() >= deadline:
             progress.notes.append("the time was up before anybody could play on otherwise: rollouts decide")
             return
-        solution = contest.solve(self.rollouts, self.config)
+        solution = contest.solve(self.rollouts, self.config, deadline)
         progress.solution = solution.told(progress.candidates)
         progress.choice = int(progress.candidates[solution.moves[np.argmax(solution.policy)]])
         progress.stage = "subgame"

@@ -93,11 +93,17 @@ class Contest:
         asked = replace(question, moves=question.moves[rows], prior=question.prior[rows], worlds=worlds)
         return cls(asked, rows, payoffs[:, rows], weights, price)
 
-    def solve(self, rollouts: Rollouts, config: GuanDanConfig) -> ContestSolution:
-        """Return the solution of the contest, after the rollouts that it still needs."""
+    def solve(
+        self, rollouts: Rollouts, config: GuanDanConfig, deadline: float | None = None
+    ) -> ContestSolution:
+        """Return the solution of the contest, after the rollouts that it still needs.
+
+        deadline: an instant of `time.perf_counter()` from which on rollouts are valued where they stand.
+        """
         question, n = self.question, len(self.question.worlds)
         lean = Lean(tuple(config.subgame.ours.split("+")), tuple(config.subgame.theirs.split("+")))
-        payoffs = style_payoffs(question, self.payoffs[:n], lean, rollouts, config.comparison.depth)
+        limits = config.comparison.depth, deadline
+        payoffs = style_payoffs(question, self.payoffs[:n], lean, rollouts, *limits)
         # More deals say what the moves are worth than how others may play on: their mean counts.
         mean, there = (
             np.average(self.payoffs[:m], axis=0, weights=self.weights[:m]) for m in (len(self.payoffs), n)

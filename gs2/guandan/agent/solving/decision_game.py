@@ -86,12 +86,17 @@ SHARE = 0.7
 
 
 def style_payoffs(
-    question: Question, known: NDArray[np.float64], lean: Lean, rollouts: Rollouts, depth: int | None
+    question: Question,
+    known: NDArray[np.float64],
+    lean: Lean,
+    rollouts: Rollouts,
+    depth: int | None,
+    deadline: float | None = None,
 ) -> NDArray[np.float64]:
     """Return the payoff of each move in each deal and every pair of styles, [n, a, u, o] float64.
 
     question: the moves and the deals. known: [n, a], payoffs where everybody plays on by the blueprint; for
-        these no rollout is made. depth: of a rollout, see `Rollouts.payoffs`.
+        these no rollout is made. depth, deadline: of rollouts, see `Rollouts.payoffs`.
     """
     n, a = known.shape
     ours, theirs = lean.choices
@@ -111,7 +116,7 @@ def style_payoffs(
     of[:, :, (seat + 2) & 3] = 0
     styles = Styles(style_table((*lean.ours, *lean.theirs)), of.reshape(-1, 4))
     sign = 1 - 2 * (seat & 1)
-    found = sign * rollouts.payoffs(states, depth, styles=styles).reshape(len(pairs), n, a)
+    found = sign * rollouts.payoffs(states, depth, deadline, styles).reshape(len(pairs), n, a)
     for k, (u, o) in enumerate(pairs):
         out[:, :, u, o] = found[k]
     return out

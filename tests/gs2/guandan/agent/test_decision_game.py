@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -198,3 +199,15 @@ def test_a_move_that_stood_alone_is_no_contest() -> None:
     payoffs = comparison.payoffs.copy()
     payoffs[-1, 1] = np.nan
     assert Contest.of(question, replace(comparison, payoffs=payoffs, best=0), agent_preset("fast")) is None
+
+
+def test_a_contest_ends_at_its_deadline() -> None:
+    config = agent_preset("standard").replace(theirs="blueprint+contest", leaf_worlds=8)
+    question, comparison, _ = generated_contest(3)
+    contest = Contest.of(question, comparison, config)
+    assert contest is not None
+    rollouts = Rollouts(CountEvaluator())
+    solution = contest.solve(rollouts, config, time.perf_counter() - 1)
+    assert rollouts.decisions == 0 and solution.policy.sum() == pytest.approx(1)
+    contest.solve(rollouts, config, time.perf_counter() + 600)
+    assert rollouts.decisions > 0
