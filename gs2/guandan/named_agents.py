@@ -173,7 +173,7 @@ class _SearchingAgents:
 
     def deals_at_once(self, spec: AgentSpec) -> int:
         """A few: the agent runs the rollouts of several decisions together, but one piece of work must end in
-        minutes, and the agent remembers `REMEMBERED` seats of rounds (`gs2.guandan.agent.particles`).
+        minutes, and the agent remembers `REMEMBERED` seats of rounds (`gs2.guandan.agent.deals.particles`).
         """
         return max(1, min(SOME, int(4 / self._preset(spec).deadline)))
 

@@ -22,7 +22,7 @@ import numpy as np
 from games.game import Game
 from games.registry import load_game
 from games.support.interruption import Interrupted, breaking, deaf_children
-from games.support.row_file import Row, RowFile
+from games.support.json_rows import JsonRows, Row
 from gs2.play.agent_names import agent_identity, load_game_agent
 from gs2.play.game_agents import TrailAgent
 from gs2.play.game_match import Pace, PlayedGames, play_numbered
@@ -250,7 +250,7 @@ def _peak() -> float:
     return most if sys.platform == "darwin" else 1024 * most
 
 
-class _PairsFile(RowFile):
+class _PairsFile(JsonRows):
     """Rows of results, one for each pair of games."""
 
     FORMAT, SOURCE, ROW, FAULT = FORMAT, "gs2 match --game", "the result of a pair of games", MeetingError

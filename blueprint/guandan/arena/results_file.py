@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from games.support.row_file import Row, RowFile
+from games.support.json_rows import JsonRows, Row
 
 __all__ = ["FORMAT", "ResultsFile", "ResultsFileError"]
 
@@ -15,7 +15,7 @@ class ResultsFileError(ValueError):
     """A file that holds the results of something else."""
 
 
-class ResultsFile(RowFile):
+class ResultsFile(JsonRows):
     """Rows of results, each of a deal or a game; the header says who plays on which cards."""
 
     FORMAT, SOURCE, ROW, FAULT = FORMAT, "gs2 match", "the result of a deal or game", ResultsFileError

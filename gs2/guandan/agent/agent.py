@@ -22,13 +22,13 @@ from games.guandan.rounds.round import GuanDan, advance, deal, legal
 from games.ragged import Ragged
 from games.support.array_types import Array
 from gs2.guandan.agent.agent_presets import agent_preset
-from gs2.guandan.agent.dealing import Dealer, DealNetworks
+from gs2.guandan.agent.deals.dealing import Dealer, DealNetworks
+from gs2.guandan.agent.deals.determinize import Worlds, list_worlds
+from gs2.guandan.agent.deals.particles import Memories, RoundMemory, top_up
 from gs2.guandan.agent.decision import Decision, DecisionProgress, noted_faults
-from gs2.guandan.agent.determinize import Worlds, list_worlds
 from gs2.guandan.agent.endgame import is_endgame, solve_endgame
 from gs2.guandan.agent.evaluator import BlueprintEvaluator, Evaluator, evaluator_values
 from gs2.guandan.agent.guandan_config import GuanDanConfig
-from gs2.guandan.agent.particles import Memories, RoundMemory, top_up
 from gs2.guandan.agent.racing import MoveComparison, Question, candidate_moves, compare_moves
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.agent.solving.contest import Contest
@@ -64,11 +64,10 @@ Situation = tuple[Array, Array | None, PlayedMoves | None]
 class Gs2Agent:
     """Plays GuanDan by a blueprint and search; one instance serves any number of rounds and seats.
 
-    blueprint: an `Evaluator`, or any `Blueprint`. config: a configuration or a preset's name.
+    blueprint: an `Evaluator`, whose `quick` plays rollouts if it has one, or any `Blueprint`.
+    config: a configuration or a preset's name.
     beliefs: who is likely to hold which card; None deals the hidden cards uniformly. deals: how likely whole
         deals are beside that; None takes them as they come.
-    quick: a small network that was taught the blueprint's moves and plays them in rollouts; None has the
-        blueprint play.
     watch: called with every decision made.
     """
 
@@ -82,7 +81,6 @@ class Gs2Agent:
         *,
         beliefs: Beliefs | None = None,
         deals: DealNetwork | None = None,
-        quick: Evaluator | None = None,
         watch: Callable[[Decision], None] | None = None,
     ) -> None:
         self.config = agent_preset(config) if isinstance(config, str) else config
@@ -92,9 +90,9 @@ class Gs2Agent:
         self.rng = np.random.default_rng() if rng is None else rng
         self.beliefs, self.deals = beliefs, deals
         self._memories = Memories()
-        self.quick = quick
         plays = self.config.compares and self.config.comparison.playing == "quick"
-        self.rollouts = Rollouts(self.evaluator, quick if plays else None)
+        quick: Evaluator | None = getattr(self.evaluator, "quick", None) if plays else None
+        self.rollouts = Rollouts(self.evaluator, quick)
         self.watch = watch
         self.name = f"gs2-{self.config.name}"
 
@@ -167,7 +165,7 @@ class Gs2Agent:
         few = {name: min(number, given[name]) for name, number in few.items() if name not in unread}
         small = self.config.replace(deadline=COMPILING, **few)
         rng = np.random.default_rng(0)
-        twin = Gs2Agent(self.evaluator, small, rng, beliefs=self.beliefs, deals=self.deals, quick=self.quick)
+        twin = Gs2Agent(self.evaluator, small, rng, beliefs=self.beliefs, deals=self.deals)
         walker = Gs2Agent(self.evaluator, "blueprint", np.random.default_rng(0))
         state = deal(1, np.random.default_rng(0))
         asked = set()
@@ -381,5 +379,6 @@ def make_agent(
 
     beliefs = load_beliefs() if DEFAULT.is_file() else None
     deals = load_deal_network() if DEALS.is_file() else None
-    quick = load_quick(blueprint)
-    return Gs2Agent(load_evaluator(blueprint), config, rng, beliefs=beliefs, deals=deals, quick=quick)
+    evaluator = load_evaluator(blueprint)
+    evaluator.quick = load_quick(blueprint)
+    return Gs2Agent(evaluator, config, rng, beliefs=beliefs, deals=deals)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import PlayedMoves
 from games.support.array_types import Array
-from gs2.guandan.agent.determinize import Worlds
+from gs2.guandan.agent.deals.determinize import Worlds
 from gs2.guandan.agent.endgame import Endgame
 from gs2.guandan.agent.racing import MoveComparison
 from gs2.guandan.agent.solving.sampled_solution import SampledSolution

@@ -184,7 +184,7 @@ def is_endgame(state: Array) -> bool:
 
 def complete(state: Array, seat: int) -> Array:
     """Return the state with the other hand filled in, [1] STATE: every card neither held nor played."""
-    from gs2.guandan.agent.determinize import sample_worlds
+    from gs2.guandan.agent.deals.determinize import sample_worlds
 
     return sample_worlds(state, seat, 1, np.random.default_rng(0)).states
 

@@ -44,7 +44,7 @@ class Evaluator(Protocol):
     """Action values and state values of a blueprint, in levels.
 
     name: of the blueprint. sees_all: whether `values` looks at all four hands (a critic) or at the acting
-    seat's alone.
+    seat's alone. An attribute `quick`, where there is one, is an evaluator that knows the same moves sooner.
     """
 
     name: str
@@ -67,6 +67,7 @@ class BlueprintEvaluator:
     """Any `Blueprint` as an evaluator: one call per seat."""
 
     sees_all = False
+    quick: Evaluator | None = None
 
     def __init__(self, blueprint: Blueprint, game: GuanDan | None = None) -> None:
         self.blueprint = blueprint
@@ -99,10 +100,13 @@ class BlueprintEvaluator:
 
 
 class NetworkEvaluator:
-    """The Q-network's fast path, with its critic for values if there is one."""
+    """The Q-network's fast path, with its critic for values if there is one.
 
-    def __init__(self, inference: Inference) -> None:
-        self.inference = inference
+    quick: a small network that was taught its moves (`load_quick`), None without one.
+    """
+
+    def __init__(self, inference: Inference, quick: Evaluator | None = None) -> None:
+        self.inference, self.quick = inference, quick
         self.name = inference.name
         self.sees_all = inference.sees_all
 

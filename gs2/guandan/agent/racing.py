@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from games.guandan.rounds.round import advance
 from games.guandan.rounds.state import STATE
 from games.support.array_types import Array
-from gs2.guandan.agent.determinize import Worlds
+from gs2.guandan.agent.deals.determinize import Worlds
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.rollout import Rollouts
 

@@ -28,7 +28,7 @@ from blueprint.guandan.train_config import NetworkConfig
 from games.support.configuration import Configuration, integer, real
 from gs2.guandan.learning.searched_positions import SearchedPositions
 
-__all__ = ["ExpertConfig", "expert_loss", "learn_from_search", "load_network", "save_network"]
+__all__ = ["ExpertConfig", "expert_loss", "learn_from_search", "save_network", "trainable_network"]
 
 
 @attrs.frozen(slots=False)
@@ -152,7 +152,7 @@ def learn_from_search(
     return student, score
 
 
-def load_network(path: str | Path | None = None) -> QNetwork:
+def trainable_network(path: str | Path | None = None) -> QNetwork:
     """Return the network of a checkpoint, by default the shipped one, to learn further.
 
     Raises CheckpointError if the checkpoint is damaged or foreign.
@@ -197,7 +197,7 @@ def main() -> None:
     positions = SearchedPositions.joined([SearchedPositions.load(path) for path in options.positions])
     config = ExpertConfig(passes=options.passes, learning_rate=options.learning_rate)
     network, score = learn_from_search(
-        load_network(options.checkpoint),
+        trainable_network(options.checkpoint),
         positions,
         np.random.default_rng(options.seed),
         config,

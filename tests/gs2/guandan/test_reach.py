@@ -11,9 +11,8 @@ from games.guandan.cards import ACTION, PASS
 from games.guandan.rounds.round import advance, deal, legal
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.agent_presets import agent_preset
-from gs2.guandan.agent.determinize import Worlds, sample_worlds
-from gs2.guandan.agent.evaluator import evaluator_values
-from gs2.guandan.agent.reach import (
+from gs2.guandan.agent.deals.determinize import Worlds, sample_worlds
+from gs2.guandan.agent.deals.reach import (
     LEAST,
     Likelihood,
     SoftPolicy,
@@ -23,6 +22,7 @@ from gs2.guandan.agent.reach import (
     moves_to_weigh,
     replayed,
 )
+from gs2.guandan.agent.evaluator import evaluator_values
 from tests.gs2.guandan.blueprints import CountEvaluator
 
 TEMPERATURE = 0.1

@@ -12,7 +12,7 @@ from games.guandan.cards import DECK, pack, parse_cards, unpack
 from games.guandan.combos import ORDER
 from games.guandan.rounds.belief import determinise
 from games.guandan.rounds.round import GuanDan, Shown, deal, from_hands, legal
-from gs2.guandan.agent.determinize import CardOdds, count_bound, list_worlds, sample_worlds
+from gs2.guandan.agent.deals.determinize import CardOdds, count_bound, list_worlds, sample_worlds
 from gs2.guandan.beliefs.belief_network import BeliefNetwork, load_beliefs, save_beliefs, steer
 from tests.gs2.guandan.blueprints import midgame
 

@@ -10,7 +10,7 @@ import pytest
 from games.guandan.rounds.round import GuanDan, advance, legal
 from games.support.configuration import ConfigError
 from gs2.guandan.agent.agent_presets import PRESETS, agent_preset
-from gs2.guandan.agent.determinize import sample_worlds
+from gs2.guandan.agent.deals.determinize import sample_worlds
 from gs2.guandan.agent.evaluator import BlueprintEvaluator, evaluator_values
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.racing import Evidence, Question, candidate_moves, compare_moves, posterior

@@ -24,7 +24,7 @@ from cfr.variants import DEFAULT_VARIANT
 from games.game import Game
 from games.guandan.rounds.round import GuanDan
 from games.ragged import Ragged
-from gs2.guandan.agent.determinize import Worlds
+from gs2.guandan.agent.deals.determinize import Worlds
 from gs2.guandan.agent.evaluator import Evaluator, evaluator_values
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.agent.rollout import Rollouts

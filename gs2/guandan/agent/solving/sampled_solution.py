@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.tree import FlatTree
-from gs2.guandan.agent.determinize import Worlds
+from gs2.guandan.agent.deals.determinize import Worlds
 from gs2.guandan.agent.solving.branches import action_keys
 from gs2.guandan.agent.solving.deal_source import DealProblem, DealSource, DecisionPoint
 from gs2.search.pipeline import search

@@ -9,9 +9,9 @@ from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from games.game import GameError
 from games.guandan.rounds.round import GuanDan, advance, deal, legal
-from gs2.guandan.agent import dealing
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.agent_presets import PRESETS, agent_preset
+from gs2.guandan.agent.deals import dealing
 from gs2.guandan.agent.decision import Decision
 from gs2.guandan.agent.evaluator import BlueprintEvaluator
 from gs2.guandan.agent.guandan_config import GuanDanConfig

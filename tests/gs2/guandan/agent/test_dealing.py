@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gs2.guandan.agent.agent import AT_FIRST, Gs2Agent
-from gs2.guandan.agent.dealing import Dealer, DealNetworks
+from gs2.guandan.agent.deals.dealing import Dealer, DealNetworks
 from gs2.guandan.agent.evaluator import BlueprintEvaluator
 from gs2.guandan.agent.guandan_config import DealsConfig, GuanDanConfig
 from tests.gs2.guandan.blueprints import CountBlueprint, midgame

@@ -10,7 +10,7 @@ import pytest
 
 from games.guandan.rounds.round import advance, legal
 from gs2.guandan.agent.agent_presets import agent_preset
-from gs2.guandan.agent.determinize import Worlds, sample_worlds
+from gs2.guandan.agent.deals.determinize import Worlds, sample_worlds
 from gs2.guandan.agent.evaluator import evaluator_values
 from gs2.guandan.agent.racing import Evidence, MoveComparison, Question, posterior
 from gs2.guandan.agent.rollout import Rollouts

@@ -9,11 +9,11 @@ from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from games.game import GameError
 from games.guandan.rounds.round import deal, legal
-from gs2.guandan.agent import dealing
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.agent_presets import agent_preset
+from gs2.guandan.agent.deals import dealing
+from gs2.guandan.agent.deals.determinize import sample_worlds
 from gs2.guandan.agent.decision import Decision
-from gs2.guandan.agent.determinize import sample_worlds
 from tests.gs2.guandan.blueprints import CountEvaluator
 
 FAULTS = ("q", "nan", "values", "shape", "sampler", "hurry")

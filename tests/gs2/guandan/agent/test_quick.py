@@ -19,8 +19,7 @@ def test_the_shipped_blueprint_has_one_and_agents_play_rollouts_by_it() -> None:
     quick = load_quick()
     assert quick is not None and quick_file().is_file() and not quick.sees_all
     agent = make_agent(config="fast")
-    assert agent.quick is not None and agent.rollouts.player is agent.quick
-    assert agent.rollouts.evaluator is agent.evaluator
+    assert agent.rollouts.player is not agent.evaluator and agent.rollouts.evaluator is agent.evaluator
     for config in (agent_preset("fast").replace(playing="blueprint"), agent_preset("paper")):
         own = make_agent(config=config)
         assert own.rollouts.player is own.evaluator
@@ -31,9 +30,10 @@ def test_a_blueprint_without_one_plays_its_own_rollouts(tmp_path) -> None:
     shutil.copy(SHIPPED, path)
     assert load_quick(path) is None
     agent = make_agent(path, "fast")
-    assert agent.quick is None and agent.rollouts.player is agent.evaluator
+    assert agent.rollouts.player is agent.evaluator
     shutil.copy(quick_file(), quick_file(path))
-    assert make_agent(path, "fast").quick is not None
+    again = make_agent(path, "fast")
+    assert again.rollouts.player is not again.evaluator
 
 
 def test_one_that_another_network_taught_is_refused(tmp_path) -> None:
@@ -57,6 +57,7 @@ def test_results_are_of_the_quick_network_too(tmp_path) -> None:
 
 
 def test_an_agent_without_a_network_takes_any_evaluator_for_its_rollouts() -> None:
-    quick = BlueprintEvaluator(CountBlueprint(noise=1.0))
-    agent = Gs2Agent(CountBlueprint(), "fast", np.random.default_rng(0), quick=quick)
+    evaluator, quick = (BlueprintEvaluator(CountBlueprint(noise=noise)) for noise in (0.0, 1.0))
+    evaluator.quick = quick
+    agent = Gs2Agent(evaluator, "fast", np.random.default_rng(0))
     assert agent.rollouts.player is quick

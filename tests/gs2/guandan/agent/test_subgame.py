@@ -11,9 +11,9 @@ from games.guandan.cards import PASS
 from games.guandan.rounds.round import GuanDan, advance, legal
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.agent_presets import agent_preset
-from gs2.guandan.agent.determinize import sample_worlds
+from gs2.guandan.agent.deals.determinize import sample_worlds
+from gs2.guandan.agent.deals.particles import Particles, top_up
 from gs2.guandan.agent.evaluator import evaluator_values
-from gs2.guandan.agent.particles import Particles, top_up
 from gs2.guandan.agent.racing import candidate_moves
 from gs2.guandan.agent.rollout import Rollouts
 from gs2.guandan.agent.solving.branches import Branches

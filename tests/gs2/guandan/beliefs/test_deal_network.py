@@ -7,7 +7,7 @@ import pytest
 
 from blueprint.checkpoint import CheckpointError
 from games.guandan.cards import unpack
-from gs2.guandan.agent.determinize import CardOdds, sample_worlds
+from gs2.guandan.agent.deals.determinize import CardOdds, sample_worlds
 from gs2.guandan.agent.evaluator import load_evaluator
 from gs2.guandan.beliefs.belief_network import load_beliefs
 from gs2.guandan.beliefs.deal_inputs import DEAL_WIDTH, deal_inputs

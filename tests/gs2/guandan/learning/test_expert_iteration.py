@@ -21,8 +21,8 @@ from gs2.guandan.learning.expert_iteration import (
     ExpertConfig,
     expert_loss,
     learn_from_search,
-    load_network,
     save_network,
+    trainable_network,
 )
 from gs2.guandan.learning.searched_positions import (
     APART,
@@ -111,7 +111,7 @@ def test_the_loss_is_that_of_a_plain_walk(seed: int) -> None:
 
 
 def test_a_network_moves_towards_the_targets_and_keeps_its_values(positions, tmp_path) -> None:
-    network = load_network()
+    network = trainable_network()
     kept = {name: value.clone() for name, value in network.state_dict().items()}
     # something to be learned that held-out positions share: passing is better than it thinks
     passes = positions.actions.values["type"] == PASS

@@ -19,7 +19,7 @@ from blueprint.guandan.chooser import PlayedMoves
 from games.game import GameError
 from games.guandan.rounds.round import advance, legal, restarted
 from games.support.array_types import Array
-from gs2.guandan.agent.determinize import Worlds
+from gs2.guandan.agent.deals.determinize import Worlds
 from gs2.guandan.agent.evaluator import Evaluator, evaluator_values
 
 __all__ = [

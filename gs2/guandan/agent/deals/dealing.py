@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import PlayedMoves
 from games.support.array_types import Array
-from gs2.guandan.agent.determinize import CardOdds, Worlds, sample_worlds
+from gs2.guandan.agent.deals.determinize import CardOdds, Worlds, sample_worlds
+from gs2.guandan.agent.deals.reach import Likelihood, SoftPolicy, drawn_worlds, likely_worlds
 from gs2.guandan.agent.evaluator import Evaluator
 from gs2.guandan.agent.guandan_config import DealsConfig
-from gs2.guandan.agent.reach import Likelihood, SoftPolicy, drawn_worlds, likely_worlds
 from gs2.guandan.beliefs.belief_network import Beliefs
 from gs2.guandan.beliefs.deal_network import DealNetwork
 from gs2.guandan.beliefs.past_inputs import past_inputs

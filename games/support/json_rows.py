@@ -1,6 +1,6 @@
 """Rows of results on disk: a header line that says of what, then one JSON line each, appended whole.
 
-    class Scores(RowFile):
+    class Scores(JsonRows):
         FORMAT, SOURCE, ROW, FAULT = "scores-1", "my command", "a score", ScoresError
 
 A process that was killed leaves at most one torn last line; reading drops it, and work goes on behind the
@@ -17,12 +17,12 @@ from typing import Any, ClassVar, Self
 
 from games.support.files import LineFile, unique
 
-__all__ = ["Row", "RowFile"]
+__all__ = ["JsonRows", "Row"]
 
 Row = dict[str, Any]
 
 
-class RowFile(ABC):
+class JsonRows(ABC):
     """A file of rows, of which this process is the only writer. Use it in a `with` block.
 
     FORMAT: the first thing that its header says. SOURCE: the command whose results it holds. ROW: what one

@@ -1,0 +1,1 @@
+"""Deals of the cards that a seat cannot see: listed, drawn, weighed, kept for later."""
