@@ -16,7 +16,6 @@ _FAST = _ROLLOUT.replace(
     worlds=40,
     wave=10,
     depth=8,
-    confidence=0.7,
     pool=64,
     endgame=20_000,
 )

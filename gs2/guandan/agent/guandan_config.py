@@ -57,11 +57,11 @@ class DealsConfig(Configuration):
     nested: deals of one decision are kept for the next while they agree with what was seen.
     """
 
-    worlds: int = attrs.field(default=960, validator=integer(1))
+    worlds: int = attrs.field(default=640, validator=integer(1))
     sample: int = attrs.field(default=1000, validator=integer(1))
     belief: float = attrs.field(default=1.0, validator=real(0, 10))
     reach: float = attrs.field(default=1.0, validator=real(0, 10))
-    pool: int = attrs.field(default=1920, validator=integer(1))
+    pool: int = attrs.field(default=1280, validator=integer(1))
     replay: bool = attrs.field(default=False, validator=flag)
     temperature: float = attrs.field(default=0.2, validator=real(1e-6, 100))
     nested: bool = attrs.field(default=True, validator=flag)
@@ -75,8 +75,8 @@ class MovesConfig(Configuration):
         looked at. per_type: most moves of each type (GS2: 2), the pass always kept; None for no such limit.
     """
 
-    candidates: int = attrs.field(default=6, validator=integer(1))
-    gap: float = attrs.field(default=0.4, validator=real(0, 100))
+    candidates: int = attrs.field(default=5, validator=integer(1))
+    gap: float = attrs.field(default=0.35, validator=real(0, 100))
     per_type: int | None = attrs.field(default=None, validator=integer(1, optional=True))
 
 
@@ -93,10 +93,10 @@ class ComparisonConfig(Configuration):
         against which the rollouts' noisy means count (our measurement). 0 never moves away from it.
     """
 
-    wave: int = attrs.field(default=40, validator=integer(1))
+    wave: int = attrs.field(default=32, validator=integer(1))
     depth: int | None = attrs.field(default=12, validator=integer(0, optional=True))
     playing: str = attrs.field(default="quick", validator=one_of(("quick", "blueprint")))
-    confidence: float = attrs.field(default=1.0, validator=real(0, 100))
+    confidence: float = attrs.field(default=0.7, validator=real(0, 100))
     trust: float = attrs.field(default=0.1, validator=real(0, 100))
 
 

@@ -181,9 +181,7 @@ def test_a_belief_of_wrong_shape_is_refused() -> None:
             return np.zeros((len(states), 4, 54))
 
     with pytest.raises(ValueError, match=r"\[3, 54\]"):
-        sample_worlds(
-            deal(1, np.random.default_rng(0)), 0, 4, np.random.default_rng(0), odds=CardOdds(Wrong())
-        )
+        CardOdds(Wrong()).of(deal(1, np.random.default_rng(0)), 0)
 
 
 def test_a_belief_network_survives_saving(tmp_path) -> None:
