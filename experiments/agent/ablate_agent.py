@@ -242,7 +242,7 @@ def _load(checkpoint: Path | None) -> Networks:
 
     torch.set_num_threads(1)
     return Networks(
-        load_evaluator(checkpoint),
+        load_evaluator(checkpoint, quick=True),
         load_beliefs() if DEFAULT.is_file() else None,
         load_deal_network() if DEALS.is_file() else None,
     )

@@ -373,12 +373,11 @@ def make_agent(
     Its quick network is the one beside the checkpoint, if there is one (`load_quick`).
     Raises CheckpointError if the checkpoint is damaged or foreign.
     """
-    from gs2.guandan.agent.evaluator import load_evaluator, load_quick
+    from gs2.guandan.agent.evaluator import load_evaluator
     from gs2.guandan.beliefs.belief_network import DEFAULT, load_beliefs
     from gs2.guandan.beliefs.deal_network import DEALS, load_deal_network
 
     beliefs = load_beliefs() if DEFAULT.is_file() else None
     deals = load_deal_network() if DEALS.is_file() else None
-    evaluator = load_evaluator(blueprint)
-    evaluator.quick = load_quick(blueprint)
+    evaluator = load_evaluator(blueprint, quick=True)
     return Gs2Agent(evaluator, config, rng, beliefs=beliefs, deals=deals)

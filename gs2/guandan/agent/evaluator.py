@@ -137,15 +137,19 @@ def evaluator_values(evaluator: Evaluator, states: Array, actions: Ragged) -> ND
     return out
 
 
-def load_evaluator(path: str | Path | None = None, *, critic: bool = True) -> NetworkEvaluator:
+def load_evaluator(
+    path: str | Path | None = None, *, critic: bool = True, quick: bool = False
+) -> NetworkEvaluator:
     """Return the evaluator of a checkpoint, by default the shipped one.
 
-    critic: use the critic of all four hands for values if the checkpoint holds one.
+    critic: use the critic of all four hands for values if the checkpoint holds one. quick: load its quick
+        network too, if one lies beside it.
     Raises CheckpointError if the file is damaged or foreign.
     """
     from blueprint.guandan.network.inference import load_inference
 
-    return NetworkEvaluator(load_inference(path, critic=critic))
+    found = load_inference(path, critic=critic)
+    return NetworkEvaluator(found, load_quick(path) if quick else None)
 
 
 def quick_file(path: str | Path | None = None) -> Path:
