@@ -13,10 +13,10 @@ _FAST = _ROLLOUT.replace(
     deadline=0.05,
     candidates=3,
     gap=0.25,
-    worlds=28,
-    wave=9,
+    worlds=40,
+    wave=10,
     depth=8,
-    pool=48,
+    pool=64,
     endgame=20_000,
 )
 _DEEP = _ROLLOUT.replace(
