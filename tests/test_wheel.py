@@ -17,6 +17,8 @@ from tests.house import PACKAGES
 ROOT = Path(__file__).parent.parent
 DATA = {
     "blueprint/MODEL_CARD.md",
+    "blueprint/weights/guandan-quick.json",
+    "blueprint/weights/guandan-quick.safetensors",
     "blueprint/weights/guandan.json",
     "blueprint/weights/guandan.safetensors",
     "games/research/research_games.json",

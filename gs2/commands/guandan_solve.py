@@ -40,7 +40,6 @@ ANY_GAP = 100.0
 @click.option(
     "--gap",
     type=FiniteRange(0, ANY_GAP),
-    default=ANY_GAP,
     help="Search moves up to so many levels behind the blueprint's best.  [default: any; the agent itself "
     "leaves moves alone that are far behind]",
 )
@@ -81,7 +80,10 @@ def guandan_solve(
         from gs2.parts import named_part
 
         changes["generator"] = named_part("generator", changes["generator"])
-    config = agent_preset(name).replace(**{k: v for k, v in changes.items() if v is not None})
+    config = agent_preset(name)
+    if changes["gap"] is None and config.method != "none":
+        changes["gap"] = ANY_GAP
+    config = config.replace(**{k: v for k, v in changes.items() if v is not None})
     position = read_position(source)
     with working("loading the blueprint …"):
         agent = make_agent(spec, config, np.random.default_rng(seed))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -229,8 +230,12 @@ async def _serve(config: ServerConfig, fallback: str | None, run: Run) -> None:
         starting = asyncio.ensure_future(start_hosts(hosts.values()))
         signalled = asyncio.ensure_future(server.signalled())
         await asyncio.wait({starting, signalled}, return_when=asyncio.FIRST_COMPLETED)
+        if starting.done() and isinstance(starting.exception(), BrokenProcessPool):
+            # a process that a signal ended, before we heard of the signal ourselves
+            await asyncio.wait({signalled}, timeout=1.0)
+        heard = signalled.done()
         signalled.cancel()
-        if not starting.done():
+        if heard or not starting.done():
             starting.cancel()
             await server.stop(0.0)
             raise KeyboardInterrupt
