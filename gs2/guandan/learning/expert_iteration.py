@@ -76,7 +76,7 @@ def expert_loss(found: Tensor, target: Tensor, weight: Tensor, rows: Tensor, n: 
     """Return the squared distance of advantages from their targets, weighted, one number a decision, [n].
 
     found, target, weight: [m]. rows: [m], whose move each is. What is common to a decision's moves does not
-    count: both are known up to it. Each decision's weights count as they are, in units of its mean variance.
+    count: both are known up to it. With weights of one over the variance, a distance is in units of that.
     """
     zero = torch.zeros(n)
     total = zero.index_add(0, rows, weight)

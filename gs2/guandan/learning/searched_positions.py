@@ -225,17 +225,24 @@ def seek_positions(
     *,
     progress: Callable[[dict[str, Any]], None] | None = None,
 ) -> SearchedPositions:
-    """Return positions of `rounds` rounds of self-play by the agent's blueprint, searched by the agent."""
+    """Return positions of `rounds` rounds of self-play by the agent's blueprint, searched by the agent.
+
+    Raises PositionsError if nothing was searched or kept.
+    """
     config = config or SeekConfig()
     found: list[SearchedPositions] = []
     for start in range(0, rounds, config.rounds):
         states = deal_rounds(min(config.rounds, rounds - start), rng, tribute=0.5)
         seeker = _Seeker(agent, config, rng)
         play_rounds(states, [seeker], Scratch(), record=False)
+        if not seeker.found:
+            continue
         found.append(SearchedPositions.joined(seeker.found))
         if progress is not None:
             some = found[-1]
             progress({"rounds": start + len(states), "new": len(some), "searched": int(some.searched.sum())})
+    if not found:
+        raise PositionsError(f"no position of {rounds} rounds was searched or kept; play more rounds")
     return SearchedPositions.joined(found)
 
 

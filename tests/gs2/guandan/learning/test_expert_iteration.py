@@ -150,3 +150,9 @@ def test_the_commands_search_and_learn(tmp_path) -> None:
     told = subprocess.run([*run, *learn, "--passes", "0.5"], check=True, capture_output=True, timeout=600)
     assert b"after=" in told.stdout and len(SearchedPositions.load(searched)) > 20
     assert read_checkpoint(learned)[1]["searched"] > 10
+
+
+def test_rounds_in_which_nothing_was_searched_teach_nothing() -> None:
+    rng = np.random.default_rng(6)
+    with pytest.raises(PositionsError, match="play more rounds"):
+        seek_positions(make_agent(None, SEARCH, rng), 1, rng, SeekConfig(share=1e-12, kept=0.0))
