@@ -66,11 +66,11 @@ def _check_sum(array: Array) -> int:
 
 
 def read_checkpoint(
-    path: str | Path, *, features: str | None = None, prefix: str = ""
+    path: str | Path, *, features: str | tuple[str, ...] | None = None, prefix: str = ""
 ) -> tuple[dict[str, Array], dict[str, Any]]:
     """Return the tensors whose names start with `prefix`, and the description.
 
-    features: hash of the feature layout that the reader has; None accepts any.
+    features: hash of the feature layout that the reader has, or of several; None accepts any.
     Raises CheckpointError if the file is missing, damaged, of another format or of another layout, or holds
     numbers that are not finite.
     """
@@ -137,10 +137,11 @@ def check_description(path: str | Path, description: dict[str, Any], kinds: dict
             raise CheckpointError(f"checkpoint: {path}: {name} must be {wanted}; got {str(value)[:80]}")
 
 
-def check_features(path: str | Path, description: dict[str, Any], features: str) -> None:
-    """Raise CheckpointError unless a checkpoint was trained on the inputs called `features`."""
-    if description.get("features") != features:
+def check_features(path: str | Path, description: dict[str, Any], features: str | tuple[str, ...]) -> None:
+    """Raise CheckpointError unless a checkpoint was trained on inputs of one of these names."""
+    known = (features,) if isinstance(features, str) else features
+    if description.get("features") not in known:
         raise CheckpointError(
             f"checkpoint: {path} was trained on features {description.get('features')!r}, this "
-            f"version has {features!r}; train anew or use the version that wrote it"
+            f"version has {' and '.join(map(repr, known))}; train anew or use the version that wrote it"
         )

@@ -26,6 +26,8 @@ class NetworkConfig(Configuration):
     action: width of the per-action head.
     action_blocks: residual layers of the head.
     critic: width of the critic, which is used in training alone; 0 trains without one.
+    past: whether the network remembers what the others did in the round (`acts` of STATE).
+    hands: whether a head of the tower says who holds the hidden cards.
     """
 
     label: ClassVar[str] = "NetworkConfig"
@@ -36,11 +38,15 @@ class NetworkConfig(Configuration):
     action: int = attrs.field(default=256, validator=integer(1, WIDEST))
     action_blocks: int = attrs.field(default=2, validator=integer(0, WIDEST))
     critic: int = attrs.field(default=512, validator=integer(0, WIDEST))
+    past: bool = attrs.field(default=False, validator=flag)
+    hands: bool = attrs.field(default=False, validator=flag)
 
     def check(self) -> None:
-        """Raise ConfigError for a critic that the network cannot have."""
+        """Raise ConfigError for a part that the network cannot have."""
         if self.kind == "danzero" and self.critic:
             raise ConfigError(f"NetworkConfig: danzero has no critic, critic must be 0; got {self.critic}")
+        if self.kind == "danzero" and (self.past or self.hands):
+            raise ConfigError("NetworkConfig: danzero sees its own inputs alone; leave past and hands out")
 
 
 NETWORKS = {
@@ -72,6 +78,9 @@ class TrainConfig(Configuration):
     focus: prioritised sampling: a decision is learned from with probability 0.15 + focus * (1 - that of the
         move played). Where play is all but certain there is little to learn, and half of all decisions are
         so. 0 learns from all.
+    forgotten: share of the decisions whose past is hidden from a network that remembers, so that it can do
+        without.
+    hands: weight of the loss of who holds the hidden cards, in levels squared a nat.
     average: Polyak averaging: the running mean of the weights, which plays, values and is shipped, looks back
         on this share of the decisions trained so far; 0 uses the weights themselves.
     guide: decisions over which the share of a teacher, the strong rule-based agent, in the play falls to zero
@@ -103,6 +112,8 @@ class TrainConfig(Configuration):
     critic: bool = attrs.field(default=True, validator=flag)
     critic_every: int = attrs.field(default=2, validator=integer(1, 64))
     focus: float = attrs.field(default=0.0, validator=real(0, 1000))
+    forgotten: float = attrs.field(default=0.05, validator=real(0, 1))
+    hands: float = attrs.field(default=0.2, validator=real(0, 1000))
     average: float = attrs.field(default=0.03, validator=real(0, 1))
     guide: float = attrs.field(default=0.0, validator=real(0, 1e15))
     guide_share: float = attrs.field(default=0.5, validator=real(0, 1))

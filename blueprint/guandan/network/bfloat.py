@@ -22,6 +22,7 @@ from games.support.kernel import kernel
 
 __all__ = [
     "add_positive",
+    "add_set",
     "bits",
     "dot_rows",
     "grow_positive",
@@ -30,6 +31,8 @@ __all__ = [
     "native_half",
     "relu",
     "relu_joined",
+    "relu_summed",
+    "scattered",
     "widened",
 ]
 
@@ -107,6 +110,14 @@ def relu_joined(
 
 
 @kernel(nogil=True, fastmath=True, error_model="numpy")
+def relu_summed(h: NDArray[np.uint16], more: NDArray[np.float32]) -> None:
+    """h[j] = relu(h[j] + more[j]) for every row of `more`; h: [n or more, width] bits, more: [n, width]."""
+    for j in range(len(more)):
+        for o in range(h.shape[1]):
+            h[j, o] = _narrow(max(_widen(h[j, o]) + more[j, o], np.float32(0)))
+
+
+@kernel(nogil=True, fastmath=True, error_model="numpy")
 def grow_positive(h: NDArray[np.uint16], y: NDArray[np.uint16], bias: NDArray[np.float32]) -> None:
     """h += relu(y + bias), in place; h, y: [n, width] bits, bias: [width] float32.
 
@@ -151,6 +162,36 @@ def widened(h: NDArray[np.uint16], scale: NDArray[np.float32], out: NDArray[np.f
     for j in range(len(h)):
         for o in range(h.shape[1]):
             out[j, o] = _widen(h[j, o]) * scale[o]
+
+
+@kernel(nogil=True, fastmath=True, error_model="numpy")
+def add_set(x: NDArray[np.uint16], weight: NDArray[np.float32], out: NDArray[np.uint16]) -> None:
+    """out = x @ weight, by the rows of the weight at which x is set alone.
+
+    x: [n, inputs] bits of 0 and 1, weight: [inputs, width] float32, out: [n, width] bits.
+    """
+    total = np.empty(out.shape[1], np.float32)
+    for j in range(len(x)):
+        total[:] = 0
+        for k in range(x.shape[1]):
+            if x[j, k]:
+                for o in range(len(total)):
+                    total[o] += weight[k, o]
+        for o in range(len(total)):
+            out[j, o] = _narrow(total[o])
+
+
+@kernel(nogil=True, fastmath=True, error_model="numpy")
+def scattered(x: NDArray[np.uint16], gradient: NDArray[np.uint16], out: NDArray[np.float32]) -> None:
+    """out += x.T @ gradient, by the rows at which x is set alone; shapes as in `add_set`, gradient as out."""
+    wide = np.empty(gradient.shape[1], np.float32)
+    for j in range(len(x)):
+        for o in range(len(wide)):
+            wide[o] = _widen(gradient[j, o])
+        for k in range(x.shape[1]):
+            if x[j, k]:
+                for o in range(len(wide)):
+                    out[k, o] += wide[o]
 
 
 @kernel(nogil=True, fastmath=True, error_model="numpy")

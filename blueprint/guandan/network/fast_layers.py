@@ -8,6 +8,7 @@ add in single precision.
 from __future__ import annotations
 
 import platform
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -21,11 +22,13 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from blueprint.checkpoint import CheckpointError
-from blueprint.guandan.network.bfloat import bits, grow_positive, relu
+from blueprint.guandan.network.bfloat import bits, grow_positive, relu, relu_summed
+from blueprint.guandan.network.input_kernels import past_indices
+from blueprint.guandan.network.input_layout import PAST_WIDTH
 from games.support.array_types import Array, Bytes, Ints
 from games.support.kernel import kernel
 
-__all__ = ["FastLayer", "FastTower", "first_layer", "run_residual", "sum_rows"]
+__all__ = ["FastLayer", "FastTower", "Looks", "first_layer", "run_residual", "sum_rows"]
 
 FEW = 2
 """States up to which kernels that read half-precision weights beat matrix products (measured)."""
@@ -87,6 +90,19 @@ def sum_rows(
             n += x[j, k] != 0
         out[j] = base[row_of[j]]
         _add_rows(index, value, n, weight, out[j])
+
+
+@kernel(nogil=True, fastmath=True, error_model="numpy")
+def _add_past(
+    words: Ints, rows: Ints, seats: Ints, weight: NDArray[np.uint16], out: NDArray[np.float32]
+) -> None:
+    """out[j] += what seat seats[j] has seen in state rows[j] @ weight; weight: [PAST_WIDTH, width]."""
+    index = np.empty(PAST_WIDTH + 3, np.int64)
+    value = np.ones(PAST_WIDTH + 3, np.float32)
+    for j in range(len(rows)):
+        n = past_indices(words, rows[j], np.int64(seats[j]), index)
+        _add_rows(index, value, n, weight, out[j])
+        value[n : n + 3] = 1
 
 
 @kernel(nogil=True, fastmath=True, error_model="numpy")
@@ -163,11 +179,32 @@ def run_residual(layers: list[FastLayer], h: Tensor) -> Tensor:
     return h
 
 
-class FastTower:
-    """An input layer on bytes and residual layers, with any layer on top."""
+@dataclass(frozen=True, eq=False)
+class Looks:
+    """Which seat looks at which state: what a tower that remembers needs beside its inputs.
 
-    def __init__(self, first: FastLayer, blocks: list[FastLayer]) -> None:
+    words: `views` of the states. rows, seats: [n] int64.
+    """
+
+    words: Ints
+    rows: Ints
+    seats: Ints
+
+
+class FastTower:
+    """An input layer on bytes and residual layers, with any layer on top.
+
+    past: [PAST_WIDTH, width], weights of what the others did; None for a tower that does not remember.
+    """
+
+    def __init__(self, first: FastLayer, blocks: list[FastLayer], past: Array | None = None) -> None:
         self.first, self.blocks, self.base = first, blocks, first.base[None]
+        self.past = None if past is None else np.ascontiguousarray(past, np.float16).view(np.uint16)
+        if self.past is not None and self.past.shape != (PAST_WIDTH, len(first.base)):
+            raise CheckpointError(
+                f"a network's past must be {(PAST_WIDTH, len(first.base))}; got {self.past.shape}; "
+                "train it anew"
+            )
         self.last = blocks[-1] if blocks else first
         width = len(first.base)
         self.stack = np.zeros((len(blocks), width, width), np.uint16)
@@ -179,14 +216,27 @@ class FastTower:
                 )
             self.stack[k], self.biases[k] = block.rows, block.base
 
-    def __call__(self, x: NDArray[np.uint8], top: FastLayer, half: bool) -> Tensor:
-        """Return the output of `top` on the tower's on x [n, inputs], [n, outputs of top]."""
+    def __call__(self, x: NDArray[np.uint8], top: FastLayer, half: bool, looks: Looks) -> Tensor:
+        """Return the output of `top` on the tower's on x [n, inputs], [n, outputs of top].
+
+        looks: at the states that the first rows of x are of; the others do not count.
+        """
+        width = self.base.shape[1]
         if half:
             h = self.first.product(torch.from_numpy(x).bfloat16())
-            relu(bits(h), self.first.base)
+            if self.past is None:
+                relu(bits(h), self.first.base)
+            else:
+                base = np.empty((len(looks.rows), width), np.float32)
+                base[:] = self.base
+                _add_past(looks.words, looks.rows, looks.seats, self.past, base)
+                relu_summed(bits(h), base)
             return top(run_residual(self.blocks, h))
-        first = np.empty((len(x), self.base.shape[1]), np.float32)
-        first_layer(x, self.first.rows, self.base, np.zeros(len(x), np.int64), first)
+        first = np.empty((len(x), width), np.float32)
+        sum_rows(x, self.first.rows, self.base, np.zeros(len(x), np.int64), first)
+        if self.past is not None:
+            _add_past(looks.words, looks.rows, looks.seats, self.past, first)
+        np.maximum(first, 0, out=first)
         if len(x) > FEW:
             return top(run_residual(self.blocks, torch.from_numpy(first)))
         out = np.empty((len(x), len(top.base)), np.float32)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +24,18 @@ from torch import Tensor
 from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.bfloat import bits, dot_rows, native_half, relu_joined
-from blueprint.guandan.network.fast_layers import FastLayer, FastTower, first_layer, run_residual
+from blueprint.guandan.network.fast_layers import FastLayer, FastTower, Looks, first_layer, run_residual
 from blueprint.guandan.network.input_kernels import encode_actions_into, encode_states_into
 from blueprint.guandan.network.input_layout import (
     ACTION_WIDTH,
-    FEATURE_HASH,
     HIDDEN_WIDTH,
+    LAYOUTS,
     OUTCOMES,
     STATE_WIDTH,
     state_scale,
 )
 from blueprint.guandan.network.inputs import encode_full_into
+from games.guandan.cards import NUM_CARDS
 from games.guandan.rounds.state import action_words, views
 from games.support.array_types import Array
 
@@ -76,7 +78,12 @@ class Inference:
         self._tensors = tensors
         scale = state_scale()
         first = self._layer("network.tower.input", STATE_WIDTH, scale)
-        self._tower = FastTower(first, self._blocks("network.tower.blocks"))
+        past = tensors.get("network.tower.past")
+        self._tower = FastTower(first, self._blocks("network.tower.blocks"), past)
+        self.remembers = past is not None
+        self._held = self._layer("network.hands") if "network.hands.weight" in tensors else None
+        if self._held is not None:
+            self._leads("network.hands", self._tower.last, self._held, outputs=3 * NUM_CARDS)
         self._value = (self._layer("network.value_hidden"), self._layer("network.value"))
         self._context = self._layer("network.context")
         self._action = self._layer("network.action", ACTION_WIDTH)
@@ -138,7 +145,8 @@ class Inference:
             x = np.empty((n, STATE_WIDTH), np.uint8)
             encode_states_into(words, bytes_, rows[start:end], seats[start:end], x)
             with torch.inference_mode():
-                context = self._tower(x, self._context, half)
+                looks = Looks(words, rows[start:end], seats[start:end])
+                context = self._tower(x, self._context, half, looks)
             for low, high in self._pieces(offsets[start : end + 1]):
                 low, high = start + low, start + high
                 first, last = offsets[low], offsets[high]
@@ -154,15 +162,44 @@ class Inference:
     def values(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return V(I) of what each seat sees, [k] float64, whoever is to act."""
         out = np.empty(len(rows))
+        for part, h in self._seen(states, rows, seats, self._value[0]):
+            with torch.inference_mode():
+                out[part] = self._expected(self._value[1](h.relu_()))[: part.stop - part.start]
+        return out
+
+    @property
+    def knows_hands(self) -> bool:
+        """Return whether there is a head that says who holds the hidden cards."""
+        return self._held is not None
+
+    def log_odds(
+        self, states: Array, seats: NDArray[np.int64], rows: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float32]:
+        """Return log odds, [k, 3, 54], that the next, the opposite and the previous seat hold each card.
+
+        Raises ValueError if there is no head for them (`knows_hands` says so).
+        """
+        if self._held is None:
+            raise ValueError(f"{self.name}: there is no head for hands; load a checkpoint that holds one")
+        rows = np.arange(len(states)) if rows is None else rows
+        out = np.empty((len(rows), 3, NUM_CARDS), np.float32)
+        for part, odds in self._seen(states, rows, seats, self._held):
+            out[part] = odds[: part.stop - part.start].float().numpy().reshape(-1, 3, NUM_CARDS)
+        return out
+
+    def _seen(
+        self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64], top: FastLayer
+    ) -> Iterator[tuple[slice, Tensor]]:
+        """Yield the output of a layer on the tower's of what seats see, in parts; rows beyond are padding."""
+        words, bytes_ = views(states)
         for low in range(0, len(rows), CHUNK):
             high = min(low + CHUNK, len(rows))
             n, _, half = self._room(high - low, high - low)
             x = np.empty((n, STATE_WIDTH), np.uint8)
-            encode_states_into(*views(states), rows[low:high], seats[low:high], x)
+            encode_states_into(words, bytes_, rows[low:high], seats[low:high], x)
             with torch.inference_mode():
-                logits = self._value[1](self._tower(x, self._value[0], half).relu_())
-                out[low:high] = self._expected(logits)[: high - low]
-        return out
+                looks = Looks(words, rows[low:high], seats[low:high])
+                yield slice(low, high), self._tower(x, top, half, looks)
 
     def critic_values(
         self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]
@@ -180,7 +217,8 @@ class Inference:
             x = np.empty((n, STATE_WIDTH + HIDDEN_WIDTH), np.uint8)
             encode_full_into(*views(states), rows[low:high], seats[low:high], x)
             with torch.inference_mode():
-                out[low:high] = self._expected(self._critic(x, self._critic_value, half))[: high - low]
+                looks = Looks(views(states)[0], rows[low:high], seats[low:high])
+                out[low:high] = self._expected(self._critic(x, self._critic_value, half, looks))[: high - low]
         return out
 
     def _pieces(self, offsets: NDArray[np.int64]) -> list[tuple[int, int]]:
@@ -235,7 +273,7 @@ def load_inference(
     Raises CheckpointError if the file is missing, damaged or foreign.
     """
     path = SHIPPED if path is None else Path(path)
-    tensors, description = read_checkpoint(path, features=FEATURE_HASH)
+    tensors, description = read_checkpoint(path, features=LAYOUTS)
     name = f"{path.stem}@{description.get('decisions', 0)}"
     return Inference(_parts(tensors), name=name, critic=critic, half=half)
 

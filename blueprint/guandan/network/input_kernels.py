@@ -59,6 +59,9 @@ from games.guandan.cards import (
 from games.guandan.combos import ORDER
 from games.guandan.moves.packed import COUNT, RANK_AT
 from games.guandan.rounds.state import (
+    ACT_WORDS,
+    ACTS,
+    ACTS_SEEN,
     BEAT,
     CAP,
     FINISHED,
@@ -83,14 +86,20 @@ __all__ = [
     "DECK_LO",
     "encode_actions_into",
     "encode_hidden_into",
+    "encode_past_into",
     "encode_states_into",
     "higher_unseen",
+    "past_indices",
     "rank_place",
 ]
 
 DECK_LO = 0x00AAAAAAAAAAAAAA
 DECK_HI = 0x000AAAAAAAAAAAAA
 """Two copies of every card, packed."""
+BIT_AT = np.zeros(67, np.int64)
+"""Number of the bit that is set alone in a word, by the word modulo 67: powers of two differ there."""
+for _bit in range(64):
+    BIT_AT[(1 << _bit) % 67] = _bit
 
 
 @kernel(nogil=True, inline="always")
@@ -332,6 +341,32 @@ def _windows(every: Int) -> int:
 def encode_states_into(words: Ints, bytes_: Bytes, rows: Ints, seats: Ints, out: Bytes) -> None:
     for j in range(len(rows)):
         _encode_state(words, bytes_, rows[j], np.int64(seats[j]), out[j])
+
+
+@kernel(nogil=True)
+def past_indices(words: Ints, i: Int, p: Int, index: Ints) -> int:
+    """Write which inputs of the past are set at state i in the eyes of seat p; return how many there are."""
+    n = 0
+    for j in range(3):
+        first = ACTS + ACT_WORDS * ((p + 1 + j) & 3)
+        for k in range(ACT_WORDS):
+            word = np.uint64(words[i, first + k])
+            at = j * ACTS_SEEN + 64 * k
+            while word:
+                low = word & (~word + np.uint64(1))
+                index[n] = at + BIT_AT[low % np.uint64(67)]
+                n += 1
+                word ^= low
+    return n
+
+
+@kernel(nogil=True)
+def encode_past_into(words: Ints, rows: Ints, seats: Ints, out: Bytes) -> None:
+    index = np.empty(out.shape[1], np.int64)
+    for j in range(len(rows)):
+        out[j] = 0
+        for k in range(past_indices(words, rows[j], np.int64(seats[j]), index)):
+            out[j, index[k]] = 1
 
 
 @kernel(nogil=True)

@@ -11,13 +11,18 @@ import json
 import numpy as np
 from numpy.typing import NDArray
 
+from games.guandan.rounds.state import ACT_KINDS, ACT_PLACES, ACT_TYPES, ACTS_SEEN
+
 __all__ = [
     "ACTION_BLOCKS",
     "ACTION_WIDTH",
     "FEATURE_HASH",
     "HIDDEN_BLOCKS",
     "HIDDEN_WIDTH",
+    "LAYOUTS",
     "OUTCOMES",
+    "PAST_HASH",
+    "PAST_WIDTH",
     "STATE_BLOCKS",
     "STATE_WIDTH",
     "state_scale",
@@ -96,6 +101,13 @@ HIDDEN_WIDTH = _H["end"]
 VERSION = 1
 FEATURE_HASH = hashlib.sha256(json.dumps([VERSION, STATE_BLOCKS, ACTION_BLOCKS]).encode()).hexdigest()[:16]
 """Names the layout; a checkpoint trained on another one is refused."""
+PAST_WIDTH = 3 * ACTS_SEEN
+"""Inputs of a network that remembers, after a state's row: what the others did (`acts` of STATE)."""
+_PAST = [ACT_KINDS, ACT_TYPES, ACT_PLACES]
+PAST_HASH = hashlib.sha256(json.dumps([FEATURE_HASH, _PAST]).encode()).hexdigest()[:16]
+"""Names the layout of a network that remembers."""
+LAYOUTS = (FEATURE_HASH, PAST_HASH)
+"""The layouts that are written here."""
 
 S_HAND, S_HAND_RANKS, S_WILD, S_UNSEEN = _S["hand"], _S["hand_ranks"], _S["wild"], _S["unseen"]
 S_UNSEEN_RANKS, S_LEFT, S_PLAYED, S_BEAT = _S["unseen_ranks"], _S["left"], _S["played"], _S["beat"]

@@ -15,13 +15,23 @@ from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.input_kernels import (
     encode_actions_into,
     encode_hidden_into,
+    encode_past_into,
     encode_states_into,
 )
-from blueprint.guandan.network.input_layout import ACTION_WIDTH, HIDDEN_WIDTH, STATE_WIDTH
+from blueprint.guandan.network.input_layout import ACTION_WIDTH, HIDDEN_WIDTH, PAST_WIDTH, STATE_WIDTH
+from games.guandan.cards import unpack
 from games.guandan.rounds.state import action_words, views
 from games.support.array_types import Array
 
-__all__ = ["EncodingRoom", "encode_actions", "encode_full", "encode_full_into", "encode_states"]
+__all__ = [
+    "EncodingRoom",
+    "encode_actions",
+    "encode_full",
+    "encode_full_into",
+    "encode_past",
+    "encode_states",
+    "hidden_hands",
+]
 
 
 def encode_full_into(
@@ -64,6 +74,26 @@ def encode_states(states: Array, seats: Array, rows: NDArray[np.int64] | None = 
     out = np.empty((len(rows), STATE_WIDTH), np.uint8)
     encode_states_into(*views(states), rows, seats, out)
     return out
+
+
+def encode_past(states: Array, seats: Array, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
+    """Return what seats have seen the three others do in the round, [n, PAST_WIDTH] uint8.
+
+    The arguments are those of `encode_states`. For the next, the opposite and the previous seat: which moves
+    it passed on, led and followed with, by type and place (`acts` of STATE).
+    """
+    states = np.ascontiguousarray(states)
+    rows = np.arange(len(states), dtype=np.int64) if rows is None else np.asarray(rows, np.int64)
+    out = np.empty((len(rows), PAST_WIDTH), np.uint8)
+    encode_past_into(views(states)[0], rows, np.broadcast_to(np.asarray(seats, np.int64), rows.shape), out)
+    return out
+
+
+def hidden_hands(states: Array, seats: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """Return the hands of the three seats after each of `seats`, [n, 3, 54] counts."""
+    hands = unpack(states["hand"])
+    rows = np.arange(len(states))
+    return np.stack([hands[rows, (seats + j) % 4] for j in (1, 2, 3)], 1)
 
 
 def encode_actions(decisions: Decisions) -> NDArray[np.uint8]:

@@ -13,9 +13,19 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from blueprint.guandan.network.bfloat import add_positive, bits, masked, narrowed, relu, relu_joined, widened
+from blueprint.guandan.network.bfloat import (
+    add_positive,
+    add_set,
+    bits,
+    masked,
+    narrowed,
+    relu,
+    relu_joined,
+    scattered,
+    widened,
+)
 
-__all__ = ["joined", "rectified", "residual"]
+__all__ = ["joined", "recalled", "rectified", "residual"]
 
 
 def rectified(x: Tensor, layer: nn.Linear, scale: Tensor | None = None) -> Tensor:
@@ -24,6 +34,17 @@ def rectified(x: Tensor, layer: nn.Linear, scale: Tensor | None = None) -> Tenso
         found: Tensor = _Rectified.apply(x, layer.weight, layer.bias, None, scale)  # type: ignore[no-untyped-call]  # of torch
         return found
     return F.relu(layer(x if scale is None else x * scale.to(x.dtype)), inplace=True)
+
+
+def recalled(past: Tensor, weight: Tensor) -> Tensor:
+    """Return past @ weight, [n, outputs], of few bits that are set among many.
+
+    past: [n, inputs] of 0 and 1; weight: [inputs, outputs].
+    """
+    if _fused(past):
+        found: Tensor = _Recalled.apply(past, weight)  # type: ignore[no-untyped-call]  # of torch
+        return found
+    return past @ weight.to(past.dtype)
 
 
 def joined(x: Tensor, layer: nn.Linear, context: Tensor) -> Tensor:
@@ -78,6 +99,24 @@ class _Rectified(torch.autograd.Function):
             weight = wide
         back = inner @ half if ctx.needs_input_grad[0] else None
         return back, weight.float(), bias, inner if ctx.needs_input_grad[3] else None, None
+
+
+class _Recalled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, past: Tensor, weight: Tensor) -> Tensor:
+        past = past.contiguous()
+        out = torch.empty((len(past), weight.shape[1]), dtype=torch.bfloat16)
+        add_set(bits(past), weight.detach().float().numpy(), bits(out))
+        ctx.save_for_backward(past)
+        ctx.shape = weight.shape
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        (past,) = ctx.saved_tensors
+        weight = torch.zeros(ctx.shape)
+        scattered(bits(past), bits(gradients[0].contiguous()), weight.numpy())
+        return None, weight
 
 
 class _Residual(torch.autograd.Function):

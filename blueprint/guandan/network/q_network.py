@@ -20,21 +20,29 @@ from blueprint.guandan.network.input_layout import (
     FEATURE_HASH,
     HIDDEN_WIDTH,
     OUTCOMES,
+    PAST_HASH,
+    PAST_WIDTH,
     STATE_WIDTH,
     state_scale,
 )
-from blueprint.guandan.network.inputs import encode_actions, encode_states
-from blueprint.guandan.network.layers import joined, rectified, residual
+from blueprint.guandan.network.inputs import encode_actions, encode_past, encode_states
+from blueprint.guandan.network.layers import joined, recalled, rectified, residual
 from blueprint.guandan.train_config import NetworkConfig
+from games.guandan.cards import NUM_CARDS
+from games.support.array_types import Array
 
 __all__ = ["Critic", "QNetwork", "Tower", "make_network"]
 
 
 class Tower(nn.Module):
-    """An input layer and residual layers, all with ReLU."""
+    """An input layer and residual layers, all with ReLU.
 
-    def __init__(self, inputs: int, width: int, blocks: int) -> None:
+    past: further inputs of 0 and 1 of which few are set; what they weigh begins at zero.
+    """
+
+    def __init__(self, inputs: int, width: int, blocks: int, past: int = 0) -> None:
         super().__init__()
+        self.past = nn.Parameter(torch.zeros(past, width)) if past else None
         self.input = nn.Linear(inputs, width)
         self.blocks = nn.ModuleList(nn.Linear(width, width) for _ in range(blocks))
         # inputs are sparse bits: scale the first layer to the ~1/4 of them that are set
@@ -42,8 +50,13 @@ class Tower(nn.Module):
             self.input.weight.mul_(2.0)
 
     def forward(self, x: Tensor, scale: Tensor | None = None) -> Tensor:
-        """Return [n, width] from [n, inputs], each multiplied by `scale` [inputs] first if it is given."""
-        h = rectified(x, self.input, scale)
+        """Return [n, width] from [n, inputs + past]; inputs are multiplied by `scale` [inputs] if given."""
+        if self.past is None:
+            h = rectified(x, self.input, scale)
+        else:
+            seen, past = x[:, : self.input.in_features], x[:, self.input.in_features :]
+            seen = seen if scale is None else seen * scale.to(seen.dtype)
+            h = joined(seen, self.input, recalled(past, self.past))
         for block in self.blocks:
             h = residual(h, cast(nn.Linear, block))
         return h
@@ -52,7 +65,6 @@ class Tower(nn.Module):
 class QNetwork(nn.Module):
     """V(I) and A(I, a)."""
 
-    features = FEATURE_HASH
     has_value = True
     scale: Tensor
 
@@ -60,7 +72,7 @@ class QNetwork(nn.Module):
         super().__init__()
         self.config = config
         self.register_buffer("scale", torch.from_numpy(state_scale()), persistent=False)
-        self.tower = Tower(STATE_WIDTH, config.state, config.blocks)
+        self.tower = Tower(STATE_WIDTH, config.state, config.blocks, PAST_WIDTH if config.past else 0)
         self.value_hidden = nn.Linear(config.state, 128)
         self.value = nn.Linear(128, len(OUTCOMES))
         self.context = nn.Linear(config.state, config.action)
@@ -69,24 +81,43 @@ class QNetwork(nn.Module):
             nn.Linear(config.action, config.action) for _ in range(config.action_blocks)
         )
         self.advantage = nn.Linear(config.action, 1)
+        self.hands = nn.Linear(config.state, 3 * NUM_CARDS) if config.hands else None
         with torch.no_grad():
             self.action.weight.mul_(2.0)
             self.advantage.weight.mul_(0.1)
             self.advantage.bias.zero_()
 
-    @staticmethod
-    def encode(decisions: Decisions) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-        """Return the inputs of `states`, [n, STATE_WIDTH], and of `advantages`, [m, ACTION_WIDTH]."""
-        return encode_states(decisions.states, decisions.seats, decisions.rows), encode_actions(decisions)
+    @property
+    def features(self) -> str:
+        """Name of the inputs."""
+        return PAST_HASH if self.config.past else FEATURE_HASH
+
+    def encode(self, decisions: Decisions) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        """Return the inputs of `states`, [n, inputs], and of `advantages`, [m, ACTION_WIDTH]."""
+        seen = self.encode_seen(decisions.states, decisions.seats, decisions.rows)
+        return seen, encode_actions(decisions)
+
+    def encode_seen(
+        self, states: Array, seats: Array, rows: NDArray[np.int64] | None = None
+    ) -> NDArray[np.uint8]:
+        """Return the inputs of `states`, [n, inputs]; the arguments are those of `encode_states`."""
+        x = encode_states(states, seats, rows)
+        return np.concatenate([x, encode_past(states, seats, rows)], 1) if self.config.past else x
 
     def states(self, x: Tensor) -> Tensor:
-        """Return the tower's output, [n, state], from state features [n, STATE_WIDTH]."""
+        """Return the tower's output, [n, state], from inputs [n, inputs]."""
         found: Tensor = self.tower(x, self.scale)
         return found
 
     def outcomes(self, h: Tensor) -> Tensor:
         """Return the logits of the outcomes, [n, 7], from the tower's output."""
         found: Tensor = self.value(rectified(h, self.value_hidden))
+        return found
+
+    def held(self, h: Tensor) -> Tensor:
+        """Return log odds, [n, 3, 54], that the next, the opposite and the previous seat hold each card."""
+        assert self.hands is not None
+        found: Tensor = self.hands(h).view(-1, 3, NUM_CARDS)
         return found
 
     def advantages(self, h: Tensor, actions: Tensor, rows: Tensor | None = None) -> Tensor:

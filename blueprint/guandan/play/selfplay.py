@@ -64,10 +64,6 @@ class PastMoves:
         self._steps.append((seats, moves))
         self._due = self._states["player"].copy()
 
-    def actions_since(self, step: int) -> list[Array]:
-        """Return the moves made in each step from one on, [n] ACTION each; zeros where a round was over."""
-        return [actions for _, actions in self._steps[step:]]
-
     def of(self, row: int) -> PlayedMoves:
         """Return the moves of one round, oldest first."""
         made = [(seats[row], moves[row]) for seats, moves in self._steps if seats[row] != NOBODY]

@@ -24,8 +24,8 @@ from torch.nn import functional as F
 from blueprint.guandan.chooser import Chooser, Decisions
 from blueprint.guandan.network.bfloat import native_half
 from blueprint.guandan.network.inference import Inference
-from blueprint.guandan.network.input_layout import OUTCOMES
-from blueprint.guandan.network.inputs import encode_full, encode_states
+from blueprint.guandan.network.input_layout import OUTCOMES, STATE_WIDTH
+from blueprint.guandan.network.inputs import encode_full, hidden_hands
 from blueprint.guandan.network.q_network import Critic, make_network
 from blueprint.guandan.play.choosers import InferenceAgent
 from blueprint.guandan.play.selfplay import PlayRecord
@@ -101,6 +101,13 @@ def lambda_returns(
     return out
 
 
+def held_nats(odds: Tensor, hands: NDArray[np.uint8]) -> Tensor:
+    """Return the mean nats a hidden card that log odds miss; odds: [n, 3, 54], hands: [n, 3, 54] counts."""
+    held = torch.from_numpy(hands).to(odds.device).float()
+    missed = -(odds.log_softmax(1) * held).sum((1, 2)) / held.sum((1, 2)).clamp(min=1)
+    return missed.mean()
+
+
 def tensor(array: Array, device: torch.device, dtype: torch.dtype) -> Tensor:
     """Return an array as a tensor; bytes travel as bytes and widen on the device."""
     return torch.from_numpy(np.ascontiguousarray(array)).to(device).to(dtype)
@@ -170,6 +177,7 @@ class Learner:
             self.parameters += list(self.critic.parameters())
         self.optimiser = torch.optim.Adam(self.parameters, lr=config.learning_rate, eps=1e-6, fused=True)
         self.outcomes = torch.tensor(OUTCOMES, device=device)
+        self._forgets = np.random.default_rng([config.seed, 1])
         # half precision pays where the processor multiplies it natively
         self.half = device.type == "cuda" or native_half()
 
@@ -227,7 +235,7 @@ class Learner:
         out = np.empty(len(rows))
         with torch.inference_mode(), self.precision():
             for part in self._parts(len(rows)):
-                x = encode_states(states, seats[part], rows[part])
+                x = self.mean_network.encode_seen(states, seats[part], rows[part])
                 h = self.mean_network.states(tensor(x, self.device, self.dtype))
                 logits = self.mean_network.outcomes(h)
                 out[part] = (F.softmax(logits.float(), 1) * self.outcomes).sum(1).cpu().numpy()
@@ -257,7 +265,7 @@ class Learner:
         decisions: trained so far, for the learning rate. span: decisions played for each gradient step.
         """
         self.optimiser.zero_grad(set_to_none=True)
-        losses = dict.fromkeys(("advantage", "value", "critic"), 0.0)
+        losses = dict.fromkeys(("advantage", "value", "critic", "hands"), 0.0)
         for part in self._parts(len(samples), LEARNED):
             share = (part.stop - part.start) / len(samples)
             for name, loss in self._backward(samples, part, share).items():
@@ -279,6 +287,8 @@ class Learner:
         seats = batch["player"].astype(np.int64)
         rows = np.arange(n + 1)
         inputs = self.network.encode(Decisions(batch, rows[:n], seats, rows, samples.actions[part]))
+        if getattr(self.network.config, "past", False):
+            inputs[0][self._forgets.random(n) < self.config.forgotten, STATE_WIDTH:] = 0
         states, actions = (tensor(y, self.device, self.dtype) for y in inputs)
         outcome = torch.from_numpy(samples.outcome[part]).to(self.device)
         target = torch.from_numpy(samples.target[part]).to(self.device)
@@ -293,7 +303,10 @@ class Learner:
                     advantage = advantage + (F.softmax(logits, 1) * self.outcomes).sum(1).detach()
             action_loss = F.mse_loss(advantage, target)
             loss = action_loss + 0.5 * value_loss
-            critic_loss = torch.zeros(())
+            critic_loss, held_loss = torch.zeros(()), torch.zeros(())
+            if self.network.config.hands:
+                held_loss = held_nats(self.network.held(h).float(), hidden_hands(batch, seats))
+                loss = loss + self.config.hands * held_loss
             if self.critic is not None:
                 some = slice(None, None, self.config.critic_every)
                 full = tensor(encode_full(batch[some], seats[some]), self.device, self.dtype)
@@ -304,6 +317,7 @@ class Learner:
             "advantage": float(action_loss.detach()),
             "value": float(value_loss.detach()),
             "critic": float(critic_loss.detach()),
+            "hands": float(held_loss.detach()),
         }
 
     def _step(self, decisions: int) -> None:

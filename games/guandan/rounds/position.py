@@ -1,7 +1,8 @@
 """One position as a line of JSON: what everybody sees, and one seat's hand or all four.
 
 Read, every field but `hand` (or `hands`) and `level` may be missing. A position may instead give its
-`record`, the moves so far from the first lead; it is then replayed and names the exact infoset.
+`record`, the moves so far from the first lead; it is then replayed and names the exact infoset. `acts`
+sums up what a record would tell of the hidden hands: what each seat passed on, led and followed with.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from games.guandan.cards import (
     unpack,
 )
 from games.guandan.notation import action_list, parse_action
+from games.guandan.rounds.acts import acts_text, parse_acts
 from games.guandan.rounds.state import (
     NOBODY,
     STATE,
@@ -63,6 +65,7 @@ _PROGRESS = (
     "passes",
     "trick",
     "last",
+    "acts",
     "plays",
     "tricks",
     "key",
@@ -111,6 +114,7 @@ def position_text(state: Row, seat: int | None = None) -> str:
         "last": [_move(action, level) for action in state["last"]],
         "known": cards["known"],
         "cap": state["cap"].tolist(),
+        "acts": acts_text(state["acts"], level),
         "plays": int(state["plays"]),
         "tricks": int(state["tricks"]),
         "key": "".join(f"{int(word):016x}" for word in state["hash"]),
@@ -250,6 +254,7 @@ def _read_progress(state: Rows, fields: dict[str, Any], level: int, seat: int | 
         row[name] = np.concatenate(
             [_action(move, level, NO_ACTION) for move in _four(fields, name, [None] * 4)]
         )
+    row["acts"] = parse_acts(fields.get("acts", [{}] * 4), level)
     for name, top in (("passes", 3), ("plays", 1000), ("tricks", 255)):
         row[name] = _number(fields, name, top, 0)
     begin_rounds(*views(state))

@@ -10,10 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.guandan.cards import ACTION, NO_ACTION, PASS
+from games.guandan.combos import combo_strength
 from games.support.array_types import Bytes, Int, Ints, Rows
 from games.support.kernel import kernel
 
 __all__ = [
+    "ACTS_SEEN",
+    "ACT_KINDS",
+    "ACT_PLACES",
+    "ACT_TYPES",
     "NOBODY",
     "STATE",
     "begin_rounds",
@@ -28,6 +33,13 @@ __all__ = [
 NOBODY = 255
 """Seat, team or finishing place that does not exist (yet)."""
 
+ACT_KINDS = ("passed", "yielded", "led", "followed")
+"""What a seat can be seen to do: pass on an opponent's move or on its partner's, lead, follow with a move."""
+ACT_TYPES, ACT_PLACES = 10, 16
+"""Types of moves (code less one), and places in the level-aware order, of what is remembered."""
+ACTS_SEEN = len(ACT_KINDS) * ACT_TYPES * ACT_PLACES
+"""Bits that are remembered of a seat."""
+
 STATE = np.dtype(
     [
         ("hand", "<u8", (4, 2)),
@@ -36,6 +48,7 @@ STATE = np.dtype(
         ("trick", ACTION, (4,)),
         ("last", ACTION, (4,)),
         ("beat", ACTION),
+        ("acts", "<u8", (4, ACTS_SEEN // 64)),
         ("hash", "<u8", (2,)),
         ("plays", "<i8"),
         ("player", "i1"),
@@ -54,13 +67,16 @@ STATE = np.dtype(
     ],
     align=True,
 )
-"""One round in progress (456 bytes).
+"""One round in progress (776 bytes).
 
 hand: packed cards each seat holds. played: packed cards each seat has played; their sum is the initial hand.
 known: packed cards of each seat's initial hand that everybody knows of (tribute and return cards received).
 cap: highest place in the level-aware order (`ORDER`) that a seat's other cards can have, wild cards excepted,
     as paying tribute shows; 14 where nothing is known.
 trick: last action of each seat in this trick; last: in the whole round; type NO_ACTION where there is none.
+acts: what each seat has been seen to do in the round: bit (kind * 10 + type - 1) * 16 + place of the 640 is
+    set once it passed on a move of this type and place, led it or followed with it (ACT_KINDS). Nothing is
+    set where nobody knows how the round went.
 beat: the action to beat, all zero (a PASS) when leading. leader: seat that played it, else NOBODY.
 passes: passes since then. left: cards each seat holds. order: seats in the order they finished (the
     unfinished ones appended by seat at the end), else NOBODY. finished: seats out of cards.
@@ -82,6 +98,7 @@ def _byte(name: str) -> int:
 
 
 HAND, PLAYED, KNOWN = _word("hand"), _word("played"), _word("known")
+ACTS, ACT_WORDS = _word("acts"), ACTS_SEEN // 64
 TRICK, LAST, BEAT, HASH, PLAYS = _word("trick"), _word("last"), _word("beat"), _word("hash"), _word("plays")
 PLAYER, FIRST, LEADER, PASSES = _byte("player"), _byte("first"), _byte("leader"), _byte("passes")
 LEFT, ORDER_OUT, FINISHED, LEVEL = _byte("left"), _byte("order"), _byte("finished"), _byte("level")
@@ -178,9 +195,27 @@ def _clear_trick(words: Ints, bytes_: Bytes, i: int) -> None:
 
 
 @kernel
+def _remember(words: Ints, bytes_: Bytes, i: int, head: int) -> None:
+    """Note what the player of state i is about to do."""
+    p, leader = np.int64(bytes_[i, PLAYER]), np.int64(bytes_[i, LEADER])
+    about = head
+    if head & 255 == PASS:
+        about = words[i, BEAT]
+        kind = 1 if (leader - p) & 1 == 0 else 0
+    else:
+        kind = 2 if leader == NOBODY else 3
+    if about & 255 == PASS:
+        return
+    place = combo_strength(about & 255, about >> 8 & 255, about >> 16 & 255, np.int64(bytes_[i, LEVEL])) & 255
+    bit = (kind * ACT_TYPES + (about & 255) - 1) * ACT_PLACES + place
+    words[i, ACTS + ACT_WORDS * p + (bit >> 6)] |= np.int64(1) << (bit & 63)
+
+
+@kernel
 def play_move(words: Ints, bytes_: Bytes, i: int, head: int, lo: int, hi: int) -> None:
     """Let the player of state i take the action with these words."""
     p = np.int64(bytes_[i, PLAYER])
+    _remember(words, bytes_, i, head)
     _fold(words, i, head << 2 | p)
     _fold(words, i, lo)
     _fold(words, i, hi)

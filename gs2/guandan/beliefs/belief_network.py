@@ -18,13 +18,12 @@ import torch
 from numpy.typing import NDArray
 
 from blueprint.guandan.network.fast_layers import FastLayer, sum_rows
-from blueprint.guandan.network.input_layout import FEATURE_HASH, STATE_WIDTH
-from blueprint.guandan.network.inputs import encode_states
+from blueprint.guandan.network.input_layout import FEATURE_HASH, PAST_WIDTH, STATE_WIDTH
+from blueprint.guandan.network.inputs import encode_past, encode_states
 from games.guandan.combos import ORDER
 from games.guandan.rounds.state import CAP, HAND, KNOWN, LEVEL, PLAYED, mix_hash, views
 from games.support.array_types import Array, Bytes, Int, Ints
 from games.support.kernel import kernel
-from gs2.guandan.beliefs.past_inputs import PAST_WIDTH
 
 __all__ = ["BeliefNetwork", "Beliefs", "load_beliefs", "save_beliefs", "steer"]
 
@@ -39,14 +38,10 @@ DEFAULT = Path(__file__).parent / "beliefs.safetensors"
 class Beliefs(Protocol):
     """Who holds a hidden card."""
 
-    def log_odds(
-        self, states: Array, seats: NDArray[np.int64], past: NDArray[np.uint8] | None = None
-    ) -> NDArray[np.float32]:
+    def log_odds(self, states: Array, seats: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return log odds, [n, 3, 54], that the next, the opposite and the previous seat hold each card.
 
-        states: [n] STATE; seats: [n] who looks. past: [n, PAST_WIDTH], what it has seen of the others' moves
-            (`gs2.guandan.beliefs.past_inputs`), None where nobody remembers.
-        Only differences between the three count.
+        states: [n] STATE; seats: [n] who looks. Only differences between the three count.
         """
         ...
 
@@ -54,7 +49,7 @@ class Beliefs(Protocol):
 class BeliefNetwork:
     """Two hidden layers from the features of what a seat sees to 3 x 54 log odds.
 
-    Its inputs are the state features alone, or these and the past's.
+    Its inputs are the state features alone, or these and what the others did (`encode_past`).
     """
 
     def __init__(self, layers: list[tuple[NDArray[np.float32], NDArray[np.float32]]]) -> None:
@@ -73,14 +68,11 @@ class BeliefNetwork:
         """Return whether the past is among the inputs."""
         return bool(self.layers[0][0].shape[1] > STATE_WIDTH)
 
-    def log_odds(
-        self, states: Array, seats: NDArray[np.int64], past: NDArray[np.uint8] | None = None
-    ) -> NDArray[np.float32]:
+    def log_odds(self, states: Array, seats: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return log odds, [n, 3, 54] float32."""
         x = encode_states(states, seats)
         if self.remembers:
-            seen = np.zeros((len(x), PAST_WIDTH), np.uint8) if past is None else past
-            x = np.concatenate([x, seen], axis=1)
+            x = np.concatenate([x, encode_past(states, seats)], axis=1)
         first = self._layers[0]
         with torch.inference_mode():
             if len(x) > FEW:

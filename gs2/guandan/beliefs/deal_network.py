@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 
 from blueprint.guandan.network.bfloat import native_half
 from blueprint.guandan.network.fast_layers import FastLayer, sum_rows
-from blueprint.guandan.network.input_layout import FEATURE_HASH, STATE_WIDTH
-from blueprint.guandan.network.inputs import encode_states
+from blueprint.guandan.network.input_layout import FEATURE_HASH, PAST_WIDTH, STATE_WIDTH
+from blueprint.guandan.network.inputs import encode_past, encode_states
 from games.support.array_types import Array
 from gs2.guandan.beliefs.deal_inputs import DEAL_WIDTH, deal_inputs
-from gs2.guandan.beliefs.past_inputs import PAST_WIDTH
 
 __all__ = ["DEALS", "DealNetwork", "load_deal_network", "save_deal_network"]
 
@@ -65,15 +64,13 @@ class DealNetwork:
         self._out = torch.from_numpy(self.tensors["out.weight"][0])
         self._kind = kind
 
-    def log_ratios(
-        self, states: Array, seat: int, past: NDArray[np.uint8] | None = None
-    ) -> NDArray[np.float64]:
+    def log_ratios(self, states: Array, seat: int) -> NDArray[np.float64]:
         """Return the log ratio of each deal, up to a constant, [n] float64.
 
-        states: [n] STATE, deals of one infoset of `seat`. past: [1, PAST_WIDTH], what it has seen.
+        states: [n] STATE, deals of one infoset of `seat`.
         """
-        seen = np.zeros((1, PAST_WIDTH), np.uint8) if past is None else past
-        x = np.concatenate([encode_states(states[:1], np.array([seat])), seen], axis=1)
+        who = np.array([seat])
+        x = np.concatenate([encode_states(states[:1], who), encode_past(states[:1], who)], axis=1)
         layer, known = self._public, np.empty((1, len(self._bias)), np.float32)
         sum_rows(x, layer.rows, layer.base[None], np.zeros(1, np.int64), known)
         public = torch.from_numpy(known)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -17,20 +16,18 @@ from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.bfloat import native_half
-from blueprint.guandan.network.input_layout import STATE_WIDTH
-from blueprint.guandan.network.inputs import encode_states
+from blueprint.guandan.network.input_layout import PAST_WIDTH, STATE_WIDTH
+from blueprint.guandan.network.inputs import encode_past, encode_states, hidden_hands
 from blueprint.guandan.play.deals import deal_rounds
-from blueprint.guandan.play.selfplay import PastMoves, Scratch, play_rounds
+from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.structured import join
 from blueprint.soft_choice import choose_soft
-from games.guandan.cards import unpack
 from games.support.array_types import Array
 from games.support.configuration import Configuration, integer, real
 from gs2.guandan.agent.evaluator import BATCH, Evaluator
 from gs2.guandan.beliefs.belief_network import BeliefNetwork, save_beliefs
-from gs2.guandan.beliefs.past_inputs import PAST_WIDTH, SEEN, follow, seen_by
 
-__all__ = ["BeliefConfig", "Positions", "collect_positions", "hidden_hands", "train_beliefs"]
+__all__ = ["BeliefConfig", "collect_positions", "train_beliefs"]
 
 ROUNDS_AT_ONCE = 1000
 
@@ -59,48 +56,17 @@ class BeliefConfig(Configuration):
     learning_rate: float = attrs.field(default=1e-3, validator=real(0, above=True))
 
 
-@dataclass(frozen=True, eq=False)
-class Positions:
-    """Positions with all four hands, and what the seat to act had seen of the others' moves.
-
-    states: [n] STATE. past: [n, bytes] uint8, bits of `past_inputs` packed by eight.
-    """
-
-    states: Array
-    past: NDArray[np.uint8]
-
-    def __len__(self) -> int:
-        """Return how many there are."""
-        return len(self.states)
-
-    def take(self, rows: NDArray[np.int64] | slice) -> tuple[Array, NDArray[np.uint8]]:
-        """Return (states [k], past inputs [k, PAST_WIDTH]) of some of them."""
-        return self.states[rows], np.unpackbits(self.past[rows], axis=1)[:, :PAST_WIDTH]
-
-
 class _Collector:
     """Plays softly by an evaluator, and keeps a share of the positions that it decides."""
 
-    follows = True
-
-    def __init__(self, evaluator: Evaluator, states: Array, config: BeliefConfig, rng: np.random.Generator):
+    def __init__(self, evaluator: Evaluator, config: BeliefConfig, rng: np.random.Generator):
         self.evaluator, self.config, self.rng = evaluator, config, rng
-        self.at = states.copy()
-        self.seen = np.zeros((len(states), 4, SEEN), np.uint8)
-        self.noted = 0
-        self.found: list[tuple[Array, NDArray[np.uint8]]] = []
+        self.found: list[Array] = []
 
     def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
         """Return softly chosen actions, [n]."""
-        assert isinstance(decisions.past, PastMoves)  # this agent follows
-        for actions in decisions.past.actions_since(self.noted):
-            follow(self.at, actions, self.seen)
-            self.noted += 1
         kept = self.rng.random(len(decisions)) < self.config.share
-        rows, seats = decisions.rows[kept], decisions.seats[kept]
-        if len(rows):
-            packed = np.packbits(seen_by(self.seen, rows, seats), axis=1)
-            self.found.append((decisions.states[rows], packed))
+        self.found.append(decisions.states[decisions.rows[kept]])
         q = np.concatenate([self.evaluator.q(part) for part in decisions.spans(BATCH)])
         offsets, config = decisions.offsets, self.config
         return choose_soft(q, offsets, config.temperature, config.epsilon, self.rng)
@@ -108,23 +74,16 @@ class _Collector:
 
 def collect_positions(
     evaluator: Evaluator, rounds: int, rng: np.random.Generator, config: BeliefConfig | None = None
-) -> Positions:
-    """Return positions met in self-play from deals of all levels, half of them after tribute."""
+) -> Array:
+    """Return positions met in self-play from deals of all levels, half of them after tribute, [n] STATE."""
     config = config or BeliefConfig()
-    found: list[tuple[Array, NDArray[np.uint8]]] = []
+    found: list[Array] = []
     for start in range(0, rounds, ROUNDS_AT_ONCE):
         states = deal_rounds(min(ROUNDS_AT_ONCE, rounds - start), rng, tribute=0.5)
-        collector = _Collector(evaluator, states, config, rng)
+        collector = _Collector(evaluator, config, rng)
         play_rounds(states, [collector], Scratch(), record=False)
         found += collector.found
-    return Positions(join([states for states, _ in found]), np.concatenate([past for _, past in found]))
-
-
-def hidden_hands(states: Array, seats: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Return the hands of the three seats after each `seats`, [n, 3, 54] counts."""
-    hands = unpack(states["hand"])
-    rows = np.arange(len(states))
-    return np.stack([hands[rows, (seats + j) % 4] for j in (1, 2, 3)], 1)
+    return join(found)
 
 
 def train_beliefs(
@@ -154,8 +113,10 @@ def train_beliefs(
     )
     optimiser = torch.optim.AdamW(model.parameters(), lr=config.learning_rate, weight_decay=1e-2)
 
-    def loss(rows: Array, past: NDArray[np.uint8]) -> tuple[torch.Tensor, torch.Tensor]:
+    def loss(rows: Array, forgotten: float = 0.0) -> tuple[torch.Tensor, torch.Tensor]:
         seats = rows["player"].astype(np.int64)
+        past = encode_past(rows, seats)
+        past[rng.random(len(past)) < forgotten] = 0
         x = torch.from_numpy(np.concatenate([encode_states(rows, seats), past], axis=1))
         y = torch.from_numpy(hidden_hands(rows, seats)).float()
         total = y.sum((1, 2)).clamp(min=1)
@@ -172,18 +133,14 @@ def train_beliefs(
         for group in optimiser.param_groups:
             group["lr"] = config.learning_rate * (1 - step / steps) + 1e-5
         with torch.autocast("cpu", torch.bfloat16, enabled=half):
-            rows, past = positions.take(rng.integers(0, len(positions), config.batch))
-            past *= rng.random((len(past), 1)) >= config.forgotten
-            value = loss(rows, past)[0].mean()
+            rows = positions[rng.integers(0, len(positions), config.batch)]
+            value = loss(rows, config.forgotten)[0].mean()
         optimiser.zero_grad()
         value.backward()  # type: ignore[no-untyped-call]  # of torch
         optimiser.step()
         if step % 200 == 199 or step == steps - 1:
             with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=half):
-                parts = [
-                    loss(*held_out.take(slice(i, i + config.batch)))
-                    for i in range(0, len(held_out), config.batch)
-                ]
+                parts = [loss(held_out[i : i + config.batch]) for i in range(0, len(held_out), config.batch)]
             ours, even = (torch.cat(column).mean().item() for column in zip(*parts, strict=True))
             score = {
                 "step": step + 1,

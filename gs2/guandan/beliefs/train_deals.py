@@ -16,16 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.guandan.network.bfloat import native_half
-from blueprint.guandan.network.input_layout import STATE_WIDTH
-from blueprint.guandan.network.inputs import encode_states
+from blueprint.guandan.network.input_layout import PAST_WIDTH, STATE_WIDTH
+from blueprint.guandan.network.inputs import encode_past, encode_states
 from games.guandan.rounds.belief import determinise
+from games.support.array_types import Array
 from games.support.configuration import Configuration, integer, real
 from gs2.guandan.agent.evaluator import Evaluator
 from gs2.guandan.beliefs.belief_network import Beliefs, load_beliefs, steer
 from gs2.guandan.beliefs.deal_inputs import DEAL_WIDTH, deal_inputs
 from gs2.guandan.beliefs.deal_network import DealNetwork, save_deal_network
-from gs2.guandan.beliefs.past_inputs import PAST_WIDTH
-from gs2.guandan.beliefs.train_beliefs import BeliefConfig, Positions, collect_positions
+from gs2.guandan.beliefs.train_beliefs import BeliefConfig, collect_positions
 
 if TYPE_CHECKING:
     import torch
@@ -61,10 +61,10 @@ class DealConfig(Configuration):
 class Guesses:
     """Positions, and deals that the belief draws at each.
 
-    positions: n of them, with the true hands. hands: [n, k, 4, 2] uint64, hands of the deals drawn.
+    positions: [n] STATE, with the true hands. hands: [n, k, 4, 2] uint64, hands of the deals drawn.
     """
 
-    positions: Positions
+    positions: Array
     hands: NDArray[np.uint64]
 
     def __len__(self) -> int:
@@ -73,9 +73,9 @@ class Guesses:
 
     def take(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
         """Return the inputs of some positions, [b, public] and [b * (1 + k), DEAL_WIDTH], the truth first."""
-        states, past = self.positions.take(rows)
+        states = self.positions[rows]
         seats = states["player"].astype(np.int64)
-        public = np.concatenate([encode_states(states, seats), past], axis=1)
+        public = np.concatenate([encode_states(states, seats), encode_past(states, seats)], axis=1)
         hands = np.concatenate([states["hand"][:, None], self.hands[rows]], axis=1)
         each = hands.shape[1]
         deals, whose = np.repeat(states, each), np.repeat(seats, each)
@@ -87,13 +87,13 @@ class Guesses:
         return public, inputs
 
 
-def guess_deals(positions: Positions, beliefs: Beliefs, count: int, rng: np.random.Generator) -> Guesses:
-    """Return positions with `count` deals for each, drawn by the belief of the seat to act."""
+def guess_deals(positions: Array, beliefs: Beliefs, count: int, rng: np.random.Generator) -> Guesses:
+    """Return positions, [n] STATE, with `count` deals for each, drawn by the belief of the seat to act."""
     hands = np.empty((len(positions), count, 4, 2), np.uint64)
     for low in range(0, len(positions), POSITIONS_AT_ONCE):
-        states, past = positions.take(slice(low, low + POSITIONS_AT_ONCE))
+        states = positions[low : low + POSITIONS_AT_ONCE]
         seats = states["player"].astype(np.int64)
-        odds = beliefs.log_odds(states, seats, past)
+        odds = beliefs.log_odds(states, seats)
         for seat in range(4):
             rows = np.flatnonzero(seats == seat)
             if len(rows):

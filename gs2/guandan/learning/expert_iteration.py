@@ -23,6 +23,7 @@ from torch.nn import functional as F
 from blueprint.checkpoint import SHIPPED, read_checkpoint, write_checkpoint
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.bfloat import native_half
+from blueprint.guandan.network.input_layout import LAYOUTS
 from blueprint.guandan.network.q_network import QNetwork
 from blueprint.guandan.train_config import NetworkConfig
 from games.support.configuration import Configuration, integer, real
@@ -157,8 +158,8 @@ def trainable_network(path: str | Path | None = None) -> QNetwork:
 
     Raises CheckpointError if the checkpoint is damaged or foreign.
     """
-    tensors, description = read_checkpoint(SHIPPED if path is None else path, features=QNetwork.features)
-    network = QNetwork(NetworkConfig(**description["network"]))
+    tensors, description = read_checkpoint(SHIPPED if path is None else path, features=LAYOUTS)
+    network = QNetwork(NetworkConfig.from_json(description["network"]))
     prefix = "network."
     network.load_state_dict(
         {

@@ -212,17 +212,18 @@ def test_the_mover_has_the_same_moves_in_every_world() -> None:
 
 
 def test_the_shipped_beliefs_are_small_and_beat_uniform_deals() -> None:
+    from blueprint.guandan.network.inputs import hidden_hands
     from gs2.guandan.agent.evaluator import load_evaluator
     from gs2.guandan.beliefs.belief_network import DEFAULT, load_beliefs
-    from gs2.guandan.beliefs.train_beliefs import collect_positions, hidden_hands
+    from gs2.guandan.beliefs.train_beliefs import collect_positions
 
     assert DEFAULT.stat().st_size <= 4_000_000
     network = load_beliefs()
     assert network.remembers
     positions = collect_positions(load_evaluator(critic=False), 24, np.random.default_rng(5))
-    states, past = positions.take(slice(None))
+    states = positions
     seats = states["player"].astype(np.int64)
-    odds = network.log_odds(states, seats, past).astype(np.float64)
+    odds = network.log_odds(states, seats).astype(np.float64)
     held = hidden_hands(states, seats).astype(np.float64)
     ours = odds - np.log(np.exp(odds).sum(1, keepdims=True))
     left = held.sum(2, keepdims=True)

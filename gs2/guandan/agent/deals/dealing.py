@@ -19,7 +19,6 @@ from gs2.guandan.agent.evaluator import Evaluator
 from gs2.guandan.agent.guandan_config import DealsConfig
 from gs2.guandan.beliefs.belief_network import Beliefs
 from gs2.guandan.beliefs.deal_network import DealNetwork
-from gs2.guandan.beliefs.past_inputs import past_inputs
 
 __all__ = ["DealNetworks", "Dealer"]
 
@@ -49,11 +48,9 @@ class Dealer:
     ) -> None:
         self.state, self.moves, self.networks, self.config, self.rng = state, moves, networks, config, rng
         self.seat = int(state["player"][0])
-        learned = networks.beliefs is not None or networks.deals is not None
-        self.past = past_inputs(state, self.seat, moves) if moves is not None and learned else None
         self.odds: NDArray[np.float64] | None = None
         if networks.beliefs is not None:
-            self.odds = CardOdds(networks.beliefs, config.belief, self.past).of(state, self.seat)
+            self.odds = CardOdds(networks.beliefs, config.belief).of(state, self.seat)
 
     def draw(self, n: int, most: int, *, listing: bool = True) -> Worlds:
         """Return n deals, drawn from their share of the pool where whole deals are weighed.
@@ -74,5 +71,5 @@ class Dealer:
             likely = Likelihood(soft, config.reach)
             return likely_worlds(worlds, self.state, self.moves, likely, n, self.rng)
         assert networks.deals is not None  # or there would be nothing to weigh by
-        logs = config.reach * networks.deals.log_ratios(worlds.states, self.seat, self.past)
+        logs = config.reach * networks.deals.log_ratios(worlds.states, self.seat)
         return drawn_worlds(worlds, logs, n, self.rng)

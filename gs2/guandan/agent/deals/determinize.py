@@ -133,20 +133,17 @@ def list_worlds(state: Array, seat: int, limit: int) -> Worlds | None:
 class CardOdds:
     """By what odds hidden cards are dealt.
 
-    beliefs: who is likely to hold which card. strength: exponent of their odds. past: [1, PAST_WIDTH], what
-    the seat has seen of the others' moves, None for nothing.
+    beliefs: who is likely to hold which card. strength: exponent of their odds.
     """
 
     beliefs: Beliefs
     strength: float = 1.0
-    past: NDArray[np.uint8] | None = None
 
     def of(self, state: Array, seat: int) -> NDArray[np.float64] | None:
         """Return log odds at one state, [3, 54], or None where they are all the same."""
         if self.strength <= 0:
             return None
-        seen = () if self.past is None else (self.past,)
-        found = np.asarray(self.beliefs.log_odds(state, np.array([seat]), *seen), np.float64)
+        found = np.asarray(self.beliefs.log_odds(state, np.array([seat])), np.float64)
         odds: NDArray[np.float64] = found[0] * self.strength
         if odds.shape != (3, NUM_CARDS) or not np.isfinite(odds).all():
             raise ValueError(f"beliefs: log odds must be finite, [3, 54] a state; got shape {odds.shape}")

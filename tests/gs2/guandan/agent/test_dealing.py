@@ -51,7 +51,7 @@ def test_more_deals_are_drawn_only_where_the_first_do_not_settle_it(confidence: 
 class Likes:
     """A deal network that finds deals likelier where the next seat holds many low cards."""
 
-    def log_ratios(self, states, seat, past=None):
+    def log_ratios(self, states, seat):
         return 1.5 * self.share(states, seat)
 
     @staticmethod

@@ -17,7 +17,6 @@ from gs2.guandan.beliefs.deal_network import (
     load_deal_network,
     save_deal_network,
 )
-from gs2.guandan.beliefs.past_inputs import PAST_WIDTH, past_inputs
 from gs2.guandan.beliefs.train_beliefs import collect_positions
 from gs2.guandan.beliefs.train_deals import DealConfig, guess_deals, train_deals
 from tests.gs2.guandan.beliefs.rounds import some_rounds
@@ -69,24 +68,22 @@ def test_inputs_are_those_of_the_slow_twin() -> None:
 
 
 def test_log_ratios_are_the_slow_ones_up_to_a_constant() -> None:
-    from blueprint.guandan.network.inputs import encode_states
+    from blueprint.guandan.network.inputs import encode_past, encode_states
 
     rng = np.random.default_rng(1)
     tensors = random_tensors(rng)
     network = DealNetwork(tensors)
     for played in some_rounds(4, rng, most=40):
         seat = int(played.state["player"][0])
-        past = past_inputs(played.state, seat, played.moves)
+        past = encode_past(played.state, np.array([seat]))
         worlds = sample_worlds(played.state, seat, 20, rng)
-        found = network.log_ratios(worlds.states, seat, past)
+        found = network.log_ratios(worlds.states, seat)
         public = np.concatenate([encode_states(played.state, np.array([seat]))[0], past[0]]).astype(float)
         wanted = slow_ratios(tensors, public, deal_inputs(worlds.states, seat).astype(float))
         assert np.ptp(found) > 0
         assert np.allclose(found - found.mean(), wanted - wanted.mean(), atol=0.03 * max(1, np.ptp(wanted)))
         # the order of the deals does not matter, nor which of them shows the public part
-        assert np.allclose(network.log_ratios(worlds.states[::-1], seat, past), found[::-1], atol=1e-4)
-        nothing = network.log_ratios(worlds.states, seat, np.zeros((1, PAST_WIDTH), np.uint8))
-        assert np.array_equal(network.log_ratios(worlds.states, seat), nothing)
+        assert np.allclose(network.log_ratios(worlds.states[::-1], seat), found[::-1], atol=1e-4)
 
 
 def test_tensors_that_do_not_fit_are_refused() -> None:
@@ -116,12 +113,12 @@ def test_the_shipped_network_finds_the_true_deal_among_those_of_the_belief() -> 
     positions = collect_positions(load_evaluator(critic=False), 24, rng)
     gains = []
     for row in rng.choice(len(positions), 60, replace=False):
-        state, past = positions.take(slice(int(row), int(row) + 1))
+        state = positions[int(row) : int(row) + 1]
         seat = int(state["player"][0])
-        worlds = sample_worlds(state, seat, 15, rng, odds=CardOdds(beliefs, 1.0, past).of(state, seat))
+        worlds = sample_worlds(state, seat, 15, rng, odds=CardOdds(beliefs).of(state, seat))
         if worlds.exact:
             continue
-        logs = network.log_ratios(np.concatenate([state, worlds.states]), seat, past)
+        logs = network.log_ratios(np.concatenate([state, worlds.states]), seat)
         gains.append(logs[0] - np.log(np.exp(logs).mean()))
     assert len(gains) > 30
     assert np.mean(gains) > 3 * np.std(gains) / np.sqrt(len(gains))
@@ -131,8 +128,7 @@ def test_deals_are_guessed_for_the_seat_to_act() -> None:
     rng = np.random.default_rng(5)
     positions = collect_positions(CountEvaluator(), 2, rng)
     guesses = guess_deals(positions, load_beliefs(), 3, rng)
-    states, _ = positions.take(slice(None))
-    seats = states["player"]
+    states, seats = positions, positions["player"]
     rows = np.arange(len(states))
     assert guesses.hands.shape == (len(states), 3, 4, 2)
     for k in range(3):
@@ -153,7 +149,7 @@ def test_training_tells_true_deals_from_guessed_ones() -> None:
     config = DealConfig(rounds=10, share=1.0, negatives=3, width=16, batch=64, passes=4.0, dropout=0.0)
 
     class Even:
-        def log_odds(self, states, seats, past=None):
+        def log_odds(self, states, seats):
             return np.zeros((len(states), 3, 54), np.float32)
 
     network, score = train_deals(CountEvaluator(), Even(), rng, config)
