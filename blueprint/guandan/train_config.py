@@ -81,6 +81,10 @@ class TrainConfig(Configuration):
     forgotten: share of the decisions whose past is hidden from a network that remembers, so that it can do
         without.
     hands: weight of the loss of who holds the hidden cards, in levels squared a nat.
+    policy: weight of the policy's loss (PPO, see `policy`) beside the squared loss of the advantages; 0
+        learns values alone. With it the weights that learn play, without random moves.
+    policy_top: best moves that play draws from, where there is a policy. policy_clip: how far the probability
+        of a move may go from what it was when it was played, as a share, before it counts no more.
     average: Polyak averaging: the running mean of the weights, which plays, values and is shipped, looks back
         on this share of the decisions trained so far; 0 uses the weights themselves.
     guide: decisions over which the share of a teacher, the strong rule-based agent, in the play falls to zero
@@ -112,6 +116,9 @@ class TrainConfig(Configuration):
     critic: bool = attrs.field(default=True, validator=flag)
     critic_every: int = attrs.field(default=2, validator=integer(1, 64))
     focus: float = attrs.field(default=0.0, validator=real(0, 1000))
+    policy: float = attrs.field(default=0.0, validator=real(0, 1000))
+    policy_top: int = attrs.field(default=4, validator=integer(2, 64))
+    policy_clip: float = attrs.field(default=0.2, validator=real(0, 10, above=True))
     forgotten: float = attrs.field(default=0.05, validator=real(0, 1))
     hands: float = attrs.field(default=0.2, validator=real(0, 1000))
     average: float = attrs.field(default=0.03, validator=real(0, 1))
@@ -128,3 +135,8 @@ class TrainConfig(Configuration):
         """Raise ConfigError for rounds against an opponent pool in which there is nobody."""
         if self.strangers_share and not self.strangers:
             raise ConfigError("TrainConfig: strangers_share needs strangers, such as 'strong'; got none")
+        if self.policy and (self.guide or self.prune >= 0 or not self.critic or not self.temperature):
+            raise ConfigError(
+                "TrainConfig: a policy needs a critic and a temperature, and draws from all moves by itself; "
+                "leave guide and prune out"
+            )

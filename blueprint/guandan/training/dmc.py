@@ -31,6 +31,7 @@ from blueprint.guandan.play.choosers import InferenceAgent
 from blueprint.guandan.play.selfplay import PlayRecord
 from blueprint.guandan.structured import join
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
+from blueprint.guandan.training.policy import Choices, TopChooser, policy_loss
 from blueprint.soft_choice import draw_soft
 from games.support.array_types import Array, Ints
 from games.support.kernel import kernel
@@ -57,17 +58,35 @@ class Samples:
     """Decisions with their targets.
 
     states: [n] STATE; actions: [n] ACTION. outcome: [n] int64, class of the payoff to the player (OUTCOMES).
-    target: [n] float32, return minus baseline, what the advantage head learns.
+    target: [n] float32, return minus baseline, what the advantage head learns. choices: what was chosen
+    among, where a policy learns. share: [n] float32, probability with which each decision was kept.
     """
 
     states: Array
     actions: Array
     outcome: NDArray[np.int64]
     target: NDArray[np.float32]
+    share: NDArray[np.float32]
+    choices: Choices | None = None
 
     def __len__(self) -> int:
         """Return the number of decisions."""
         return len(self.states)
+
+    def take(self, rows: NDArray[np.int64] | slice) -> Samples:
+        """Return some of the decisions."""
+        plain: dict[str, Any] = {name: getattr(self, name)[rows] for name in _ARRAYS}
+        return Samples(**plain, choices=None if self.choices is None else self.choices.take(rows))
+
+    @classmethod
+    def joined(cls, parts: list[Samples]) -> Samples:
+        """Return the decisions of all parts, in order; either all have choices or none."""
+        choices = [part.choices for part in parts if part.choices is not None]
+        plain: dict[str, Any] = {name: join([getattr(part, name) for part in parts]) for name in _ARRAYS}
+        return cls(**plain, choices=Choices.joined(choices) if choices else None)
+
+
+_ARRAYS = ("states", "actions", "outcome", "target", "share")
 
 
 @kernel
@@ -164,10 +183,12 @@ class Learner:
     def _prepare(self, config: TrainConfig, device: torch.device) -> None:
         """Set up what training needs besides the network; `anneal` scales the learning rate.
 
+        `temperature` is that at which a policy plays and learns.
         `mean_network` and `mean_critic` play and value: running means of the weights, or the weights
         themselves.
         """
         self.anneal = 1.0
+        self.temperature = config.temperature
         averaged = config.average > 0
         self.mean_network = copy.deepcopy(self.network) if averaged else self.network
         self.mean_critic = copy.deepcopy(self.critic) if averaged else self.critic
@@ -193,9 +214,20 @@ class Learner:
 
     def chooser(self, temperature: float, epsilon: float, rng: np.random.Generator) -> Chooser:
         """Return a player by a snapshot of the network: by its fast path on a processor if it has one."""
+        return self._player(self.mean_network, temperature, epsilon, rng)
+
+    def policy_chooser(self, temperature: float, rng: np.random.Generator) -> TopChooser:
+        """Return a player by the weights that learn, which keeps what it chose among."""
+        player = self._player(self.network, 0.0, 0.0, rng)
+        scores = player.inference.advantages if isinstance(player, InferenceAgent) else player.values
+        return TopChooser(scores, self.config.policy_top, temperature, rng)
+
+    def _player(
+        self, network: Any, temperature: float, epsilon: float, rng: np.random.Generator
+    ) -> InferenceAgent | NetworkChooser:
         if not self._fast:
-            return NetworkChooser(self.mean_network, temperature, epsilon, rng, self.device, self.dtype)
-        tensors = {f"network.{k}": v.detach().numpy() for k, v in self.mean_network.state_dict().items()}
+            return NetworkChooser(network, temperature, epsilon, rng, self.device, self.dtype)
+        tensors = {f"network.{k}": v.detach().numpy() for k, v in network.state_dict().items()}
         snapshot = Inference(tensors, critic=False, half=self.half)
         return InferenceAgent(snapshot, temperature=temperature, epsilon=epsilon, rng=rng)
 
@@ -211,24 +243,32 @@ class Learner:
         return lambda states, seats: fast.critic_values(states, np.arange(len(states)), seats)
 
     def samples(
-        self, record: PlayRecord, payoff: Array, judge: Judge | None, rng: np.random.Generator
+        self,
+        record: PlayRecord,
+        payoff: Array,
+        judge: Judge | None,
+        rng: np.random.Generator,
+        choices: Choices | None = None,
     ) -> Samples:
         """Return what is learned of a record, with targets, in its order.
 
         payoff: [rounds] to side 0. judge: None for plain returns. rng: draws what is learned, if not all.
+        choices: what was chosen among at each of its decisions, where a policy learns.
         """
         states, actions, rounds = record.states, record.actions, record.round
+        share = np.ones(len(states), np.float32)
         if self.config.focus:
-            doubt = CERTAIN + self.config.focus * (1.0 - record.chance)
-            kept = np.flatnonzero(rng.random(len(doubt)) < doubt)
-            states, actions, rounds = states[kept], actions[kept], rounds[kept]
+            share = np.minimum(share, CERTAIN + self.config.focus * (1.0 - record.chance)).astype(np.float32)
+            kept = np.flatnonzero(rng.random(len(share)) < share)
+            states, actions, rounds, share = states[kept], actions[kept], rounds[kept], share[kept]
+            choices = None if choices is None else choices.take(kept)
         seats = states["player"].astype(np.int64)
         signs = 1 - 2 * (seats & 1)
         outcome = np.asarray(OUTCOMES[0] - signs * payoff[rounds], np.int64)
         values = np.zeros(len(seats)) if judge is None else judge(states, seats)
         trace = 1.0 if judge is None else self.config.trace
         target = lambda_returns(rounds, seats, values, payoff, trace)
-        return Samples(states, actions, outcome, target)
+        return Samples(states, actions, outcome, target, share, choices)
 
     def values(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return V(I) of states[rows] to the seats, [k] float64; the network must have a value."""
@@ -265,10 +305,11 @@ class Learner:
         decisions: trained so far, for the learning rate. span: decisions played for each gradient step.
         """
         self.optimiser.zero_grad(set_to_none=True)
-        losses = dict.fromkeys(("advantage", "value", "critic", "hands"), 0.0)
-        for part in self._parts(len(samples), LEARNED):
-            share = (part.stop - part.start) / len(samples)
-            for name, loss in self._backward(samples, part, share).items():
+        losses = dict.fromkeys(("advantage", "value", "critic", "hands", "policy"), 0.0)
+        for rows in self._parts(len(samples), LEARNED):
+            part = samples.take(rows)
+            share = len(part) / len(samples)
+            for name, loss in self._backward(part, share).items():
                 losses[name] += share * loss
         self._step(decisions)
         self._follow(decisions, span)
@@ -280,29 +321,39 @@ class Learner:
         for start in range(0, n, size):
             yield slice(start, min(start + size, n))
 
-    def _backward(self, samples: Samples, part: slice, share: float) -> dict[str, float]:
+    def _backward(self, samples: Samples, share: float) -> dict[str, float]:
         """Add the gradient of `share` times the mean loss over a part of a batch; return the mean losses."""
-        batch = samples.states[part]
+        batch, choices = samples.states, samples.choices
         n = len(batch)
         seats = batch["player"].astype(np.int64)
         rows = np.arange(n + 1)
-        inputs = self.network.encode(Decisions(batch, rows[:n], seats, rows, samples.actions[part]))
+        k = 1 if choices is None else choices.actions.shape[1]
+        moves = samples.actions if choices is None else choices.actions.reshape(-1)
+        inputs = self.network.encode(Decisions(batch, rows[:n], seats, k * rows, moves))
         if getattr(self.network.config, "past", False):
             inputs[0][self._forgets.random(n) < self.config.forgotten, STATE_WIDTH:] = 0
         states, actions = (tensor(y, self.device, self.dtype) for y in inputs)
-        outcome = torch.from_numpy(samples.outcome[part]).to(self.device)
-        target = torch.from_numpy(samples.target[part]).to(self.device)
-        value_loss = torch.zeros((), device=self.device)
+        outcome = torch.from_numpy(samples.outcome).to(self.device)
+        target = torch.from_numpy(samples.target).to(self.device)
+        value_loss, policy = (torch.zeros((), device=self.device) for _ in range(2))
         with self.precision():
             h = self.network.states(states)
-            advantage = self.network.advantages(h, actions).float()
+            if choices is None:
+                advantage = self.network.advantages(h, actions).float()
+            else:
+                of = torch.arange(n, device=self.device).repeat_interleave(k)
+                each = self.network.advantages(h, actions, of).float().view(n, k)
+                advantage = each.gather(1, torch.from_numpy(choices.picked).to(self.device)[:, None])[:, 0]
+                weight = 1 / torch.from_numpy(samples.share).to(self.device)
+                at = self.temperature, self.config.policy_clip
+                policy = policy_loss(each, choices, target, *at, weight).mean()
             if self.network.has_value:
                 logits = self.network.outcomes(h).float()
                 value_loss = F.cross_entropy(logits, outcome)
                 if self.critic is None:
                     advantage = advantage + (F.softmax(logits, 1) * self.outcomes).sum(1).detach()
             action_loss = F.mse_loss(advantage, target)
-            loss = action_loss + 0.5 * value_loss
+            loss = action_loss + 0.5 * value_loss + self.config.policy * policy
             critic_loss, held_loss = torch.zeros(()), torch.zeros(())
             if self.network.config.hands:
                 held_loss = held_nats(self.network.held(h).float(), hidden_hands(batch, seats))
@@ -318,6 +369,7 @@ class Learner:
             "value": float(value_loss.detach()),
             "critic": float(critic_loss.detach()),
             "hands": float(held_loss.detach()),
+            "policy": float(policy.detach()),
         }
 
     def _step(self, decisions: int) -> None:
@@ -356,9 +408,4 @@ def batches(replay: list[Samples], size: int, number: int, rng: np.random.Genera
         parts = [
             (s, picked[which == k] - (ends[k] - len(s))) for k, s in enumerate(replay) if np.any(which == k)
         ]
-        yield Samples(
-            *(
-                join([getattr(s, name)[rows] for s, rows in parts])
-                for name in ("states", "actions", "outcome", "target")
-            )
-        )
+        yield Samples.joined([s.take(rows) for s, rows in parts])

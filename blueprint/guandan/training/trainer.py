@@ -33,6 +33,7 @@ from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.dmc import Learner, Samples, batches
 from blueprint.guandan.training.guidance import GuidedChooser, guidance_share
 from blueprint.guandan.training.opponents import SparringChooser
+from blueprint.guandan.training.policy import TopChooser
 from games.guandan.rounds.round import GuanDan
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
@@ -99,7 +100,11 @@ class Trainer:
         states = deal_rounds(self.config.rounds, self.rng, tribute=self.config.tribute, cards=cards)
         parts = np.array_split(states, players)
         rngs = self.rng.spawn(players)
-        choosers = [self._chooser(rng, len(part)) for rng, part in zip(rngs, parts, strict=True)]
+        drawing = [self._drawing(rng) for rng in rngs]
+        choosers = [
+            self._chooser(player, rng, len(part))
+            for player, rng, part in zip(drawing, rngs, parts, strict=True)
+        ]
         judge = self.learner.judge()
 
         def play(k: int) -> tuple[int, Samples]:
@@ -108,7 +113,9 @@ class Trainer:
             if isinstance(chooser, SparringChooser):
                 record = chooser.own(record)
             payoff = GuanDan().returns(record.final)[:, 0]
-            return record.steps, self.learner.samples(record, payoff, judge, rngs[k])
+            player = drawing[k]
+            choices = player.choices() if isinstance(player, TopChooser) else None
+            return record.steps, self.learner.samples(record, payoff, judge, rngs[k], choices)
 
         if self.threads == 1:
             learned = self._learn()
@@ -143,11 +150,18 @@ class Trainer:
             **learned,
         }
 
-    def _chooser(self, rng: np.random.Generator, rounds: int) -> Chooser:
-        """Return who plays a batch of so many rounds."""
+    def _drawing(self, rng: np.random.Generator) -> Chooser:
+        """Return the network as it plays now."""
         config = self.config
         temperature = config.temperature / math.sqrt(1 + self.decisions / config.cooling)
-        chooser: Chooser = self.learner.chooser(temperature, config.epsilon, rng)
+        if not config.policy:
+            return self.learner.chooser(temperature, config.epsilon, rng)
+        self.learner.temperature = temperature
+        return self.learner.policy_chooser(temperature, rng)
+
+    def _chooser(self, player: Chooser, rng: np.random.Generator, rounds: int) -> Chooser:
+        """Return who plays a batch of so many rounds."""
+        config, chooser = self.config, player
         if config.prune >= 0:
             chooser = PrunedChooser(chooser, config.prune)
         share = guidance_share(self.decisions, config.guide, config.guide_share)

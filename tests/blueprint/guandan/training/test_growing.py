@@ -84,7 +84,11 @@ def test_a_further_residual_layer_changes_little(trained: Path, tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("changes", "named"),
-    [({"state": 8}, "state must be at least 16"), ({"critic": 0}, "critic"), ({"kind": "danzero"}, "danzero")],
+    [
+        ({"state": 8}, "state must be at least 16"),
+        ({"critic": 0}, "critic"),
+        ({"blocks": 0}, "blocks"),
+    ],
 )
 def test_what_cannot_grow_is_refused(changes: dict, named: str, trained: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=named):

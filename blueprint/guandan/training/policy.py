@@ -1,0 +1,162 @@
+"""Policy learning over the best few moves: DanZero+'s step, proximal policy optimisation from a DMC network.
+
+The network's advantages over a temperature are the logits of its play among its k best moves. What moves them
+is how a return compares with the critic's value of all four hands, and only where play is in doubt: there the
+order of the moves is learned, where deep Monte-Carlo learning fits the value of every move by itself. The
+squared loss of that learning stays beside, so that advantages stay in levels.
+Sources: Zhao et al. 2023 (DanZero+: PPO on the top-k of a DMC network), Schulman et al. 2017 (PPO), Yang et
+al. 2022 (PerfectDou: a critic that sees all hands).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from blueprint.guandan.chooser import Decisions
+from blueprint.guandan.structured import join
+from games.guandan.cards import ACTION
+from games.support.array_types import Array, Ints
+from games.support.kernel import kernel
+
+__all__ = ["Choices", "TopChooser", "policy_loss"]
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """What was chosen among, at n decisions.
+
+    actions: [n, k] ACTION, the best ones in order; where there are fewer, the first again. count: [n] int64,
+    how many there are. picked: [n] int64, which was played. log_chance: [n] float32, of its probability.
+    """
+
+    actions: Array
+    count: NDArray[np.int64]
+    picked: NDArray[np.int64]
+    log_chance: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        """Return the number of decisions."""
+        return len(self.count)
+
+    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_] | slice) -> Choices:
+        """Return some of the decisions."""
+        return Choices(self.actions[rows], self.count[rows], self.picked[rows], self.log_chance[rows])
+
+    @classmethod
+    def joined(cls, parts: list[Choices]) -> Choices:
+        """Return the decisions of all parts, in order."""
+        names = ("count", "picked", "log_chance")
+        rest = [np.concatenate([getattr(part, name) for part in parts]) for name in names]
+        k = parts[0].actions.shape[1]
+        return cls(join([part.actions.reshape(-1) for part in parts]).reshape(-1, k), *rest)
+
+
+@kernel(nogil=True)
+def _draw_top(
+    scores: NDArray[np.float32],
+    offsets: Ints,
+    temperature: float,
+    uniforms: NDArray[np.float64],
+    index: Ints,
+    count: Ints,
+    picked: Ints,
+    log_chance: NDArray[np.float32],
+) -> None:
+    """Write the best moves of each decision, [n, k] rows of `scores`, and draw one of them."""
+    k = index.shape[1]
+    for j in range(len(count)):
+        n = 0
+        for i in range(offsets[j], offsets[j + 1]):
+            at = n
+            if n == k:
+                if scores[i] <= scores[index[j, k - 1]]:
+                    continue
+                at = k - 1
+            else:
+                n += 1
+            while at > 0 and scores[index[j, at - 1]] < scores[i]:
+                index[j, at] = index[j, at - 1]
+                at -= 1
+            index[j, at] = i
+        count[j] = n
+        for q in range(n, k):
+            index[j, q] = index[j, 0]
+        best = scores[index[j, 0]]
+        total = 0.0
+        for q in range(n):
+            total += np.exp((scores[index[j, q]] - best) / temperature)
+        left = uniforms[j] * total
+        picked[j] = 0
+        for q in range(n):
+            left -= np.exp((scores[index[j, q]] - best) / temperature)
+            if left < 0:
+                picked[j] = q
+                break
+        log_chance[j] = (scores[index[j, picked[j]]] - best) / temperature - np.log(total)
+
+
+class TopChooser:
+    """Plays by the softmax of scores over a temperature among the k best moves; keeps what it chose among.
+
+    scores: of each move of some decisions, [m] float32. k: moves; 2 or more.
+    """
+
+    def __init__(
+        self,
+        scores: Callable[[Decisions], NDArray[np.float32]],
+        k: int,
+        temperature: float,
+        rng: np.random.Generator,
+    ) -> None:
+        self.scores, self.k, self.temperature, self.rng = scores, k, temperature, rng
+        self._kept: list[Choices] = []
+
+    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
+        """Return one action per decision, as an index within its row."""
+        return self.draw(decisions)[0]
+
+    def draw(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return one action per decision, as an index within its row, and its probability."""
+        n = len(decisions)
+        index = np.zeros((n, self.k), np.int64)
+        count, picked = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        log_chance = np.zeros(n, np.float32)
+        drawn = (index, count, picked, log_chance)
+        _draw_top(self.scores(decisions), decisions.offsets, self.temperature, self.rng.random(n), *drawn)
+        self._kept.append(Choices(decisions.actions[index], count, picked, log_chance))
+        return index[np.arange(n), picked] - decisions.offsets[:-1], np.exp(log_chance)
+
+    def choices(self) -> Choices:
+        """Return what was chosen among since the last call, in the order of the decisions asked."""
+        if not self._kept:
+            none = np.zeros(0, np.int64)
+            return Choices(np.zeros((0, self.k), ACTION), none, none, np.zeros(0, np.float32))
+        found = Choices.joined(self._kept)
+        self._kept = []
+        return found
+
+
+def policy_loss(
+    advantages: Tensor, choices: Choices, target: Tensor, temperature: float, clip: float, weight: Tensor
+) -> Tensor:
+    """Return the clipped loss of proximal policy optimisation, in levels, a number a decision, [n].
+
+    advantages: [n, k] of the moves chosen among, as the network has them now. target: [n], return minus
+    baseline. clip: how far the probability of a move may go from what it was, as a share, before it counts no
+    more. weight: [n] of each decision.
+    """
+    device = advantages.device
+    beyond = np.arange(advantages.shape[1])[None] >= choices.count[:, None]
+    logits = (advantages / temperature).masked_fill(torch.from_numpy(beyond).to(device), -1e9)
+    picked = torch.from_numpy(choices.picked).to(device)
+    now = logits.log_softmax(1).gather(1, picked[:, None])[:, 0]
+    ratio = (now - torch.from_numpy(choices.log_chance).to(device)).exp()
+    gained = torch.minimum(ratio * target, ratio.clamp(1 - clip, 1 + clip) * target)
+    # over the temperature a step of an advantage is a step of a logit: this way it is in levels again
+    return -temperature * weight * gained

@@ -1,0 +1,149 @@
+"""Policy learning: what is drawn and kept, the loss against plain formulas, and that it learns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from blueprint.guandan.chooser import Decisions
+from blueprint.guandan.train_config import NetworkConfig, TrainConfig
+from blueprint.guandan.training.policy import Choices, TopChooser, policy_loss
+from blueprint.guandan.training.trainer import Trainer
+from games.guandan.rounds.round import legal
+from games.support.configuration import ConfigError
+from tests.gs2.guandan.beliefs.rounds import some_rounds
+
+SMALL = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
+PPO = TrainConfig(rounds=4, batch=64, seed=3, policy=2.0, policy_top=3, focus=3.0)
+
+
+def decisions(n: int, rng: np.random.Generator) -> Decisions:
+    states = np.concatenate([played.state for played in some_rounds(n, rng)])
+    return Decisions.of(states, legal(states))
+
+
+@pytest.mark.parametrize("k", [2, 4, 9])
+def test_the_best_moves_are_kept_in_order_and_drawn_by_their_softmax(k: int) -> None:
+    rng = np.random.default_rng(0)
+    asked = decisions(30, rng)
+    scores = rng.normal(size=len(asked.actions)).astype(np.float32)
+    chooser = TopChooser(lambda _: scores, k, 0.5, rng)
+    times = 400
+    played = np.zeros(len(scores))
+    for _ in range(times):
+        index, chance = chooser.draw(asked)
+        played[asked.offsets[:-1] + index] += 1 / times
+    kept = chooser.choices()
+    assert len(kept) == times * len(asked) and len(chooser.choices()) == 0
+    for j in range(len(asked)):
+        low, high = asked.offsets[j], asked.offsets[j + 1]
+        order = np.argsort(-scores[low:high], kind="stable")[:k]
+        assert kept.count[j] == len(order)
+        assert np.array_equal(kept.actions[j][: len(order)], asked.actions[low:high][order])
+        weight = np.exp(scores[low:high][order] / 0.5)
+        wanted = np.zeros(high - low)
+        wanted[order] = weight / weight.sum()
+        assert np.allclose(played[low:high], wanted, atol=5 * np.sqrt(0.25 / times))
+        last = -len(asked) + j
+        assert np.exp(kept.log_chance[last]) == pytest.approx(wanted[order][kept.picked[last]], rel=1e-4)
+        assert chance[j] == pytest.approx(wanted[index[j]], rel=1e-4)
+
+
+def slow_loss(row: np.ndarray, count: int, picked: int, old: float, target: float) -> float:
+    weight = np.exp(row[:count] / 0.1)
+    ratio = weight[picked] / weight.sum() / np.exp(old)
+    return -0.1 * min(ratio * target, min(max(ratio, 0.8), 1.2) * target)
+
+
+def test_the_loss_is_the_clipped_one_and_moves_only_what_is_within_the_clip() -> None:
+    rng = np.random.default_rng(1)
+    n, k = 200, 4
+    values = torch.from_numpy(rng.normal(scale=0.1, size=(n, k)).astype(np.float32)).requires_grad_()
+    count = rng.integers(2, k + 1, n)
+    choices = Choices(
+        np.zeros((n, k), np.int64), count, rng.integers(0, count), rng.normal(-1, 0.5, n).astype(np.float32)
+    )
+    target = rng.normal(size=n).astype(np.float32)
+    loss = policy_loss(values, choices, torch.from_numpy(target), 0.1, 0.2, torch.ones(n))
+    for j in range(n):
+        row = values.detach().numpy()[j].astype(float)
+        wanted = slow_loss(row, count[j], choices.picked[j], choices.log_chance[j], target[j])
+        assert float(loss[j].detach()) == pytest.approx(wanted, abs=1e-4)
+    loss.sum().backward()
+    moved = values.grad.numpy()
+    logits = np.where(np.arange(k) < count[:, None], values.detach().numpy() / 0.1, -np.inf)
+    now = np.exp(logits - np.log(np.exp(logits).sum(1, keepdims=True)))[np.arange(n), choices.picked]
+    ratio = now / np.exp(choices.log_chance)
+    clipped = np.where(target > 0, ratio > 1.2, ratio < 0.8)
+    assert 20 < clipped.sum() < n - 20
+    assert np.all(moved[clipped] == 0) and np.all(np.abs(moved[~clipped]).sum(1) > 0)
+    assert np.all(moved[np.arange(k) >= count[:, None]] == 0)
+    # a good return makes its move likelier
+    assert np.all((moved[np.arange(n), choices.picked] * target)[~clipped] < 0)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("strangers", ["", "greedy"])
+def test_training_keeps_choices_beside_their_decisions(threads: int, strangers: str) -> None:
+    config = PPO.replace(strangers=strangers, strangers_share=0.5 if strangers else 0.0)
+    trainer = Trainer(SMALL, config, threads=threads)
+    rows = [trainer.run_generation() for _ in range(3)]
+    assert np.isfinite(rows[-1]["policy"]) and rows[-1]["policy"] != 0
+    for samples in trainer.pending:
+        assert samples.choices is not None and len(samples.choices) == len(samples) > 0
+        picked = samples.choices.actions[np.arange(len(samples)), samples.choices.picked]
+        assert np.array_equal(picked, samples.actions)
+        assert np.all((samples.share > 0) & (samples.share <= 1))
+
+
+def test_a_run_with_a_policy_resumes(tmp_path: Path) -> None:
+    trainer = Trainer(SMALL, PPO, threads=1)
+    trainer.run_generation()
+    trainer.save(tmp_path / "a.safetensors")
+    again = Trainer.load(tmp_path / "a.safetensors", threads=1)
+    assert again.config == PPO
+    again.run_generation()
+    assert again.decisions > trainer.decisions
+
+
+def test_a_policy_learns_to_prefer_what_pays() -> None:
+    """Returns that reward the worst move of each choice: it becomes likelier, wherever it is."""
+    rng = np.random.default_rng(2)
+    trainer = Trainer(SMALL, PPO.replace(learning_rate=3e-3, halving=1e12), threads=1)
+    trainer.run_generation()
+    learner, samples = trainer.learner, trainer.pending[0]
+    choices, n = samples.choices, len(samples)
+    rows = np.arange(n)
+
+    def chance_of_the_worst() -> float:
+        offsets = np.arange(n + 1) * choices.actions.shape[1]
+        asked = Decisions(
+            samples.states,
+            rows,
+            samples.states["player"].astype(np.int64),
+            offsets,
+            choices.actions.reshape(-1),
+        )
+        scores = learner.policy_chooser(0.06, rng).scores(asked).reshape(n, -1)
+        weight = np.exp(scores / 0.06) * (np.arange(scores.shape[1]) < choices.count[:, None])
+        return float((weight[rows, choices.count - 1] / weight.sum(1)).mean())
+
+    before = chance_of_the_worst()
+    for _ in range(60):
+        picked = rng.integers(0, choices.count)
+        paid = np.where(picked == choices.count - 1, 1.0, -1.0).astype(np.float32)
+        told = Choices(choices.actions, choices.count, picked, -np.log(choices.count).astype(np.float32))
+        actions = choices.actions[rows, picked]
+        learner.learn(
+            type(samples)(samples.states, actions, samples.outcome, paid, samples.share, told), 0, 1.0
+        )
+    assert chance_of_the_worst() > 2 * before
+
+
+@pytest.mark.parametrize("wrong", [{"critic": False}, {"guide": 1e6}, {"prune": 2}, {"temperature": 0.0}])
+def test_what_a_policy_cannot_do_without_is_named(wrong: dict) -> None:
+    with pytest.raises(ConfigError, match="a policy needs a critic"):
+        PPO.replace(**wrong)
