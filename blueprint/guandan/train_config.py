@@ -28,6 +28,7 @@ class NetworkConfig(Configuration):
     critic: width of the critic, which is used in training alone; 0 trains without one.
     past: whether the network remembers what the others did in the round (`acts` of STATE).
     hands: whether a head of the tower says who holds the hidden cards.
+    results: whether a head says for every action how the round will end, which plays whole matches.
     """
 
     label: ClassVar[str] = "NetworkConfig"
@@ -40,13 +41,14 @@ class NetworkConfig(Configuration):
     critic: int = attrs.field(default=512, validator=integer(0, WIDEST))
     past: bool = attrs.field(default=False, validator=flag)
     hands: bool = attrs.field(default=False, validator=flag)
+    results: bool = attrs.field(default=False, validator=flag)
 
     def check(self) -> None:
         """Raise ConfigError for a part that the network cannot have."""
         if self.kind == "danzero" and self.critic:
             raise ConfigError(f"NetworkConfig: danzero has no critic, critic must be 0; got {self.critic}")
-        if self.kind == "danzero" and (self.past or self.hands):
-            raise ConfigError("NetworkConfig: danzero sees its own inputs alone; leave past and hands out")
+        if self.kind == "danzero" and (self.past or self.hands or self.results):
+            raise ConfigError("NetworkConfig: danzero has none of past, hands and results; leave them out")
 
 
 NETWORKS = {
@@ -80,7 +82,8 @@ class TrainConfig(Configuration):
         so. 0 learns from all.
     forgotten: share of the decisions whose past is hidden from a network that remembers, so that it can do
         without.
-    hands: weight of the loss of who holds the hidden cards, in levels squared a nat.
+    hands: weight of the loss of who holds the hidden cards, in levels squared a nat. results: the same of how
+        the round will end after an action.
     policy: weight of the policy's loss (PPO, see `policy`) beside the squared loss of the advantages; 0
         learns values alone. With it the weights that learn play, without random moves.
     policy_top: best moves that play draws from, where there is a policy. policy_clip: how far the probability
@@ -121,6 +124,7 @@ class TrainConfig(Configuration):
     policy_clip: float = attrs.field(default=0.2, validator=real(0, 10, above=True))
     forgotten: float = attrs.field(default=0.05, validator=real(0, 1))
     hands: float = attrs.field(default=0.2, validator=real(0, 1000))
+    results: float = attrs.field(default=0.1, validator=real(0, 1000))
     average: float = attrs.field(default=0.03, validator=real(0, 1))
     guide: float = attrs.field(default=0.0, validator=real(0, 1e15))
     guide_share: float = attrs.field(default=0.5, validator=real(0, 1))

@@ -37,7 +37,7 @@ from blueprint.guandan.network.input_layout import (
 from blueprint.guandan.network.inputs import encode_full_into
 from games.guandan.cards import NUM_CARDS
 from games.guandan.rounds.state import action_words, views
-from games.support.array_types import Array
+from games.support.array_types import Array, Ints
 
 __all__ = ["Inference", "load_inference"]
 
@@ -95,6 +95,9 @@ class Inference:
         self._leads("network.head", self._action, *self._head, outputs=len(self._context.base))
         self._leads("network.advantage", self._context, self._advantage, outputs=1)
         self._last = (self._advantage.weight.numpy()[0], self._advantage.base[0])
+        self._results = self._layer("network.results") if "network.results.weight" in tensors else None
+        if self._results is not None:
+            self._leads("network.results", self._context, self._results, outputs=len(OUTCOMES))
         self._payoffs = torch.tensor(OUTCOMES)
         self.sees_all = critic and "critic.tower.input.weight" in tensors
         if self.sees_all:
@@ -135,10 +138,40 @@ class Inference:
 
     def advantages(self, decisions: Decisions) -> NDArray[np.float32]:
         """Return A(I, a) of each action, [m] float32: comparable within a decision."""
+        out = np.empty(len(decisions.actions), np.float32)
+        weight, bias = self._last
+        for part, z in self._considered(decisions):
+            with torch.inference_mode():
+                if z.dtype == torch.bfloat16:
+                    dot_rows(bits(z), weight, bias, out[part])
+                else:
+                    # by torch: threads of NumPy's own library would spin for a product as small as this
+                    out[part] = self._advantage(z).numpy()[:, 0]
+        return out
+
+    @property
+    def knows_results(self) -> bool:
+        """Return whether there is a head that says how the round ends after an action."""
+        return self._results is not None
+
+    def results(self, decisions: Decisions) -> NDArray[np.float32]:
+        """Return the probabilities of how the round ends for the deciding side after each action, [m, 7].
+
+        They are of the payoffs in OUTCOMES. Raises ValueError if there is no head for them (`knows_results`).
+        """
+        if self._results is None:
+            raise ValueError(f"{self.name}: there is no head for results; load a checkpoint that holds one")
+        out = np.empty((len(decisions.actions), len(OUTCOMES)), np.float32)
+        for part, z in self._considered(decisions):
+            with torch.inference_mode():
+                out[part] = self._results(z)[: part.stop - part.start].float().softmax(1).numpy()
+        return out
+
+    def _considered(self, decisions: Decisions) -> Iterator[tuple[slice, Tensor]]:
+        """Yield the head's output of the actions, in parts; rows beyond a part's length are padding."""
         rows, seats, offsets = decisions.rows, decisions.seats, decisions.offsets
         words, bytes_ = views(decisions.states)
         moves = action_words(decisions.actions)
-        out = np.empty(len(moves), np.float32)
         for start in range(0, len(rows), CHUNK):
             end = min(start + CHUNK, len(rows))
             n, _, half = self._room(end - start, int(offsets[end] - offsets[start]))
@@ -149,15 +182,14 @@ class Inference:
                 context = self._tower(x, self._context, half, looks)
             for low, high in self._pieces(offsets[start : end + 1]):
                 low, high = start + low, start + high
-                first, last = offsets[low], offsets[high]
+                first, last = int(offsets[low]), int(offsets[high])
                 part = np.asarray(offsets[low : high + 1]) - first
-                m = int(last - first)
+                m = last - first
                 a = np.empty((_bucket(m) if half else m, ACTION_WIDTH), np.uint8)
                 encode_actions_into(
                     words, bytes_, rows[low:high], seats[low:high], part, moves[first:last], a
                 )
-                out[first:last] = self._score(context[low - start : high - start], a, part, half)
-        return out
+                yield slice(first, last), self._head_of(context[low - start : high - start], a, part, half)
 
     def values(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return V(I) of what each seat sees, [k] float64, whoever is to act."""
@@ -239,25 +271,20 @@ class Inference:
             return n, m, False
         return _bucket(n), _bucket(m), True
 
-    def _score(self, context: Tensor, a: NDArray[np.uint8], offsets: NDArray[np.int64], half: bool) -> Array:
-        """Return the scores of the actions within `offsets`; rows beyond are padding."""
-        m = int(offsets[-1])
+    def _head_of(self, context: Tensor, a: NDArray[np.uint8], offsets: Ints, half: bool) -> Tensor:
+        """Return the head's output of the actions within `offsets`; rows beyond are padding."""
         counts = np.diff(offsets)
-        weight, bias = self._last
         with torch.inference_mode():
             if half:
                 z = self._action.product(torch.from_numpy(a).bfloat16())
                 relu_joined(bits(z), bits(context), self._action.base, counts)
-                out = np.empty(m, np.float32)
-                dot_rows(bits(run_residual(self._head, z)), weight, bias, out)
-                return out
+                return run_residual(self._head, z)
+            m = int(offsets[-1])
             base = context.numpy() + self._action.base
             first = np.empty((m, base.shape[1]), np.float32)
             at = np.repeat(np.arange(len(counts)), counts) if len(counts) > 1 else np.zeros(m, np.int64)
             first_layer(a, self._action.rows, base, at, first)
-            # by torch: threads of NumPy's own library would spin for a product as small as this
-            found: Array = self._advantage(run_residual(self._head, torch.from_numpy(first))).numpy()[:, 0]
-            return found
+            return run_residual(self._head, torch.from_numpy(first))
 
     def _expected(self, logits: Tensor) -> NDArray[np.float64]:
         return (logits.float().softmax(1) @ self._payoffs).double().numpy()

@@ -81,6 +81,7 @@ class QNetwork(nn.Module):
             nn.Linear(config.action, config.action) for _ in range(config.action_blocks)
         )
         self.advantage = nn.Linear(config.action, 1)
+        self.results = nn.Linear(config.action, len(OUTCOMES)) if config.results else None
         self.hands = nn.Linear(config.state, 3 * NUM_CARDS) if config.hands else None
         with torch.no_grad():
             self.action.weight.mul_(2.0)
@@ -122,13 +123,27 @@ class QNetwork(nn.Module):
 
     def advantages(self, h: Tensor, actions: Tensor, rows: Tensor | None = None) -> Tensor:
         """Return A, [m], of actions [m, ACTION_WIDTH] at states `h[rows]` (row by row if None)."""
+        return self.advantages_of(self.considered(h, actions, rows))
+
+    def considered(self, h: Tensor, actions: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Return the head's output, [m, action]; the arguments are those of `advantages`."""
         context = self.context(h)
         if rows is not None:
             context = context.index_select(0, rows)
         z = joined(actions, self.action, context)
         for block in self.head:
             z = residual(z, cast(nn.Linear, block))
+        return z
+
+    def advantages_of(self, z: Tensor) -> Tensor:
+        """Return A, [m], from the head's output."""
         found: Tensor = self.advantage(z).squeeze(-1)
+        return found
+
+    def results_of(self, z: Tensor) -> Tensor:
+        """Return the logits of how the round ends, [m, 7] as in OUTCOMES, from the head's output."""
+        assert self.results is not None
+        found: Tensor = self.results(z)
         return found
 
 

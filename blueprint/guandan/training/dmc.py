@@ -305,7 +305,7 @@ class Learner:
         decisions: trained so far, for the learning rate. span: decisions played for each gradient step.
         """
         self.optimiser.zero_grad(set_to_none=True)
-        losses = dict.fromkeys(("advantage", "value", "critic", "hands", "policy"), 0.0)
+        losses = dict.fromkeys(("advantage", "value", "critic", "hands", "results", "policy"), 0.0)
         for rows in self._parts(len(samples), LEARNED):
             part = samples.take(rows)
             share = len(part) / len(samples)
@@ -338,12 +338,18 @@ class Learner:
         value_loss, policy = (torch.zeros((), device=self.device) for _ in range(2))
         with self.precision():
             h = self.network.states(states)
-            if choices is None:
+            if not self.network.has_value:
                 advantage = self.network.advantages(h, actions).float()
+            elif choices is None:
+                z = self.network.considered(h, actions)
+                advantage = self.network.advantages_of(z).float()
             else:
                 of = torch.arange(n, device=self.device).repeat_interleave(k)
-                each = self.network.advantages(h, actions, of).float().view(n, k)
-                advantage = each.gather(1, torch.from_numpy(choices.picked).to(self.device)[:, None])[:, 0]
+                z = self.network.considered(h, actions, of)
+                each = self.network.advantages_of(z).float().view(n, k)
+                picked = torch.from_numpy(choices.picked).to(self.device)
+                advantage = each.gather(1, picked[:, None])[:, 0]
+                z = z[k * torch.arange(n, device=self.device) + picked]
                 weight = 1 / torch.from_numpy(samples.share).to(self.device)
                 at = self.temperature, self.config.policy_clip
                 policy = policy_loss(each, choices, target, *at, weight).mean()
@@ -354,7 +360,10 @@ class Learner:
                     advantage = advantage + (F.softmax(logits, 1) * self.outcomes).sum(1).detach()
             action_loss = F.mse_loss(advantage, target)
             loss = action_loss + 0.5 * value_loss + self.config.policy * policy
-            critic_loss, held_loss = torch.zeros(()), torch.zeros(())
+            critic_loss, held_loss, result_loss = (torch.zeros(()) for _ in range(3))
+            if self.network.config.results:
+                result_loss = F.cross_entropy(self.network.results_of(z).float(), outcome)
+                loss = loss + self.config.results * result_loss
             if self.network.config.hands:
                 held_loss = held_nats(self.network.held(h).float(), hidden_hands(batch, seats))
                 loss = loss + self.config.hands * held_loss
@@ -369,6 +378,7 @@ class Learner:
             "value": float(value_loss.detach()),
             "critic": float(critic_loss.detach()),
             "hands": float(held_loss.detach()),
+            "results": float(result_loss.detach()),
             "policy": float(policy.detach()),
         }
 

@@ -34,7 +34,7 @@ def grown_tensors(
     tensors: those named `network.*` and `critic.*`. seed: of what new units begin with.
     Raises ConfigError where something would have to shrink.
     """
-    for name in ("state", "blocks", "action", "action_blocks", "critic", "past", "hands"):
+    for name in ("state", "blocks", "action", "action_blocks", "critic", "past", "hands", "results"):
         if getattr(new, name) < getattr(old, name):
             raise ConfigError(
                 f"growing: {name} must be at least {getattr(old, name)}; got {getattr(new, name)}"
@@ -95,6 +95,7 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--past", action="store_true", help="Remember what the others did.")
     parser.add_argument("--hands", action="store_true", help="Say who holds the hidden cards.")
+    parser.add_argument("--results", action="store_true", help="Say how the round ends after an action.")
     for name in ("state", "blocks", "action", "action-blocks", "critic"):
         parser.add_argument(f"--{name}", type=int)
     options = vars(parser.parse_args())

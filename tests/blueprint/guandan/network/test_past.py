@@ -20,7 +20,9 @@ from games.guandan.rounds.state import ACTS_SEEN
 from tests.gs2.guandan.beliefs.rounds import Played, some_rounds
 from tests.reference.guandan_past import past_of
 
-SMALL = NetworkConfig(state=32, blocks=1, action=16, action_blocks=1, critic=0, past=True, hands=True)
+SMALL = NetworkConfig(
+    state=32, blocks=1, action=16, action_blocks=1, critic=0, past=True, hands=True, results=True
+)
 
 
 def slow(played: Played, seat: int) -> np.ndarray:
@@ -85,12 +87,15 @@ def test_the_fast_path_remembers_as_the_network_does(half: bool, n: int) -> None
         h = network.states(torch.from_numpy(x).float())
         wanted = network.advantages(h, torch.from_numpy(a).float(), torch.from_numpy(rows)).numpy()
         odds = network.held(h).numpy()
+        z = network.considered(h, torch.from_numpy(a).float(), torch.from_numpy(rows))
+        results = network.results_of(z).softmax(1).numpy()
         values = (network.outcomes(h).softmax(1) @ torch.tensor([3.0, 2, 1, 0, -1, -2, -3])).numpy()
     fast = Inference(tensors, half=half)
     seats = decisions.seats
     assert fast.remembers and fast.knows_hands
     near = 0.1 if half else 0.01
-    assert np.allclose(fast.advantages(decisions), wanted, atol=near * wanted.std())
+    assert np.allclose(fast.advantages(decisions), wanted, atol=near * max(1, wanted.std()))
+    assert fast.knows_results and np.allclose(fast.results(decisions), results, atol=near / 5)
     assert np.allclose(fast.log_odds(states, seats), odds, atol=near)
     assert np.allclose(fast.values(states, decisions.rows, seats), values, atol=near)
     # and what it remembers matters
@@ -132,6 +137,8 @@ def test_a_network_that_does_not_remember_sees_the_state_alone() -> None:
     assert np.array_equal(plain.encode_seen(states, seats), encode_states(states, seats))
     assert plain.features == FEATURE_HASH != PAST_HASH == QNetwork(SMALL).features
     fast = Inference({f"network.{k}": v.detach().numpy() for k, v in plain.state_dict().items()})
-    assert not fast.remembers
+    assert not fast.remembers and not fast.knows_results
     with pytest.raises(ValueError, match="no head for hands"):
         fast.log_odds(states, seats)
+    with pytest.raises(ValueError, match="no head for results"):
+        fast.results(Decisions.of(states, legal(states)))

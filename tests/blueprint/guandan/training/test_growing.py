@@ -42,6 +42,7 @@ def asked() -> tuple[np.ndarray, Decisions]:
     [
         {"past": True},
         {"hands": True},
+        {"results": True},
         {"state": 24},
         {"action": 40},
         {"critic": 33},
@@ -69,6 +70,8 @@ def test_a_grown_network_plays_and_values_as_before(changes: dict, trained: Path
         assert moved["tower.past"].abs().sum() > 0
     if "hands" in changes:
         assert 0 < rows[-1]["hands"] < 1.3
+    if "results" in changes:
+        assert 0 < rows[-1]["results"] < 2.5
     if "state" in changes:
         # nothing listened to the new units; now something does
         assert moved["context.weight"][:, 16:].abs().sum() > 0
