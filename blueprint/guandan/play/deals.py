@@ -73,4 +73,5 @@ def _after_a_round(
     matches = Matches(seeds, levels=levels, order=order)
     while len(decisions := matches.card_decisions()):
         matches.give(decisions, cards(decisions))
+    matches.states["fails"] = NOBODY  # rounds for themselves: no match goes on after them
     return matches.states

@@ -286,6 +286,7 @@ class Matches:
             owner=table["owner"],
             shown=Shown(unpack(known), cap),
         )
+        self.states["fails"][rows] = table["fails"]
 
     def level(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
         """Return the level of the current round of each match (or of these rows), uint8 rank codes."""

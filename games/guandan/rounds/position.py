@@ -48,6 +48,7 @@ _START = (
     "level",
     "levels",
     "owner",
+    "fails",
     "first",
     "hand",
     "hands",
@@ -99,6 +100,7 @@ def position_text(state: Row, seat: int | None = None) -> str:
         "level": RANKS[level],
         "levels": [RANKS[r] for r in state["levels"]],
         "owner": _seat(state["owner"]),
+        "fails": None if state["fails"][0] == NOBODY else state["fails"].tolist(),
         "first": int(state["first"]),
         "player": None if state["player"] == TERMINAL else int(state["player"]),
     }
@@ -208,6 +210,12 @@ def _state_of(fields: Any, text: str) -> tuple[Rows, int | None]:
     row["known"] = pack([parse_cards(cards) for cards in _four(fields, "known", [""] * 4)])
     row["cap"] = [_number({"cap": place}, "cap", 14, 14) for place in _four(fields, "cap", [14] * 4)]
     row["leader"] = row["order"] = NOBODY
+    if fields.get("fails") is None:
+        row["fails"] = NOBODY
+    elif not isinstance(fields["fails"], list) or len(fields["fails"]) != 2:
+        raise _wrong(f"fails must list both teams' failures at A; got {fields['fails']!r}")
+    else:
+        row["fails"] = [_number({"fails": n}, "fails", 9, 0) for n in fields["fails"]]
     row["trick"]["type"] = row["last"]["type"] = NO_ACTION
     if "record" in fields:
         row["player"] = row["first"]

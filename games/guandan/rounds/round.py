@@ -179,8 +179,7 @@ def _started(hands: NDArray[np.uint64], left: Array, setting: _Setting) -> Rows:
     states["left"] = left
     states["level"], states["levels"], states["owner"] = level, levels, owner
     states["first"] = states["player"] = first
-    states["leader"] = NOBODY
-    states["order"] = NOBODY
+    states["leader"] = states["order"] = states["fails"] = NOBODY
     states["trick"]["type"] = states["last"]["type"] = NO_ACTION
     states["cap"] = 14
     return states
@@ -192,7 +191,8 @@ def restarted(states: Rows) -> Rows:
     left = states["left"] + unpack(states["played"]).sum(2, dtype=np.int64)
     setting = _Setting(states["level"], states["first"], states["levels"], states["owner"])
     out = _started(hands, left, setting)
-    out["known"], out["cap"] = states["known"], states["cap"]
+    for name in ("known", "cap", "fails"):
+        out[name] = states[name]
     begin_rounds(*views(out))
     return out
 

@@ -63,7 +63,7 @@ STATE = np.dtype(
         ("owner", "u1"),
         ("cap", "u1", (4,)),
         ("tricks", "u1"),
-        ("padding", "u1", (2,)),
+        ("fails", "u1", (2,)),
     ],
     align=True,
 )
@@ -83,6 +83,8 @@ passes: passes since then. left: cards each seat holds. order: seats in the orde
 player: seat to act, TERMINAL at the end. first: seat that led the round. plays: actions so far, passes
     included. tricks: tricks completed.
 level: rank code of the round's level. levels: of each team. owner: team whose level it is, else NOBODY.
+fails: failures of each team at its level A so far; NOBODY where the round is played for itself, not as part
+    of a match.
 hash: running 128-bit hash of the whole public record.
 """
 
