@@ -47,6 +47,9 @@ SMALL = 160
 """Actions, or states without, below which single precision is faster (measured)."""
 
 
+_PAYOFFS = np.array(OUTCOMES)
+
+
 def _bucket(n: int) -> int:
     """Return the least allowed batch of n rows or more: the library compiles a product for every new size."""
     step = max(16, 1 << max(0, (n - 1).bit_length() - 3))
@@ -98,7 +101,6 @@ class Inference:
         self._results = self._layer("network.results") if "network.results.weight" in tensors else None
         if self._results is not None:
             self._leads("network.results", self._context, self._results, outputs=len(OUTCOMES))
-        self._payoffs = torch.tensor(OUTCOMES)
         self.sees_all = critic and "critic.tower.input.weight" in tensors
         if self.sees_all:
             both = np.concatenate([scale, np.ones(HIDDEN_WIDTH, np.float32)])
@@ -193,10 +195,17 @@ class Inference:
 
     def values(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return V(I) of what each seat sees, [k] float64, whoever is to act."""
-        out = np.empty(len(rows))
+        found: NDArray[np.float64] = self.value_results(states, rows, seats) @ _PAYOFFS
+        return found
+
+    def value_results(
+        self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the probabilities of how the round ends for the seats' sides, as they see it, [k, 7]."""
+        out = np.empty((len(rows), len(OUTCOMES)))
         for part, h in self._seen(states, rows, seats, self._value[0]):
             with torch.inference_mode():
-                out[part] = self._expected(self._value[1](h.relu_()))[: part.stop - part.start]
+                out[part] = _shares(self._value[1](h.relu_()))[: part.stop - part.start]
         return out
 
     @property
@@ -240,9 +249,19 @@ class Inference:
 
         Raises ValueError if there is no critic (`sees_all` says so).
         """
+        found: NDArray[np.float64] = self.critic_results(states, rows, seats) @ _PAYOFFS
+        return found
+
+    def critic_results(
+        self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the critic's probabilities of how the round ends for the seats' sides, [k, 7].
+
+        Raises ValueError if there is no critic (`sees_all` says so).
+        """
         if not self.sees_all:
             raise ValueError(f"{self.name}: there is no critic; load a checkpoint that holds one")
-        out = np.empty(len(rows))
+        out = np.empty((len(rows), len(OUTCOMES)))
         for low in range(0, len(rows), CHUNK):
             high = min(low + CHUNK, len(rows))
             n, _, half = self._room(high - low, high - low)
@@ -250,7 +269,7 @@ class Inference:
             encode_full_into(*views(states), rows[low:high], seats[low:high], x)
             with torch.inference_mode():
                 looks = Looks(views(states)[0], rows[low:high], seats[low:high])
-                out[low:high] = self._expected(self._critic(x, self._critic_value, half, looks))[: high - low]
+                out[low:high] = _shares(self._critic(x, self._critic_value, half, looks))[: high - low]
         return out
 
     def _pieces(self, offsets: NDArray[np.int64]) -> list[tuple[int, int]]:
@@ -286,8 +305,9 @@ class Inference:
             first_layer(a, self._action.rows, base, at, first)
             return run_residual(self._head, torch.from_numpy(first))
 
-    def _expected(self, logits: Tensor) -> NDArray[np.float64]:
-        return (logits.float().softmax(1) @ self._payoffs).double().numpy()
+
+def _shares(logits: Tensor) -> NDArray[np.float64]:
+    return logits.float().softmax(1).double().numpy()
 
 
 def load_inference(

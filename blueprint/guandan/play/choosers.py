@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import Chooser, Decisions
+from blueprint.guandan.play.objective import in_match, result_worth
 from blueprint.soft_choice import draw_soft
+from games.guandan.matches.chances import RESULTS
 from games.support.near import near
 
 if TYPE_CHECKING:
     from blueprint.guandan.network.inference import Inference
 
-__all__ = ["AGENTS", "RULE_AGENTS", "InferenceAgent", "UnknownAgent", "load_chooser"]
+__all__ = ["AGENTS", "RULE_AGENTS", "InferenceAgent", "UnknownAgent", "load_chooser", "match_scores"]
 
 RULE_AGENTS = ("random", "greedy", "mincomb", "aggressive", "conservative", "balanced", "strong")
 AGENTS = (*RULE_AGENTS, "blueprint")
@@ -54,8 +56,31 @@ def load_chooser(name: str, rng: np.random.Generator) -> Chooser:
     return InferenceAgent(load_inference(None if name == "blueprint" else name, critic=False))
 
 
+def match_scores(inference: Inference, decisions: Decisions, objective: str) -> NDArray[np.float32]:
+    """Return the score of each action in levels, [m] float32, by an objective of OBJECTIVES.
+
+    In a match an action's advantage grows by what its results are worth there beyond their levels.
+    """
+    scores = inference.advantages(decisions)
+    if objective != "match" or not inference.knows_results:
+        return scores
+    inside = in_match(decisions.states[decisions.rows])
+    if not inside.any():
+        return scores
+    asked = decisions if inside.all() else decisions.where(inside)
+    counts = np.diff(asked.offsets)
+    beyond = result_worth(asked.states[asked.rows], asked.seats) - np.asarray(RESULTS, np.float64)
+    gained = np.einsum("mk,mk->m", inference.results(asked), np.repeat(beyond, counts, axis=0))
+    scores[np.repeat(inside, np.diff(decisions.offsets))] += gained.astype(np.float32)
+    return scores
+
+
 class InferenceAgent:
-    """A network that plays its best move, or a soft choice among its moves."""
+    """A network that plays its best move, or a soft choice among its moves.
+
+    In rounds of a match it maximises the chance of winning the match, if it has a head that says how a round
+    ends after an action (`Inference.knows_results`); elsewhere levels.
+    """
 
     def __init__(
         self,
@@ -64,16 +89,18 @@ class InferenceAgent:
         temperature: float = 0.0,
         epsilon: float = 0.0,
         rng: np.random.Generator | None = None,
+        objective: str = "match",
     ) -> None:
         """Take a network; temperature and epsilon as in `choose_soft`, which draws from `rng`.
 
+        objective: of OBJECTIVES; "levels" maximises levels in matches too.
         Raises ValueError if a choice needs `rng` and there is none.
         """
         if rng is None and (temperature > 0 or epsilon > 0):
             raise ValueError(
                 f"InferenceAgent: temperature {temperature} and epsilon {epsilon} need an rng; give one"
             )
-        self.inference = inference
+        self.inference, self.objective = inference, objective
         self.name = inference.name
         self.temperature, self.epsilon = temperature, epsilon
         self._rng = np.random.default_rng(0) if rng is None else rng
@@ -84,5 +111,5 @@ class InferenceAgent:
 
     def draw(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return one action per decision, as an index within its row, and its probability."""
-        scores = self.inference.advantages(decisions)
+        scores = match_scores(self.inference, decisions, self.objective)
         return draw_soft(scores, decisions.offsets, self.temperature, self.epsilon, self._rng)

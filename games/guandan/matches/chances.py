@@ -27,7 +27,14 @@ RESULTS = (3, 2, 1, 0, -1, -2, -3)
 """Payoffs of a round to one side; no round ends at 0."""
 _MARGINS = (1, 2, 3)
 _PLAYED = [k for k, result in enumerate(RESULTS) if result]
-_ORDERS = {3: (0, 2, 1, 3), 2: (0, 1, 2, 3), 1: (0, 1, 3, 2), -1: (1, 0, 2, 3), -2: (1, 0, 3, 2), -3: (1, 3, 0, 2)}
+_ORDERS = {
+    3: (0, 2, 1, 3),
+    2: (0, 1, 2, 3),
+    1: (0, 1, 3, 2),
+    -1: (1, 0, 2, 3),
+    -2: (1, 0, 3, 2),
+    -3: (1, 3, 0, 2),
+}
 """An order of finishing for each payoff to team 0."""
 
 
@@ -35,8 +42,8 @@ _ORDERS = {3: (0, 2, 1, 3), 2: (0, 1, 2, 3), 1: (0, 1, 3, 2), -1: (1, 0, 2, 3), 
 class MatchChances:
     """Chances of team 0 between the rounds of a match of equals.
 
-    win: [13, 13, 2, 3, F, F], by both levels, the team that finished the last round first, by how many levels,
-    and both teams' failures at A. frequencies: [3, 6], see `solve_chances`. rules: of the match.
+    win: [13, 13, 2, 3, F, F], by both levels, the team that won the last round, by how many levels, and both
+    teams' failures at A. frequencies: [3, 6], see `solve_chances`. rules: of the match.
     """
 
     win: NDArray[np.float64]
@@ -45,7 +52,7 @@ class MatchChances:
 
     @cached_property
     def _worth(self) -> NDArray[np.float64]:
-        """[13, 13, 3, F, F, 7]: chance of team 0 after each result of a round; the owner's index 2 is NOBODY."""
+        """[13, 13, 3, F, F, 7]: chance of team 0 after each result of a round; owner 2 is NOBODY."""
         levels, owner, fails = _grid((0, 1, NOBODY), self.win.shape[4])
         found = np.empty((len(owner), len(RESULTS)))
         for k in _PLAYED:
@@ -66,7 +73,7 @@ class MatchChances:
         return found
 
     def utilities(self, states: Array, seats: Array) -> NDArray[np.float64]:
-        """Return what each result of the rounds is worth to the seats' sides, [n, 7] by payoff to them, in levels.
+        """Return what each result of the rounds is worth to the seats' sides, [n, 7] by payoff, in levels.
 
         The chances of winning the match, moved and scaled for each state so that over the frequencies of the
         results their mean and deviation are those of the payoffs: where levels are all that counts, utilities
@@ -129,7 +136,13 @@ def solve_chances(frequencies: Array, rules: Rules = RULING, *, tolerance: float
 
 def _grid(owners: tuple[int, ...], fails: int) -> tuple[Array, Array, Array]:
     """Return levels [s, 2], owners [s] and failures [s, 2] of every state but for the margin, in C order."""
-    axes = (np.arange(NUM_RANKS), np.arange(NUM_RANKS), np.asarray(owners), np.arange(fails), np.arange(fails))
+    axes = (
+        np.arange(NUM_RANKS),
+        np.arange(NUM_RANKS),
+        np.asarray(owners),
+        np.arange(fails),
+        np.arange(fails),
+    )
     a, b, owner, f, g = (part.ravel() for part in np.meshgrid(*axes, indexing="ij"))
     return np.stack([a, b], 1), owner, np.stack([f, g], 1)
 
@@ -137,7 +150,7 @@ def _grid(owners: tuple[int, ...], fails: int) -> tuple[Array, Array, Array]:
 def _next(
     shape: tuple[int, ...], levels: Array, owner: Array, fails: Array, result: int, rules: Rules
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the state after a round that ends at `result` for team 0: its number, and the chance if it is over."""
+    """Return the number of the state after a round that ends at `result` for team 0; its chance if over."""
     n = len(owner)
     order = np.tile(np.array(_ORDERS[result]), (n, 1))
     score = score_round(order, owner, levels, fails, np.zeros((n, 2), np.int64), rules=rules)

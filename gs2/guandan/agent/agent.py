@@ -19,6 +19,7 @@ from blueprint.protocol import Blueprint
 from games.game import TERMINAL, GameError
 from games.guandan.cards import ACTION
 from games.guandan.rounds.round import GuanDan, advance, deal, legal
+from games.guandan.rounds.state import NOBODY
 from games.ragged import Ragged
 from games.support.array_types import Array
 from gs2.guandan.agent.agent_presets import agent_preset
@@ -135,6 +136,8 @@ class Gs2Agent:
                 raise GameError("guandan: the round is over, nobody can act; start a new one")
             if actions is None:
                 actions = legal(state, canonical=True).values
+            if self.config.objective == "levels":
+                state["fails"] = NOBODY  # a round for itself
             progress = DecisionProgress(state, np.array(actions, ACTION), moves)
             progress.began = began
             group.append(progress)

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint
 from blueprint.guandan.chooser import Decisions
+from blueprint.guandan.play.choosers import match_scores
+from blueprint.guandan.play.objective import in_match, result_worth
 from blueprint.protocol import Blueprint
 from games.guandan.rounds.round import GuanDan
 from games.ragged import Ragged
@@ -30,6 +32,7 @@ __all__ = [
     "Evaluator",
     "NetworkEvaluator",
     "evaluator_values",
+    "evaluator_worth",
     "load_evaluator",
     "load_quick",
     "quick_file",
@@ -45,6 +48,8 @@ class Evaluator(Protocol):
 
     name: of the blueprint. sees_all: whether `values` looks at all four hands (a critic) or at the acting
     seat's alone. An attribute `quick`, where there is one, is an evaluator that knows the same moves sooner.
+    A method `results`, where there is one, returns the probabilities behind `values`, [k, 7]: matches are
+    played by it (`evaluator_worth`).
     """
 
     name: str
@@ -112,16 +117,45 @@ class NetworkEvaluator:
 
     def q(self, decisions: Decisions) -> NDArray[np.float32]:
         """Return the advantage of each action, [m] float32."""
-        return self.inference.advantages(decisions)
+        return match_scores(self.inference, decisions, "match")
 
     def values(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the expected payoff to each seat, [k] float64: the critic's, or V of what the seat sees."""
         ask = self.inference.critic_values if self.sees_all else self.inference.values
         return ask(states, rows, seats)
 
+    def results(
+        self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the probabilities of how each round ends for the seats' sides, [k, 7], 3 to -3."""
+        ask = self.inference.critic_results if self.sees_all else self.inference.value_results
+        return ask(states, rows, seats)
+
     def views(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return V of what each seat sees, [k] float64."""
         return self.inference.values(states, rows, seats)
+
+
+def evaluator_worth(
+    evaluator: Evaluator, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the expected worth of each state to its seat, [k] float64: levels, or what they do for a match.
+
+    An evaluator that knows values alone is taken at its word: what lies between two results is worth what
+    lies between.
+    """
+    inside = in_match(states[rows])
+    if not inside.any():
+        return evaluator.values(states, rows, seats)
+    worth = result_worth(states[rows], seats)
+    if hasattr(evaluator, "results"):
+        found: NDArray[np.float64] = np.einsum("nk,nk->n", evaluator.results(states, rows, seats), worth)
+        return found
+    values = np.clip(evaluator.values(states, rows, seats), -3, 3)
+    low = np.minimum(np.floor(3 - values).astype(np.int64), 5)
+    share, at = 3 - values - low, np.arange(len(rows))
+    between: NDArray[np.float64] = (1 - share) * worth[at, low] + share * worth[at, low + 1]
+    return between
 
 
 def evaluator_values(evaluator: Evaluator, states: Array, actions: Ragged) -> NDArray[np.float64]:

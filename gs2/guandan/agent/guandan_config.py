@@ -10,6 +10,7 @@ from typing import Any
 
 import attrs
 
+from blueprint.guandan.play.objective import OBJECTIVES
 from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real, text
 from games.support.staged import StagedConfiguration
 from gs2.guandan.agent.styles import style_table
@@ -171,12 +172,14 @@ class GuanDanConfig(StagedConfiguration):
     method: "none" plays the blueprint; "rollout" compares the best candidate moves in common sampled deals;
         "subgame" solves a subgame: that of the moves which stood the comparison, or one of several plies.
     deadline: seconds for one decision, honoured within 10 %; the blueprint's move is the fallback.
+    objective: what is maximised in a match, the chance of winning it ("match") or "levels".
     endgame: positions that the exact solver may visit when two seats are left; 0 turns it off.
     """
 
     name: str = attrs.field(default="rollout", validator=text)
     method: str = attrs.field(default="rollout", validator=one_of(METHODS))
     deadline: float = attrs.field(default=0.5, validator=real(0, 3600))
+    objective: str = attrs.field(default="match", validator=one_of(OBJECTIVES))
     endgame: int = attrs.field(default=200_000, validator=integer(0))
     deals: DealsConfig = attrs.field(factory=DealsConfig)
     moves: MovesConfig = attrs.field(factory=MovesConfig)

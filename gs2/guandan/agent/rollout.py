@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import Decisions
+from blueprint.guandan.play.objective import in_match, result_worth
 from games.game import TERMINAL
 from games.guandan.cards import ACTION
 from games.guandan.moves.listing import list_moves, moves_scratch
@@ -21,7 +22,7 @@ from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import BEAT, HAND, LEVEL, PLAYER, action_words, play_move, views
 from games.support.array_types import Array, Bytes, Int, Ints
 from games.support.kernel import kernel
-from gs2.guandan.agent.evaluator import BATCH, Evaluator
+from gs2.guandan.agent.evaluator import BATCH, Evaluator, evaluator_worth
 from gs2.guandan.agent.styles import Styles
 
 __all__ = ["Rollouts", "play_best"]
@@ -117,6 +118,7 @@ class Rollouts:
     ) -> NDArray[np.float64]:
         """Return the payoff to seat 0's team of playing each state on, [n] float64, in levels.
 
+        In a match it is what the result is worth there (`blueprint.guandan.play.objective`).
         states: [n] STATE, played in place. depth: decisions with a choice taken in each before it is valued
             by the evaluator; None plays to the end. styles: how each seat plays on; None by the blueprint.
         deadline: an instant of `time.perf_counter()` from which on states are valued where they stand.
@@ -139,10 +141,14 @@ class Rollouts:
         out = np.zeros(len(states))
         for decisions in self.due(states, live):
             rows, seats = decisions.rows, decisions.seats
-            out[rows] = self.evaluator.values(states, rows, seats) * (1 - 2 * (seats & 1))
+            out[rows] = evaluator_worth(self.evaluator, states, rows, seats) * (1 - 2 * (seats & 1))
             self.leaves += len(decisions)
-        over = states["player"] == TERMINAL
-        out[over] = _GAME.returns(states[over])[:, 0]
+        over = np.flatnonzero(states["player"] == TERMINAL)
+        ended = states[over]
+        out[over] = _GAME.returns(ended)[:, 0]
+        if in_match(ended).any():
+            place = (3 - out[over]).astype(np.int64)
+            out[over] = result_worth(ended, np.zeros(len(over), np.int64))[np.arange(len(over)), place]
         return out
 
     def due(self, states: Array, live: NDArray[np.int64]) -> Iterator[Decisions]:

@@ -1,0 +1,57 @@
+"""What the results of a round are worth to who plays it: levels, or in a match the chance of winning it.
+
+A round that is part of a match says so in its state (`fails`). What its results are worth there follows from
+how often rounds between equals end in each way; these frequencies are of the shipped network's own play.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from games.guandan.matches.chances import RESULTS, MatchChances, solve_chances
+from games.guandan.rounds.state import NOBODY
+from games.guandan.rules import RULING, Rules
+from games.support.array_types import Array
+
+__all__ = ["FREQUENCIES", "OBJECTIVES", "in_match", "match_chances", "result_worth"]
+
+OBJECTIVES = ("match", "levels")
+"""What may be maximised in a match; in a round for itself it is levels."""
+FREQUENCIES = (
+    (0.3369, 0.1303, 0.1693, 0.1549, 0.0747, 0.1339),
+    (0.2578, 0.1156, 0.1848, 0.1673, 0.0882, 0.1863),
+    (0.3232, 0.1419, 0.1618, 0.1542, 0.0694, 0.1495),
+)
+"""How often a round ends with 3, 2, 1, -1, -2, -3 for the team that won the one before by 1, 2, 3 levels.
+
+Of the shipped network against itself: `python -m experiments.training.frequencies --matches 600 --seed 5`.
+"""
+_LEVELS = np.asarray(RESULTS, np.float64)
+
+
+@lru_cache(maxsize=8)
+def match_chances(rules: Rules = RULING) -> MatchChances:
+    """Return the chances of a match between equals that play like the shipped network."""
+    return solve_chances(np.array(FREQUENCIES), rules)
+
+
+def in_match(states: Array) -> NDArray[np.bool_]:
+    """Return which rounds are part of a match, [n] bool; states: [n] STATE."""
+    found: NDArray[np.bool_] = states["fails"][:, 0] != NOBODY
+    return found
+
+
+def result_worth(states: Array, seats: Array, rules: Rules = RULING) -> NDArray[np.float64]:
+    """Return what the results 3 to -3 of each round are worth to a seat's side, [n, 7], in levels.
+
+    In a match they are worth what they add to the chance of winning it, scaled as levels are
+    (`MatchChances.utilities`). states: [n] STATE; seats: [n].
+    """
+    worth = np.tile(_LEVELS, (len(states), 1))
+    inside = in_match(states)
+    if inside.any():
+        worth[inside] = match_chances(rules).utilities(states[inside], np.asarray(seats)[inside])
+    return worth

@@ -1,0 +1,131 @@
+"""Chances of winning a match: against matches that are played out, and what follows from symmetry."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from games.game import GameError
+from games.guandan.matches.chances import RESULTS, MatchChances, solve_chances
+from games.guandan.matches.promotion import score_round
+from games.guandan.rounds.round import deal
+from games.guandan.rounds.state import NOBODY
+from games.guandan.rules import PRESETS, RULING, Rules, as_rules
+
+SOME = np.array(
+    [[0.3, 0.1, 0.2, 0.1, 0.1, 0.2], [0.2, 0.15, 0.15, 0.2, 0.1, 0.2], [0.4, 0.1, 0.15, 0.1, 0.05, 0.2]]
+)
+EVEN = np.tile([0.3, 0.12, 0.15, 0.13, 0.1, 0.2], (3, 1))
+"""The same after every margin: then more levels are never worth less."""
+ORDERS = {
+    3: (0, 2, 1, 3),
+    2: (0, 3, 2, 1),
+    1: (2, 1, 3, 0),
+    -1: (1, 2, 0, 3),
+    -2: (3, 0, 1, 2),
+    -3: (1, 3, 2, 0),
+}
+
+
+def played_out(start: tuple, rules: Rules, n: int, rng: np.random.Generator) -> float:
+    """Return the share of n matches from (levels, owner, margin, fails) that team 0 wins, drawn by SOME."""
+    levels, owner, margin, fails = start
+    levels, fails = np.tile(levels, (n, 1)), np.tile(fails, (n, 1))
+    owner, margin = np.full(n, owner), np.full(n, margin)
+    won, live = np.zeros(n), np.arange(n)
+    results = np.array([3, 2, 1, -1, -2, -3])
+    while len(live):
+        draws = np.array([rng.choice(results, p=SOME[m - 1]) for m in margin])
+        to_first = np.where(owner == 0, draws, -draws)
+        order = np.array([ORDERS[int(r)] for r in to_first])
+        score = score_round(order, owner, levels, fails, np.zeros((len(live), 2), np.int64), rules=rules)
+        over = score.winner != NOBODY
+        won[live[over]] = score.winner[over] == 0
+        go = ~over
+        live, levels, fails = live[go], score.levels[go], score.fails[go]
+        owner, margin = np.where(to_first[go] > 0, 0, 1), np.abs(to_first[go])
+    return float(won.mean())
+
+
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+def test_chances_are_the_shares_of_matches_played_out(preset: str) -> None:
+    rules = as_rules(preset)
+    chances = solve_chances(SOME, rules)
+    rng = np.random.default_rng(0)
+    n = 1500
+    most = rules.ace_limit - 1
+    for start in (
+        ((0, 0), 0, 3, (0, 0)),
+        ((12, 12), 1, 1, (most, 0)),
+        ((12, 5), 0, 2, (1, 0)),
+        ((3, 11), 1, 2, (0, 0)),
+    ):
+        levels, owner, margin, fails = start
+        wanted = chances.win[levels[0], levels[1], owner, margin - 1, fails[0], fails[1]]
+        assert abs(played_out(start, rules, n, rng) - wanted) < 4 * 0.5 / np.sqrt(n)
+
+
+def test_the_solution_is_a_fixed_point_and_symmetric() -> None:
+    win = solve_chances(SOME).win
+    assert np.all((win > 0) & (win < 1))
+    swapped = win.transpose(1, 0, 2, 3, 5, 4)[:, :, ::-1]
+    assert np.allclose(win, 1 - swapped, atol=1e-10)
+    # a higher level never hurts, nor does one failure less
+    assert np.all(np.diff(win[:12, :, :, :, 0, 0], axis=0) > -1e-9)
+    assert np.all(np.diff(win[12, :, 0, :, :, 0], axis=2) < 1e-9)
+
+
+def states_of(levels: tuple[int, int], owner: int, fails: tuple[int, int]) -> np.ndarray:
+    states = deal(1, np.random.default_rng(0), level=levels[owner % 2], levels=levels, owner=owner)
+    states["fails"] = fails
+    return states
+
+
+def test_far_from_ace_a_result_is_worth_its_levels_and_at_ace_what_wins() -> None:
+    chances = solve_chances(EVEN)
+    far = chances.utilities(states_of((0, 0), NOBODY, (0, 0)), np.array([0]))[0]
+    assert np.allclose(far, RESULTS, atol=0.25)
+    # at its own level A a team needs 2 or 3, which are worth the same, and 1 is hardly worth anything
+    ace = chances.utilities(states_of((12, 12), 0, (0, 0)), np.array([0]))[0]
+    assert ace[0] == pytest.approx(ace[1]) and ace[1] - ace[2] > 2
+    assert ace[4] == pytest.approx(ace[5]) == pytest.approx(ace[6])
+    # and the same from the other side
+    theirs = chances.utilities(states_of((12, 12), 0, (0, 0)), np.array([1]))[0]
+    assert np.allclose(theirs, -ace[::-1])
+
+
+def test_utilities_have_the_mean_and_deviation_of_levels_and_never_fall() -> None:
+    rng = np.random.default_rng(1)
+    chances = solve_chances(EVEN)
+    often = EVEN.mean(0)
+    often = (often + often[::-1]) / 2
+    some = [0, 1, 2, 4, 5, 6]
+    spread = np.sqrt(often @ np.array([3.0, 2, 1, -1, -2, -3]) ** 2)
+    for _ in range(300):
+        levels = tuple(int(x) for x in rng.integers(0, 13, 2))
+        fails = tuple(int(x) for x in rng.integers(0, 3, 2))
+        states = states_of(levels, int(rng.integers(2)), fails)
+        found = chances.utilities(states, rng.integers(0, 4, 1))[0]
+        assert np.all(np.diff(found[some]) <= 1e-9)
+        assert found[some] @ often == pytest.approx(0, abs=1e-9)
+        assert np.sqrt(found[some] ** 2 @ often) == pytest.approx(spread)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        (np.ones((3, 6)), "sums to 1"),
+        (SOME[:2], "sums to 1"),
+        (np.tile([0, 0, 1.0, 0, 0, 0], (3, 1)), "an owner must be able"),
+        (SOME * [-1, 1, 1, 1, 1, 1], "sums to 1"),
+    ],
+)
+def test_what_is_no_distribution_is_refused(wrong: np.ndarray, named: str) -> None:
+    with pytest.raises(GameError, match=named):
+        solve_chances(wrong)
+
+
+def test_chances_are_those_of_rules() -> None:
+    ruled = solve_chances(SOME, RULING)
+    short = solve_chances(SOME, Rules(ace_limit=2))
+    assert isinstance(short, MatchChances) and short.win.shape[4] == 2 < ruled.win.shape[4]
