@@ -94,8 +94,10 @@ class TrainConfig(Configuration):
         (SDMC; see `guidance`); 0 turns it off.
     guide_share: the teacher's share at the beginning.
     strangers: the opponent pool: agents, by name or path and set apart by commas, that play one side in some
-        rounds, where only the other side's moves are learned (see `opponents`).
-    strangers_share: share of the rounds that are played against the pool.
+        rounds, where only the other side's moves are learned (see `opponents`). "varied" is the strongest
+        rule-based agent with weights drawn anew for every generation.
+    strangers_share: share of the rounds that are played against the pool. strangers_by: "evenly" meets each
+        as often as the others, "loss" those more often to whom more is lost.
     prune: margin of move pruning by minimum combination in self-play, in moves (ODMC; see `pruning`); -1
         offers every move.
     tribute: share of rounds that start with tribute.
@@ -130,6 +132,7 @@ class TrainConfig(Configuration):
     guide_share: float = attrs.field(default=0.5, validator=real(0, 1))
     strangers: str = attrs.field(default="", validator=text)
     strangers_share: float = attrs.field(default=0.0, validator=real(0, 1))
+    strangers_by: str = attrs.field(default="evenly", validator=one_of(("evenly", "loss")))
     prune: int = attrs.field(default=-1, validator=integer(-1, 27))
     tribute: float = attrs.field(default=0.5, validator=real(0, 1))
     tribute_by_value: bool = attrs.field(default=False, validator=flag)

@@ -32,7 +32,7 @@ from blueprint.guandan.rules.split_agents import StrongAgent
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.dmc import Learner, Samples, batches
 from blueprint.guandan.training.guidance import GuidedChooser, guidance_share
-from blueprint.guandan.training.opponents import SparringChooser
+from blueprint.guandan.training.opponents import League, SparringChooser
 from blueprint.guandan.training.policy import TopChooser
 from games.guandan.rounds.round import GuanDan
 from games.support.array_types import Array
@@ -74,7 +74,10 @@ class Trainer:
                 f"TrainConfig: tribute_by_value needs a network with a value; got {network.kind!r}"
             )
         self.rng = np.random.default_rng(config.seed)
-        self._strangers(self.rng)
+        names = [name.strip() for name in config.strangers.split(",") if name.strip()]
+        by_loss, always = config.strangers_by == "loss", config.strangers_share == 1
+        self.league = League(names, by_loss=by_loss, always=always)
+        self.league.load(self.rng)
         self.replay: list[Samples] = []
         self.pending: list[Samples] = []
         self.pending_steps = 0
@@ -107,15 +110,15 @@ class Trainer:
         ]
         judge = self.learner.judge()
 
-        def play(k: int) -> tuple[int, Samples]:
+        def play(k: int) -> tuple[int, Samples, Array]:
             chooser = choosers[k]
             record = play_rounds(parts[k].copy(), [_Heard(chooser, self)], self.scratch[k])
+            payoff = GuanDan().returns(record.final)[:, 0]
             if isinstance(chooser, SparringChooser):
                 record = chooser.own(record)
-            payoff = GuanDan().returns(record.final)[:, 0]
             player = drawing[k]
             choices = player.choices() if isinstance(player, TopChooser) else None
-            return record.steps, self.learner.samples(record, payoff, judge, rngs[k], choices)
+            return record.steps, self.learner.samples(record, payoff, judge, rngs[k], choices), payoff
 
         if self.threads == 1:
             learned = self._learn()
@@ -131,10 +134,13 @@ class Trainer:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
             pool.shutdown()
-        self.pending = [samples for _, samples in played]
-        self.pending_steps = sum(steps for steps, _ in played)
+        for chooser, (_, _, payoff) in zip(choosers, played, strict=True):
+            if isinstance(chooser, SparringChooser):
+                self.league.note(chooser.who, chooser.payoffs(payoff))
+        self.pending = [samples for _, samples, _ in played]
+        self.pending_steps = sum(steps for steps, _, _ in played)
         seconds = time.perf_counter() - begin
-        steps, rounds = sum(steps for steps, _ in played), len(states)
+        steps, rounds = self.pending_steps, len(states)
         self.generation += 1
         self.decisions += steps
         self.rounds += rounds
@@ -169,11 +175,8 @@ class Trainer:
             chooser = GuidedChooser(chooser, StrongAgent(), share, rng)
         if config.strangers_share == 0:
             return chooser
-        return SparringChooser(chooser, self._strangers(rng), config.strangers_share, rounds, rng)
-
-    def _strangers(self, rng: np.random.Generator) -> list[Chooser]:
-        """Return who plays one side in some rounds; raise UnknownAgent or CheckpointError without one."""
-        return [load_chooser(name, rng) for name in self.config.strangers.split(",") if name]
+        strangers, weights = self.league.load(rng), self.league.weights()
+        return SparringChooser(chooser, strangers, config.strangers_share, rounds, rng, weights)
 
     def _learn(self) -> dict[str, float]:
         """Learn from what was played last and the replay; return mean losses and the seconds it took."""
@@ -229,6 +232,7 @@ class Trainer:
             "rng": self.rng.bit_generator.state,
             "spawned": self.rng.bit_generator.seed_seq.n_children_spawned,  # type: ignore[attr-defined]
             "evaluation": self.evaluation,
+            "league": self.league.to_json(),
         }
         return {k: np.array(v.detach().float().cpu().numpy()) for k, v in tensors.items()}, description
 
@@ -277,6 +281,7 @@ class Trainer:
         learner.optimiser.load_state_dict(state)
         if "rng" in description:
             trainer.rng = _generator(description, config.seed, path)
+        trainer.league.restore(description.get("league"))
         for key in ("generation", "decisions", "rounds", "seconds", "evaluation"):
             setattr(trainer, key, description[key])
         return trainer

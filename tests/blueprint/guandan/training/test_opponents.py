@@ -11,7 +11,7 @@ from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import PlayRecord, Scratch, play_rounds
 from blueprint.guandan.rules.split_agents import StrongAgent
 from blueprint.guandan.train_config import TrainConfig
-from blueprint.guandan.training.opponents import NOBODY, SparringChooser
+from blueprint.guandan.training.opponents import LEAST, NOBODY, YARDSTICKS, League, SparringChooser
 from blueprint.guandan.training.trainer import Trainer
 from games.support.configuration import ConfigError
 from tests.blueprint.guandan.positions import SMALL
@@ -81,7 +81,7 @@ def test_a_run_learns_from_rounds_against_strangers_and_counts_its_own_decisions
     assert len(samples) < trainer.decisions < alone.decisions
     assert 0 < len(samples) < len(alone.pending[0])
     assert {"value", "critic", "advantage"} <= trainer.run_generation().keys()
-    (met,) = (s for s in trainer._strangers(trainer.rng) if isinstance(s, StrongAgent))
+    (met,) = (s for s in trainer.league.load(trainer.rng) if isinstance(s, StrongAgent))
     assert met.name == "strong"
 
 
@@ -92,3 +92,59 @@ def test_an_unknown_stranger_or_none_is_refused() -> None:
         TrainConfig(strangers_share=0.1)
     with pytest.raises(ConfigError, match="strangers_share"):
         TrainConfig(strangers="strong", strangers_share=2)
+
+
+def test_more_is_met_of_whom_more_is_lost_to() -> None:
+    league = League(["strong", "greedy", "random"], by_loss=True)
+    assert np.allclose(league.weights(), 1 / 3)
+    who = np.array([0, 1, 2] * 200 + [NOBODY] * 50)
+    league.note(who, np.where(who == 0, -0.5, np.where(who == 1, 1.0, 3.0)))
+    weights = league.weights()
+    assert weights.sum() == pytest.approx(1)
+    assert weights[0] > 2 * weights[1] > 4 * weights[2] and weights[2] == pytest.approx(LEAST)
+    assert np.allclose(League(["strong", "greedy"], by_loss=False).weights(), 0.5)
+    # what was long ago fades
+    for _ in range(30):
+        league.note(np.zeros(500, np.int64), np.full(500, 2.0))
+    assert league.won[0] == pytest.approx(2.0, abs=0.01)
+
+
+def test_rounds_are_drawn_by_the_weights() -> None:
+    rng = np.random.default_rng(5)
+    drawn = SparringChooser(Watched(False), [Watched(True)] * 2, 0.5, 8000, rng, np.array([0.9, 0.1]))
+    met = drawn.who[drawn.who != NOBODY]
+    assert abs(len(met) / 8000 - 0.5) < 0.03 and abs((met == 0).mean() - 0.9) < 0.03
+    payoff = np.arange(8000)
+    assert np.array_equal(np.sign(drawn.payoffs(payoff)[1:]), np.where(drawn.side == 0, -1, 1)[1:])
+
+
+def test_a_league_is_kept_with_the_checkpoint(tmp_path) -> None:
+    config = TrainConfig(
+        rounds=24, batch=64, strangers="strong, greedy,varied", strangers_share=0.8, strangers_by="loss"
+    )
+    trainer = Trainer(SMALL, config, threads=2)
+    trainer.run_generation()
+    assert trainer.league.names == ("strong", "greedy", "varied")
+    assert 0 < trainer.league.met.sum() <= 24 and np.any(trainer.league.won < 0)
+    trainer.save(tmp_path / "a.safetensors")
+    again = Trainer.load(tmp_path / "a.safetensors")
+    assert again.league.to_json() == trainer.league.to_json()
+    fewer = Trainer.load(tmp_path / "a.safetensors", config=config.replace(strangers="greedy,strong"))
+    assert fewer.league.met.tolist() == [trainer.league.met[1], trainer.league.met[0]]
+
+
+def test_varied_weights_differ_from_one_generation_to_the_next() -> None:
+    league, rng = League(["varied"], by_loss=False), np.random.default_rng(0)
+    first, second = (league.load(rng)[0] for _ in range(2))
+    assert not np.array_equal(first._parameters, second._parameters)
+
+
+@pytest.mark.parametrize("name", YARDSTICKS)
+def test_yardsticks_are_not_met_in_training_unless_a_responder_to_them_learns(name: str) -> None:
+    with pytest.raises(ConfigError, match="yardstick"):
+        Trainer(SMALL, TrainConfig(strangers=f"strong,{name}", strangers_share=1.0), threads=1)
+    with pytest.raises(ConfigError, match="yardstick"):
+        Trainer(SMALL, TrainConfig(strangers=name, strangers_share=0.5), threads=1)
+    assert Trainer(SMALL, TrainConfig(strangers=name, strangers_share=1.0), threads=1).league.names == (name,)
+    with pytest.raises(ConfigError, match="once each"):
+        Trainer(SMALL, TrainConfig(strangers="strong,strong", strangers_share=0.5), threads=1)
