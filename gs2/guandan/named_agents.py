@@ -15,16 +15,19 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+import attrs
 import numpy as np
 
 from blueprint.checkpoint import SHIPPED
 from blueprint.guandan.chooser import Chooser
 from blueprint.guandan.play.choosers import AGENTS, RULE_AGENTS, UnknownAgent, load_chooser
+from blueprint.guandan.play.objective import OBJECTIVES
+from games.support.configuration import Configuration, one_of
 from games.support.near import near
 from games.support.own import entry_point, entry_points_of, is_own, own_object
-from games.support.spec import read_settings, split_spec
+from games.support.spec import field_types, read_settings, split_spec
 from games.support.staged import staged_types
 
 if TYPE_CHECKING:
@@ -71,12 +74,26 @@ class AgentSpec:
 
 
 def parse_agent(text: str) -> AgentSpec:
-    """Return an agent's name taken apart: NAME, PATH.safetensors, or gs2-PRESET:FIELD=VALUE,…@PATH."""
+    """Return an agent's name taken apart: NAME, PATH.safetensors, or NAME:FIELD=VALUE,…@PATH."""
     head, at, path = text.partition("@")
     name, settings = split_spec(head)
-    if SEARCHING.fullmatch(name) and ("=" in head or not is_own(text)):
+    if (name == "blueprint" or SEARCHING.fullmatch(name)) and ("=" in head or not is_own(text)):
         return AgentSpec(text, name, settings, Path(path) if at else None)
     return AgentSpec(text, text, (), Path(text) if text.endswith(".safetensors") else None)
+
+
+@attrs.frozen(slots=False)
+class NetworkPlay(Configuration):
+    """How a network plays matches.
+
+    objective: what it maximises there, the chance of winning the match ("match") or "levels". tribute: which
+    cards it gives, by "rule" or by its own "value" of what is left.
+    """
+
+    label: ClassVar[str] = "NetworkPlay"
+
+    objective: str = attrs.field(default="match", validator=one_of(OBJECTIVES))
+    tribute: str = attrs.field(default="rule", validator=one_of(("rule", "value")))
 
 
 class AgentFamily(Protocol):
@@ -134,16 +151,34 @@ class _RuleAgents(_Quick):
 
 
 class _NetworkAgents(_Quick):
-    """`blueprint` and checkpoints: a network's best move."""
+    """`blueprint` and checkpoints: a network's best move; `blueprint:objective=levels,tribute=value@PATH`."""
 
     def takes(self, spec: AgentSpec) -> bool:
-        return spec.text == "blueprint" or (spec.name == spec.text and spec.checkpoint is not None)
+        return spec.name == "blueprint" or (spec.name == spec.text and spec.checkpoint is not None)
 
     def check(self, spec: AgentSpec) -> None:
+        self._play(spec)
         _check_file(spec)
 
+    def load(self, spec: AgentSpec, rng: np.random.Generator) -> Chooser:
+        from blueprint.guandan.network.inference import load_inference
+        from blueprint.guandan.play.choosers import InferenceAgent
+        from blueprint.guandan.play.network_tribute import TributeAgent
+
+        play = self._play(spec)
+        network = load_inference(_network(spec), critic=False)
+        agent = InferenceAgent(network, objective=play.objective)
+        return TributeAgent(agent, network) if play.tribute == "value" else agent
+
     def fingerprint(self, spec: AgentSpec) -> str:
-        return _digest(_network(spec).read_bytes())
+        play = self._play(spec)
+        told = (json.dumps(play.to_json()).encode(),) if play != NetworkPlay() else ()
+        return _digest(_network(spec).read_bytes(), *told)
+
+    def _play(self, spec: AgentSpec) -> NetworkPlay:
+        """Return how the network is to play, by the settings in its name."""
+        read = read_settings(spec.settings, field_types(NetworkPlay), label=f"agent {spec.name}")
+        return NetworkPlay(**read)
 
 
 class _SearchingAgents:
@@ -291,7 +326,8 @@ def load_batched_agent(name: str, rng: np.random.Generator | None = None) -> Cho
     """Return the agent called `name`, which chooses for any batch of decisions.
 
     name: a rule agent (`random`, `greedy`, `mincomb`, `aggressive`, `conservative`, `balanced`, `strong`);
-        `blueprint`, the shipped network's best move; the path of a checkpoint, its best move; `gs2`,
+        `blueprint`, the shipped network's best move (`blueprint:objective=levels,tribute=value@PATH`, see
+        `NetworkPlay`); the path of a checkpoint, its best move; `gs2`,
         `gs2-fast`, `gs2-deep`, which solve the subgame of a decision on top of the shipped network,
         `rollout`, `rollout-fast`, `rollout-deep`, which compare moves by rollouts alone, `gs2-paper`, and
         each of them with @PATH on another network.

@@ -1,0 +1,151 @@
+"""Matches are played for the match, rounds for levels: networks, rollouts and the agent."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from blueprint.guandan.chooser import Decisions
+from blueprint.guandan.network.inference import Inference
+from blueprint.guandan.network.q_network import Critic, QNetwork
+from blueprint.guandan.play.choosers import InferenceAgent, match_scores
+from blueprint.guandan.play.objective import FREQUENCIES, in_match, result_worth
+from blueprint.guandan.train_config import NetworkConfig
+from games.guandan.matches.chances import RESULTS
+from games.guandan.matches.lockstep import Matches
+from games.guandan.rounds.round import GuanDan, legal
+from games.guandan.rounds.state import NOBODY
+from games.support.configuration import ConfigError
+from gs2.guandan.agent.agent import Gs2Agent
+from gs2.guandan.agent.evaluator import NetworkEvaluator, evaluator_worth
+from gs2.guandan.agent.rollout import Rollouts
+from gs2.guandan.named_agents import check_agent, fingerprint, load_batched_agent
+from tests.gs2.guandan.beliefs.rounds import some_rounds
+
+LEVELS = np.array(RESULTS, float)
+
+
+def network(seed: int = 0) -> Inference:
+    torch.manual_seed(seed)
+    made = QNetwork(NetworkConfig(state=24, blocks=1, action=16, action_blocks=1, results=True))
+    with torch.no_grad():
+        made.advantage.weight.mul_(20)
+        made.results.weight.mul_(5)
+    tensors = {f"network.{k}": v.detach().numpy() for k, v in made.state_dict().items()}
+    critic = {f"critic.{k}": v.detach().numpy() for k, v in Critic(24).state_dict().items()}
+    return Inference(tensors | critic, half=False)
+
+
+def positions(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Return n positions of rounds in matches at all levels; every third round is one for itself."""
+    states = np.concatenate([played.state for played in some_rounds(n, rng)])
+    states["levels"] = rng.integers(0, 13, (n, 2))
+    states["owner"] = rng.integers(0, 2, n)
+    states["level"] = states["levels"][np.arange(n), states["owner"]]
+    states["fails"] = rng.integers(0, 3, (n, 2))
+    states["fails"][::3] = NOBODY
+    return states
+
+
+def test_the_frequencies_are_distributions_of_what_owners_win() -> None:
+    often = np.array(FREQUENCIES)
+    assert often.shape == (3, 6) and np.allclose(often.sum(1), 1, atol=2e-4)
+    assert np.all(often[:, :3].sum(1) > 0.5)
+
+
+def test_scores_grow_by_what_results_are_worth_beyond_levels_and_only_in_a_match() -> None:
+    states = positions(60, np.random.default_rng(0))
+    decisions, played = Decisions.of(states, legal(states, canonical=True)), network()
+    plain = played.advantages(decisions)
+    found = match_scores(played, decisions, "match")
+    assert np.array_equal(match_scores(played, decisions, "levels"), plain)
+    results, worth = played.results(decisions), result_worth(states, decisions.seats)
+    moved = 0
+    for j in range(len(states)):
+        for m in range(decisions.offsets[j], decisions.offsets[j + 1]):
+            wanted = plain[m] + sum(results[m, k] * (worth[j, k] - RESULTS[k]) for k in range(7))
+            assert found[m] == pytest.approx(wanted, abs=1e-4)
+            moved += abs(found[m] - plain[m]) > 0.05
+        if not in_match(states)[j]:
+            assert np.array_equal(worth[j], LEVELS)
+    assert moved > 100
+    choice = [InferenceAgent(played, objective=name)(decisions) for name in ("match", "levels")]
+    alone = ~in_match(states)
+    assert np.array_equal(choice[0][alone], choice[1][alone])
+    assert np.any(choice[0] != choice[1])
+
+
+def test_rollouts_are_worth_what_their_results_are() -> None:
+    rng = np.random.default_rng(1)
+    states, evaluator = positions(30, rng), NetworkEvaluator(network(1))
+    for depth in (None, 0, 3):
+        after = states.copy()
+        found = Rollouts(evaluator).payoffs(after, depth)
+        over = after["player"] < 0
+        worth = result_worth(after, np.zeros(30, np.int64))
+        payoff = GuanDan().returns(after)[:, 0]
+        assert over.all() == (depth is None)
+        for j in np.flatnonzero(over):
+            assert found[j] == pytest.approx(worth[j, RESULTS.index(int(payoff[j]))])
+        for j in np.flatnonzero(~over):
+            seat = int(after["player"][j])
+            chance = evaluator.results(after, np.array([j]), np.array([seat]))[0]
+            mine = chance if seat % 2 == 0 else chance[::-1]
+            assert found[j] == pytest.approx(mine @ worth[j], abs=1e-3)
+
+
+def test_an_evaluator_that_knows_values_alone_is_worth_what_lies_between() -> None:
+    states = positions(40, np.random.default_rng(2))
+    values = np.linspace(-3.2, 3.2, 40)
+
+    class Values:
+        def values(self, states, rows, seats):
+            return values[rows]
+
+    rows, seats = np.arange(40), np.zeros(40, np.int64)
+    found, worth = evaluator_worth(Values(), states, rows, seats), result_worth(states, seats)
+    for j in range(40):
+        wanted = np.interp(np.clip(values[j], -3, 3), LEVELS[::-1], worth[j][::-1])
+        assert found[j] == pytest.approx(wanted)
+
+
+def test_rounds_of_matches_know_their_match() -> None:
+    matches = Matches(np.arange(20, dtype=np.uint64), levels=(12, 4), owner=0)
+    assert in_match(matches.states).all() and not matches.states["fails"].any()
+    matches.table["fails"][:, 0] = 2
+    matches.states["player"] = -2
+    matches.states["order"] = (1, 3, 0, 2)
+    matches.settle()
+    playing = matches.states["player"] >= 0
+    assert np.array_equal(matches.states["fails"][playing], matches.table["fails"][playing])
+
+
+def test_the_agent_maximises_levels_in_a_match_if_told_so() -> None:
+    rng = np.random.default_rng(3)
+    states, evaluator = positions(12, rng), NetworkEvaluator(network(3))
+    for name in ("match", "levels"):
+        changes = {"objective": name, "deadline": 60.0, "endgame": 0}
+        from gs2.guandan.agent.agent_presets import PRESETS
+
+        config = PRESETS["rollout-fast"].replace(worlds=8, pool=1280, reach=0.0, **changes)
+        for j in range(12):
+            alone = states[j : j + 1].copy()
+            alone["fails"] = NOBODY
+            for state, same in ((states[j : j + 1], name == "levels"), (alone, True)):
+                one, other = (
+                    Gs2Agent(evaluator, config, np.random.default_rng(j)).decide(s) for s in (state, alone)
+                )
+                if same:
+                    assert one.choice == other.choice and np.array_equal(one.q, other.q, equal_nan=True)
+
+
+def test_networks_are_named_with_how_they_play() -> None:
+    for name in ("blueprint:objective=levels", "blueprint:tribute=value", "blueprint"):
+        check_agent(name)
+    assert len({fingerprint(n) for n in ("blueprint", "blueprint:objective=levels")}) == 2
+    assert load_batched_agent("blueprint:objective=levels").objective == "levels"
+    assert hasattr(load_batched_agent("blueprint:tribute=value"), "cards")
+    for wrong, named in (("blueprint:objective=chips", "objective"), ("blueprint:worlds=3", "worlds")):
+        with pytest.raises(ConfigError, match=named):
+            check_agent(wrong)
