@@ -28,7 +28,7 @@ class NetworkConfig(Configuration):
     critic: width of the critic, which is used in training alone; 0 trains without one.
     past: whether the network remembers what the others did in the round (`acts` of STATE).
     hands: whether a head of the tower says who holds the hidden cards.
-    results: whether a head says for every action how the round will end, which plays whole matches.
+    stakes: whether the network sees what the round's results are worth in its match, and plays for that.
     """
 
     label: ClassVar[str] = "NetworkConfig"
@@ -41,14 +41,14 @@ class NetworkConfig(Configuration):
     critic: int = attrs.field(default=512, validator=integer(0, WIDEST))
     past: bool = attrs.field(default=False, validator=flag)
     hands: bool = attrs.field(default=False, validator=flag)
-    results: bool = attrs.field(default=False, validator=flag)
+    stakes: bool = attrs.field(default=False, validator=flag)
 
     def check(self) -> None:
         """Raise ConfigError for a part that the network cannot have."""
         if self.kind == "danzero" and self.critic:
             raise ConfigError(f"NetworkConfig: danzero has no critic, critic must be 0; got {self.critic}")
-        if self.kind == "danzero" and (self.past or self.hands or self.results):
-            raise ConfigError("NetworkConfig: danzero has none of past, hands and results; leave them out")
+        if self.kind == "danzero" and (self.past or self.hands or self.stakes):
+            raise ConfigError("NetworkConfig: danzero has none of past, hands and stakes; leave them out")
 
 
 NETWORKS = {
@@ -82,8 +82,7 @@ class TrainConfig(Configuration):
         so. 0 learns from all.
     forgotten: share of the decisions whose past is hidden from a network that remembers, so that it can do
         without.
-    hands: weight of the loss of who holds the hidden cards, in levels squared a nat. results: the same of how
-        the round will end after an action.
+    hands: weight of the loss of who holds the hidden cards, in levels squared a nat.
     policy: weight of the policy's loss (PPO, see `policy`) beside the squared loss of the advantages; 0
         learns values alone. With it the weights that learn play, without random moves.
     policy_top: best moves that play draws from, where there is a policy. policy_clip: how far the probability
@@ -101,6 +100,8 @@ class TrainConfig(Configuration):
     prune: margin of move pruning by minimum combination in self-play, in moves (ODMC; see `pruning`); -1
         offers every move.
     tribute: share of rounds that start with tribute.
+    matches: share of rounds that are part of a match, in which results are worth what they do for it; a
+        network that does not see the stakes must not have any.
     tribute_by_value: whether tribute cards are chosen by the network's own values (see `network_tribute`)
         instead of by rule; needs a network with a value.
     seed: of everything random.
@@ -126,7 +127,6 @@ class TrainConfig(Configuration):
     policy_clip: float = attrs.field(default=0.2, validator=real(0, 10, above=True))
     forgotten: float = attrs.field(default=0.05, validator=real(0, 1))
     hands: float = attrs.field(default=0.2, validator=real(0, 1000))
-    results: float = attrs.field(default=0.1, validator=real(0, 1000))
     average: float = attrs.field(default=0.03, validator=real(0, 1))
     guide: float = attrs.field(default=0.0, validator=real(0, 1e15))
     guide_share: float = attrs.field(default=0.5, validator=real(0, 1))
@@ -135,6 +135,7 @@ class TrainConfig(Configuration):
     strangers_by: str = attrs.field(default="evenly", validator=one_of(("evenly", "loss")))
     prune: int = attrs.field(default=-1, validator=integer(-1, 27))
     tribute: float = attrs.field(default=0.5, validator=real(0, 1))
+    matches: float = attrs.field(default=0.0, validator=real(0, 1))
     tribute_by_value: bool = attrs.field(default=False, validator=flag)
     seed: int = attrs.field(default=0, validator=integer(0, 1 << 63))
 

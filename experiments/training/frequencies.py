@@ -2,7 +2,7 @@
 
     python -m experiments.training.frequencies --matches 600 --seed 5
 
-The chances of winning a match rest on these numbers (`blueprint.guandan.play.objective`).
+The chances of winning a match rest on these numbers (`blueprint.guandan.objective`).
 """
 
 from __future__ import annotations

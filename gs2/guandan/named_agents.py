@@ -22,8 +22,8 @@ import numpy as np
 
 from blueprint.checkpoint import SHIPPED
 from blueprint.guandan.chooser import Chooser
+from blueprint.guandan.objective import OBJECTIVES
 from blueprint.guandan.play.choosers import AGENTS, RULE_AGENTS, UnknownAgent, load_chooser
-from blueprint.guandan.play.objective import OBJECTIVES
 from games.support.configuration import Configuration, one_of
 from games.support.near import near
 from games.support.own import entry_point, entry_points_of, is_own, own_object

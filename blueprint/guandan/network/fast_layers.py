@@ -24,7 +24,7 @@ from torch.nn import functional as F
 from blueprint.checkpoint import CheckpointError
 from blueprint.guandan.network.bfloat import bits, grow_positive, relu, relu_summed
 from blueprint.guandan.network.input_kernels import past_indices
-from blueprint.guandan.network.input_layout import PAST_WIDTH
+from blueprint.guandan.network.input_layout import PAST_WIDTH, STAKES_SCALE, STAKES_WIDTH
 from games.support.array_types import Array, Bytes, Ints
 from games.support.kernel import kernel
 
@@ -183,26 +183,41 @@ def run_residual(layers: list[FastLayer], h: Tensor) -> Tensor:
 class Looks:
     """Which seat looks at which state: what a tower that remembers needs beside its inputs.
 
-    words: `views` of the states. rows, seats: [n] int64.
+    words: `views` of the states. rows, seats: [n] int64. stakes: [n, STAKES_WIDTH] uint8, None where no round
+    is part of a match.
     """
 
     words: Ints
     rows: Ints
     seats: Ints
+    stakes: NDArray[np.uint8] | None = None
 
 
 class FastTower:
     """An input layer on bytes and residual layers, with any layer on top.
 
     past: [PAST_WIDTH, width], weights of what the others did; None for a tower that does not remember.
+    stakes: [STAKES_WIDTH, width], weights of what results are worth; None for one that does not see it.
     """
 
-    def __init__(self, first: FastLayer, blocks: list[FastLayer], past: Array | None = None) -> None:
+    def __init__(
+        self,
+        first: FastLayer,
+        blocks: list[FastLayer],
+        past: Array | None = None,
+        stakes: Array | None = None,
+    ) -> None:
         self.first, self.blocks, self.base = first, blocks, first.base[None]
         self.past = None if past is None else np.ascontiguousarray(past, np.float16).view(np.uint16)
         if self.past is not None and self.past.shape != (PAST_WIDTH, len(first.base)):
             raise CheckpointError(
                 f"a network's past must be {(PAST_WIDTH, len(first.base))}; got {self.past.shape}; "
+                "train it anew"
+            )
+        self.stakes = None if stakes is None else np.asarray(stakes, np.float32) / STAKES_SCALE
+        if self.stakes is not None and self.stakes.shape != (STAKES_WIDTH, len(first.base)):
+            raise CheckpointError(
+                f"a network's stakes must be {(STAKES_WIDTH, len(first.base))}; got {self.stakes.shape}; "
                 "train it anew"
             )
         self.last = blocks[-1] if blocks else first
@@ -224,21 +239,28 @@ class FastTower:
         width = self.base.shape[1]
         if half:
             h = self.first.product(torch.from_numpy(x).bfloat16())
-            if self.past is None:
+            if self.past is None and looks.stakes is None:
                 relu(bits(h), self.first.base)
             else:
                 base = np.empty((len(looks.rows), width), np.float32)
                 base[:] = self.base
-                _add_past(looks.words, looks.rows, looks.seats, self.past, base)
+                self._look(looks, base)
                 relu_summed(bits(h), base)
             return top(run_residual(self.blocks, h))
         first = np.empty((len(x), width), np.float32)
         sum_rows(x, self.first.rows, self.base, np.zeros(len(x), np.int64), first)
-        if self.past is not None:
-            _add_past(looks.words, looks.rows, looks.seats, self.past, first)
+        self._look(looks, first)
         np.maximum(first, 0, out=first)
         if len(x) > FEW:
             return top(run_residual(self.blocks, torch.from_numpy(first)))
         out = np.empty((len(x), len(top.base)), np.float32)
         _few(first, self.stack, self.biases, top.rows, top.base, out)
         return torch.from_numpy(out)
+
+    def _look(self, looks: Looks, out: NDArray[np.float32]) -> None:
+        """Add what is remembered and what is at stake to the first layer's sums, [n or more, width]."""
+        if self.past is not None:
+            _add_past(looks.words, looks.rows, looks.seats, self.past, out)
+        if self.stakes is not None and looks.stakes is not None:
+            weighed = torch.from_numpy(looks.stakes).float() @ torch.from_numpy(self.stakes)
+            out[: len(looks.rows)] += weighed.numpy()

@@ -34,9 +34,9 @@ from blueprint.guandan.network.input_layout import (
     STATE_WIDTH,
     state_scale,
 )
-from blueprint.guandan.network.inputs import encode_full_into
+from blueprint.guandan.network.inputs import encode_full_into, encode_stakes
 from games.guandan.cards import NUM_CARDS
-from games.guandan.rounds.state import action_words, views
+from games.guandan.rounds.state import NOBODY, action_words, views
 from games.support.array_types import Array, Ints
 
 __all__ = ["Inference", "load_inference"]
@@ -82,8 +82,9 @@ class Inference:
         scale = state_scale()
         first = self._layer("network.tower.input", STATE_WIDTH, scale)
         past = tensors.get("network.tower.past")
-        self._tower = FastTower(first, self._blocks("network.tower.blocks"), past)
-        self.remembers = past is not None
+        stakes = tensors.get("network.tower.stakes")
+        self._tower = FastTower(first, self._blocks("network.tower.blocks"), past, stakes)
+        self.remembers, self.sees_stakes = past is not None, stakes is not None
         self._held = self._layer("network.hands") if "network.hands.weight" in tensors else None
         if self._held is not None:
             self._leads("network.hands", self._tower.last, self._held, outputs=3 * NUM_CARDS)
@@ -98,9 +99,6 @@ class Inference:
         self._leads("network.head", self._action, *self._head, outputs=len(self._context.base))
         self._leads("network.advantage", self._context, self._advantage, outputs=1)
         self._last = (self._advantage.weight.numpy()[0], self._advantage.base[0])
-        self._results = self._layer("network.results") if "network.results.weight" in tensors else None
-        if self._results is not None:
-            self._leads("network.results", self._context, self._results, outputs=len(OUTCOMES))
         self.sees_all = critic and "critic.tower.input.weight" in tensors
         if self.sees_all:
             both = np.concatenate([scale, np.ones(HIDDEN_WIDTH, np.float32)])
@@ -151,24 +149,6 @@ class Inference:
                     out[part] = self._advantage(z).numpy()[:, 0]
         return out
 
-    @property
-    def knows_results(self) -> bool:
-        """Return whether there is a head that says how the round ends after an action."""
-        return self._results is not None
-
-    def results(self, decisions: Decisions) -> NDArray[np.float32]:
-        """Return the probabilities of how the round ends for the deciding side after each action, [m, 7].
-
-        They are of the payoffs in OUTCOMES. Raises ValueError if there is no head for them (`knows_results`).
-        """
-        if self._results is None:
-            raise ValueError(f"{self.name}: there is no head for results; load a checkpoint that holds one")
-        out = np.empty((len(decisions.actions), len(OUTCOMES)), np.float32)
-        for part, z in self._considered(decisions):
-            with torch.inference_mode():
-                out[part] = self._results(z)[: part.stop - part.start].float().softmax(1).numpy()
-        return out
-
     def _considered(self, decisions: Decisions) -> Iterator[tuple[slice, Tensor]]:
         """Yield the head's output of the actions, in parts; rows beyond a part's length are padding."""
         rows, seats, offsets = decisions.rows, decisions.seats, decisions.offsets
@@ -180,7 +160,7 @@ class Inference:
             x = np.empty((n, STATE_WIDTH), np.uint8)
             encode_states_into(words, bytes_, rows[start:end], seats[start:end], x)
             with torch.inference_mode():
-                looks = Looks(words, rows[start:end], seats[start:end])
+                looks = self._looks(decisions.states, words, rows[start:end], seats[start:end])
                 context = self._tower(x, self._context, half, looks)
             for low, high in self._pieces(offsets[start : end + 1]):
                 low, high = start + low, start + high
@@ -228,6 +208,12 @@ class Inference:
             out[part] = odds[: part.stop - part.start].float().numpy().reshape(-1, 3, NUM_CARDS)
         return out
 
+    def _looks(self, states: Array, words: Ints, rows: Ints, seats: Ints) -> Looks:
+        """Return what a tower needs beside its inputs."""
+        if not self.sees_stakes or np.all(states["fails"][rows, 0] == NOBODY):
+            return Looks(words, rows, seats)
+        return Looks(words, rows, seats, encode_stakes(states, seats, rows))
+
     def _seen(
         self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64], top: FastLayer
     ) -> Iterator[tuple[slice, Tensor]]:
@@ -239,7 +225,7 @@ class Inference:
             x = np.empty((n, STATE_WIDTH), np.uint8)
             encode_states_into(words, bytes_, rows[low:high], seats[low:high], x)
             with torch.inference_mode():
-                looks = Looks(words, rows[low:high], seats[low:high])
+                looks = self._looks(states, words, rows[low:high], seats[low:high])
                 yield slice(low, high), self._tower(x, top, half, looks)
 
     def critic_values(

@@ -21,10 +21,12 @@ __all__ = [
     "HIDDEN_WIDTH",
     "LAYOUTS",
     "OUTCOMES",
-    "PAST_HASH",
     "PAST_WIDTH",
+    "STAKES_SCALE",
+    "STAKES_WIDTH",
     "STATE_BLOCKS",
     "STATE_WIDTH",
+    "layout_hash",
     "state_scale",
 ]
 
@@ -104,9 +106,21 @@ FEATURE_HASH = hashlib.sha256(json.dumps([VERSION, STATE_BLOCKS, ACTION_BLOCKS])
 PAST_WIDTH = 3 * ACTS_SEEN
 """Inputs of a network that remembers, after a state's row: what the others did (`acts` of STATE)."""
 _PAST = [ACT_KINDS, ACT_TYPES, ACT_PLACES]
-PAST_HASH = hashlib.sha256(json.dumps([FEATURE_HASH, _PAST]).encode()).hexdigest()[:16]
-"""Names the layout of a network that remembers."""
-LAYOUTS = (FEATURE_HASH, PAST_HASH)
+STAKES_WIDTH = 12
+"""Inputs of a network that sees the stakes, last: how much more or less than levels results are worth."""
+STAKES_SCALE = 32
+"""Bytes of stakes are so many to a level."""
+
+
+def layout_hash(*, past: bool, stakes: bool) -> str:
+    """Return the name of the layout of a network that remembers or not, and sees the stakes or not."""
+    more: list[object] = [[*_PAST] if past else None, [STAKES_WIDTH, STAKES_SCALE] if stakes else None]
+    if not past and not stakes:
+        return FEATURE_HASH
+    return hashlib.sha256(json.dumps([FEATURE_HASH, *more]).encode()).hexdigest()[:16]
+
+
+LAYOUTS = tuple(layout_hash(past=past, stakes=stakes) for past in (False, True) for stakes in (False, True))
 """The layouts that are written here."""
 
 S_HAND, S_HAND_RANKS, S_WILD, S_UNSEEN = _S["hand"], _S["hand_ranks"], _S["wild"], _S["unseen"]

@@ -18,8 +18,16 @@ from blueprint.guandan.network.input_kernels import (
     encode_past_into,
     encode_states_into,
 )
-from blueprint.guandan.network.input_layout import ACTION_WIDTH, HIDDEN_WIDTH, PAST_WIDTH, STATE_WIDTH
+from blueprint.guandan.network.input_layout import (
+    ACTION_WIDTH,
+    HIDDEN_WIDTH,
+    PAST_WIDTH,
+    STAKES_SCALE,
+    STATE_WIDTH,
+)
+from blueprint.guandan.objective import result_worth
 from games.guandan.cards import unpack
+from games.guandan.matches.chances import RESULTS
 from games.guandan.rounds.state import action_words, views
 from games.support.array_types import Array
 
@@ -29,6 +37,7 @@ __all__ = [
     "encode_full",
     "encode_full_into",
     "encode_past",
+    "encode_stakes",
     "encode_states",
     "hidden_hands",
 ]
@@ -87,6 +96,19 @@ def encode_past(states: Array, seats: Array, rows: NDArray[np.int64] | None = No
     out = np.empty((len(rows), PAST_WIDTH), np.uint8)
     encode_past_into(views(states)[0], rows, np.broadcast_to(np.asarray(seats, np.int64), rows.shape), out)
     return out
+
+
+def encode_stakes(states: Array, seats: Array, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
+    """Return what the results of the rounds are worth to seats beyond their levels, [n, STAKES_WIDTH] uint8.
+
+    The arguments are those of `encode_states`. For the results 3, 2, 1, -1, -2, -3 how much more, then how
+    much less, STAKES_SCALE to a level; nothing in a round for itself.
+    """
+    picked = states if rows is None else states[rows]
+    beyond = result_worth(picked, np.broadcast_to(np.asarray(seats), len(picked))) - np.asarray(RESULTS)
+    told = np.rint(STAKES_SCALE * np.delete(beyond, RESULTS.index(0), axis=1))
+    found: NDArray[np.uint8] = np.clip(np.concatenate([told, -told], 1), 0, 255).astype(np.uint8)
+    return found
 
 
 def hidden_hands(states: Array, seats: NDArray[np.int64]) -> NDArray[np.uint8]:

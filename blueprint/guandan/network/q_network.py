@@ -17,15 +17,16 @@ from torch import Tensor, nn
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.input_layout import (
     ACTION_WIDTH,
-    FEATURE_HASH,
     HIDDEN_WIDTH,
     OUTCOMES,
-    PAST_HASH,
     PAST_WIDTH,
+    STAKES_SCALE,
+    STAKES_WIDTH,
     STATE_WIDTH,
+    layout_hash,
     state_scale,
 )
-from blueprint.guandan.network.inputs import encode_actions, encode_past, encode_states
+from blueprint.guandan.network.inputs import encode_actions, encode_past, encode_stakes, encode_states
 from blueprint.guandan.network.layers import joined, recalled, rectified, residual
 from blueprint.guandan.train_config import NetworkConfig
 from games.guandan.cards import NUM_CARDS
@@ -37,12 +38,14 @@ __all__ = ["Critic", "QNetwork", "Tower", "make_network"]
 class Tower(nn.Module):
     """An input layer and residual layers, all with ReLU.
 
-    past: further inputs of 0 and 1 of which few are set; what they weigh begins at zero.
+    past: further inputs of 0 and 1 of which few are set. stakes: still further ones, in STAKES_SCALE parts.
+    What these weigh begins at zero.
     """
 
-    def __init__(self, inputs: int, width: int, blocks: int, past: int = 0) -> None:
+    def __init__(self, inputs: int, width: int, blocks: int, past: int = 0, stakes: int = 0) -> None:
         super().__init__()
         self.past = nn.Parameter(torch.zeros(past, width)) if past else None
+        self.stakes = nn.Parameter(torch.zeros(stakes, width)) if stakes else None
         self.input = nn.Linear(inputs, width)
         self.blocks = nn.ModuleList(nn.Linear(width, width) for _ in range(blocks))
         # inputs are sparse bits: scale the first layer to the ~1/4 of them that are set
@@ -50,13 +53,22 @@ class Tower(nn.Module):
             self.input.weight.mul_(2.0)
 
     def forward(self, x: Tensor, scale: Tensor | None = None) -> Tensor:
-        """Return [n, width] from [n, inputs + past]; inputs are multiplied by `scale` [inputs] if given."""
-        if self.past is None:
+        """Return [n, width] from [n, inputs + past + stakes].
+
+        The inputs are multiplied by `scale` [inputs] if it is given.
+        """
+        if self.past is None and self.stakes is None:
             h = rectified(x, self.input, scale)
         else:
-            seen, past = x[:, : self.input.in_features], x[:, self.input.in_features :]
+            seen, rest = x[:, : self.input.in_features], x[:, self.input.in_features :]
             seen = seen if scale is None else seen * scale.to(seen.dtype)
-            h = joined(seen, self.input, recalled(past, self.past))
+            parts = []
+            if self.past is not None:
+                parts.append(recalled(rest[:, : len(self.past)], self.past))
+            if self.stakes is not None:
+                stakes = rest[:, -len(self.stakes) :] * (1 / STAKES_SCALE)
+                parts.append(stakes @ self.stakes.to(stakes.dtype))
+            h = joined(seen, self.input, parts[0] if len(parts) == 1 else parts[0] + parts[1])
         for block in self.blocks:
             h = residual(h, cast(nn.Linear, block))
         return h
@@ -72,7 +84,8 @@ class QNetwork(nn.Module):
         super().__init__()
         self.config = config
         self.register_buffer("scale", torch.from_numpy(state_scale()), persistent=False)
-        self.tower = Tower(STATE_WIDTH, config.state, config.blocks, PAST_WIDTH if config.past else 0)
+        past, stakes = PAST_WIDTH if config.past else 0, STAKES_WIDTH if config.stakes else 0
+        self.tower = Tower(STATE_WIDTH, config.state, config.blocks, past, stakes)
         self.value_hidden = nn.Linear(config.state, 128)
         self.value = nn.Linear(128, len(OUTCOMES))
         self.context = nn.Linear(config.state, config.action)
@@ -81,7 +94,6 @@ class QNetwork(nn.Module):
             nn.Linear(config.action, config.action) for _ in range(config.action_blocks)
         )
         self.advantage = nn.Linear(config.action, 1)
-        self.results = nn.Linear(config.action, len(OUTCOMES)) if config.results else None
         self.hands = nn.Linear(config.state, 3 * NUM_CARDS) if config.hands else None
         with torch.no_grad():
             self.action.weight.mul_(2.0)
@@ -91,7 +103,7 @@ class QNetwork(nn.Module):
     @property
     def features(self) -> str:
         """Name of the inputs."""
-        return PAST_HASH if self.config.past else FEATURE_HASH
+        return layout_hash(past=self.config.past, stakes=self.config.stakes)
 
     def encode(self, decisions: Decisions) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
         """Return the inputs of `states`, [n, inputs], and of `advantages`, [m, ACTION_WIDTH]."""
@@ -102,8 +114,12 @@ class QNetwork(nn.Module):
         self, states: Array, seats: Array, rows: NDArray[np.int64] | None = None
     ) -> NDArray[np.uint8]:
         """Return the inputs of `states`, [n, inputs]; the arguments are those of `encode_states`."""
-        x = encode_states(states, seats, rows)
-        return np.concatenate([x, encode_past(states, seats, rows)], 1) if self.config.past else x
+        parts = [encode_states(states, seats, rows)]
+        if self.config.past:
+            parts.append(encode_past(states, seats, rows))
+        if self.config.stakes:
+            parts.append(encode_stakes(states, seats, rows))
+        return np.concatenate(parts, 1) if len(parts) > 1 else parts[0]
 
     def states(self, x: Tensor) -> Tensor:
         """Return the tower's output, [n, state], from inputs [n, inputs]."""
@@ -123,27 +139,13 @@ class QNetwork(nn.Module):
 
     def advantages(self, h: Tensor, actions: Tensor, rows: Tensor | None = None) -> Tensor:
         """Return A, [m], of actions [m, ACTION_WIDTH] at states `h[rows]` (row by row if None)."""
-        return self.advantages_of(self.considered(h, actions, rows))
-
-    def considered(self, h: Tensor, actions: Tensor, rows: Tensor | None = None) -> Tensor:
-        """Return the head's output, [m, action]; the arguments are those of `advantages`."""
         context = self.context(h)
         if rows is not None:
             context = context.index_select(0, rows)
         z = joined(actions, self.action, context)
         for block in self.head:
             z = residual(z, cast(nn.Linear, block))
-        return z
-
-    def advantages_of(self, z: Tensor) -> Tensor:
-        """Return A, [m], from the head's output."""
         found: Tensor = self.advantage(z).squeeze(-1)
-        return found
-
-    def results_of(self, z: Tensor) -> Tensor:
-        """Return the logits of how the round ends, [m, 7] as in OUTCOMES, from the head's output."""
-        assert self.results is not None
-        found: Tensor = self.results(z)
         return found
 
 

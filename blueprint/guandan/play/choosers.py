@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import Chooser, Decisions
-from blueprint.guandan.play.objective import in_match, result_worth
+from blueprint.guandan.objective import rounds_alone
 from blueprint.soft_choice import draw_soft
-from games.guandan.matches.chances import RESULTS
 from games.support.near import near
 
 if TYPE_CHECKING:
     from blueprint.guandan.network.inference import Inference
 
-__all__ = ["AGENTS", "RULE_AGENTS", "InferenceAgent", "UnknownAgent", "load_chooser", "match_scores"]
+__all__ = ["AGENTS", "RULE_AGENTS", "InferenceAgent", "UnknownAgent", "load_chooser"]
 
 RULE_AGENTS = ("random", "greedy", "mincomb", "aggressive", "conservative", "balanced", "strong")
 AGENTS = (*RULE_AGENTS, "blueprint")
@@ -56,30 +56,11 @@ def load_chooser(name: str, rng: np.random.Generator) -> Chooser:
     return InferenceAgent(load_inference(None if name == "blueprint" else name, critic=False))
 
 
-def match_scores(inference: Inference, decisions: Decisions, objective: str) -> NDArray[np.float32]:
-    """Return the score of each action in levels, [m] float32, by an objective of OBJECTIVES.
-
-    In a match an action's advantage grows by what its results are worth there beyond their levels.
-    """
-    scores = inference.advantages(decisions)
-    if objective != "match" or not inference.knows_results:
-        return scores
-    inside = in_match(decisions.states[decisions.rows])
-    if not inside.any():
-        return scores
-    asked = decisions if inside.all() else decisions.where(inside)
-    counts = np.diff(asked.offsets)
-    beyond = result_worth(asked.states[asked.rows], asked.seats) - np.asarray(RESULTS, np.float64)
-    gained = np.einsum("mk,mk->m", inference.results(asked), np.repeat(beyond, counts, axis=0))
-    scores[np.repeat(inside, np.diff(decisions.offsets))] += gained.astype(np.float32)
-    return scores
-
-
 class InferenceAgent:
     """A network that plays its best move, or a soft choice among its moves.
 
-    In rounds of a match it maximises the chance of winning the match, if it has a head that says how a round
-    ends after an action (`Inference.knows_results`); elsewhere levels.
+    In rounds of a match it maximises the chance of winning the match, if it sees the stakes
+    (`Inference.sees_stakes`); elsewhere levels.
     """
 
     def __init__(
@@ -111,5 +92,7 @@ class InferenceAgent:
 
     def draw(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return one action per decision, as an index within its row, and its probability."""
-        scores = match_scores(self.inference, decisions, self.objective)
+        if self.objective == "levels" and self.inference.sees_stakes:
+            decisions = replace(decisions, states=rounds_alone(decisions.states))
+        scores = self.inference.advantages(decisions)
         return draw_soft(scores, decisions.offsets, self.temperature, self.epsilon, self._rng)

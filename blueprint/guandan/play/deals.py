@@ -17,6 +17,13 @@ from games.support.array_types import Array
 __all__ = ["card_choice", "deal_rounds"]
 
 
+ACE = 12
+AT_ACE = 0.3
+"""Share of teams that are moved up to A in rounds of matches."""
+FAILED = (0.6, 0.25, 0.15)
+"""How often a team at A has failed 0, 1, 2 times there."""
+
+
 def card_choice(decisions: CardDecisions) -> NDArray[np.int64]:
     """Return the tribute or return card of each decision by rule, [k] card indices.
 
@@ -39,6 +46,7 @@ def deal_rounds(
     tribute: float = 0.0,
     level: int | None = None,
     cards: Callable[[CardDecisions], NDArray[np.int64]] = card_choice,
+    matches: float = 0.0,
 ) -> Array:
     """Return n rounds ready to play, [n] STATE.
 
@@ -46,17 +54,22 @@ def deal_rounds(
         and returned by `cards`, a rule by default. The others have no history; in 1 of 10 the level belongs
         to nobody.
     level: rank code 0..12 of every round's level and of both teams'; None draws each evenly.
+    matches: share of rounds that are part of a match, in any of its situations but the first round.
     """
     after = rng.random(n) < tribute
-    k = int(after.sum())
-    plain = n - k
+    inside = rng.random(n) < matches if matches else np.zeros(n, bool)
+    after &= ~inside
+    k, m = int(after.sum()), int(inside.sum())
+    plain = n - k - m
     owner = rng.choice(np.array([0, 1, NOBODY], np.uint8), plain, p=[0.45, 0.45, 0.1])
     levels = rng.integers(0, 13, plain) if level is None else level
     parts = [deal(plain, rng, level=levels, owner=owner)]
     if k:
         parts.append(_after_a_round(k, rng, level, cards))
+    if m:
+        parts.append(_in_matches(m, rng, cards))
     states = np.empty(n, STATE)
-    order = np.concatenate([np.flatnonzero(~after), np.flatnonzero(after)])
+    order = np.concatenate([np.flatnonzero(~after & ~inside), np.flatnonzero(after), np.flatnonzero(inside)])
     states[order] = join(parts)
     return states
 
@@ -74,4 +87,19 @@ def _after_a_round(
     while len(decisions := matches.card_decisions()):
         matches.give(decisions, cards(decisions))
     matches.states["fails"] = NOBODY  # rounds for themselves: no match goes on after them
+    return matches.states
+
+
+def _in_matches(
+    n: int, rng: np.random.Generator, cards: Callable[[CardDecisions], NDArray[np.int64]]
+) -> Array:
+    """Return rounds of matches after tribute: all levels, A often, with failures there."""
+    levels = np.where(rng.random((n, 2)) < AT_ACE, ACE, rng.integers(0, ACE + 1, (n, 2)))
+    order = rng.permuted(np.tile(np.arange(4, dtype=np.uint8), (n, 1)), axis=1)
+    matches = Matches(rng.integers(0, 2**63, n, np.uint64), levels=levels, order=order)
+    failed = rng.choice(3, (n, 2), p=FAILED)
+    matches.table["fails"] = np.where(levels == ACE, failed, 0)
+    while len(decisions := matches.card_decisions()):
+        matches.give(decisions, cards(decisions))
+    matches.states["fails"] = matches.table["fails"]
     return matches.states

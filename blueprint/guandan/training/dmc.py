@@ -24,9 +24,10 @@ from torch.nn import functional as F
 from blueprint.guandan.chooser import Chooser, Decisions
 from blueprint.guandan.network.bfloat import native_half
 from blueprint.guandan.network.inference import Inference
-from blueprint.guandan.network.input_layout import OUTCOMES, STATE_WIDTH
+from blueprint.guandan.network.input_layout import OUTCOMES, PAST_WIDTH, STATE_WIDTH
 from blueprint.guandan.network.inputs import encode_full, hidden_hands
 from blueprint.guandan.network.q_network import Critic, make_network
+from blueprint.guandan.objective import result_worth
 from blueprint.guandan.play.choosers import InferenceAgent
 from blueprint.guandan.play.selfplay import PlayRecord
 from blueprint.guandan.structured import join
@@ -50,7 +51,7 @@ CERTAIN = 0.15
 
 
 Judge = Callable[[Array, Array], NDArray[np.float64]]
-"""Values states [n] STATE, all four hands open, to seats [n]: [n] levels to their side."""
+"""Says how rounds [n] STATE end, all four hands open, for seats [n]: [n, 7] shares of OUTCOMES."""
 
 
 @dataclass(frozen=True)
@@ -236,11 +237,11 @@ class Learner:
         if self.mean_critic is None:
             return None
         if not self._fast:
-            return partial(self._critic_values, copy.deepcopy(self.mean_critic))
+            return partial(self._critic_results, copy.deepcopy(self.mean_critic))
         tensors = {f"network.{k}": v.detach().numpy() for k, v in self.mean_network.state_dict().items()}
         tensors |= {f"critic.{k}": v.detach().numpy() for k, v in self.mean_critic.state_dict().items()}
         fast = Inference(tensors, half=self.half)
-        return lambda states, seats: fast.critic_values(states, np.arange(len(states)), seats)
+        return lambda states, seats: fast.critic_results(states, np.arange(len(states)), seats)
 
     def samples(
         self,
@@ -265,9 +266,13 @@ class Learner:
         seats = states["player"].astype(np.int64)
         signs = 1 - 2 * (seats & 1)
         outcome = np.asarray(OUTCOMES[0] - signs * payoff[rounds], np.int64)
-        values = np.zeros(len(seats)) if judge is None else judge(states, seats)
+        values = np.zeros(len(seats))
+        if judge is not None:
+            values = np.einsum("nk,nk->n", judge(states, seats), result_worth(states, seats))
         trace = 1.0 if judge is None else self.config.trace
-        target = lambda_returns(rounds, seats, values, payoff, trace)
+        worth = result_worth(record.final, np.zeros(len(payoff), np.int64))
+        paid = worth[np.arange(len(payoff)), np.asarray(OUTCOMES[0] - payoff, np.int64)]
+        target = lambda_returns(rounds, seats, values, paid, trace)
         return Samples(states, actions, outcome, target, share, choices)
 
     def values(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -281,13 +286,13 @@ class Learner:
                 out[part] = (F.softmax(logits.float(), 1) * self.outcomes).sum(1).cpu().numpy()
         return out
 
-    def _critic_values(self, critic: Critic, states: Array, seats: Array) -> NDArray[np.float64]:
-        """Return a critic's value of each state to the seat's side, [n] float64."""
-        out = np.empty(len(states))
+    def _critic_results(self, critic: Critic, states: Array, seats: Array) -> NDArray[np.float64]:
+        """Return a critic's shares of OUTCOMES for the seat's side at each state, [n, 7] float64."""
+        out = np.empty((len(states), len(OUTCOMES)))
         with torch.inference_mode(), self.precision():
             for rows in self._parts(len(states)):
                 logits = critic(tensor(encode_full(states[rows], seats[rows]), self.device, self.dtype))
-                out[rows] = (F.softmax(logits.float(), 1) * self.outcomes).sum(1).cpu().numpy()
+                out[rows] = F.softmax(logits.float(), 1).cpu().numpy()
         return out
 
     @property
@@ -305,7 +310,7 @@ class Learner:
         decisions: trained so far, for the learning rate. span: decisions played for each gradient step.
         """
         self.optimiser.zero_grad(set_to_none=True)
-        losses = dict.fromkeys(("advantage", "value", "critic", "hands", "results", "policy"), 0.0)
+        losses = dict.fromkeys(("advantage", "value", "critic", "hands", "policy"), 0.0)
         for rows in self._parts(len(samples), LEARNED):
             part = samples.take(rows)
             share = len(part) / len(samples)
@@ -331,25 +336,20 @@ class Learner:
         moves = samples.actions if choices is None else choices.actions.reshape(-1)
         inputs = self.network.encode(Decisions(batch, rows[:n], seats, k * rows, moves))
         if getattr(self.network.config, "past", False):
-            inputs[0][self._forgets.random(n) < self.config.forgotten, STATE_WIDTH:] = 0
+            forgets = self._forgets.random(n) < self.config.forgotten
+            inputs[0][forgets, STATE_WIDTH : STATE_WIDTH + PAST_WIDTH] = 0
         states, actions = (tensor(y, self.device, self.dtype) for y in inputs)
         outcome = torch.from_numpy(samples.outcome).to(self.device)
         target = torch.from_numpy(samples.target).to(self.device)
         value_loss, policy = (torch.zeros((), device=self.device) for _ in range(2))
         with self.precision():
             h = self.network.states(states)
-            if not self.network.has_value:
+            if choices is None:
                 advantage = self.network.advantages(h, actions).float()
-            elif choices is None:
-                z = self.network.considered(h, actions)
-                advantage = self.network.advantages_of(z).float()
             else:
                 of = torch.arange(n, device=self.device).repeat_interleave(k)
-                z = self.network.considered(h, actions, of)
-                each = self.network.advantages_of(z).float().view(n, k)
-                picked = torch.from_numpy(choices.picked).to(self.device)
-                advantage = each.gather(1, picked[:, None])[:, 0]
-                z = z[k * torch.arange(n, device=self.device) + picked]
+                each = self.network.advantages(h, actions, of).float().view(n, k)
+                advantage = each.gather(1, torch.from_numpy(choices.picked).to(self.device)[:, None])[:, 0]
                 weight = 1 / torch.from_numpy(samples.share).to(self.device)
                 at = self.temperature, self.config.policy_clip
                 policy = policy_loss(each, choices, target, *at, weight).mean()
@@ -360,10 +360,7 @@ class Learner:
                     advantage = advantage + (F.softmax(logits, 1) * self.outcomes).sum(1).detach()
             action_loss = F.mse_loss(advantage, target)
             loss = action_loss + 0.5 * value_loss + self.config.policy * policy
-            critic_loss, held_loss, result_loss = (torch.zeros(()) for _ in range(3))
-            if self.network.config.results:
-                result_loss = F.cross_entropy(self.network.results_of(z).float(), outcome)
-                loss = loss + self.config.results * result_loss
+            critic_loss, held_loss = (torch.zeros(()) for _ in range(2))
             if self.network.config.hands:
                 held_loss = held_nats(self.network.held(h).float(), hidden_hands(batch, seats))
                 loss = loss + self.config.hands * held_loss
@@ -378,7 +375,6 @@ class Learner:
             "value": float(value_loss.detach()),
             "critic": float(critic_loss.detach()),
             "hands": float(held_loss.detach()),
-            "results": float(result_loss.detach()),
             "policy": float(policy.detach()),
         }
 

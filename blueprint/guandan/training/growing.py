@@ -34,7 +34,7 @@ def grown_tensors(
     tensors: those named `network.*` and `critic.*`. seed: of what new units begin with.
     Raises ConfigError where something would have to shrink.
     """
-    for name in ("state", "blocks", "action", "action_blocks", "critic", "past", "hands", "results"):
+    for name in ("state", "blocks", "action", "action_blocks", "critic", "past", "hands", "stakes"):
         if getattr(new, name) < getattr(old, name):
             raise ConfigError(
                 f"growing: {name} must be at least {getattr(old, name)}; got {getattr(new, name)}"
@@ -57,7 +57,7 @@ def grown_tensors(
                 value *= 0.01 if "blocks" in name or "head." in name else 1.0
             else:
                 known = np.asarray(tensors[key], np.float32)
-                if value.ndim == 2 and name != "tower.past":
+                if value.ndim == 2 and name not in ("tower.past", "tower.stakes"):
                     value[: known.shape[0], known.shape[1] :] = 0
                 value[tuple(slice(size) for size in known.shape)] = known
             grown[key] = value
@@ -95,7 +95,7 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--past", action="store_true", help="Remember what the others did.")
     parser.add_argument("--hands", action="store_true", help="Say who holds the hidden cards.")
-    parser.add_argument("--results", action="store_true", help="Say how the round ends after an action.")
+    parser.add_argument("--stakes", action="store_true", help="See what results are worth in a match.")
     for name in ("state", "blocks", "action", "action-blocks", "critic"):
         parser.add_argument(f"--{name}", type=int)
     options = vars(parser.parse_args())

@@ -73,6 +73,10 @@ class Trainer:
             raise ConfigError(
                 f"TrainConfig: tribute_by_value needs a network with a value; got {network.kind!r}"
             )
+        if config.matches and not network.stakes:
+            raise ConfigError(
+                "TrainConfig: matches need a network that sees the stakes (--network stakes=true)"
+            )
         self.rng = np.random.default_rng(config.seed)
         names = [name.strip() for name in config.strangers.split(",") if name.strip()]
         by_loss, always = config.strangers_by == "loss", config.strangers_share == 1
@@ -100,7 +104,10 @@ class Trainer:
         begin = time.perf_counter()
         players = max(1, self.threads - 1)
         cards = NetworkTribute(self.learner) if self.config.tribute_by_value else card_choice
-        states = deal_rounds(self.config.rounds, self.rng, tribute=self.config.tribute, cards=cards)
+        config = self.config
+        states = deal_rounds(
+            config.rounds, self.rng, tribute=config.tribute, cards=cards, matches=config.matches
+        )
         parts = np.array_split(states, players)
         rngs = self.rng.spawn(players)
         drawing = [self._drawing(rng) for rng in rngs]

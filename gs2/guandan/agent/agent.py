@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import Decisions, PlayedMoves
+from blueprint.guandan.objective import rounds_alone
 from blueprint.protocol import Blueprint
 from games.game import TERMINAL, GameError
 from games.guandan.cards import ACTION
 from games.guandan.rounds.round import GuanDan, advance, deal, legal
-from games.guandan.rounds.state import NOBODY
 from games.ragged import Ragged
 from games.support.array_types import Array
 from gs2.guandan.agent.agent_presets import agent_preset
@@ -137,7 +137,7 @@ class Gs2Agent:
             if actions is None:
                 actions = legal(state, canonical=True).values
             if self.config.objective == "levels":
-                state["fails"] = NOBODY  # a round for itself
+                state = rounds_alone(state)
             progress = DecisionProgress(state, np.array(actions, ACTION), moves)
             progress.began = began
             group.append(progress)

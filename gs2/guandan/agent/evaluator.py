@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint
 from blueprint.guandan.chooser import Decisions
-from blueprint.guandan.play.choosers import match_scores
-from blueprint.guandan.play.objective import in_match, result_worth
+from blueprint.guandan.objective import result_worth
 from blueprint.protocol import Blueprint
 from games.guandan.rounds.round import GuanDan
+from games.guandan.rounds.state import NOBODY
 from games.ragged import Ragged
 from games.support.array_types import Array
 
@@ -117,7 +117,7 @@ class NetworkEvaluator:
 
     def q(self, decisions: Decisions) -> NDArray[np.float32]:
         """Return the advantage of each action, [m] float32."""
-        return match_scores(self.inference, decisions, "match")
+        return self.inference.advantages(decisions)
 
     def values(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the expected payoff to each seat, [k] float64: the critic's, or V of what the seat sees."""
@@ -144,8 +144,7 @@ def evaluator_worth(
     An evaluator that knows values alone is taken at its word: what lies between two results is worth what
     lies between.
     """
-    inside = in_match(states[rows])
-    if not inside.any():
+    if np.all(states["fails"][rows, 0] == NOBODY):
         return evaluator.values(states, rows, seats)
     worth = result_worth(states[rows], seats)
     if hasattr(evaluator, "results"):

@@ -10,7 +10,7 @@ from typing import Any
 
 import attrs
 
-from blueprint.guandan.play.objective import OBJECTIVES
+from blueprint.guandan.objective import OBJECTIVES
 from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real, text
 from games.support.staged import StagedConfiguration
 from gs2.guandan.agent.styles import style_table

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import Decisions
-from blueprint.guandan.play.objective import in_match, result_worth
+from blueprint.guandan.objective import in_match, result_worth
 from games.game import TERMINAL
 from games.guandan.cards import ACTION
 from games.guandan.moves.listing import list_moves, moves_scratch
@@ -118,7 +118,7 @@ class Rollouts:
     ) -> NDArray[np.float64]:
         """Return the payoff to seat 0's team of playing each state on, [n] float64, in levels.
 
-        In a match it is what the result is worth there (`blueprint.guandan.play.objective`).
+        In a match it is what the result is worth there (`blueprint.guandan.objective`).
         states: [n] STATE, played in place. depth: decisions with a choice taken in each before it is valued
             by the evaluator; None plays to the end. styles: how each seat plays on; None by the blueprint.
         deadline: an instant of `time.perf_counter()` from which on states are valued where they stand.

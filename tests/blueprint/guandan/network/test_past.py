@@ -8,7 +8,14 @@ import torch
 
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.inference import Inference
-from blueprint.guandan.network.input_layout import FEATURE_HASH, PAST_HASH, PAST_WIDTH, STATE_WIDTH
+from blueprint.guandan.network.input_layout import (
+    FEATURE_HASH,
+    LAYOUTS,
+    PAST_WIDTH,
+    STAKES_WIDTH,
+    STATE_WIDTH,
+    layout_hash,
+)
 from blueprint.guandan.network.inputs import encode_past, encode_states, hidden_hands
 from blueprint.guandan.network.q_network import QNetwork
 from blueprint.guandan.train_config import NetworkConfig
@@ -16,12 +23,12 @@ from blueprint.guandan.training.dmc import held_nats
 from games.guandan.cards import CARD_NAMES, RANKS, unpack
 from games.guandan.notation import action_list
 from games.guandan.rounds.round import legal, restarted
-from games.guandan.rounds.state import ACTS_SEEN
+from games.guandan.rounds.state import ACTS_SEEN, NOBODY
 from tests.gs2.guandan.beliefs.rounds import Played, some_rounds
 from tests.reference.guandan_past import past_of
 
 SMALL = NetworkConfig(
-    state=32, blocks=1, action=16, action_blocks=1, critic=0, past=True, hands=True, results=True
+    state=32, blocks=1, action=16, action_blocks=1, critic=0, past=True, hands=True, stakes=True
 )
 
 
@@ -69,6 +76,7 @@ def remembering(rng: np.random.Generator) -> tuple[QNetwork, dict[str, np.ndarra
     network = QNetwork(SMALL)
     with torch.no_grad():
         network.tower.past.normal_(0, 0.2)
+        network.tower.stakes.normal_(0, 0.5)
         network.advantage.weight.mul_(100)
     return network, {f"network.{k}": v.numpy() for k, v in network.state_dict().items()}
 
@@ -79,23 +87,23 @@ def test_the_fast_path_remembers_as_the_network_does(half: bool, n: int) -> None
     rng = np.random.default_rng(2)
     network, tensors = remembering(rng)
     states = np.concatenate([played.state for played in some_rounds(n, rng)])
+    # every other round is part of a match
+    states["fails"][::2] = 1
     decisions = Decisions.of(states, legal(states, canonical=True))
     x, a = network.encode(decisions)
-    assert x.shape == (n, STATE_WIDTH + PAST_WIDTH)
+    assert x.shape == (n, STATE_WIDTH + PAST_WIDTH + STAKES_WIDTH)
     rows = np.repeat(np.arange(n), np.diff(decisions.offsets))
     with torch.inference_mode():
         h = network.states(torch.from_numpy(x).float())
         wanted = network.advantages(h, torch.from_numpy(a).float(), torch.from_numpy(rows)).numpy()
         odds = network.held(h).numpy()
-        z = network.considered(h, torch.from_numpy(a).float(), torch.from_numpy(rows))
-        results = network.results_of(z).softmax(1).numpy()
         values = (network.outcomes(h).softmax(1) @ torch.tensor([3.0, 2, 1, 0, -1, -2, -3])).numpy()
     fast = Inference(tensors, half=half)
     seats = decisions.seats
     assert fast.remembers and fast.knows_hands
     near = 0.1 if half else 0.01
     assert np.allclose(fast.advantages(decisions), wanted, atol=near * max(1, wanted.std()))
-    assert fast.knows_results and np.allclose(fast.results(decisions), results, atol=near / 5)
+    assert fast.sees_stakes
     assert np.allclose(fast.log_odds(states, seats), odds, atol=near)
     assert np.allclose(fast.values(states, decisions.rows, seats), values, atol=near)
     # and what it remembers matters
@@ -104,6 +112,12 @@ def test_the_fast_path_remembers_as_the_network_does(half: bool, n: int) -> None
     if n > 100:
         other = fast.advantages(Decisions.of(forgotten, legal(states, canonical=True)))
         assert np.abs(other - wanted).mean() > 2 * near * wanted.std()
+        apart = states.copy()
+        apart["fails"] = NOBODY
+        other = fast.advantages(Decisions.of(apart, legal(states, canonical=True)))
+        inside = np.repeat(np.arange(n) % 2 == 0, np.diff(decisions.offsets))
+        assert np.abs(other - wanted)[inside].mean() > 2 * near * wanted.std()
+        assert np.allclose(other[~inside], wanted[~inside], atol=near * wanted.std())
 
 
 def test_gradients_of_the_fused_layer_are_those_of_torch() -> None:
@@ -135,10 +149,10 @@ def test_a_network_that_does_not_remember_sees_the_state_alone() -> None:
     states = np.concatenate([played.state for played in some_rounds(3, np.random.default_rng(5))])
     seats = states["player"].astype(np.int64)
     assert np.array_equal(plain.encode_seen(states, seats), encode_states(states, seats))
-    assert plain.features == FEATURE_HASH != PAST_HASH == QNetwork(SMALL).features
+    assert plain.features == FEATURE_HASH == layout_hash(past=False, stakes=False)
+    assert QNetwork(SMALL).features == layout_hash(past=True, stakes=True)
+    assert len(set(LAYOUTS)) == 4
     fast = Inference({f"network.{k}": v.detach().numpy() for k, v in plain.state_dict().items()})
-    assert not fast.remembers and not fast.knows_results
+    assert not fast.remembers and not fast.sees_stakes
     with pytest.raises(ValueError, match="no head for hands"):
         fast.log_odds(states, seats)
-    with pytest.raises(ValueError, match="no head for results"):
-        fast.results(Decisions.of(states, legal(states)))

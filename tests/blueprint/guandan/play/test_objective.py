@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import attrs
 import numpy as np
 import pytest
 import torch
 
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.inference import Inference
+from blueprint.guandan.network.input_layout import STAKES_SCALE
+from blueprint.guandan.network.inputs import encode_stakes
 from blueprint.guandan.network.q_network import Critic, QNetwork
-from blueprint.guandan.play.choosers import InferenceAgent, match_scores
-from blueprint.guandan.play.objective import FREQUENCIES, in_match, result_worth
-from blueprint.guandan.train_config import NetworkConfig
+from blueprint.guandan.objective import FREQUENCIES, in_match, result_worth, rounds_alone
+from blueprint.guandan.play.choosers import InferenceAgent
+from blueprint.guandan.play.deals import deal_rounds
+from blueprint.guandan.train_config import NetworkConfig, TrainConfig
+from blueprint.guandan.training.trainer import Trainer
 from games.guandan.matches.chances import RESULTS
 from games.guandan.matches.lockstep import Matches
 from games.guandan.rounds.round import GuanDan, legal
@@ -28,10 +33,10 @@ LEVELS = np.array(RESULTS, float)
 
 def network(seed: int = 0) -> Inference:
     torch.manual_seed(seed)
-    made = QNetwork(NetworkConfig(state=24, blocks=1, action=16, action_blocks=1, results=True))
+    made = QNetwork(NetworkConfig(state=24, blocks=1, action=16, action_blocks=1, stakes=True))
     with torch.no_grad():
         made.advantage.weight.mul_(20)
-        made.results.weight.mul_(5)
+        made.tower.stakes.normal_(0, 1)
     tensors = {f"network.{k}": v.detach().numpy() for k, v in made.state_dict().items()}
     critic = {f"critic.{k}": v.detach().numpy() for k, v in Critic(24).state_dict().items()}
     return Inference(tensors | critic, half=False)
@@ -54,26 +59,49 @@ def test_the_frequencies_are_distributions_of_what_owners_win() -> None:
     assert np.all(often[:, :3].sum(1) > 0.5)
 
 
-def test_scores_grow_by_what_results_are_worth_beyond_levels_and_only_in_a_match() -> None:
+def test_stakes_are_what_results_are_worth_beyond_levels() -> None:
     states = positions(60, np.random.default_rng(0))
-    decisions, played = Decisions.of(states, legal(states, canonical=True)), network()
-    plain = played.advantages(decisions)
-    found = match_scores(played, decisions, "match")
-    assert np.array_equal(match_scores(played, decisions, "levels"), plain)
-    results, worth = played.results(decisions), result_worth(states, decisions.seats)
-    moved = 0
-    for j in range(len(states)):
-        for m in range(decisions.offsets[j], decisions.offsets[j + 1]):
-            wanted = plain[m] + sum(results[m, k] * (worth[j, k] - RESULTS[k]) for k in range(7))
-            assert found[m] == pytest.approx(wanted, abs=1e-4)
-            moved += abs(found[m] - plain[m]) > 0.05
-        if not in_match(states)[j]:
-            assert np.array_equal(worth[j], LEVELS)
-    assert moved > 100
+    seats = states["player"].astype(np.int64)
+    found = encode_stakes(states, seats).astype(float) / STAKES_SCALE
+    beyond = np.delete(result_worth(states, seats) - LEVELS, 3, axis=1)
+    assert np.allclose(found[:, :6] - found[:, 6:], beyond, atol=0.6 / STAKES_SCALE)
+    assert not found[~in_match(states)].any() and found[in_match(states)].any(1).all()
+    assert not encode_stakes(rounds_alone(states), seats).any()
+
+
+def test_a_network_that_sees_the_stakes_plays_by_them_unless_told_to_play_for_levels() -> None:
+    states, played = positions(60, np.random.default_rng(1)), network()
+    decisions = Decisions.of(states, legal(states, canonical=True))
     choice = [InferenceAgent(played, objective=name)(decisions) for name in ("match", "levels")]
-    alone = ~in_match(states)
-    assert np.array_equal(choice[0][alone], choice[1][alone])
+    alone = Decisions.of(rounds_alone(states), legal(states, canonical=True))
+    assert np.array_equal(choice[1], InferenceAgent(played)(alone))
+    assert np.array_equal(choice[0][~in_match(states)], choice[1][~in_match(states)])
     assert np.any(choice[0] != choice[1])
+    assert np.array_equal(states["fails"][::3], np.full((20, 2), NOBODY))  # nothing was changed in place
+
+
+def test_rounds_of_matches_are_dealt_for_training() -> None:
+    states = deal_rounds(400, np.random.default_rng(2), tribute=0.5, matches=0.5)
+    inside = in_match(states)
+    assert 140 < inside.sum() < 260
+    levels, fails, owner = states["levels"][inside], states["fails"][inside], states["owner"][inside]
+    assert np.array_equal(states["level"][inside], levels[np.arange(len(levels)), owner])
+    assert fails.max() == 2 and not fails[levels != 12].any() and 0.2 < (levels == 12).mean() < 0.5
+    plain = deal_rounds(50, np.random.default_rng(3), tribute=0.5)
+    assert not in_match(plain).any()
+
+
+def test_targets_in_a_match_are_what_results_are_worth() -> None:
+    config = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16, stakes=True)
+    train = TrainConfig(rounds=40, batch=64, seed=3, matches=1.0, trace=1.0, critic=False, tribute=0.0)
+    trainer = Trainer(attrs.evolve(config, critic=0), train, threads=1)
+    trainer.run_generation()
+    (samples,) = trainer.pending
+    worth = result_worth(samples.states, samples.states["player"].astype(np.int64))
+    assert np.allclose(samples.target, worth[np.arange(len(samples)), samples.outcome], atol=1e-5)
+    assert not np.allclose(samples.target, LEVELS[samples.outcome], atol=0.1)
+    with pytest.raises(ConfigError, match="see"):
+        Trainer(attrs.evolve(config, stakes=False), train.replace(critic=True), threads=1)
 
 
 def test_rollouts_are_worth_what_their_results_are() -> None:

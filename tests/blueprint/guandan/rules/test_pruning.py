@@ -87,7 +87,7 @@ def test_a_choice_among_the_pruned_moves_is_the_same_move_among_all() -> None:
 def test_training_with_pruning_never_plays_a_move_that_is_pruned() -> None:
     small = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
     trainer = Trainer(small, TrainConfig(rounds=4, batch=64, prune=0), threads=1)
-    assert isinstance(trainer._chooser(np.random.default_rng(0), 4), PrunedChooser)
+    assert isinstance(trainer._chooser(trainer._drawing(trainer.rng), trainer.rng, 4), PrunedChooser)
     trainer.run_generation()
     (played,) = trainer.pending
     moves = legal(played.states, canonical=True)

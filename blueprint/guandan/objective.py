@@ -16,7 +16,7 @@ from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import RULING, Rules
 from games.support.array_types import Array
 
-__all__ = ["FREQUENCIES", "OBJECTIVES", "in_match", "match_chances", "result_worth"]
+__all__ = ["FREQUENCIES", "OBJECTIVES", "in_match", "match_chances", "result_worth", "rounds_alone"]
 
 OBJECTIVES = ("match", "levels")
 """What may be maximised in a match; in a round for itself it is levels."""
@@ -42,6 +42,13 @@ def in_match(states: Array) -> NDArray[np.bool_]:
     """Return which rounds are part of a match, [n] bool; states: [n] STATE."""
     found: NDArray[np.bool_] = states["fails"][:, 0] != NOBODY
     return found
+
+
+def rounds_alone(states: Array) -> Array:
+    """Return the rounds as if no match went on around them, [n] STATE."""
+    alone = states.copy()
+    alone["fails"] = NOBODY
+    return alone
 
 
 def result_worth(states: Array, seats: Array, rules: Rules = RULING) -> NDArray[np.float64]:
