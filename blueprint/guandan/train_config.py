@@ -83,8 +83,8 @@ class TrainConfig(Configuration):
     forgotten: share of the decisions whose past is hidden from a network that remembers, so that it can do
         without.
     hands: weight of the loss of who holds the hidden cards, in levels squared a nat.
-    policy: weight of the policy's loss (PPO, see `policy`) beside the squared loss of the advantages; 0
-        learns values alone. With it the weights that learn play, without random moves.
+    policy: weight of the policy's loss (PPO, see `policy_learning`) beside the squared loss of the
+        advantages; 0 learns values alone. With it the weights that learn play, without random moves.
     policy_top: best moves that play draws from, where there is a policy. policy_clip: how far the probability
         of a move may go from what it was when it was played, as a share, before it counts no more.
     average: Polyak averaging: the running mean of the weights, which plays, values and is shipped, looks back

@@ -29,7 +29,7 @@ from gs2.commands.groups import run_alone
 if TYPE_CHECKING:
     from blueprint.guandan.play.selfplay import PlayRecord
     from blueprint.guandan.train_config import TrainConfig
-    from blueprint.guandan.training.dmc import Samples
+    from blueprint.guandan.training.samples import Samples
     from blueprint.guandan.training.trainer import Trainer
 
 __all__ = ["LearningRow", "PlayedRounds", "ablate_learning", "learning_rows", "play"]
@@ -124,7 +124,7 @@ def learning_rows(
     to learn from and to judge by. window: decisions learned from that the mean of the weights looks back on.
     Raises ValueError if the checkpoint holds no critic.
     """
-    from blueprint.guandan.training.dmc import batches
+    from blueprint.guandan.training.samples import batches
     from blueprint.guandan.training.trainer import Trainer
 
     def start(config: TrainConfig) -> Trainer:

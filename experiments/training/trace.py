@@ -77,7 +77,7 @@ def trace_rows(
     from blueprint.guandan.play.choosers import InferenceAgent
     from blueprint.guandan.play.deals import deal_rounds
     from blueprint.guandan.play.selfplay import Scratch, play_rounds
-    from blueprint.guandan.training.dmc import lambda_returns
+    from blueprint.guandan.training.samples import lambda_returns
     from games.guandan.cards import BOMB, FOUR_KINGS, PASS, STRAIGHT_FLUSH
     from games.guandan.rounds.round import GuanDan, advance
 
@@ -158,7 +158,7 @@ def _two_moves(
 def agent_returns(agent: InferenceAgent, states: NDArray[Any]) -> NDArray[np.float64]:
     """Return the lambda-returns to side 0 of playing on from each state, [n, traces]; states: played out."""
     from blueprint.guandan.play.selfplay import Scratch, play_rounds
-    from blueprint.guandan.training.dmc import lambda_returns
+    from blueprint.guandan.training.samples import lambda_returns
     from games.guandan.rounds.round import GuanDan
 
     record = play_rounds(states, [agent], Scratch())

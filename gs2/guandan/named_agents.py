@@ -15,16 +15,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-import attrs
 import numpy as np
 
 from blueprint.checkpoint import SHIPPED
 from blueprint.guandan.chooser import Chooser
-from blueprint.guandan.objective import OBJECTIVES
 from blueprint.guandan.play.choosers import AGENTS, RULE_AGENTS, UnknownAgent, load_chooser
-from games.support.configuration import Configuration, one_of
+from blueprint.guandan.play.network_play import NetworkPlay, network_agent
 from games.support.near import near
 from games.support.own import entry_point, entry_points_of, is_own, own_object
 from games.support.spec import field_types, read_settings, split_spec
@@ -80,20 +78,6 @@ def parse_agent(text: str) -> AgentSpec:
     if (name == "blueprint" or SEARCHING.fullmatch(name)) and ("=" in head or not is_own(text)):
         return AgentSpec(text, name, settings, Path(path) if at else None)
     return AgentSpec(text, text, (), Path(text) if text.endswith(".safetensors") else None)
-
-
-@attrs.frozen(slots=False)
-class NetworkPlay(Configuration):
-    """How a network plays matches.
-
-    objective: what it maximises there, the chance of winning the match ("match") or "levels". tribute: which
-    cards it gives, by "rule" or by its own "value" of what is left.
-    """
-
-    label: ClassVar[str] = "NetworkPlay"
-
-    objective: str = attrs.field(default="match", validator=one_of(OBJECTIVES))
-    tribute: str = attrs.field(default="rule", validator=one_of(("rule", "value")))
 
 
 class AgentFamily(Protocol):
@@ -161,14 +145,7 @@ class _NetworkAgents(_Quick):
         _check_file(spec)
 
     def load(self, spec: AgentSpec, rng: np.random.Generator) -> Chooser:
-        from blueprint.guandan.network.inference import load_inference
-        from blueprint.guandan.play.choosers import InferenceAgent
-        from blueprint.guandan.play.network_tribute import TributeAgent
-
-        play = self._play(spec)
-        network = load_inference(_network(spec), critic=False)
-        agent = InferenceAgent(network, objective=play.objective)
-        return TributeAgent(agent, network) if play.tribute == "value" else agent
+        return network_agent(_network(spec), self._play(spec))
 
     def fingerprint(self, spec: AgentSpec) -> str:
         play = self._play(spec)

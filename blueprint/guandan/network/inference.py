@@ -47,7 +47,7 @@ SMALL = 160
 """Actions, or states without, below which single precision is faster (measured)."""
 
 
-_PAYOFFS = np.array(OUTCOMES)
+_PAYOFFS = torch.tensor(OUTCOMES)
 
 
 def _bucket(n: int) -> int:
@@ -175,17 +175,19 @@ class Inference:
 
     def values(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return V(I) of what each seat sees, [k] float64, whoever is to act."""
-        found: NDArray[np.float64] = self.value_results(states, rows, seats) @ _PAYOFFS
-        return found
+        return _expected(self._value_results(states, rows, seats))
 
     def value_results(
         self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """Return the probabilities of how the round ends for the seats' sides, as they see it, [k, 7]."""
-        out = np.empty((len(rows), len(OUTCOMES)))
+        return self._value_results(states, rows, seats).double().numpy()
+
+    def _value_results(self, states: Array, rows: Ints, seats: Ints) -> Tensor:
+        out = torch.empty((len(rows), len(OUTCOMES)))
         for part, h in self._seen(states, rows, seats, self._value[0]):
             with torch.inference_mode():
-                out[part] = _shares(self._value[1](h.relu_()))[: part.stop - part.start]
+                out[part] = self._value[1](h.relu_())[: part.stop - part.start].float().softmax(1)
         return out
 
     @property
@@ -235,8 +237,7 @@ class Inference:
 
         Raises ValueError if there is no critic (`sees_all` says so).
         """
-        found: NDArray[np.float64] = self.critic_results(states, rows, seats) @ _PAYOFFS
-        return found
+        return _expected(self._critic_results(states, rows, seats))
 
     def critic_results(
         self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]
@@ -245,9 +246,12 @@ class Inference:
 
         Raises ValueError if there is no critic (`sees_all` says so).
         """
+        return self._critic_results(states, rows, seats).double().numpy()
+
+    def _critic_results(self, states: Array, rows: Ints, seats: Ints) -> Tensor:
         if not self.sees_all:
             raise ValueError(f"{self.name}: there is no critic; load a checkpoint that holds one")
-        out = np.empty((len(rows), len(OUTCOMES)))
+        out = torch.empty((len(rows), len(OUTCOMES)))
         for low in range(0, len(rows), CHUNK):
             high = min(low + CHUNK, len(rows))
             n, _, half = self._room(high - low, high - low)
@@ -255,7 +259,8 @@ class Inference:
             encode_full_into(*views(states), rows[low:high], seats[low:high], x)
             with torch.inference_mode():
                 looks = Looks(views(states)[0], rows[low:high], seats[low:high])
-                out[low:high] = _shares(self._critic(x, self._critic_value, half, looks))[: high - low]
+                logits = self._critic(x, self._critic_value, half, looks)[: high - low]
+                out[low:high] = logits.float().softmax(1)
         return out
 
     def _pieces(self, offsets: NDArray[np.int64]) -> list[tuple[int, int]]:
@@ -292,8 +297,8 @@ class Inference:
             return run_residual(self._head, torch.from_numpy(first))
 
 
-def _shares(logits: Tensor) -> NDArray[np.float64]:
-    return logits.float().softmax(1).double().numpy()
+def _expected(shares: Tensor) -> NDArray[np.float64]:
+    return (shares @ _PAYOFFS).double().numpy()
 
 
 def load_inference(

@@ -11,7 +11,6 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -30,14 +29,13 @@ from blueprint.guandan.network.q_network import Critic, make_network
 from blueprint.guandan.objective import result_worth
 from blueprint.guandan.play.choosers import InferenceAgent
 from blueprint.guandan.play.selfplay import PlayRecord
-from blueprint.guandan.structured import join
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
-from blueprint.guandan.training.policy import Choices, TopChooser, policy_loss
+from blueprint.guandan.training.policy_learning import TopChoices, TopChooser, policy_loss
+from blueprint.guandan.training.samples import Samples, lambda_returns
 from blueprint.soft_choice import draw_soft
-from games.support.array_types import Array, Ints
-from games.support.kernel import kernel
+from games.support.array_types import Array
 
-__all__ = ["Judge", "Learner", "NetworkChooser", "Samples", "lambda_returns"]
+__all__ = ["Judge", "Learner", "NetworkChooser", "held_nats"]
 
 CACHED = 1024
 """Decisions that go through the network at once on a processor: layers of more do not stay in its cache
@@ -52,73 +50,6 @@ CERTAIN = 0.15
 
 Judge = Callable[[Array, Array], NDArray[np.float64]]
 """Says how rounds [n] STATE end, all four hands open, for seats [n]: [n, 7] shares of OUTCOMES."""
-
-
-@dataclass(frozen=True)
-class Samples:
-    """Decisions with their targets.
-
-    states: [n] STATE; actions: [n] ACTION. outcome: [n] int64, class of the payoff to the player (OUTCOMES).
-    target: [n] float32, return minus baseline, what the advantage head learns. choices: what was chosen
-    among, where a policy learns. share: [n] float32, probability with which each decision was kept.
-    """
-
-    states: Array
-    actions: Array
-    outcome: NDArray[np.int64]
-    target: NDArray[np.float32]
-    share: NDArray[np.float32]
-    choices: Choices | None = None
-
-    def __len__(self) -> int:
-        """Return the number of decisions."""
-        return len(self.states)
-
-    def take(self, rows: NDArray[np.int64] | slice) -> Samples:
-        """Return some of the decisions."""
-        plain: dict[str, Any] = {name: getattr(self, name)[rows] for name in _ARRAYS}
-        return Samples(**plain, choices=None if self.choices is None else self.choices.take(rows))
-
-    @classmethod
-    def joined(cls, parts: list[Samples]) -> Samples:
-        """Return the decisions of all parts, in order; either all have choices or none."""
-        choices = [part.choices for part in parts if part.choices is not None]
-        plain: dict[str, Any] = {name: join([getattr(part, name) for part in parts]) for name in _ARRAYS}
-        return cls(**plain, choices=Choices.joined(choices) if choices else None)
-
-
-_ARRAYS = ("states", "actions", "outcome", "target", "share")
-
-
-@kernel
-def _lambda_returns(
-    rounds: Ints,
-    signs: NDArray[np.float64],
-    values: NDArray[np.float64],
-    trace: float,
-    running: NDArray[np.float64],
-    out: NDArray[np.float32],
-) -> None:
-    """Walk the record backwards; `running` holds the lambda-return of each round for side 0."""
-    for t in range(len(rounds) - 1, -1, -1):
-        i = rounds[t]
-        out[t] = signs[t] * running[i] - values[t]
-        running[i] = (1.0 - trace) * signs[t] * values[t] + trace * running[i]
-
-
-def lambda_returns(
-    rounds: NDArray[np.int64], seats: Array, values: Array, payoff: Array, trace: float
-) -> NDArray[np.float32]:
-    """Return the lambda-return of each decision minus its value, [n] float32, for the deciding side.
-
-    rounds: [n] which round each decision belongs to, in order of play. seats: [n] who decides.
-    values: [n] value of each state to the deciding side. payoff: [rounds] payoff of each round to side 0.
-    """
-    signs = np.asarray(1 - 2 * (np.asarray(seats, np.int64) & 1), np.float64)
-    out = np.empty(len(rounds), np.float32)
-    running = np.array(payoff, np.float64)
-    _lambda_returns(rounds, signs, np.asarray(values, np.float64), trace, running, out)
-    return out
 
 
 def held_nats(odds: Tensor, hands: NDArray[np.uint8]) -> Tensor:
@@ -249,7 +180,7 @@ class Learner:
         payoff: Array,
         judge: Judge | None,
         rng: np.random.Generator,
-        choices: Choices | None = None,
+        choices: TopChoices | None = None,
     ) -> Samples:
         """Return what is learned of a record, with targets, in its order.
 
@@ -397,21 +328,3 @@ class Learner:
             for mean, module in pairs:
                 for slow, fast in zip(mean.parameters(), module.parameters(), strict=True):
                     slow.lerp_(fast, share)
-
-
-def batches(replay: list[Samples], size: int, number: int, rng: np.random.Generator) -> Iterator[Samples]:
-    """Yield `number` batches of `size` decisions drawn without repeats until all were seen."""
-    ends = np.cumsum([len(s) for s in replay])
-    total = int(ends[-1])
-    order = rng.permutation(total)
-    at = 0
-    for _ in range(number):
-        if at + size > total:
-            order, at = rng.permutation(total), 0
-        picked = np.sort(order[at : at + size])
-        at += size
-        which = np.searchsorted(ends, picked, side="right")
-        parts = [
-            (s, picked[which == k] - (ends[k] - len(s))) for k, s in enumerate(replay) if np.any(which == k)
-        ]
-        yield Samples.joined([s.take(rows) for s, rows in parts])

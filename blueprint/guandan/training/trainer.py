@@ -30,10 +30,11 @@ from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.rules.pruning import PrunedChooser
 from blueprint.guandan.rules.split_agents import StrongAgent
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
-from blueprint.guandan.training.dmc import Learner, Samples, batches
+from blueprint.guandan.training.dmc import Learner
 from blueprint.guandan.training.guidance import GuidedChooser, guidance_share
 from blueprint.guandan.training.opponents import League, SparringChooser
-from blueprint.guandan.training.policy import TopChooser
+from blueprint.guandan.training.policy_learning import TopChooser
+from blueprint.guandan.training.samples import Samples, batches
 from games.guandan.rounds.round import GuanDan
 from games.support.array_types import Array
 from games.support.configuration import ConfigError

@@ -16,7 +16,7 @@ from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.rules.rule_agents import RandomChooser
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
-from blueprint.guandan.training.dmc import lambda_returns
+from blueprint.guandan.training.samples import lambda_returns
 from blueprint.guandan.training.trainer import Trainer
 from blueprint.guandan.training.training_run import RunConfig, train
 from blueprint.soft_choice import draw_soft

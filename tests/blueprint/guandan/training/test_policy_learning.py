@@ -10,7 +10,7 @@ import torch
 
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
-from blueprint.guandan.training.policy import Choices, TopChooser, policy_loss
+from blueprint.guandan.training.policy_learning import TopChoices, TopChooser, policy_loss
 from blueprint.guandan.training.trainer import Trainer
 from games.guandan.rounds.round import legal
 from games.support.configuration import ConfigError
@@ -63,7 +63,7 @@ def test_the_loss_is_the_clipped_one_and_moves_only_what_is_within_the_clip() ->
     n, k = 200, 4
     values = torch.from_numpy(rng.normal(scale=0.1, size=(n, k)).astype(np.float32)).requires_grad_()
     count = rng.integers(2, k + 1, n)
-    choices = Choices(
+    choices = TopChoices(
         np.zeros((n, k), np.int64), count, rng.integers(0, count), rng.normal(-1, 0.5, n).astype(np.float32)
     )
     target = rng.normal(size=n).astype(np.float32)
@@ -135,7 +135,7 @@ def test_a_policy_learns_to_prefer_what_pays() -> None:
     for _ in range(60):
         picked = rng.integers(0, choices.count)
         paid = np.where(picked == choices.count - 1, 1.0, -1.0).astype(np.float32)
-        told = Choices(choices.actions, choices.count, picked, -np.log(choices.count).astype(np.float32))
+        told = TopChoices(choices.actions, choices.count, picked, -np.log(choices.count).astype(np.float32))
         actions = choices.actions[rows, picked]
         learner.learn(
             type(samples)(samples.states, actions, samples.outcome, paid, samples.share, told), 0, 1.0

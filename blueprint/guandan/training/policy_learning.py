@@ -24,11 +24,11 @@ from games.guandan.cards import ACTION
 from games.support.array_types import Array, Ints
 from games.support.kernel import kernel
 
-__all__ = ["Choices", "TopChooser", "policy_loss"]
+__all__ = ["TopChoices", "TopChooser", "policy_loss"]
 
 
 @dataclass(frozen=True, eq=False)
-class Choices:
+class TopChoices:
     """What was chosen among, at n decisions.
 
     actions: [n, k] ACTION, the best ones in order; where there are fewer, the first again. count: [n] int64,
@@ -44,12 +44,12 @@ class Choices:
         """Return the number of decisions."""
         return len(self.count)
 
-    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_] | slice) -> Choices:
+    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_] | slice) -> TopChoices:
         """Return some of the decisions."""
-        return Choices(self.actions[rows], self.count[rows], self.picked[rows], self.log_chance[rows])
+        return TopChoices(self.actions[rows], self.count[rows], self.picked[rows], self.log_chance[rows])
 
     @classmethod
-    def joined(cls, parts: list[Choices]) -> Choices:
+    def joined(cls, parts: list[TopChoices]) -> TopChoices:
         """Return the decisions of all parts, in order."""
         names = ("count", "picked", "log_chance")
         rest = [np.concatenate([getattr(part, name) for part in parts]) for name in names]
@@ -115,7 +115,7 @@ class TopChooser:
         rng: np.random.Generator,
     ) -> None:
         self.scores, self.k, self.temperature, self.rng = scores, k, temperature, rng
-        self._kept: list[Choices] = []
+        self._kept: list[TopChoices] = []
 
     def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
         """Return one action per decision, as an index within its row."""
@@ -129,21 +129,21 @@ class TopChooser:
         log_chance = np.zeros(n, np.float32)
         drawn = (index, count, picked, log_chance)
         _draw_top(self.scores(decisions), decisions.offsets, self.temperature, self.rng.random(n), *drawn)
-        self._kept.append(Choices(decisions.actions[index], count, picked, log_chance))
+        self._kept.append(TopChoices(decisions.actions[index], count, picked, log_chance))
         return index[np.arange(n), picked] - decisions.offsets[:-1], np.exp(log_chance)
 
-    def choices(self) -> Choices:
+    def choices(self) -> TopChoices:
         """Return what was chosen among since the last call, in the order of the decisions asked."""
         if not self._kept:
             none = np.zeros(0, np.int64)
-            return Choices(np.zeros((0, self.k), ACTION), none, none, np.zeros(0, np.float32))
-        found = Choices.joined(self._kept)
+            return TopChoices(np.zeros((0, self.k), ACTION), none, none, np.zeros(0, np.float32))
+        found = TopChoices.joined(self._kept)
         self._kept = []
         return found
 
 
 def policy_loss(
-    advantages: Tensor, choices: Choices, target: Tensor, temperature: float, clip: float, weight: Tensor
+    advantages: Tensor, choices: TopChoices, target: Tensor, temperature: float, clip: float, weight: Tensor
 ) -> Tensor:
     """Return the clipped loss of proximal policy optimisation, in levels, a number a decision, [n].
 

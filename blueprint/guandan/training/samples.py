@@ -1,0 +1,105 @@
+"""Decisions with their targets: what training learns from, and lambda-returns.
+
+With trace < 1 the return is the lambda-return through the critic's later values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.guandan.structured import join
+from blueprint.guandan.training.policy_learning import TopChoices
+from games.support.array_types import Array, Ints
+from games.support.kernel import kernel
+
+__all__ = ["Samples", "batches", "lambda_returns"]
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Decisions with their targets.
+
+    states: [n] STATE; actions: [n] ACTION. outcome: [n] int64, class of the payoff to the player (OUTCOMES).
+    target: [n] float32, return minus baseline, what the advantage head learns. choices: what was chosen
+    among, where a policy learns. share: [n] float32, probability with which each decision was kept.
+    """
+
+    states: Array
+    actions: Array
+    outcome: NDArray[np.int64]
+    target: NDArray[np.float32]
+    share: NDArray[np.float32]
+    choices: TopChoices | None = None
+
+    def __len__(self) -> int:
+        """Return the number of decisions."""
+        return len(self.states)
+
+    def take(self, rows: NDArray[np.int64] | slice) -> Samples:
+        """Return some of the decisions."""
+        plain: dict[str, Any] = {name: getattr(self, name)[rows] for name in _ARRAYS}
+        return Samples(**plain, choices=None if self.choices is None else self.choices.take(rows))
+
+    @classmethod
+    def joined(cls, parts: list[Samples]) -> Samples:
+        """Return the decisions of all parts, in order; either all have choices or none."""
+        choices = [part.choices for part in parts if part.choices is not None]
+        plain: dict[str, Any] = {name: join([getattr(part, name) for part in parts]) for name in _ARRAYS}
+        return cls(**plain, choices=TopChoices.joined(choices) if choices else None)
+
+
+_ARRAYS = ("states", "actions", "outcome", "target", "share")
+
+
+@kernel
+def _lambda_returns(
+    rounds: Ints,
+    signs: NDArray[np.float64],
+    values: NDArray[np.float64],
+    trace: float,
+    running: NDArray[np.float64],
+    out: NDArray[np.float32],
+) -> None:
+    """Walk the record backwards; `running` holds the lambda-return of each round for side 0."""
+    for t in range(len(rounds) - 1, -1, -1):
+        i = rounds[t]
+        out[t] = signs[t] * running[i] - values[t]
+        running[i] = (1.0 - trace) * signs[t] * values[t] + trace * running[i]
+
+
+def lambda_returns(
+    rounds: NDArray[np.int64], seats: Array, values: Array, payoff: Array, trace: float
+) -> NDArray[np.float32]:
+    """Return the lambda-return of each decision minus its value, [n] float32, for the deciding side.
+
+    rounds: [n] which round each decision belongs to, in order of play. seats: [n] who decides.
+    values: [n] value of each state to the deciding side. payoff: [rounds] payoff of each round to side 0.
+    """
+    signs = np.asarray(1 - 2 * (np.asarray(seats, np.int64) & 1), np.float64)
+    out = np.empty(len(rounds), np.float32)
+    running = np.array(payoff, np.float64)
+    _lambda_returns(rounds, signs, np.asarray(values, np.float64), trace, running, out)
+    return out
+
+
+def batches(replay: list[Samples], size: int, number: int, rng: np.random.Generator) -> Iterator[Samples]:
+    """Yield `number` batches of `size` decisions drawn without repeats until all were seen."""
+    ends = np.cumsum([len(s) for s in replay])
+    total = int(ends[-1])
+    order = rng.permutation(total)
+    at = 0
+    for _ in range(number):
+        if at + size > total:
+            order, at = rng.permutation(total), 0
+        picked = np.sort(order[at : at + size])
+        at += size
+        which = np.searchsorted(ends, picked, side="right")
+        parts = [
+            (s, picked[which == k] - (ends[k] - len(s))) for k, s in enumerate(replay) if np.any(which == k)
+        ]
+        yield Samples.joined([s.take(rows) for s, rows in parts])
