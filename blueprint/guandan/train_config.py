@@ -67,6 +67,8 @@ class TrainConfig(Configuration):
     passes: times each decision is learned from in all, on average.
     batch: decisions per gradient step.
     learning_rate: of Adam; it falls as 1 / sqrt(1 + decisions / halving).
+    fresh: factor of the learning rate for parts that a network has grown: what it remembers and what is at
+        stake, and who holds the hidden cards.
     halving: decisions after which the learning rate has fallen by sqrt(2).
     epsilon: probability of a uniformly random legal action (DanZero: 0.01).
     temperature: of the softmax over advantages by which self-play chooses, in levels (SDMC); 0 is greedy. It
@@ -114,6 +116,7 @@ class TrainConfig(Configuration):
     passes: float = attrs.field(default=1.0, validator=real(0.01, 64))
     batch: int = attrs.field(default=4096, validator=integer(1, 1 << 20))
     learning_rate: float = attrs.field(default=7e-4, validator=real(0, 1))
+    fresh: float = attrs.field(default=1.0, validator=real(0, 1000))
     halving: float = attrs.field(default=5e7, validator=real(1, 1e15))
     epsilon: float = attrs.field(default=0.01, validator=real(0, 1))
     temperature: float = attrs.field(default=0.06, validator=real(0, 10))

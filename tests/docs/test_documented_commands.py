@@ -75,7 +75,9 @@ LONG = re.compile(
     r"|solve guandan --(json|position (follow|duel))"
 )
 """Commands that play or search at GuanDan: half a minute each, even so."""
-GUARDS = re.compile(r"runs/annealed|runs/grown|--device cuda|--tensorboard|strangers|focus|\bFILE\b|X\.safetensors")
+GUARDS = re.compile(
+    r"runs/annealed|runs/grown|--device cuda|--tensorboard|strangers|focus|\bFILE\b|X\.safetensors"
+)
 """Commands that need what this run did not make, a file of the reader's, or a device: only their words are
 checked."""
 

@@ -44,6 +44,8 @@ LEARNED = 2 * CACHED
 """The same where gradients are added up: each part also passes over all weights and gradients."""
 MOST = 1 << 16
 """Decisions at once elsewhere."""
+FRESH = ("tower.past", "tower.stakes", "hands.weight", "hands.bias")
+"""Parts that a network grows, which may learn faster than what was there (`TrainConfig.fresh`)."""
 CERTAIN = 0.15
 """Share that is learned of the decisions that leave no doubt, where `TrainConfig.focus` is set."""
 
@@ -125,10 +127,14 @@ class Learner:
         self.mean_network = copy.deepcopy(self.network) if averaged else self.network
         self.mean_critic = copy.deepcopy(self.critic) if averaged else self.critic
         self.config, self.device = config, device
-        self.parameters = list(self.network.parameters())
+        named = dict(self.network.named_parameters())
+        fresh = [named.pop(name) for name in FRESH if name in named]
+        known = list(named.values())
         if self.critic is not None:
-            self.parameters += list(self.critic.parameters())
-        self.optimiser = torch.optim.Adam(self.parameters, lr=config.learning_rate, eps=1e-6, fused=True)
+            known += list(self.critic.parameters())
+        self.parameters = known + fresh
+        groups = [{"params": part} for part in (known, fresh) if part]
+        self.optimiser = torch.optim.Adam(groups, lr=config.learning_rate, eps=1e-6, fused=True)
         self.outcomes = torch.tensor(OUTCOMES, device=device)
         self._forgets = np.random.default_rng([config.seed, 1])
         # half precision pays where the processor multiplies it natively
@@ -311,8 +317,8 @@ class Learner:
 
     def _step(self, decisions: int) -> None:
         rate = self.anneal * self.config.learning_rate / math.sqrt(1 + decisions / self.config.halving)
-        for group in self.optimiser.param_groups:
-            group["lr"] = rate
+        for group, factor in zip(self.optimiser.param_groups, (1.0, self.config.fresh), strict=False):
+            group["lr"] = rate * factor
         torch.nn.utils.clip_grad_norm_(self.parameters, 5.0)
         self.optimiser.step()
 

@@ -98,3 +98,22 @@ def test_what_cannot_grow_is_refused(changes: dict, named: str, trained: Path, t
     with pytest.raises(ConfigError, match=named):
         grow_checkpoint(trained, tmp_path / "no.safetensors", changes)
     assert not (tmp_path / "no.safetensors").exists()
+
+
+def test_grown_parts_may_learn_faster_than_the_rest(trained: Path, tmp_path: Path) -> None:
+    grown = tmp_path / "grown.safetensors"
+    grow_checkpoint(trained, grown, {"past": True, "stakes": True})
+    moved = []
+    for fresh in (0.0, 1.0, 10.0):
+        config = FAST.replace(matches=0.5, fresh=fresh, focus=0.0)
+        trainer = Trainer.load(grown, threads=1, config=config)
+        for _ in range(2):
+            trainer.run_generation()
+        now = trainer.learner.network.state_dict()
+        moved.append([float(now[name].abs().sum()) for name in ("tower.past", "tower.stakes")])
+    assert moved[0] == [0.0, 0.0]
+    assert all(fast > 3 * slow > 0 for slow, fast in zip(moved[1], moved[2], strict=True))
+    trainer.save(tmp_path / "again.safetensors")
+    again = Trainer.load(tmp_path / "again.safetensors", threads=1)
+    one, two = trainer.learner.optimiser.state_dict(), again.learner.optimiser.state_dict()
+    assert len(one["state"]) == len(two["state"]) == len(again.learner.parameters)
