@@ -61,8 +61,8 @@ def frequencies(agent: str, matches: int, seed: int) -> None:
     torch.set_num_threads(1)
     count = count_results(agent, matches, seed)
     for margin, row in enumerate(count, 1):
-        shares = ", ".join(f"{share:.4f}" for share in row / max(1, row.sum()))
-        click.echo(f"won by {margin}: {shares} ({row.sum()} rounds)")
+        shares = ", ".join(f"{share:.1%}" for share in row / max(1, row.sum()))
+        click.echo(f"won by {margin}: {', '.join(map(str, row))} of {row.sum()} rounds ({shares})")
 
 
 if __name__ == "__main__":

@@ -66,10 +66,7 @@ def play_worth(
     """
     from blueprint.guandan.arena.duplicate import play_duplicate
     from blueprint.guandan.objective import match_chances
-    from blueprint.guandan.play.deals import card_choice
     from blueprint.guandan.play.selfplay import Scratch
-    from games.guandan.matches.lockstep import Matches
-    from games.guandan.rounds.state import NOBODY
     from gs2.guandan.named_agents import load_batched_agent
 
     rng = np.random.default_rng(seed)
@@ -81,22 +78,7 @@ def play_worth(
         rounds = len(situations)
     gains, levels = [], []
     for start in range(0, rounds, at_once):
-        table = situations[start : start + at_once]
-        order = table["order"].copy()
-        first = order[:, 0] == NOBODY
-        # a first round has no order: any will do, its owner is nobody either way
-        matches = Matches(
-            rng.integers(0, 2**63, len(table)).astype(np.uint64),
-            levels=table["levels"],
-            owner=np.where(first, NOBODY, table["owner"]),
-        )
-        for name in ("fails", "order", "owner"):
-            matches.table[name] = table[name]
-        matches.table["round"] = 0
-        matches._new_rounds(np.arange(len(table)))
-        while len(decisions := matches.card_decisions()):
-            matches.give(decisions, card_choice(decisions))
-        states = matches.states.copy()
+        states = _begun(situations[start : start + at_once], rng)
         payoff = play_duplicate(*agents, states, scratch)
         worth = chances.worth(states)
         rows = np.arange(len(states))
@@ -113,6 +95,25 @@ def play_worth(
         (float(mean.mean()), float(mean.std() * half)),
         100 * float((paid > 0).mean()),
     )
+
+
+def _begun(table: NDArray[np.void], rng: np.random.Generator) -> NDArray[np.void]:
+    """Return rounds ready to play in these situations, tribute paid by rule, [n] STATE; table: [n] MATCH."""
+    from blueprint.guandan.play.deals import card_choice
+    from games.guandan.matches.lockstep import Matches
+    from games.guandan.rounds.state import NOBODY, STATE
+
+    states = np.zeros(len(table), STATE)
+    first = table["order"][:, 0] == NOBODY
+    for rows in (np.flatnonzero(first), np.flatnonzero(~first)):
+        begun = table[rows]
+        order = None if not len(rows) or first[rows[0]] else begun["order"]
+        matches = Matches(rng.integers(0, 2**63, len(rows), np.uint64), levels=begun["levels"], order=order)
+        while len(decisions := matches.card_decisions()):
+            matches.give(decisions, card_choice(decisions))
+        matches.states["fails"] = begun["fails"]
+        states[rows] = matches.states
+    return states
 
 
 def _distance(table: NDArray[np.void]) -> NDArray[np.float64]:

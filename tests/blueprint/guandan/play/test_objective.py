@@ -53,10 +53,10 @@ def positions(n: int, rng: np.random.Generator) -> np.ndarray:
     return states
 
 
-def test_the_frequencies_are_distributions_of_what_owners_win() -> None:
+def test_owners_win_more_often_than_not() -> None:
     often = np.array(FREQUENCIES)
-    assert often.shape == (3, 6) and np.allclose(often.sum(1), 1, atol=2e-4)
-    assert np.all(often[:, :3].sum(1) > 0.5)
+    assert often.shape == (3, 6) and often.sum() > 10_000
+    assert np.all(often[:, :3].sum(1) > often[:, 3:].sum(1))
 
 
 def test_stakes_are_what_results_are_worth_beyond_levels() -> None:
