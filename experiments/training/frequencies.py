@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gs2.commands.common import SEED
+from gs2.commands.groups import run_alone
 
 __all__ = ["count_results", "frequencies"]
 
@@ -66,4 +67,4 @@ def frequencies(agent: str, matches: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    frequencies()
+    run_alone(frequencies)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gs2.commands.common import SEED
+from gs2.commands.groups import run_alone
 
 __all__ = ["MatchWorth", "match_situations", "match_worth", "play_worth"]
 
@@ -150,4 +151,4 @@ def match_worth(a: str, b: str, rounds: int, seed: int, at_once: int, apart: flo
 
 
 if __name__ == "__main__":
-    match_worth()
+    run_alone(match_worth)

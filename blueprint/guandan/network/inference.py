@@ -228,7 +228,9 @@ class Inference:
             encode_states_into(words, bytes_, rows[low:high], seats[low:high], x)
             with torch.inference_mode():
                 looks = self._looks(states, words, rows[low:high], seats[low:high])
-                yield slice(low, high), self._tower(x, top, half, looks)
+                h = self._tower(x, top, half, looks)
+            # not within: whoever asks would compute in that mode too, and stay in it if it is interrupted
+            yield slice(low, high), h
 
     def critic_values(
         self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]

@@ -272,7 +272,7 @@ class Learner:
         k = 1 if choices is None else choices.actions.shape[1]
         moves = samples.actions if choices is None else choices.actions.reshape(-1)
         inputs = self.network.encode(Decisions(batch, rows[:n], seats, k * rows, moves))
-        if getattr(self.network.config, "past", False):
+        if self.network.config.past:
             forgets = self._forgets.random(n) < self.config.forgotten
             inputs[0][forgets, STATE_WIDTH : STATE_WIDTH + PAST_WIDTH] = 0
         states, actions = (tensor(y, self.device, self.dtype) for y in inputs)

@@ -148,6 +148,8 @@ class Tracker:
             "level": act.curRank,
             "levels": levels if self.seat % 2 == 0 else levels[::-1],
             "owner": self._owner(act),
+            # messages do not tell failures at A: none are counted
+            "fails": [0, 0],
             "known": [" ".join(cards) for cards in known],
             "cap": cap,
         }
