@@ -11,6 +11,7 @@ import json
 import numpy as np
 from numpy.typing import NDArray
 
+from games.guandan.matches.chances import RESULTS
 from games.guandan.rounds.state import ACT_KINDS, ACT_PLACES, ACT_TYPES, ACTS_SEEN
 
 __all__ = [
@@ -30,7 +31,7 @@ __all__ = [
     "state_scale",
 ]
 
-OUTCOMES = (3.0, 2.0, 1.0, 0.0, -1.0, -2.0, -3.0)
+OUTCOMES = tuple(map(float, RESULTS))
 """Payoffs of a round to one side, the classes of V."""
 PLAYED_SCALE = 0.25
 """Counts of played cards reach 8, the other inputs are 0 or 1."""
