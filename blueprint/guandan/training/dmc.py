@@ -55,10 +55,10 @@ Judge = Callable[[Array, Array], NDArray[np.float64]]
 
 
 def held_nats(odds: Tensor, hands: NDArray[np.uint8]) -> Tensor:
-    """Return the mean nats a hidden card that log odds miss; odds: [n, 3, 54], hands: [n, 3, 54] counts."""
+    """Return the nats a hidden card that log odds miss, [n]; odds: [n, 3, 54], hands: [n, 3, 54] counts."""
     held = torch.from_numpy(hands).to(odds.device).float()
-    missed = -(odds.log_softmax(1) * held).sum((1, 2)) / held.sum((1, 2)).clamp(min=1)
-    return missed.mean()
+    missed: Tensor = -(odds.log_softmax(1) * held).sum((1, 2)) / held.sum((1, 2)).clamp(min=1)
+    return missed
 
 
 def tensor(array: Array, device: torch.device, dtype: torch.dtype) -> Tensor:
@@ -299,7 +299,7 @@ class Learner:
             loss = action_loss + 0.5 * value_loss + self.config.policy * policy
             critic_loss, held_loss = (torch.zeros(()) for _ in range(2))
             if self.network.config.hands:
-                held_loss = held_nats(self.network.held(h).float(), hidden_hands(batch, seats))
+                held_loss = held_nats(self.network.held(h).float(), hidden_hands(batch, seats)).mean()
                 loss = loss + self.config.hands * held_loss
             if self.critic is not None:
                 some = slice(None, None, self.config.critic_every)

@@ -21,6 +21,7 @@ from blueprint.guandan.network.inputs import encode_past, encode_states, hidden_
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.structured import join
+from blueprint.guandan.training.dmc import held_nats
 from blueprint.soft_choice import choose_soft
 from games.support.array_types import Array
 from games.support.configuration import Configuration, integer, real
@@ -118,12 +119,11 @@ def train_beliefs(
         past = encode_past(rows, seats)
         past[rng.random(len(past)) < forgotten] = 0
         x = torch.from_numpy(np.concatenate([encode_states(rows, seats), past], axis=1))
-        y = torch.from_numpy(hidden_hands(rows, seats)).float()
-        total = y.sum((1, 2)).clamp(min=1)
-        odds = model(x.bfloat16() if half else x.float()).view(-1, 3, 54).float().log_softmax(1)
-        left = y.sum(2, keepdim=True)
-        even = (left / left.sum(1, keepdim=True)).clamp(min=1e-9).log()
-        return -(odds * y).sum((1, 2)) / total, -(even * y).sum((1, 2)) / total
+        hands = hidden_hands(rows, seats)
+        odds = model(x.bfloat16() if half else x.float()).view(-1, 3, 54).float()
+        left = torch.from_numpy(hands).float().sum(2, keepdim=True)
+        even = (left / left.sum(1, keepdim=True)).clamp(min=1e-9).log().expand(-1, -1, 54)
+        return held_nats(odds, hands), held_nats(even, hands)
 
     half = native_half()
     steps = max(1, int(config.passes * len(positions) / config.batch))
