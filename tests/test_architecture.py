@@ -23,7 +23,7 @@ MAY_IMPORT = {
 }
 LAZY = ("games", "cfr", "blueprint", "gs2")
 """Packages whose names are imported on first use."""
-HEAVY = {"torch", "numba", "matplotlib", "sklearn", "scipy", "pyspiel", "websockets", "msgspec", "pettingzoo"}
+HEAVY = {"torch", "numba", "matplotlib", "sklearn", "scipy", "pyspiel", "websockets", "msgspec", "pettingzoo", "starlette", "uvicorn"}
 
 
 def imported_packages(path: Path) -> set[str]:

@@ -11,15 +11,26 @@ if asked.stop:
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from multiprocessing.connection import wait
 from types import FrameType
 from typing import Any, ClassVar, TypeVar
 
-__all__ = ["INTERRUPTED", "Interrupted", "Interruption", "Noticed", "breaking", "deaf_children", "heard"]
+__all__ = [
+    "INTERRUPTED",
+    "Interrupted",
+    "Interruption",
+    "Noticed",
+    "breaking",
+    "deaf_children",
+    "end_with_parent",
+    "heard",
+]
 
 INTERRUPTED = 130
 """Exit code of a command that Ctrl-C ended: 128 and the number of the signal, as shells have it."""
@@ -143,6 +154,22 @@ def breaking(stop: object) -> AbstractContextManager[None]:
     For work that takes "should I stop?" from its caller and may be dropped anywhere.
     """
     return stop.at_once() if isinstance(stop, Interruption) else nullcontext()
+
+
+def end_with_parent() -> None:
+    """End this process as soon as the one that started it is gone, killed or not.
+
+    A worker that waits for work would wait for ever: the pipe's other end is its own as well.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager

@@ -39,6 +39,7 @@ class MoveRow:
     soft probability. gain: levels won by it over the blueprint's move as search sees it, and error, the
     standard deviation of that; None if it was not compared. refined: probability that it is the best of those
     compared, or the solved subgame's. rollouts: deals in which it was played. note: why it was not compared.
+    place: its index in the decision's actions. notation: the move as `[type, rank, cards]`.
     """
 
     move: str
@@ -49,6 +50,8 @@ class MoveRow:
     refined: float
     rollouts: int
     note: str
+    place: int
+    notation: list[Any]
 
 
 @dataclass(frozen=True)
@@ -222,6 +225,8 @@ def _moves(decision: Decision, names: list[str], config: GuanDanConfig) -> list[
             float(refined[i]),
             int(rollouts[i]),
             notes[i],
+            i,
+            action_list(decision.actions[i], int(decision.state["level"][0])),
         )
         for i in order
     ]

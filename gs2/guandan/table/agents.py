@@ -26,6 +26,7 @@ __all__ = [
     "ChooserSeat",
     "FirstAgent",
     "RandomAgent",
+    "canonical_places",
     "host_for",
     "load_agent",
     "start_hosts",
@@ -97,7 +98,7 @@ class ChooserSeat:
 
         states = join([observation.state for observation in seen])
         canonical = legal(states, canonical=True)
-        places = [_places(canonical[k], observation.moves) for k, observation in enumerate(seen)]
+        places = [canonical_places(canonical[k], observation.moves) for k, observation in enumerate(seen)]
         moves = join([observation.moves[place] for observation, place in zip(seen, places, strict=True)])
         offsets = Ragged.from_counts(np.array([len(place) for place in places]), moves).offsets
         rows = np.arange(len(seen), dtype=np.int64)
@@ -147,7 +148,7 @@ class BatchedSeat(ChooserSeat):
         return self.choices(observations)
 
 
-def _places(canonical: NDArray[np.void], listed: NDArray[np.void]) -> NDArray[np.int64]:
+def canonical_places(canonical: NDArray[np.void], listed: NDArray[np.void]) -> NDArray[np.int64]:
     """Return where the canonical moves are in a table's list, [k]; everywhere if none of them is there."""
     words = packed_words(listed).reshape(-1, 3)
     at = {(int(a) & 0xFFFFFF, int(b), int(c)): j for j, (a, b, c) in enumerate(words)}

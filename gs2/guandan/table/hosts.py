@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Any, Protocol
 
-from games.support.interruption import deaf_children
+from games.support.interruption import deaf_children, end_with_parent
 from gs2.guandan.table.seat import Agent, AgentError, BatchAgent, Observation
 
 __all__ = ["Host", "InstantHost", "ProcessHost", "ThreadHost"]
@@ -124,9 +124,10 @@ class ThreadHost:
 # --- in a worker process ---
 
 
-def _ignore_interrupts() -> None:
-    """Leave Ctrl-C to the process that started this one, where signals cannot be held back."""
+def _begin_worker() -> None:
+    """Leave Ctrl-C to the process that started this one, where signals cannot be held back; end with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_parent()
 
 
 _agents: dict[Hashable, Any] = {}
@@ -203,7 +204,7 @@ class ProcessHost:
         if pool is None:
             # a forked copy of a process with threads may hang; a fresh one costs a second once
             pool = ProcessPoolExecutor(
-                1, mp_context=multiprocessing.get_context("spawn"), initializer=_ignore_interrupts
+                1, mp_context=multiprocessing.get_context("spawn"), initializer=_begin_worker
             )
             self.pools[worker] = pool
         return pool

@@ -1,0 +1,264 @@
+"""`gs2 bench web`: many people at tables of their own at once, and how long their clicks wait.
+
+The server is `gs2 web` as a user starts it, agents and all. People are connections that do what the page
+does: pick cards, hear whether they make a move, play, go on after a round. In the end the server is killed
+and started again, and every table is compared with what its person saw last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import re
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from experiments.bench.bench import Progress
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["WEB", "BrowserLoad", "WebBench"]
+
+
+@dataclass(frozen=True)
+class BrowserLoad:
+    """What people waited for, in milliseconds.
+
+    select_*: from picking cards to what they make. play_*: from a move's click to the table with it.
+    reply_*: from a move's click to the next agent's move, less the pace. server_cpu: cores that it used.
+    lost: tables that were not as their person saw them last, after the server was killed and started again.
+    """
+
+    tables: int
+    agent: str
+    pace: float
+    think: float
+    seconds: float
+    plays: int
+    plays_per_second: float
+    select_p50_ms: float
+    select_p99_ms: float
+    play_p50_ms: float
+    play_p99_ms: float
+    play_max_ms: float
+    reply_p50_ms: float
+    reply_p99_ms: float
+    server_cpu: float
+    lost: int
+
+
+class _Person:
+    """One browser at one table."""
+
+    def __init__(self, url: str, table: str, key: str, seed: int) -> None:
+        self.address = f"{url.replace('http', 'ws')}/ws/tables/{table}?key={key}"
+        self.rng = random.Random(seed)
+        self.state: dict[str, Any] = {}
+        self.selects: list[float] = []
+        self.plays: list[float] = []
+        self.replies: list[float] = []
+
+    async def sit(self) -> None:
+        from websockets.asyncio.client import connect
+
+        self.line = await connect(self.address, max_size=1 << 22, compression=None, open_timeout=60)
+        await self._until(lambda state: True)
+
+    async def _hear(self) -> dict[str, Any]:
+        message: dict[str, Any] = json.loads(await self.line.recv())
+        if message["type"] == "state":
+            self.state = message
+        return message
+
+    async def _until(self, wanted: Any) -> None:
+        while not self.state or not wanted(self.state):
+            await self._hear()
+
+    async def _ask(self, kind: str, **message: Any) -> dict[str, Any]:
+        await self.line.send(json.dumps(message))
+        while (answer := await self._hear())["type"] not in (kind, "error"):
+            pass
+        return answer
+
+    async def play_on(self, until: float, think: float) -> None:
+        """Play until a time, thinking up to twice `think` seconds at each move."""
+        try:
+            async with asyncio.timeout(until - time.monotonic()):
+                while not self.state["match"]["over"]:
+                    await self._move(think)
+        except TimeoutError:
+            pass
+
+    async def _move(self, think: float) -> None:
+        await self._until(lambda s: s["turn"]["you"] or s["waiting"] or s["match"]["over"])
+        version, pace = self.state["version"], self.state["table"]["pace"]
+        if self.state["waiting"]:
+            await self.line.send('{"type":"next"}')
+            await self._until(lambda s: s["version"] > version)
+            return
+        await asyncio.sleep(2 * think * self.rng.random())
+        offered = (await self._ask("suggestions", type="suggest"))["moves"]
+        index = self.rng.choice(offered)["index"] if offered else 0
+        if offered:
+            cards = self.rng.choice(offered)["move"][2]
+            began = time.perf_counter()
+            await self._ask("fits", type="select", cards=cards, id=1)
+            self.selects.append(time.perf_counter() - began)
+        began = time.perf_counter()
+        await self.line.send(json.dumps({"type": "play", "index": index, "version": version}))
+        await self._until(lambda s: s["version"] > version)
+        self.plays.append(time.perf_counter() - began)
+        if not self.state["turn"]["you"] and not self.state["waiting"] and not self.state["match"]["over"]:
+            await self._until(lambda s: s["version"] > version + 1)
+            self.replies.append(max(0.0, time.perf_counter() - began - pace))
+
+    def seen(self) -> list[Any]:
+        """Return what is to be the same after a restart."""
+        return [self.state[part] for part in ("match", "results", "waiting")]
+
+
+async def _start(folder: str, port: int) -> tuple[asyncio.subprocess.Process, str]:
+    command = ["-m", "gs2", "web", "--no-open", "--port", str(port), "--data", folder]
+    process = await asyncio.create_subprocess_exec(sys.executable, *command, stderr=asyncio.subprocess.PIPE)
+    assert process.stderr is not None
+    said = ""
+    while not (found := re.search(r"(http://[^ ]*:\d+)/", said)):
+        line = await process.stderr.readline()
+        if not line:
+            raise click.ClickException(f"the server ended: {said}")
+        said += line.decode()
+    return process, found[1]
+
+
+def _quantile(values: Sequence[float], part: float) -> float:
+    ordered = sorted(values) or [float("nan")]
+    return round(1e3 * ordered[min(len(ordered) - 1, int(part * len(ordered)))], 1)
+
+
+def _cpu(pid: int) -> float:
+    """Return the processor seconds of a process, without its children; nan where the system does not tell."""
+    try:
+        import os
+
+        with open(f"/proc/{pid}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except OSError:
+        return float("nan")
+
+
+async def _measure(load: dict[str, Any], seed: int, progress: Progress) -> BrowserLoad:
+    import httpx
+
+    tables, agent, seconds = load["tables"], load["agent"], load["seconds"]
+    with tempfile.TemporaryDirectory() as folder:
+        process, url = await _start(folder, 0)
+        try:
+            async with httpx.AsyncClient(base_url=url, timeout=120, trust_env=False) as http:
+                people = []
+                for number in range(tables):
+                    setup = {"seats": ["person", agent, agent, agent], "pace": load["pace"]}
+                    made = (await http.post("/api/tables", json={**setup, "seed": seed + number})).json()
+                    people.append(_Person(url, made["id"], made["key"], seed + number))
+            await asyncio.gather(*(person.sit() for person in people))
+            progress(f"{tables} people play for {seconds:g} s")
+            before, began = _cpu(process.pid), time.monotonic()
+            await asyncio.gather(*(p.play_on(began + seconds, load["think"]) for p in people))
+            spent, cpu = time.monotonic() - began, _cpu(process.pid) - before
+            await asyncio.gather(*(person.line.close() for person in people))
+        finally:
+            process.send_signal(signal.SIGKILL)
+            await process.wait()
+        progress("the server was killed; another takes up its tables")
+        process, url = await _start(folder, int(url.rpartition(":")[2]))
+        try:
+            lost = 0
+            for person in people:
+                rounds, results = person.state["match"]["round"], person.state["results"]
+                await person.sit()
+                # agents may have moved on since the person looked last, but nothing was taken back
+                ahead = person.state["match"]["round"] >= rounds
+                lost += not (ahead and person.state["results"][: len(results)] == results)
+                await person.line.close()
+        finally:
+            process.send_signal(signal.SIGKILL)
+            await process.wait()
+    plays = [seconds for person in people for seconds in person.plays]
+    selects = [seconds for person in people for seconds in person.selects]
+    replies = [seconds for person in people for seconds in person.replies]
+    return BrowserLoad(
+        **load,
+        plays=len(plays),
+        plays_per_second=round(len(plays) / spent, 1),
+        select_p50_ms=_quantile(selects, 0.5),
+        select_p99_ms=_quantile(selects, 0.99),
+        play_p50_ms=_quantile(plays, 0.5),
+        play_p99_ms=_quantile(plays, 0.99),
+        play_max_ms=_quantile(plays, 1.0),
+        reply_p50_ms=_quantile(replies, 0.5),
+        reply_p99_ms=_quantile(replies, 0.99),
+        server_cpu=round(cpu / spent, 3),
+        lost=lost,
+    )
+
+
+class WebBench:
+    """How long people wait at tables in the browser."""
+
+    name = "web"
+    title = "People at tables in the browser"
+    help = "Measure the browser's server under many people at once: how long a click waits."
+    about = (
+        "Each person sits at a table with three agents, picks cards and plays at random. "
+        "In the end the server is killed and started again."
+    )
+    options = (
+        click.Option(
+            ["--tables"], type=click.IntRange(min=1), default=50, show_default=True, help="Tables at once."
+        ),
+        click.Option(["--agent"], default="blueprint", show_default=True, help="Who has the other seats."),
+        click.Option(
+            ["--pace"], type=float, default=0.7, show_default=True, help="Seconds between agents' moves."
+        ),
+        click.Option(
+            ["--think"],
+            type=float,
+            default=1.0,
+            show_default=True,
+            help="Seconds a person thinks, on average.",
+        ),
+        click.Option(
+            ["--seconds"], type=float, default=60.0, show_default=True, help="How long people play."
+        ),
+        click.Option(["--seed"], type=int, default=0, show_default=True, help="Seed of the run."),
+    )
+
+    def run(self, progress: Progress, *, seed: int, **load: Any) -> BrowserLoad:
+        """Return what people waited for."""
+        return asyncio.run(_measure(load, seed, progress))
+
+    def tables(self, result: BrowserLoad) -> list[Table]:
+        """Return the record as a table."""
+        from rich.table import Table
+
+        table = Table(title=f"{result.tables} tables, {result.agent} in the other seats", box=None)
+        for heading in ("click", "median ms", "99 % below, ms"):
+            table.add_column(heading, justify="left" if heading == "click" else "right")
+        table.add_row("cards picked", f"{result.select_p50_ms}", f"{result.select_p99_ms}")
+        table.add_row("move played", f"{result.play_p50_ms}", f"{result.play_p99_ms}")
+        table.add_row("next agent's move", f"{result.reply_p50_ms}", f"{result.reply_p99_ms}")
+        table.add_row("tables lost by a kill", str(result.lost), "")
+        table.add_row("moves a second", f"{result.plays_per_second}", "")
+        return [table]
+
+
+WEB = WebBench()

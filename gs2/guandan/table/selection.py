@@ -1,0 +1,205 @@
+"""Cards that a person has picked: which choices they make, and if none, why not.
+
+Shared by every seat for people, in the terminal and in the browser.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from games.game import GameError
+from games.guandan.cards import (
+    BOMB,
+    CARD_NAMES,
+    FOUR_KINGS,
+    PASS,
+    RANKS,
+    STRAIGHT_FLUSH,
+    THREE_PAIR,
+    THREE_WITH_TWO,
+    TWO_TRIPS,
+    TYPE_NAMES,
+    pack,
+    parse_cards,
+    wild_card,
+)
+from games.guandan.combos import beats
+from games.guandan.moves.listing import legal_moves
+from games.guandan.notation import action_list
+
+if TYPE_CHECKING:
+    from gs2.guandan.table.seat import Observation
+
+__all__ = ["Reason", "fitting", "why_not", "wild_words"]
+
+_IN_WORDS = {
+    "Single": "a single card",
+    "Pair": "a pair",
+    "Trips": "three of a rank",
+    "ThreePair": "three pairs in a row",
+    "ThreeWithTwo": "a full house",
+    "TwoTrips": "two trips in a row",
+    "Straight": "a straight",
+    "StraightFlush": "a straight flush",
+    "Bomb": "a bomb",
+    "FourKings": "the joker bomb",
+}
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why some cards are no choice.
+
+    code: none_selected; not_held {cards}; no_combination; wrong_type {need}, the type to beat; wrong_count
+    {need}, the number of cards that beat it; too_low {beat}, the move to beat; must_lead, where one cannot
+    pass; card_not_allowed {stage, cards}, the cards allowed; not_your_turn; not_offered, by a server whose
+    rules are not ours.
+    details: what the code has in braces, as plain data.
+    """
+
+    code: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the code and its details in one dictionary."""
+        return {"code": self.code, **self.details}
+
+    def text(self) -> str:
+        """Return it as a sentence in English, cards by name."""
+        say = self.details
+        if self.code == "not_held":
+            return f"You do not hold {' '.join(say['cards'])}."
+        if self.code == "wrong_type":
+            if say["need"] in ("Bomb", "StraightFlush"):
+                return "Only a higher bomb beats a bomb."
+            return f"To beat {_IN_WORDS[say['need']]} play a higher one, or a bomb."
+        if self.code == "wrong_count":
+            return f"These cards make no combination; {say['need']} cards are needed, or a bomb."
+        if self.code == "too_low":
+            kind, rank, cards = say["beat"]
+            if kind == "FourKings":
+                return "Nothing beats the joker bomb."
+            size = f" of {len(cards)}" if kind == "Bomb" else ""
+            return f"Too low: the move to beat is {_IN_WORDS[kind]}{size}, {rank} ({' '.join(cards)})."
+        if self.code == "card_not_allowed":
+            what = "Pay your highest card" if say["stage"] == "tribute" else "Return a card of at most ten"
+            return f"{what}: one of {' '.join(say['cards'])}."
+        return _PLAIN[self.code]
+
+
+_PLAIN = {
+    "none_selected": "No cards are picked.",
+    "no_combination": "These cards make no combination.",
+    "must_lead": "You lead, so you cannot pass.",
+    "not_your_turn": "It is not your turn.",
+    "not_offered": "The server does not offer this move.",
+}
+
+
+def _packed(cards: Sequence[str]) -> NDArray[np.uint64] | None:
+    """Return the cards as a packed multiset, [2] uint64; None if there are no such cards."""
+    try:
+        packed: NDArray[np.uint64] = pack(parse_cards(list(cards)))
+    except GameError:
+        return None
+    return packed
+
+
+def fitting(moves: NDArray[np.void], cards: Sequence[str]) -> list[int]:
+    """Return the indices of the choices that use exactly these cards; no cards name no choice.
+
+    moves: [m] ACTION. cards: names, in any order. Names that are no cards fit nothing.
+    """
+    packed = _packed(cards) if len(cards) else None
+    if packed is None:
+        return []
+    return [int(i) for i in np.flatnonzero((moves["lo"] == packed[0]) & (moves["hi"] == packed[1]))]
+
+
+def why_not(observation: Observation | None, cards: Sequence[str]) -> Reason | None:
+    """Return why these cards are none of a seat's choices; None if they are one.
+
+    observation: of the seat; None when it is not to act. cards: names in any order; `["PASS"]` asks about
+        passing.
+    """
+    if observation is None:
+        return Reason("not_your_turn")
+    moves = observation.moves
+    if list(cards) == ["PASS"]:
+        return None if np.any(moves["type"] == PASS) else Reason("must_lead")
+    if not len(cards):
+        return Reason("none_selected")
+    if fitting(moves, cards):
+        return None
+    missing = Counter(cards) - Counter(observation.hand)
+    if missing:
+        return Reason("not_held", {"cards": sorted(missing.elements())})
+    if observation.stage != "play":
+        allowed = list(dict.fromkeys(str(move[2][0]) for move in observation.actions))
+        return Reason("card_not_allowed", {"stage": observation.stage, "cards": allowed})
+    return _why_no_move(observation, cards)
+
+
+def _why_no_move(observation: Observation, cards: Sequence[str]) -> Reason:
+    """Return why cards that the seat holds are not among its moves."""
+    state = observation.state
+    level, beat = int(state["level"][0]), state["beat"]
+    packed = _packed(cards)
+    assert packed is not None
+    made = legal_moves(packed[None], level).values
+    made = made[(made["lo"] == packed[0]) & (made["hi"] == packed[1])]
+    greater = observation.greater
+    if greater is None:
+        return Reason("not_offered" if len(made) else "no_combination")
+    need = int(beat["type"][0])
+    if not len(made):
+        size = int(beat["size"][0])
+        if len(cards) != size and need < STRAIGHT_FLUSH:
+            return Reason("wrong_count", {"need": size})
+        return Reason("no_combination")
+    if np.any(beats(made, beat, level)):
+        return Reason("not_offered")
+    # a bomb that does not beat it is a lower bomb
+    if need == FOUR_KINGS or np.any(np.isin(made["type"], (need, STRAIGHT_FLUSH, BOMB))):
+        return Reason("too_low", {"beat": greater[1]})
+    return Reason("wrong_type", {"need": TYPE_NAMES[need]})
+
+
+def wild_words(action: np.void, level: int) -> str | None:
+    """Return which card each wild card of a move stands for, "H5 as 6" or "H5 as C6" in a straight flush.
+
+    action: one ACTION. level: rank code of the round. None if no wild card stands for another card. Two are
+    told one after the other: "H5 as 6, H5 as 7".
+    """
+    kind = int(action["type"])
+    if kind in (PASS, FOUR_KINGS) or kind > FOUR_KINGS:
+        return None
+    wild = CARD_NAMES[wild_card(level)]
+    _, _, cards = action_list(action, level)
+    suits = {card[0] for card in cards if card != wild} if kind == STRAIGHT_FLUSH else set()
+    suit = suits.pop() if suits else ""
+    slots = _slot_ranks(kind, int(action["rank"]), cards, wild)
+    words = [
+        f"{wild} as {suit}{rank}"
+        for card, rank in zip(cards, slots, strict=True)
+        if card == wild and (rank != RANKS[level] or suit not in ("", "H"))
+    ]
+    return ", ".join(words) or None
+
+
+def _slot_ranks(kind: int, rank: int, cards: Sequence[str], wild: str) -> list[str]:
+    """Return the rank that each card of a printed move fills."""
+    name = RANKS[rank]
+    if kind == THREE_WITH_TWO:
+        plain = [card for card in cards[3:] if card != wild]
+        return [name] * 3 + [plain[0][-1] if plain else wild[-1]] * 2
+    each = {THREE_PAIR: 2, TWO_TRIPS: 3}.get(kind, 1 if TYPE_NAMES[kind].startswith("Straight") else 0)
+    if each == 0:
+        return [name] * len(cards)
+    return [RANKS[(rank + k // each) % 13] for k in range(len(cards))]

@@ -1,0 +1,127 @@
+"""What happened at a table so far, as plain data: rounds, their results, and each game's record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from games.guandan.cards import RANKS
+from games.guandan.matches.events import Event, Played
+from games.guandan.matches.match import Match
+from games.guandan.matches.record_lines import event_line, header_line
+from games.guandan.notation import action_list
+from games.guandan.rounds.state import NOBODY
+from gs2.guandan.table.seat import Transfer
+from gs2.guandan.table.session import GameCount, Listener, RoundResult, Session
+
+__all__ = ["GameAccount", "RoundEnd", "TableAccount"]
+
+
+@dataclass(frozen=True)
+class RoundEnd:
+    """A round that is over, for people: `levels` are those of both teams after it, `level` its own."""
+
+    game: int
+    round: int
+    level: str
+    order: list[int]
+    winner: int
+    gain: int
+    levels: list[str]
+    left: list[tuple[int, list[str]]]
+    over: bool = False
+
+
+@dataclass
+class GameAccount:
+    """One game: the lines of its record, and how it ended (None while it lasts)."""
+
+    lines: list[str]
+    level: int = 0
+    over: dict[str, Any] | None = None
+
+
+@dataclass
+class TableAccount(Listener):
+    """Hears a session and keeps what people want to see of it.
+
+    plays: of the round in play, in order. anti: seats that refused tribute in it.
+    """
+
+    names: Sequence[str]
+    games: list[GameAccount] = field(default_factory=list)
+    results: list[RoundEnd] = field(default_factory=list)
+    plays: list[dict[str, Any]] = field(default_factory=list)
+    anti: list[int] = field(default_factory=list)
+    session: Session | None = None
+    _opens: bool = True
+
+    def game_begun(self, number: int, match: Match) -> None:
+        """Begin a record."""
+        self.games.append(GameAccount([header_line(match, names=self.names)], match.level))
+
+    def happened(self, events: list[Event]) -> None:
+        """Add to the record."""
+        game = self.games[-1]
+        for event in events:
+            game.level = getattr(event, "level", game.level)
+            game.lines.append(event_line(event, game.level))
+            if isinstance(event, Played):
+                self._played(event, game.level)
+
+    def _played(self, event: Played, level: int) -> None:
+        words = action_list(event.action, level)
+        self.plays.append({"seat": int(event.seat), "move": words, "lead": self._opens})
+
+    def asked(self, seats: Sequence[int]) -> None:
+        """Note whether the next move opens a trick."""
+        assert self.session is not None
+        self._opens = bool(self.session.match.state["leader"][0] == NOBODY)
+
+    def round_begun(self) -> None:
+        """Forget the round before."""
+        self.plays, self.anti = [], []
+
+    def anti_tribute(self, seats: Sequence[int]) -> None:
+        """Keep who refused."""
+        self.anti = [int(seat) for seat in seats]
+
+    def exchanged(self, stage: str, transfers: Sequence[Transfer]) -> None:
+        """Nothing to keep: the session has the cards."""
+
+    def round_over(self, result: RoundResult) -> None:
+        """Keep the result."""
+        assert self.session is not None
+        levels = [RANKS[level] for level in self.session.match.levels]
+        number = sum(1 for end in self.results if end.game == len(self.games)) + 1
+        self.results.append(
+            RoundEnd(
+                game=len(self.games),
+                round=number,
+                level=RANKS[result.level],
+                order=list(result.order),
+                winner=result.winner,
+                gain=result.gain,
+                levels=levels,
+                left=[(int(seat), list(cards)) for seat, cards in result.left],
+            )
+        )
+
+    def game_over(self, count: GameCount) -> None:
+        """Keep how the game ended."""
+        self.games[-1].over = {
+            "winner": count.winner,
+            "rounds": count.rounds,
+            "levels": [RANKS[level] for level in count.levels],
+        }
+        last = asdict(self.results[-1]) | {"over": True}
+        self.results[-1] = RoundEnd(**last)
+
+    def record(self, game: int | None = None) -> str:
+        """Return a game's record so far, by default of the game in play."""
+        head, *lines = self.games[-1 if game is None else game].lines
+        # people may have sat down since the game began
+        head = json.dumps({**json.loads(head), "names": list(self.names)}, separators=(",", ":"))
+        return "\n".join([head, *lines]) + "\n"

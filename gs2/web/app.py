@@ -1,0 +1,259 @@
+"""The server: its addresses, and what each answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.staticfiles import StaticFiles
+from starlette.websockets import WebSocket
+
+from gs2.guandan.table.seat import AgentError
+from gs2.web.guard import Guard, TooMuch, too_much
+from gs2.web.house import LONGEST_NAME, House
+from gs2.web.jobs import JobsFull
+from gs2.web.pages import STATIC, index_page
+from gs2.web.person_table import PersonTable, Refused
+from gs2.web.sockets import TableSocket
+from gs2.web.table_log import PERSON
+from gs2.web.table_state import table_row
+
+__all__ = ["make_app"]
+
+SOLVE = "gs2.explore.requests:solve_request"
+PRESETS = ("fast", "standard")
+
+Answer = Callable[[Request], Awaitable[Response]]
+
+
+class NoSuch(LookupError):
+    """Something that is asked for is not there."""
+
+
+def _json(data: Any, status: int = 200) -> Response:
+    # NaN is no JSON; nothing of ours should send one
+    return Response(json.dumps(data, allow_nan=False), status, media_type="application/json")
+
+
+def _answering(answer: Answer) -> Answer:
+    """Return an endpoint whose refusals are answers, in words."""
+
+    async def answered(request: Request) -> Response:
+        try:
+            return await answer(request)
+        except TooMuch:
+            return too_much()
+        except NoSuch as error:
+            return _json({"error": error.args[0], "code": "missing"}, 404)
+        except JobsFull as error:
+            return _json({"error": str(error), "code": "busy"}, 429)
+        except Refused as error:
+            return _json({"error": str(error), "code": error.code}, 400)
+        except (AgentError, ValueError, RecursionError) as error:
+            return _json({"error": str(error), "code": "wrong"}, 400)
+
+    return answered
+
+
+async def _object(request: Request) -> dict[str, Any]:
+    """Return the JSON object of a request's body. Raises Refused at anything else."""
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        # what a page of another site may send without asking first has another type
+        raise Refused("wrong", "send JSON, with content-type: application/json")
+    try:
+        data = json.loads(await request.body())
+    except (ValueError, RecursionError) as error:
+        raise Refused("wrong", f"the body is no JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise Refused("wrong", f"the body is a JSON object; got {type(data).__name__}")
+    return data
+
+
+def _name(data: dict[str, Any]) -> str:
+    name = data.get("name", "")
+    if not isinstance(name, str) or len(name) > LONGEST_NAME or not name.isprintable():
+        raise Refused("wrong", f"a name is text of at most {LONGEST_NAME} characters")
+    return name.strip() or "You"
+
+
+class _Site:
+    """The endpoints, around what they share."""
+
+    def __init__(self, house: House, cache: Path | None) -> None:
+        self.house, self.cache = house, cache
+
+    def _table(self, request: Request | WebSocket) -> PersonTable:
+        found = self.house.tables.get(request.path_params["id"])
+        if found is None:
+            raise NoSuch("there is no such table; it may have been moved away")
+        return found
+
+    async def index(self, request: Request) -> Response:
+        return HTMLResponse(index_page())
+
+    async def agents(self, request: Request) -> Response:
+        found = [{"name": name, "about": about} for name, about in self.house.agents.items()]
+        return _json({"agents": found})
+
+    async def tables(self, request: Request) -> Response:
+        rows = [table_row(table) for table in self.house.tables.values()]
+        return _json({"tables": sorted(rows, key=lambda row: -row["created"])[:100]})
+
+    async def create(self, request: Request) -> Response:
+        data = await _object(request)
+        name = _name(data)
+        table = await self.house.create(
+            data.get("seats") or (),
+            games=data.get("games", 1),
+            seed=data.get("seed"),
+            pace=data.get("pace", 0.7),
+        )
+        seat, key = table.sit(name) if PERSON in table.setup.seats else (None, None)
+        return _json({"id": table.setup.id, "seat": seat, "key": key}, 201)
+
+    async def sit(self, request: Request) -> Response:
+        data = await _object(request)
+        wanted = data.get("seat")
+        if wanted is not None and (isinstance(wanted, bool) or wanted not in range(4)):
+            raise Refused("wrong", f"a seat is 0..3; got {wanted!r:.40}")
+        seat, key = self._table(request).sit(_name(data), wanted)
+        return _json({"seat": seat, "key": key}, 201)
+
+    async def record(self, request: Request) -> Response:
+        table = self._table(request)
+        game = request.query_params.get("game", "")
+        games = len(table.account.games)
+        if game and not (game.isdecimal() and 1 <= int(game) <= games):
+            raise Refused("wrong", f"a game is 1..{games}; got {game[:20]!r}")
+        if table.people and not table.over:
+            raise Refused("closed", "the record shows every hand: it can be had when the last game is over")
+        text = table.account.record(int(game) - 1 if game else None)
+        name = f'attachment; filename="gs2-{table.setup.id}.jsonl"'
+        return PlainTextResponse(text, headers={"content-disposition": name})
+
+    async def review_table(self, request: Request) -> Response:
+        table = self._table(request)
+        if table.people and not table.over and not table.account.results:
+            raise Refused("closed", "a review shows every hand: it can be had when a round is over")
+        data = await _object(request)
+        game = data.get("game", len(table.account.games))
+        games = len(table.account.games)
+        if isinstance(game, bool) or game not in range(1, games + 1):
+            raise Refused("wrong", f"a game is 1..{games}; got {game!r:.40}")
+        text = table.account.record(game - 1)
+        if table.people and not table.over:
+            text = _finished_rounds(text)
+        return self._review(text, f"table {table.setup.id}", data.get("preset", "fast"))
+
+    async def review(self, request: Request) -> Response:
+        name = request.query_params.get("name", "record")[:80]
+        preset = request.query_params.get("preset", "fast")
+        try:
+            text = (await request.body()).decode()
+        except UnicodeDecodeError as error:
+            raise Refused("wrong", f"a record is UTF-8 text; {error}") from None
+        return self._review(text, name, preset)
+
+    def _review(self, text: str, name: str, preset: Any) -> Response:
+        if preset not in PRESETS:
+            raise Refused("wrong", f"preset is one of {', '.join(PRESETS)}; got {preset!r:.40}")
+        cache = None if self.cache is None else str(self.cache)
+        job = self.house.jobs.start("review", "gs2.web.analysis:review", text, name, preset, cache)
+        return _json(job.to_json(), 202)
+
+    async def solve(self, request: Request) -> Response:
+        job = self.house.jobs.start("solve", SOLVE, await _object(request))
+        return _json(job.to_json(), 202)
+
+    async def games(self, request: Request) -> Response:
+        return await self._ask("gs2.web.analysis:games")
+
+    async def infosets(self, request: Request) -> Response:
+        words = request.query_params
+        most = words.get("most", "200")
+        if not most.isdecimal() or not 1 <= int(most) <= 5000:
+            raise Refused("wrong", f"most is a number in 1..5000; got {most[:20]!r}")
+        return await self._ask(
+            "gs2.web.analysis:infosets", request.path_params["game"], words.get("grep", ""), int(most)
+        )
+
+    async def _ask(self, function: str, *arguments: Any) -> Response:
+        """Return a quick answer of the worker that solves, which keeps the games' trees."""
+        job = self.house.jobs.start("solve", function, *arguments)
+        await job.ended.wait()
+        if job.status != "done":
+            raise Refused("wrong", job.error or job.status)
+        return _json(job.result)
+
+    async def job(self, request: Request) -> Response:
+        found = self.house.jobs.jobs.get(request.path_params["id"])
+        if found is None:
+            raise NoSuch("there is no such job; ask for it again")
+        if request.method == "DELETE":
+            self.house.jobs.cancel(found)
+        return _json(found.to_json())
+
+    async def socket(self, socket: WebSocket) -> None:
+        try:
+            table = self._table(socket)
+        except NoSuch:
+            await socket.close(4404, "no such table")
+            return
+        await TableSocket(self.house, table, socket).run()
+
+
+def _finished_rounds(text: str) -> str:
+    """Return a record without the round in play: its hands are not yet for everybody."""
+    lines = text.splitlines(keepends=True)
+    last = max(i for i, line in enumerate(lines) if line.startswith('{"round"'))
+    return "".join(lines[: last + 1])
+
+
+def make_app(
+    house: House, *, token: str | None = None, cache: Path | None = None
+) -> Callable[..., Awaitable[None]]:
+    """Return the server as an ASGI application.
+
+    house: its tables; they are opened and closed with the server. token: what visitors must show, None on
+    loopback. cache: folder for reviews, None for none.
+    """
+    site = _Site(house, cache)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        await house.open()
+        try:
+            yield
+        finally:
+            house.close()
+
+    def route(path: str, answer: Answer, *methods: str) -> Route:
+        return Route(path, _answering(answer), methods=list(methods))
+
+    app = Starlette(
+        routes=[
+            route("/", site.index, "GET"),
+            Mount("/static", StaticFiles(directory=STATIC)),
+            route("/api/agents", site.agents, "GET"),
+            route("/api/tables", site.tables, "GET"),
+            route("/api/tables", site.create, "POST"),
+            route("/api/tables/{id}/seat", site.sit, "POST"),
+            route("/api/tables/{id}/record", site.record, "GET"),
+            route("/api/tables/{id}/review", site.review_table, "POST"),
+            WebSocketRoute("/ws/tables/{id}", site.socket),
+            route("/api/reviews", site.review, "POST"),
+            route("/api/solve", site.solve, "POST"),
+            route("/api/games", site.games, "GET"),
+            route("/api/games/{game}/infosets", site.infosets, "GET"),
+            route("/api/jobs/{id}", site.job, "GET", "DELETE"),
+        ],
+        lifespan=lifespan,
+    )
+    return Guard(app, token=token)

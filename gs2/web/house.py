@@ -1,0 +1,173 @@
+"""What a server holds: its tables, on disk too, the agents that sit at them, who watches, and its jobs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from games.guandan.rules import as_rules
+from gs2.guandan.table.agents import host_for, start_hosts
+from gs2.guandan.table.hosts import Host
+from gs2.web.jobs import Jobs
+from gs2.web.person_table import LONGEST_PACE, PersonTable, Refused
+from gs2.web.table_log import PERSON, DamagedTable, TableLog, TableSetup, read_table, stored_tables
+
+__all__ = ["AGENTS", "House", "Watcher"]
+
+logger = logging.getLogger("gs2.web")
+
+AGENTS = (
+    ("gs2", "searches half a second at most"),
+    ("gs2-fast", "searches 50 ms at most"),
+    ("gs2-deep", "searches 3 seconds at most"),
+    ("blueprint", "the network alone"),
+    ("strong", "the strongest of the rule-based agents"),
+    ("mincomb", "rules: plays towards the fewest moves"),
+    ("aggressive", "rules: beats what it can"),
+    ("conservative", "rules: saves its high cards"),
+    ("balanced", "rules: in between"),
+    ("greedy", "rules: the simplest"),
+    ("random", "any legal move"),
+)
+"""Agents that anybody may seat, and what they are; the command line may add others."""
+MOST_TABLES = 512
+"""Tables that are open at once."""
+MOST_GAMES = 100
+"""Games at a table."""
+LONGEST_NAME = 40
+
+
+class Watcher(Protocol):
+    """A connection that looks at a table."""
+
+    seat: int | None
+
+    def show(self) -> None:
+        """Send what is to be seen now."""
+        ...
+
+
+class House:
+    """All tables of a server, and what they share.
+
+    folder: of the tables' files. agents: names that may be seated. workers: processes for each agent.
+    """
+
+    def __init__(self, folder: Path, *, agents: Sequence[str] = (), workers: int = 1) -> None:
+        self.folder, self.workers = folder, workers
+        self.agents = dict(AGENTS) | dict.fromkeys(agents, "from the command line")
+        self.tables: dict[str, PersonTable] = {}
+        self.watchers: dict[str, set[Watcher]] = {}
+        self.hosts: dict[str, Host] = {}
+        self.jobs = Jobs()
+        self.damaged: list[str] = []
+        self._starting: dict[str, asyncio.Task[None]] = {}
+
+    async def open(self) -> None:
+        """Take up the tables of the folder where they were left; a damaged one is named and left alone."""
+        for path in stored_tables(self.folder):
+            try:
+                setup, lines = read_table(path)
+                if len(self.tables) >= MOST_TABLES:
+                    raise DamagedTable(f"{path}: {MOST_TABLES} tables are open; move some files away")
+                for name in setup.seats:
+                    if name != PERSON and name not in self.agents:
+                        raise DamagedTable(
+                            f"{path}: no agent is called {name[:80]!r} here; give your own by --agent"
+                        )
+                await self._hosts_for(setup.seats)
+                table = PersonTable.restored(setup, lines, TableLog(path, setup, new=False), self.hosts)
+            except (OSError, ValueError) as error:
+                self.damaged.append(str(error))
+                logger.warning("%s", error)
+                continue
+            self._keep(table)
+
+    def close(self) -> None:
+        """End everything; the tables stay on disk."""
+        for table in self.tables.values():
+            table.close()
+        for host in self.hosts.values():
+            host.close()
+        self.jobs.close()
+
+    async def create(self, seats: Sequence[str], *, games: int, seed: int | None, pace: float) -> PersonTable:
+        """Return a new table. Raises Refused at what cannot be."""
+        if len(seats) != 4 or not all(isinstance(name, str) for name in seats):
+            raise Refused("wrong", f"a table has four seats, each {PERSON!r} or an agent's name")
+        for name in seats:
+            if name != PERSON and name not in self.agents:
+                known = ", ".join(self.agents)
+                raise Refused("wrong", f"no agent is called {name[:40]!r} here; there are {known}")
+        for word, value, most in (
+            ("games", games, MOST_GAMES),
+            ("seed", 0 if seed is None else seed, 2**63 - 1),
+        ):
+            low = 1 if word == "games" else 0
+            if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= most:
+                raise Refused("wrong", f"{word} is a whole number in {low}..{most}; got {value!r}")
+        if isinstance(pace, bool) or not isinstance(pace, int | float) or not 0 <= pace <= LONGEST_PACE:
+            raise Refused("wrong", f"a pace is in 0..{LONGEST_PACE:g} seconds; got {pace!r}")
+        if len(self.tables) >= MOST_TABLES and not self._drop_one():
+            raise Refused("full", f"{MOST_TABLES} tables are open; end some of them first")
+        await self._hosts_for(seats)
+        setup = TableSetup(
+            id=secrets.token_urlsafe(9),
+            seats=tuple(seats),
+            games=games,
+            seed=secrets.randbits(62) if seed is None else seed,
+            pace=float(pace),
+            created=round(time.time(), 3),
+        )
+        as_rules(setup.rules)
+        log = TableLog(self.folder / f"{setup.id}.jsonl", setup, new=True)
+        table = PersonTable(setup, log, self.hosts)
+        self._keep(table)
+        return table
+
+    def _keep(self, table: PersonTable) -> None:
+        key = table.setup.id
+        self.tables[key] = table
+        watchers = self.watchers[key] = set()
+
+        def changed() -> None:
+            for watcher in list(watchers):
+                watcher.show()
+
+        table.changed = changed
+        table.drive()
+
+    def _drop_one(self) -> bool:
+        """Let go of the oldest table that is over and that nobody watches; its file stays."""
+        for key, table in self.tables.items():
+            if table.over and not self.watchers[key]:
+                table.close()
+                del self.tables[key], self.watchers[key]
+                return True
+        return False
+
+    async def _hosts_for(self, seats: Sequence[str]) -> None:
+        """Have the agents loaded. Raises AgentError if one cannot be."""
+        for name in dict.fromkeys(seats):
+            if name == PERSON or name in self.hosts:
+                continue
+            if name not in self._starting:
+                self._starting[name] = asyncio.ensure_future(self._start(name))
+            try:
+                await asyncio.shield(self._starting[name])
+            finally:
+                self._starting.pop(name, None)
+
+    async def _start(self, name: str) -> None:
+        host = host_for(name, workers=self.workers)
+        try:
+            await start_hosts([host])
+        except BaseException:
+            host.close()
+            raise
+        self.hosts[name] = host

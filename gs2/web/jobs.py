@@ -1,0 +1,194 @@
+"""Work that takes longer than a click: hints, reviews and searches, each kind in a process of its own.
+
+A kind's worker keeps what it has loaded from one job to the next, and does them one after the other. A job
+is a function's name and plain data; so are its answer and how far it has come.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import multiprocessing
+import os
+import secrets
+import signal
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from typing import Any
+
+from games.support.interruption import deaf_children, end_with_parent
+
+__all__ = ["Job", "Jobs", "JobsFull"]
+
+MOST_WAITING = 32
+"""Jobs of a kind that may wait."""
+MOST_KEPT = 256
+"""Jobs whose answers are kept."""
+
+
+class JobsFull(RuntimeError):
+    """Too many jobs wait."""
+
+
+@dataclass
+class Job:
+    """One piece of work. status: waiting, running, done, failed or cancelled; done of `of` steps."""
+
+    id: str
+    kind: str
+    call: tuple[str, tuple[Any, ...]]
+    status: str = "waiting"
+    done: int = 0
+    of: int = 0
+    result: Any = None
+    error: str | None = None
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as the page asks for it."""
+        names = ("id", "status", "done", "of", "result", "error")
+        return {name: getattr(self, name) for name in names}
+
+
+def _serve(pipe: Connection) -> None:
+    """Run in a worker: do what comes through the pipe until it closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_parent()
+    with suppress(OSError):
+        os.nice(5)  # clicks go before analysis
+    while True:
+        try:
+            name, arguments = pipe.recv()
+        except (EOFError, OSError):
+            return
+        module, _, attribute = name.partition(":")
+        try:
+            function = getattr(importlib.import_module(module), attribute)
+            answer = function(*arguments, progress=lambda done, of: pipe.send(("progress", done, of)))
+        except ValueError as error:
+            pipe.send(("failed", str(error)))
+        except Exception as error:
+            pipe.send(("failed", f"{type(error).__name__}: {error}"))
+        else:
+            pipe.send(("done", answer))
+
+
+class _Worker:
+    """The process of one kind of jobs."""
+
+    def __init__(self, hear: Callable[[_Worker, tuple[Any, ...]], None]) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        with deaf_children():
+            self.process.start()
+        theirs.close()
+        loop = asyncio.get_running_loop()
+
+        def listen() -> None:
+            while True:
+                try:
+                    said = self.pipe.recv()
+                except (EOFError, OSError):
+                    said = ("gone",)
+                with suppress(RuntimeError):  # the loop is closed
+                    loop.call_soon_threadsafe(hear, self, said)
+                if said[0] == "gone":
+                    return
+
+        threading.Thread(target=listen, daemon=True).start()
+
+    def end(self) -> None:
+        self.process.terminate()
+
+
+class Jobs:
+    """All jobs of a server."""
+
+    def __init__(self) -> None:
+        self.jobs: OrderedDict[str, Job] = OrderedDict()
+        self._waiting: dict[str, list[Job]] = {}
+        self._running: dict[str, Job] = {}
+        self._workers: dict[str, _Worker] = {}
+
+    def start(self, kind: str, function: str, *arguments: Any) -> Job:
+        """Return a new job: MODULE:FUNCTION, called with the arguments and `progress`, a function (done, of).
+
+        Raises JobsFull if too many of its kind wait.
+        """
+        queue = self._waiting.setdefault(kind, [])
+        if len(queue) >= MOST_WAITING:
+            raise JobsFull(f"{len(queue)} jobs wait already; try again when some are done")
+        job = Job(secrets.token_urlsafe(12), kind, (function, arguments))
+        self.jobs[job.id] = job
+        queue.append(job)
+        self._forget()
+        self._next(kind)
+        return job
+
+    def cancel(self, job: Job) -> None:
+        """End a job, whatever it is doing."""
+        if job.status == "waiting":
+            self._waiting[job.kind].remove(job)
+        elif job.status == "running":
+            worker = self._workers.pop(job.kind, None)
+            if worker is not None:
+                worker.end()
+            del self._running[job.kind]
+        else:
+            return
+        self._end(job, "cancelled", error="cancelled")
+        self._next(job.kind)
+
+    def close(self) -> None:
+        """End every worker."""
+        for worker in self._workers.values():
+            worker.end()
+        self._workers.clear()
+
+    def _forget(self) -> None:
+        for key in [key for key, job in self.jobs.items() if job.ended.is_set()]:
+            if len(self.jobs) <= MOST_KEPT:
+                return
+            del self.jobs[key]
+
+    def _next(self, kind: str) -> None:
+        if kind in self._running or not self._waiting[kind]:
+            return
+        job = self._waiting[kind].pop(0)
+        worker = self._workers.get(kind)
+        if worker is None:
+            worker = self._workers[kind] = _Worker(lambda who, said: self._heard(kind, who, said))
+        self._running[kind] = job
+        job.status = "running"
+        try:
+            worker.pipe.send(job.call)
+        except OSError:
+            worker.end()
+
+    def _heard(self, kind: str, worker: _Worker, said: tuple[Any, ...]) -> None:
+        if self._workers.get(kind) is not worker:
+            return
+        job = self._running.get(kind)
+        if said[0] == "gone":
+            del self._workers[kind]
+        if job is None:
+            return
+        if said[0] == "progress":
+            job.done, job.of = said[1:]
+            return
+        del self._running[kind]
+        if said[0] == "done":
+            self._end(job, "done", result=said[1])
+        else:
+            self._end(job, "failed", error=said[1] if len(said) > 1 else "the process that did it died")
+        self._next(kind)
+
+    def _end(self, job: Job, status: str, *, result: Any = None, error: str | None = None) -> None:
+        job.status, job.result, job.error = status, result, error
+        job.call = ("", ())
+        job.ended.set()

@@ -1,0 +1,141 @@
+"""Pages: the one the server shows, and files that show one thing without any server.
+
+A client's module names another as `gs2/NAME.js`. An import map says what that is: on the server the file's
+address, in a standalone page a data: URL with the module itself. So both run the same modules, unbuilt.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+__all__ = ["MODULES", "STATIC", "csp", "index_page", "standalone_page"]
+
+STATIC = Path(__file__).parent / "static"
+"""Folder of the client's files."""
+SHARED = ("dom.js", "words.js")
+"""Modules that every page has."""
+
+_STANDALONE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+{styles}
+<script type="importmap">{imports}</script>
+</head>
+<body class="standalone">
+<main id="root"></main>
+<script type="application/json" id="data">{data}</script>
+{scripts}
+<script type="module">
+import {{ start }} from "gs2/{entry}";
+start(document.getElementById("root"), JSON.parse(document.getElementById("data").textContent));
+</script>
+</body>
+</html>
+"""
+
+_INDEX = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>gs2</title>
+<link rel="icon" href="/static/icon.svg">
+{styles}
+<script type="importmap">{imports}</script>
+<script type="module" src="/static/main.js"></script>
+</head>
+<body>
+<main id="root"></main>
+<noscript>gs2 needs JavaScript.</noscript>
+</body>
+</html>
+"""
+
+
+def _modules() -> list[str]:
+    return sorted(path.name for path in STATIC.glob("*.js"))
+
+
+MODULES = tuple(_modules())
+"""Names of the client's modules."""
+
+
+def _import_map(addresses: Iterable[tuple[str, str]]) -> str:
+    return json.dumps({"imports": {f"gs2/{name}": address for name, address in addresses}})
+
+
+def _data_url(name: str) -> str:
+    encoded = base64.b64encode((STATIC / name).read_bytes()).decode()
+    return f"data:text/javascript;base64,{encoded}"
+
+
+def _in_script(text: str) -> str:
+    """Return JSON text that cannot end the <script> it stands in."""
+    return (
+        text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+        .replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    )  # fmt: skip
+
+
+def standalone_page(
+    title: str,
+    entry: str,
+    data: Any,
+    *,
+    modules: Sequence[str],
+    styles: Sequence[str] = (),
+    scripts: Sequence[str] = (),
+) -> str:
+    """Return one HTML file that shows `data` and needs no network.
+
+    entry: module whose `start(root, data)` shows it. modules: that one and those it imports, besides the
+        shared ones. styles: style sheets besides the base. scripts: classic scripts to run before, by their
+        path in the static folder. All are files of this package; `data` may be anybody's, as JSON.
+    """
+    names = dict.fromkeys((*SHARED, *modules))
+    sheets = "\n".join(
+        f"<style>{(STATIC / name).read_text('utf-8')}</style>" for name in ("base.css", *styles)
+    )
+    return _STANDALONE.format(
+        title=html.escape(title),
+        styles=sheets,
+        imports=_import_map((name, _data_url(name)) for name in names),
+        data=_in_script(json.dumps(data, ensure_ascii=False, allow_nan=False)),
+        scripts="\n".join(f"<script>{(STATIC / name).read_text('utf-8')}</script>" for name in scripts),
+        entry=entry,
+    )
+
+
+@cache
+def index_page() -> str:
+    """Return the server's page."""
+    sheets = "\n".join(
+        f'<link rel="stylesheet" href="/static/{path.name}">'
+        for path in sorted(STATIC.glob("*.css"), key=lambda path: (path.name != "base.css", path.name))
+    )
+    return _INDEX.format(styles=sheets, imports=_served_imports())
+
+
+def _served_imports() -> str:
+    return _import_map((name, f"/static/{name}") for name in MODULES)
+
+
+@cache
+def csp() -> str:
+    """Return the content security policy of the server's page: nothing from elsewhere, nothing inline."""
+    digest = base64.b64encode(hashlib.sha256(_served_imports().encode()).digest()).decode()
+    return (
+        f"default-src 'none'; script-src 'self' 'sha256-{digest}'; style-src 'self'; img-src 'self' data:; "
+        "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )

@@ -1,0 +1,247 @@
+"""A browser at a table: one WebSocket, one line of JSON each way; the whole state after every change."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from games.guandan.cards import PASS
+from games.guandan.notation import action_list
+from gs2.guandan.table.seat import AgentError
+from gs2.guandan.table.selection import Reason, fitting, why_not, wild_words
+from gs2.web.house import House
+from gs2.web.jobs import JobsFull
+from gs2.web.person_table import PersonTable, Refused
+from gs2.web.table_state import table_state
+
+__all__ = ["TableSocket"]
+
+logger = logging.getLogger("gs2.web")
+
+LONGEST = 4096
+"""Characters of a message from a browser."""
+MOST_BAD = 20
+"""Messages that make no sense, until the connection is closed."""
+MOST_SUGGESTED = 30
+HINT = "standard"
+"""How deeply a hint searches."""
+
+Message = dict[str, Any]
+
+
+class TableSocket:
+    """One connection to one table."""
+
+    def __init__(self, house: House, table: PersonTable, socket: WebSocket) -> None:
+        self.house, self.table, self.socket = house, table, socket
+        self.seat = table.seat_of(socket.query_params.get("key"))
+        self.open = not table.people
+        self._changed = asyncio.Event()
+        self._others: list[Message] = []
+        self._hint: asyncio.Task[None] | None = None
+        self._bad = 0
+
+    @property
+    def _watchers(self) -> Any:
+        return self.house.watchers[self.table.setup.id]
+
+    async def run(self) -> None:
+        """Serve the connection until it ends."""
+        await self.socket.accept()
+        self._watchers.add(self)
+        self._tell_all()
+        sending = asyncio.create_task(self._send())
+        try:
+            while self._bad < MOST_BAD:
+                text = await self.socket.receive_text()
+                self._hear(text)
+            await self.socket.close(1008, "too many messages that make no sense")
+        except (WebSocketDisconnect, RuntimeError, KeyError):
+            pass  # gone, or a message that is not text
+        finally:
+            sending.cancel()
+            if self._hint is not None:
+                self._hint.cancel()
+            self._watchers.discard(self)
+            self._tell_all()
+
+    def _tell_all(self) -> None:
+        for watcher in list(self._watchers):
+            watcher.show()
+
+    def show(self) -> None:
+        """Have the state sent; several changes at once become one message."""
+        self._changed.set()
+
+    def _say(self, message: Message) -> None:
+        self._others.append(message)
+        self._changed.set()
+
+    async def _send(self) -> None:
+        shown = None
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            state = self._state()
+            if state != shown:
+                shown = state
+                await self.socket.send_text(state)
+            others, self._others = self._others, []
+            for message in others:
+                await self.socket.send_text(json.dumps(message))
+
+    def _state(self) -> str:
+        present = {w.seat for w in self._watchers if w.seat is not None}
+        hands = self.open and not self.table.people
+        return json.dumps(table_state(self.table, self.seat, hands=hands, present=present))
+
+    # --- what the browser says ---
+
+    def _hear(self, text: str) -> None:
+        try:
+            if len(text) > LONGEST:
+                raise Refused("wrong", f"a message has at most {LONGEST} characters")
+            message = json.loads(text)
+            kind = message.get("type") if isinstance(message, dict) else None
+            answer = self._answers().get(kind) if isinstance(kind, str) else None
+            if answer is None:
+                raise Refused("wrong", f"a message is an object with a type; got {text[:60]!r}")
+        except (ValueError, RecursionError) as error:
+            self._bad += 1
+            self._say({"type": "error", "code": "wrong", "text": str(error)})
+            return
+        try:
+            answer(message)
+        except Refused as error:
+            self._say({"type": "error", "code": error.code, "text": str(error)})
+        except (AgentError, KeyError, TypeError, ValueError) as error:
+            self._bad += 1
+            self._say({"type": "error", "code": "wrong", "text": f"{kind}: {error!r}"})
+
+    def _answers(self) -> dict[str, Callable[[Message], None]]:
+        return {
+            "select": self._select,
+            "play": self._play,
+            "pass": self._pass,
+            "suggest": self._suggest,
+            "hint": self._ask_hint,
+            "undo": lambda message: self.table.undo(self._mine()),
+            "next": lambda message: self._go_on(),
+            "pace": self._pace,
+            "step": lambda message: self._step(),
+            "open": self._open,
+        }
+
+    def _mine(self) -> int:
+        if self.seat is None:
+            raise Refused("not_you", "you watch; take a free seat to play")
+        return self.seat
+
+    def _due(self, message: Message | None = None) -> int:
+        """Return the own seat if it is to act, on the state that the browser has seen."""
+        seat = self._mine()
+        if message is not None and message.get("version") != self.table.version:
+            raise Refused("stale", "the table has changed since; look again")
+        if seat not in self.table.session.pending or self.table.waiting:
+            raise Refused("not_your_turn", "it is not your turn")
+        return seat
+
+    def _select(self, message: Message) -> None:
+        cards = message["cards"]
+        if not isinstance(cards, list) or len(cards) > 30 or not all(isinstance(c, str) for c in cards):
+            raise Refused("wrong", "cards is a list of at most 30 names")
+        seat, table = self._mine(), self.table
+        answer: Message = {"type": "fits", "id": message.get("id"), "moves": [], "why": None}
+        if seat not in table.session.pending or table.waiting:
+            answer["why"] = Reason("not_your_turn").to_json()
+        else:
+            moves = table.session.choices(seat)
+            found = fitting(moves, cards) if cards else []
+            answer["moves"] = [self._move(moves, index) for index in found]
+            if not found:
+                reason = why_not(table.observe(seat), cards)
+                answer["why"] = None if reason is None else reason.to_json()
+        answer["version"] = table.version
+        self._say(answer)
+
+    def _move(self, moves: Any, index: int) -> Message:
+        level = self.table.session.level
+        words = action_list(moves[index], level)
+        return {"index": int(index), "move": words, "wild": wild_words(moves[index], level)}
+
+    def _play(self, message: Message) -> None:
+        seat, index = self._due(message), message["index"]
+        if isinstance(index, bool) or not isinstance(index, int):
+            raise Refused("wrong", f"an index is a whole number; got {index!r:.40}")
+        self.table.choose(seat, index)
+
+    def _pass(self, message: Message) -> None:
+        seat = self._due(message)
+        found = (self.table.session.choices(seat)["type"] == PASS).nonzero()[0]
+        if not len(found) or self.table.session.stage != "play":
+            raise Refused("must_lead", "you lead, so you cannot pass")
+        self.table.choose(seat, int(found[0]))
+
+    def _suggest(self, message: Message) -> None:
+        moves = self.table.session.choices(self._due())
+        first: dict[tuple[str, str], Message] = {}
+        for index in range(len(moves)):
+            if moves[index]["type"] != PASS or self.table.session.stage != "play":
+                words = action_list(moves[index], self.table.session.level)
+                key = (words[0], words[1]) if self.table.session.stage == "play" else ("card", words[2][0])
+                if key not in first:
+                    first[key] = self._move(moves, index)
+                    if len(first) >= MOST_SUGGESTED:
+                        break
+        self._say({"type": "suggestions", "version": self.table.version, "moves": list(first.values())})
+
+    def _go_on(self) -> None:
+        self._mine()
+        self.table.go_on()
+
+    def _may_steer(self) -> None:
+        """Raise Refused unless the connection may set the table's pace: people's tables obey people."""
+        if self.table.people:
+            self._mine()
+
+    def _step(self) -> None:
+        self._may_steer()
+        self.table.step()
+
+    def _pace(self, message: Message) -> None:
+        self._may_steer()
+        pace, paused = message.get("pace"), message.get("paused")
+        if isinstance(pace, bool) or not isinstance(pace, int | float | None):
+            raise Refused("wrong", f"a pace is a number of seconds; got {pace!r:.40}")
+        if not isinstance(paused, bool | None):
+            raise Refused("wrong", f"paused is true or false; got {paused!r:.40}")
+        self.table.set_pace(None if pace is None else float(pace), paused)
+
+    def _open(self, message: Message) -> None:
+        if self.table.people:
+            raise Refused("closed", "hands are open only at tables where no person sits")
+        self.open = bool(message.get("open"))
+        self.show()
+
+    def _ask_hint(self, message: Message) -> None:
+        seat = self._due()
+        if self._hint is not None and not self._hint.done():
+            return
+        observation, version = self.table.observe(seat), self.table.version
+        try:
+            job = self.house.jobs.start("hint", "gs2.web.hints:hint", observation, HINT)
+        except JobsFull as error:
+            raise Refused("busy", str(error)) from None
+        self._say({"type": "hint", "status": "thinking", "version": version})
+
+        async def wait() -> None:
+            await job.ended.wait()
+            found = job.result or {"index": None, "explanation": None}
+            self._say({"type": "hint", "status": job.status, "version": version, "error": job.error, **found})
+
+        self._hint = asyncio.create_task(wait())

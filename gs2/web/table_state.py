@@ -1,0 +1,121 @@
+"""A table as one viewer may see it, as plain data: the one message from which the page draws everything."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from games.guandan.cards import NO_ACTION, PASS, RANKS, hand_text, unpack
+from games.guandan.notation import action_list
+from games.guandan.rounds.state import NOBODY
+from games.support.array_types import Row
+from gs2.guandan.table.session import Session
+from gs2.web.person_table import PersonTable
+
+__all__ = ["table_row", "table_state"]
+
+Data = dict[str, Any]
+
+
+def table_row(table: PersonTable) -> Data:
+    """Return one line of the list of tables."""
+    session = table.session
+    return {
+        "id": table.setup.id,
+        "seats": [{"name": sitter.name, "kind": sitter.kind} for sitter in table.sitters],
+        "game": len(table.account.games),
+        "games": table.setup.games,
+        "round": session.match.round,
+        "levels": [RANKS[level] for level in session.match.levels],
+        "over": table.over,
+        "created": table.setup.created,
+    }
+
+
+def table_state(table: PersonTable, you: int | None, *, hands: bool, present: set[int]) -> Data:
+    """Return what one viewer sees of a table.
+
+    you: the viewer's seat, None for a watcher. hands: whether all hands may be seen, as at a table of agents.
+    present: seats of people who are connected.
+    """
+    session = table.session
+    seats = [
+        {"name": sitter.name, "kind": sitter.kind, "connected": sitter.agent or seat in present}
+        for seat, sitter in enumerate(table.sitters)
+    ]
+    return {
+        "type": "state",
+        "version": table.version,
+        "table": {
+            "id": table.setup.id,
+            "seats": seats,
+            "you": you,
+            "games": table.setup.games,
+            "pace": table.pace,
+            "paused": table.paused,
+            "open": hands,
+            "people": bool(table.people),
+            "undo": table.can_undo(you),
+            "failure": table.failure,
+        },
+        "match": _match(table),
+        "round": _round(table, you, hands),
+        "turn": {"seats": sorted(session.pending), "you": _your_turn(table, you)},
+        "waiting": "next" if table.waiting else None,
+        "results": [asdict(end) for end in table.account.results],
+        "games_over": [game.over for game in table.account.games if game.over is not None],
+    }
+
+
+def _match(table: PersonTable) -> Data:
+    match = table.session.match
+    return {
+        "game": len(table.account.games),
+        "levels": [RANKS[level] for level in match.levels],
+        "owner": match.owner,
+        "round": match.round,
+        "wins": list(table.session.wins),
+        "over": table.over,
+    }
+
+
+def _your_turn(table: PersonTable, you: int | None) -> Data | None:
+    due = table.session.pending.get(-1 if you is None else you)
+    if due is None:
+        return None
+    may_pass = due.stage == "play" and bool(np.any(due.actions["type"] == PASS))
+    return {"stage": due.stage, "count": len(due.actions), "pass": may_pass}
+
+
+def _round(table: PersonTable, you: int | None, hands: bool) -> Data:
+    session = table.session
+    level = session.level
+    state = session.match.state[0]
+    playing = session.stage in ("play", "over")
+    beat = state["beat"]
+    return {
+        "level": RANKS[level],
+        "phase": session.stage,
+        "hands": [_hand(session, seat) if hands or seat == you else None for seat in range(4)],
+        "rest": [int(rest) for rest in session.view().rest],
+        "tributes": [list(transfer) for transfer in session.tributes],
+        "returns": [list(transfer) for transfer in session.returns],
+        "anti": table.account.anti,
+        "plays": table.account.plays,
+        "trick": [_words(move, level) if playing else None for move in state["trick"]],
+        "greater": {"seat": int(state["leader"]), "move": _words(beat, level)}
+        if playing and state["leader"] != NOBODY
+        else None,
+        "order": [int(seat) for seat in state["order"] if seat != NOBODY] if playing else [],
+    }
+
+
+def _hand(session: Session, seat: int) -> list[str]:
+    counts = unpack(np.array(session.hand(seat), np.uint64))
+    return hand_text(counts, session.level).split()
+
+
+def _words(move: Row, level: int) -> list[Any] | None:
+    return None if move["type"] == NO_ACTION else action_list(move, level)

@@ -1,0 +1,1 @@
+"""Tests of the browser's server, and of its page in a real Chromium."""

@@ -1,0 +1,82 @@
+"""A server for all tests of a process, one of a test's own, and a Chromium."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.web.serving import Server
+
+NEEDED = "GS2_NEED_BROWSER"
+"""Set where a missing Chromium is a failure, as in CI."""
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that many tests share."""
+    running = Server(tmp_path_factory.mktemp("web")).start()
+    yield running
+    running.end()
+
+
+@pytest.fixture
+def own_server(tmp_path: Path) -> Iterator[Callable[..., Server]]:
+    """Starts servers of a test's own, with further arguments; they are ended after it."""
+    begun: list[Server] = []
+
+    def start(*arguments: str, folder: Path | None = None) -> Server:
+        begun.append(Server(folder or tmp_path / "own", *arguments))
+        return begun[-1].start()
+
+    yield start
+    for one in begun:
+        if one.process is not None and one.process.poll() is None:
+            one.end()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """A Chromium: `GS2_CHROMIUM`, the system's, or Playwright's own."""
+    api = pytest.importorskip("playwright.sync_api")
+    found = os.environ.get("GS2_CHROMIUM") or next(
+        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+    )
+    with api.sync_playwright() as playwright:
+        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
+        try:
+            browser = playwright.chromium.launch(executable_path=found, args=flags)
+        except api.Error as error:
+            if os.environ.get(NEEDED):
+                raise
+            pytest.skip(f"no Chromium here: {str(error).splitlines()[0]}")
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def people(chromium: Any, server: Server) -> Iterator[Callable[..., Any]]:
+    """Opens pages of people with a browser each; an error on any of their consoles fails the test."""
+    contexts, errors = [], []
+
+    def visit(path: str = "/", width: int = 1440, height: int = 900, **options: Any) -> Any:
+        context = chromium.new_context(
+            viewport={"width": width, "height": height}, locale="en-GB", reduced_motion="reduce", **options
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
+        page.goto(server.url + path)
+        return page
+
+    visit.errors = errors  # type: ignore[attr-defined]
+    yield visit
+    for context in contexts:
+        context.close()
+    assert not errors, errors

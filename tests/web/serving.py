@@ -1,0 +1,153 @@
+"""A server of pages as its user starts it, and a browser's side of its WebSocket without a browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx
+from websockets.sync.client import ClientConnection, connect
+
+__all__ = ["Seat", "Server"]
+
+State = dict[str, Any]
+
+
+class Server:
+    """`gs2 web` in a process of its own, on a folder that outlives it."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        self.folder, self.arguments = folder, arguments
+        self.port = 0
+        self.url = ""
+        self.process: subprocess.Popen[str] | None = None
+        self.said: list[str] = []
+        self.http = httpx.Client(timeout=60, trust_env=False)
+
+    def start(self) -> Server:
+        """Start it, on the port that it had before."""
+        command = [sys.executable, "-m", "gs2", "web", "--no-open", "--port", str(self.port)]
+        self.process = subprocess.Popen(
+            [*command, "--data", str(self.folder), *self.arguments],
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"COLUMNS": "200"},
+        )
+        assert self.process.stderr is not None
+        while True:
+            line = self.process.stderr.readline()
+            assert line, f"the server ended: {self.said}"
+            self.said.append(line)
+            found = re.search(r"http://[^ ]*:(\d+)/", line)
+            if found:
+                break
+        self.port = int(found[1])
+        self.url = found[0].rstrip("/")
+        self.http.base_url = self.url
+        return self
+
+    def end(self, how: int = signal.SIGTERM) -> int:
+        """End it by a signal; return its exit code."""
+        assert self.process is not None
+        self.process.send_signal(how)
+        code = self.process.wait(30)
+        assert self.process.stderr is not None
+        self.process.stderr.close()
+        return code
+
+    def kill(self) -> None:
+        """End it as a power cut would."""
+        self.end(signal.SIGKILL)
+
+    def post(self, path: str, data: Any) -> Any:
+        """Return the answer to a request that is granted."""
+        answer = self.http.post(path, json=data)
+        assert answer.is_success, answer.text
+        return answer.json()
+
+    def get(self, path: str) -> Any:
+        """Return the answer to a question that is answered."""
+        answer = self.http.get(path)
+        assert answer.is_success, answer.text
+        return answer.json()
+
+    def job(self, job: dict[str, Any], patience: float = 120) -> dict[str, Any]:
+        """Return a job when it has ended."""
+        import time
+
+        limit = time.monotonic() + patience
+        while job["status"] in ("waiting", "running"):
+            assert time.monotonic() < limit, job
+            time.sleep(0.05)
+            job = self.get(f"/api/jobs/{job['id']}")
+        return job
+
+    def table(self, seats: list[str], **options: Any) -> tuple[str, str | None]:
+        """Return a new table and the key of the first person's seat."""
+        made = self.post("/api/tables", {"seats": seats, "pace": 0, **options})
+        return made["id"], made["key"]
+
+    def seat(self, table: str, key: str | None = None) -> Seat:
+        """Return a connection to a table."""
+        return Seat(self.url.replace("http", "ws"), table, key)
+
+
+class Seat:
+    """A connection to a table, and the state that was shown last."""
+
+    def __init__(self, url: str, table: str, key: str | None) -> None:
+        line = connect(
+            f"{url}/ws/tables/{table}" + ("" if key is None else f"?key={key}"),
+            max_size=1 << 22,
+            ping_interval=None,
+        )
+        self.line: ClientConnection = ExitStack().enter_context(line)
+        self.state: State = {}
+        self.until(lambda state: True)
+
+    def hear(self, patience: float = 60) -> dict[str, Any]:
+        """Return the next message; a state is kept too."""
+        message = json.loads(self.line.recv(patience))
+        if message["type"] == "state":
+            self.state = message
+        return message
+
+    def until(self, wanted: Callable[[State], Any]) -> State:
+        """Return the first state, from the current one on, that is wanted."""
+        while not self.state or not wanted(self.state):
+            self.hear()
+        return self.state
+
+    def say(self, **message: Any) -> None:
+        """Send a message."""
+        self.line.send(json.dumps(message))
+
+    def ask(self, kind: str, **message: Any) -> dict[str, Any]:
+        """Return the answer of a kind, or the error, to a message."""
+        self.say(**message)
+        while True:
+            answer = self.hear()
+            if answer["type"] in (kind, "error"):
+                return answer
+
+    def my_turn(self) -> State:
+        """Return the state in which this seat is to act or to go on, or the session is over."""
+        return self.until(lambda s: s["turn"]["you"] or s["waiting"] or s["match"]["over"])
+
+    def play(self, index: int = 0) -> State:
+        """Choose, and return the state that follows."""
+        version = self.state["version"]
+        self.say(type="play", index=index, version=version)
+        return self.until(lambda state: state["version"] > version)
+
+    def close(self) -> None:
+        """Hang up."""
+        self.line.close()

@@ -1,0 +1,221 @@
+"""What strangers may not do: other sites, other names, wrong tokens, nonsense, and too much of anything."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import socket
+from collections.abc import Callable, Iterator
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+
+from tests.web.serving import Server
+
+FOREIGN = ("http://evil.example", "null", "https://127.0.0.1:1", "http://[", "file://")
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+PATHS = ("/", "/api/tables", "/api/agents", "/static/base.css", "/api/jobs/x", "/api/games")
+
+
+def handshake(server: Server, **headers: str) -> Iterator[object]:
+    """Return a connection to a table that is there."""
+    table, _ = server.table(["random", "random", "random", "random"], pace=10)
+    with connect(f"{server.url.replace('http', 'ws')}/ws/tables/{table}", additional_headers=headers) as line:
+        yield line.recv(10)
+
+
+@pytest.mark.parametrize("origin", FOREIGN)
+def test_pages_of_other_sites_reach_nothing(server: Server, origin: str) -> None:
+    for path in PATHS:
+        assert server.http.get(path, headers={"origin": origin}).status_code == 403, path
+    made = server.http.post("/api/tables", json={"seats": ["random"] * 4}, headers={"origin": origin})
+    assert made.status_code == 403
+    with pytest.raises(InvalidStatus) as refused:
+        list(handshake(server, Origin=origin))
+    assert refused.value.response.status_code == 403
+    assert list(handshake(server, Origin=server.url)), "its own page is let in"
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "", "[", "169.254.1.1:8642"])
+def test_another_name_for_this_machine_reaches_nothing(server: Server, host: str) -> None:
+    for path in PATHS:
+        assert server.http.get(path, headers={"host": host}).status_code in (400, 403), path
+
+
+def test_a_form_of_another_site_cannot_open_a_table(server: Server) -> None:
+    before = len(server.get("/api/tables")["tables"])
+    body = json.dumps({"seats": ["random"] * 4})
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""):
+        answer = server.http.post("/api/tables", content=body, headers={"content-type": kind})
+        assert answer.status_code == 400 and "content-type" in answer.json()["error"]
+    assert len(server.get("/api/tables")["tables"]) == before
+
+
+def test_a_token_is_asked_of_everything_and_leaves_the_address(own_server: Callable[..., Server]) -> None:
+    token = "abc%25_&=+x"
+    server = own_server("--token", token)
+    with httpx.Client(base_url=server.url, trust_env=False) as stranger:
+        for path in PATHS:
+            for headers in ({}, {"authorization": "Bearer wrong"}, {"cookie": "gs2_token=wrong"}):
+                assert stranger.get(path, headers=headers).status_code == 401, path
+        with pytest.raises(InvalidStatus):
+            list(handshake_with(server, token="wrong"))
+        welcome = stranger.get("/", params={"token": token})
+        assert welcome.status_code == 303 and welcome.headers["location"] == "/"
+        cookie = welcome.headers["set-cookie"]
+        assert "HttpOnly" in cookie and "samesite=strict" in cookie.lower()
+        assert stranger.get("/").status_code == 200, "the cookie is kept"
+    bearer = {"authorization": f"Bearer {token}"}
+    assert httpx.get(f"{server.url}/api/agents", headers=bearer, trust_env=False).status_code == 200
+    spelt = server.said[-1]
+    assert "token=" in spelt
+
+
+def handshake_with(server: Server, token: str) -> Iterator[object]:
+    with connect(f"{server.url.replace('http', 'ws')}/ws/tables/x?token={token}") as line:
+        yield line.recv(10)
+
+
+def test_a_server_that_others_can_reach_wants_a_token() -> None:
+    from click.testing import CliRunner
+
+    from gs2.cli import main
+
+    for arguments in (["--host", "0.0.0.0"], ["--host", "::"], ["--token", " "]):
+        answer = CliRunner().invoke(main, ["web", "--no-open", *arguments])
+        assert answer.exit_code == 2 and "token" in answer.output, answer.output
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../pages.py",
+        "/static/..%2fpages.py",
+        "/static/%2e%2e/%2e%2e/cli.py",
+        "/static//etc/passwd",
+        "/static/..%5c..%5cpages.py",
+        "/static/%00",
+        "/api/tables/..%2f..%2fetc%2fpasswd/record",
+    ],
+)
+def test_paths_lead_nowhere_else(server: Server, path: str) -> None:
+    host, port = "127.0.0.1", server.port
+    with socket.create_connection((host, port), timeout=10) as line:
+        line.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+        answer = b"".join(iter(lambda: line.recv(65536), b""))
+    assert re.match(rb"HTTP/1.1 (400|403|404|405) ", answer), answer[:80]
+    assert b"import" not in answer and b"root:" not in answer
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=JSON)
+def test_nonsense_is_answered_in_words(server: Server, data: object) -> None:
+    for path in ("/api/tables", "/api/tables/none/seat", "/api/solve"):
+        answer = server.http.post(path, json=data)
+        assert answer.status_code in (202, 400, 404), (path, answer.text)
+        if answer.status_code != 202:
+            assert answer.json()["error"]
+    for body in (json.dumps(data).encode()[:-1], b"\xff\xfe", b"[" * 100_000):
+        answer = server.http.post("/api/tables", content=body, headers={"content-type": "application/json"})
+        assert answer.status_code in (201, 400), answer.text
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(field=st.sampled_from(["seats", "games", "seed", "pace", "name"]), value=JSON)
+def test_tables_that_cannot_be_are_refused_in_words(server: Server, field: str, value: object) -> None:
+    data = {"seats": ["random"] * 4, "pace": 10, field: value}
+    answer = server.http.post("/api/tables", json=data)
+    assert answer.status_code in (201, 400), answer.text
+    if answer.status_code == 400:
+        assert answer.json()["error"]
+    else:
+        assert field != "seats"
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    messages=st.lists(
+        st.text(max_size=60)
+        | JSON.map(json.dumps)
+        | st.fixed_dictionaries(
+            {
+                "type": st.sampled_from(
+                    ["play", "select", "hint", "undo", "next", "pace", "open", "suggest", "pass"]
+                )
+            },
+            optional=dict.fromkeys(("index", "cards", "version", "pace", "paused", "id", "open"), JSON),
+        ).map(json.dumps),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_malformed_messages_hurt_nobody(server: Server, messages: list[str]) -> None:
+    table, key = server.table(["person", "random", "random", "random"], seed=1)
+    seat = server.seat(table, key)
+    seat.my_turn()
+    try:
+        for message in messages:
+            seat.line.send(message)
+        seat.line.send(b"\x00\x01")
+        while True:
+            seat.hear(10)
+    except ConnectionClosed:
+        pass
+    again = server.seat(table, key)
+    assert again.my_turn()["table"]["you"] == 0
+    again.close()
+
+
+def test_whoever_talks_too_much_is_cut_off(server: Server) -> None:
+    table, key = server.table(["person", "random", "random", "random"], seed=1)
+    seat = server.seat(table, key)
+    for _ in range(30):
+        seat.line.send("nonsense")
+    with pytest.raises(ConnectionClosed):
+        for _ in range(60):
+            seat.hear(10)
+    seat = server.seat(table, key)
+    seat.line.send("x" * 200_000)
+    with pytest.raises(ConnectionClosed):
+        for _ in range(60):
+            seat.hear(10)
+    assert server.seat(table, key).state["table"]["you"] == 0
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_a_record_of_a_hundred_megabytes_is_refused(server: Server, declared: bool) -> None:
+    chunk = b'{"play":[0,["PASS","PASS","PASS"]]}\n' * 30_000
+
+    def chunks() -> Iterator[bytes]:
+        for _ in range(100 * (1 << 20) // len(chunk)):
+            yield chunk
+
+    headers = {"content-length": str(100 * (1 << 20) // len(chunk) * len(chunk))} if declared else {}
+    try:
+        answer = server.http.post("/api/reviews", content=chunks(), headers=headers, timeout=30)
+    except (httpx.WriteError, httpx.ReadError, httpx.RemoteProtocolError):
+        return  # the answer came before all was sent, and the line was cut
+    assert answer.status_code == 413 and "8 MiB" in answer.text
+
+
+def test_the_page_runs_nothing_but_its_own_files(server: Server) -> None:
+    page = server.http.get("/")
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'" in policy and "unsafe" not in policy
+    inline = re.findall(r"<script(?![^>]*src)[^>]*>(.*?)</script>", page.text, re.S)
+    assert len(inline) == 1, "the import map, whose hash the policy names"
+    import hashlib
+
+    digest = base64.b64encode(hashlib.sha256(inline[0].encode()).digest()).decode()
+    assert f"'sha256-{digest}'" in policy
+    for header in ("x-content-type-options", "referrer-policy"):
+        assert header in page.headers
