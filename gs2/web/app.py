@@ -110,7 +110,7 @@ class _Site:
         data = await _object(request)
         name = _name(data)
         table = await self.house.create(
-            data.get("seats") or (),
+            data.get("seats", ()),
             games=data.get("games", 1),
             seed=data.get("seed"),
             pace=data.get("pace", 0.7),

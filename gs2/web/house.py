@@ -98,7 +98,11 @@ class House:
 
     async def create(self, seats: Sequence[str], *, games: int, seed: int | None, pace: float) -> PersonTable:
         """Return a new table. Raises Refused at what cannot be."""
-        if len(seats) != 4 or not all(isinstance(name, str) for name in seats):
+        if (
+            not isinstance(seats, Sequence)
+            or len(seats) != 4
+            or not all(isinstance(name, str) for name in seats)
+        ):
             raise Refused("wrong", f"a table has four seats, each {PERSON!r} or an agent's name")
         for name in seats:
             if name != PERSON and name not in self.agents:

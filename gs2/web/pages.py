@@ -63,12 +63,26 @@ _INDEX = """<!doctype html>
 """
 
 
-def _modules() -> list[str]:
-    return sorted(path.name for path in STATIC.glob("*.js"))
+VENDOR = "vendor"
+"""Folder of other people's scripts, which no module imports."""
 
 
-MODULES = tuple(_modules())
-"""Names of the client's modules."""
+def _files(pattern: str) -> dict[str, Path]:
+    """Return the client's files by name: a name is enough to find one, in whatever folder it lies."""
+    paths = [path for path in sorted(STATIC.rglob(pattern)) if VENDOR not in path.relative_to(STATIC).parts]
+    found = {path.name: path for path in paths}
+    assert len(found) == len(paths), "two of the client's files have one name"
+    return found
+
+
+MODULES = _files("*.js")
+"""The client's modules by name."""
+STYLES = _files("*.css")
+"""The client's style sheets by name."""
+
+
+def _address(path: Path) -> str:
+    return f"/static/{path.relative_to(STATIC).as_posix()}"
 
 
 def _import_map(addresses: Iterable[tuple[str, str]]) -> str:
@@ -76,7 +90,7 @@ def _import_map(addresses: Iterable[tuple[str, str]]) -> str:
 
 
 def _data_url(name: str) -> str:
-    encoded = base64.b64encode((STATIC / name).read_bytes()).decode()
+    encoded = base64.b64encode(MODULES[name].read_bytes()).decode()
     return f"data:text/javascript;base64,{encoded}"
 
 
@@ -104,9 +118,7 @@ def standalone_page(
         path in the static folder. All are files of this package; `data` may be anybody's, as JSON.
     """
     names = dict.fromkeys((*SHARED, *modules))
-    sheets = "\n".join(
-        f"<style>{(STATIC / name).read_text('utf-8')}</style>" for name in ("base.css", *styles)
-    )
+    sheets = "\n".join(f"<style>{STYLES[name].read_text('utf-8')}</style>" for name in ("base.css", *styles))
     return _STANDALONE.format(
         title=html.escape(title),
         styles=sheets,
@@ -121,14 +133,14 @@ def standalone_page(
 def index_page() -> str:
     """Return the server's page."""
     sheets = "\n".join(
-        f'<link rel="stylesheet" href="/static/{path.name}">'
-        for path in sorted(STATIC.glob("*.css"), key=lambda path: (path.name != "base.css", path.name))
+        f'<link rel="stylesheet" href="{_address(STYLES[name])}">'
+        for name in sorted(STYLES, key=lambda name: (name != "base.css", name))
     )
     return _INDEX.format(styles=sheets, imports=_served_imports())
 
 
 def _served_imports() -> str:
-    return _import_map((name, f"/static/{name}") for name in MODULES)
+    return _import_map((name, _address(path)) for name, path in MODULES.items())
 
 
 @cache

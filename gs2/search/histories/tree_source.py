@@ -175,13 +175,14 @@ class TreeProblem:
             frozen[:, considered.player] = kept.frozen
             frozen[:, considered.opponent] = kept.summary
         nodes, reach = considered.nodes[kept.rows], considered.reach[kept.rows]
-        if summary is None:
-            return self._cut(Roots(nodes, reach, frozen))
         group = considered.group[kept.rows]
+        if summary is None:
+            return self._cut(Roots(nodes, reach, frozen, group=group))
         counts, plan = summary.copies(group, kept.summary)
         copied = np.repeat(np.arange(len(nodes)), counts)
         assert frozen is not None  # histories in summary are
-        forest = self._cut(Roots(nodes[copied], reach[copied], frozen[copied], summary.plans, plan))
+        roots = Roots(nodes[copied], reach[copied], frozen[copied], summary.plans, plan, group[copied])
+        forest = self._cut(roots)
         return choose_plans(forest, counts, reach, group, considered.opponent)
 
     def _cut(self, roots: Roots) -> Subgame:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cfr.values import own_slots
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import SearchContext
 from gs2.search.strategy import Strategy
@@ -29,6 +30,7 @@ class Roots:
     nodes: [r] int32, of the full tree. reach: [r] float64, their weights.
     frozen: [r, P] bool, seats whose decisions below a root follow the strategy refined, or the one of `plans`
         ([n, slots]) that `plan` ([r] int32) names.
+    group: [r] int32, where the opponent chooses whether to enter; None if it does not.
     """
 
     nodes: NDArray[np.int32]
@@ -36,6 +38,7 @@ class Roots:
     frozen: NDArray[np.bool_] | None = None
     plans: NDArray[np.float64] | None = None
     plan: NDArray[np.int32] | None = None
+    group: NDArray[np.int32] | None = None
 
 
 def cut_forest(
@@ -66,15 +69,25 @@ def cut_forest(
     ends = subgame.origin[subgame.truncated]
     states = context.tree.states[ends]
     known = [known_at(context.game, states, seat) for seat in (0, 1)]
-    if plan is not None:
-        # The opponent knows which plan it follows.
-        number = plan[subgame.root_of[subgame.truncated]]
-        known[opponent] = known[opponent] * (int(number.max()) + 2) + number + 1
+    for seat in (0, 1):
+        # A seat remembers what it did since the roots; the game's key may tell it of another root's past.
+        known[seat] = _parted(known[seat], own_slots(subgame.tree, seat)[subgame.truncated])
+    for told in (plan, roots.group):
+        if told is not None:
+            # The opponent knows which plan it follows, and where it entered.
+            known[opponent] = _parted(known[opponent], told[subgame.root_of[subgame.truncated]])
     if config.subgame.leaf == "multi-valued":
         values = _multi_valued(context, strategy, player, ends, config)
         return with_choices(subgame, [LeafChooser(seat, known[seat]) for seat in (0, 1)], values)
     values = strategy.continuations(opponent, config.subgame.continuations)[:, ends]
     return with_continuations(subgame, opponent, known[opponent], np.ascontiguousarray(values.swapaxes(0, 1)))
+
+
+def _parted(known: NDArray[np.int64], told: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Return numbers that are equal where both are, [n] int64."""
+    pairs = np.stack([known, told], axis=1)
+    number: NDArray[np.int64] = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
+    return number
 
 
 def _multi_valued(

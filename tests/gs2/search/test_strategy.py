@@ -208,6 +208,7 @@ def interrupt(patch: pytest.MonkeyPatch, at: int, late: bool) -> None:
 )
 @example(seed=3, public=True, at=8, late=True, method="gs2+path", depth=None)
 @example(seed=0, public=False, at=0, late=False, method="1-klss", depth=1)  # the infoset lies below the limit
+@example(seed=101206, public=False, at=0, late=False, method="gs2+", depth=1)  # one leaf infoset, two entries
 @settings(max_examples=60, deadline=None)
 def test_an_interrupted_search_leaves_the_callers_strategy_as_it_was(seed, public, at, late, method, depth):
     prepared = SearchContext(RandomGame(seed, public=public))
