@@ -45,7 +45,7 @@ class SeatTable:
 
 
 class TabularBlueprint:
-    """A blueprint from tables, one per seat; `gs2.tabulate.tabulate` makes one of a policy on a tree."""
+    """A blueprint from tables, one per seat; `gs2.tabulate` makes one of a policy on a tree."""
 
     def __init__(self, name: str, seats: tuple[SeatTable, ...]) -> None:
         """Index the tables. name: what to call the blueprint in results."""

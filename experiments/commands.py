@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from experiments.outputs import report_file, report_options
-from gs2.commands.common import FINITE, NEW_FOLDER, Interruption, print_json, stderr
+from gs2.commands.common import FINITE, NEW_FOLDER, Interruption, html_option, print_json, stderr
 from gs2.commands.groups import LazyGroup, Target
 
 if TYPE_CHECKING:
@@ -183,12 +183,24 @@ def refine(
     "folders", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path)
 )
 @report_options(REPORT)
+@html_option("the rows, with plots to filter and point at, instead of the tables")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
-def report(folders: tuple[Path, ...], output: Path | None, checkout: bool, as_json: bool) -> None:
-    """Write tables of run FOLDERS, with plots beside them."""
+def report(
+    folders: tuple[Path, ...], output: Path | None, checkout: bool, page: Path | None, as_json: bool
+) -> None:
+    """Write tables of run FOLDERS, with plots beside them; with --html one page to explore instead."""
     from experiments.refinement.report import write_report
+    from experiments.refinement.rows_page import write_rows_page
 
-    written = write_report(folders, report_file(REPORT, output, checkout))
+    if page is None:
+        written = write_report(folders, report_file(REPORT, output, checkout))
+    else:
+        if output is not None or checkout:
+            raise click.UsageError(
+                "--html writes a page instead of tables; leave out --output and --checkout"
+            )
+        write_rows_page(folders, page)
+        written = [page]
     if as_json:
         print_json({"written": [str(path) for path in written]})
         return

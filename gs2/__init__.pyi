@@ -1,5 +1,6 @@
 from .parts import register_gadget as register_gadget
 from .parts import register_generator as register_generator
+from .policies.tabulate import tabulate as tabulate
 from .search.config.presets import PRESETS as PRESETS
 from .search.config.presets import preset as preset
 from .search.config.search import SearchConfig as SearchConfig
@@ -15,4 +16,3 @@ from .search.refine import refine_policy as refine_policy
 from .search.result import SearchResult as SearchResult
 from .search.strategy import Strategy as Strategy
 from .search.subgame.leaf import check_leaf_value as check_leaf_value
-from .tabulate import tabulate as tabulate

@@ -19,7 +19,7 @@ import numpy as np
 from cfr.best_response import best_response_values
 from cfr.sequence_form import sequence_form
 from games.registry import load_game
-from gs2.policy_spec import policy_from_spec
+from gs2.policies.policy_spec import policy_from_spec
 from gs2.search.config.presets import preset
 from gs2.search.context import SearchContext
 from gs2.search.pipeline import refine_infoset

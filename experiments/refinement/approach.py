@@ -23,7 +23,7 @@ from games.registry import RESEARCH_GAMES, load_game
 from games.support.bootstrap import bootstrap_interval
 from games.support.files import LineFile, check_folder
 from gs2.commands.groups import run_alone
-from gs2.policy_spec import policy_from_spec
+from gs2.policies.policy_spec import policy_from_spec
 from gs2.search.config.presets import preset
 from gs2.search.context import SearchContext
 from gs2.search.explain import solve_infoset

@@ -14,6 +14,7 @@ from experiments.refinement.compare import comparison_table
 from experiments.refinement.family import family_table
 from experiments.refinement.plots import base_and_k, plot_k, plot_strength, plot_time
 from experiments.refinement.rows import ROWS, Row, read_grid, read_rows
+from experiments.refinement.rows_page import limit_words
 from experiments.refinement.summary import (
     FEW_BLUEPRINTS,
     STRENGTH_METHODS,
@@ -28,12 +29,6 @@ from games.support.files import write_text
 __all__ = ["cell_tables", "overview_tables", "strength_table", "write_report"]
 
 
-def _limit(summary: CellSummary) -> str:
-    if summary.limit is not None:
-        return f"{summary.limit:g} s" if summary.limit >= 1 else f"{1000 * summary.limit:g} ms"
-    return "preset's" if summary.cap is None else f"{summary.cap} iter."
-
-
 def cell_tables(summaries: Sequence[CellSummary]) -> str:
     """Return a table per game and blueprint: methods down, limits across; independent searches apart."""
     parts = []
@@ -41,13 +36,13 @@ def cell_tables(summaries: Sequence[CellSummary]) -> str:
     for row in summaries:
         blocks[block_of(row)].append(row)
     for (game, blueprint, mode, sample), rows in blocks.items():
-        limits = list(dict.fromkeys(_limit(row) for row in rows))
+        limits = list(dict.fromkeys(limit_words(row) for row in rows))
         which = "all infosets" if sample is None else f"{sample} random infosets a player"
         before = np.mean([row.blueprint_exploitability for row in rows])
         parts.append(f"### {game}, blueprint {blueprint} (exploitability {before:.4f}), {mode}, {which}\n")
         lines = []
         for method in dict.fromkeys(row.method for row in rows):
-            mine = {_limit(row): row for row in rows if row.method == method}
+            mine = {limit_words(row): row for row in rows if row.method == method}
             last = list(mine.values())[-1]
             cells = [_cell(mine.get(limit)) for limit in limits]
             lines.append((method, *cells, last.seeds, f"{last.median_ms:.1f}", f"{last.nodes:,.0f}"))
@@ -61,7 +56,7 @@ def overview_tables(summaries: Sequence[CellSummary]) -> str:
     parts = []
     blocks: dict[tuple[Any, ...], list[CellSummary]] = defaultdict(list)
     for row in summaries:
-        blocks[row.blueprint, block_of(row)[2], _limit(row)].append(row)
+        blocks[row.blueprint, block_of(row)[2], limit_words(row)].append(row)
     for (blueprint, mode, limit), rows in blocks.items():
         games = list(dict.fromkeys(row.game for row in rows))
         if len(games) < 2:

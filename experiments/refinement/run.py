@@ -26,7 +26,7 @@ from games.registry import load_game
 from games.support.files import LineFile, check_folder, write_text
 from games.support.interruption import Interrupted, breaking, deaf_children
 from games.support.locks import hold
-from gs2.policy_spec import policy_from_spec
+from gs2.policies.policy_spec import policy_from_spec
 from gs2.search.context import SearchContext
 from gs2.search.refine import RefineOptions, RefineStats, refine_both
 

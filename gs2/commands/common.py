@@ -30,6 +30,8 @@ __all__ = [
     "GameType",
     "Interruption",
     "OutputType",
+    "PageType",
+    "html_option",
     "memory_option",
     "number",
     "print_json",
@@ -118,6 +120,26 @@ class OutputType(click.Path):
         from games.support.files import check_folder, check_output
 
         return check_folder(value, create=False) if self.folder else check_output(value)
+
+
+class PageType(OutputType):
+    """A page to write: like `OutputType`, and one that is there already is refused as well."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path; the reason why it cannot be written, in one line, reaches the user."""
+        from games.support.files import FileProblem
+
+        path = super().convert(value, param, ctx)
+        if path.exists():
+            raise FileProblem(f"{path}: a page must be a new file; this one is there; choose another name")
+        return path
+
+
+def html_option(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option --html, called `page`: one file that shows `what` in any browser."""
+    return click.option(
+        "--html", "page", type=PageType(), metavar="FILE", help=f"Write {what} as a page of one new file."
+    )
 
 
 NEW_FILE = OutputType()

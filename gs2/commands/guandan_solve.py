@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.common import SEED, FiniteRange, print_json, stdout
+from gs2.commands.common import SEED, FiniteRange, html_option, print_json, stdout
 from gs2.commands.progress import working
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from gs2.guandan.agent.explanation import Explanation
 
 __all__ = ["guandan_solve", "render"]
@@ -51,6 +53,7 @@ ANY_GAP = 100.0
     "--rows", type=click.IntRange(min=1), default=6, show_default=True, help="Moves and deals shown."
 )
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of every random choice.")
+@html_option("the moves and deals")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole explanation as JSON.")
 def guandan_solve(
     source: str,
@@ -59,6 +62,7 @@ def guandan_solve(
     name: str,
     rows: int,
     seed: int,
+    page: Path | None,
     as_json: bool,
     **changes: Any,
 ) -> None:
@@ -91,11 +95,16 @@ def guandan_solve(
         agent.warm_up()
     with working(f"searching by {config.name} …"):
         explanation = solve_position(position, agent, listed=rows)
+    example = example_positions().get(source)
+    title = None if example is None else str(example["title"])
+    if page is not None:
+        from gs2.explore.explore_page import decision_picture, write_explore_page
+
+        write_explore_page(page, decision_picture(explanation.to_json(), title))
     if as_json:
         print_json({**explanation.to_json(), "blueprint_name": agent.evaluator.name, "seed": seed})
         return
-    example = example_positions().get(source)
-    render(explanation, None if example is None else str(example["title"]))
+    render(explanation, title)
 
 
 def _list_positions(as_json: bool) -> None:

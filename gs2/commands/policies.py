@@ -208,7 +208,7 @@ def exploitability(game: Game, policy: str, as_json: bool) -> None:
     from cfr.best_response import best_response_values, expected_value
     from cfr.sequence_form import sequence_form
     from cfr.tree import grow
-    from gs2.policy_spec import policy_from_spec
+    from gs2.policies.policy_spec import policy_from_spec
 
     with working(f"growing {game.name} …") as tell:
         tree = grow(game, keep_states=policy.endswith(".safetensors"))  # a network is asked at states

@@ -13,6 +13,7 @@ from gs2.commands.common import (
     NEW_FILE,
     POSITIVE,
     SEED,
+    html_option,
     memory_option,
     number,
     print_json,
@@ -103,6 +104,7 @@ class SolveCommand(click.Command):
     type=NEW_FILE,
     help="Write the whole refined strategy to a policy file, or as JSON if the name ends in .json.",
 )
+@html_option("what the search saw, its histories and the game's tree")
 @click.option("--all-rows", is_flag=True, help="Show every history and opponent infoset.")
 @memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
@@ -114,6 +116,7 @@ def solve(
     methods: bool,
     seed: int,
     output: Path | None,
+    page: Path | None,
     all_rows: bool,
     as_json: bool,
     **changes: Any,
@@ -135,13 +138,13 @@ def solve(
     from cfr.best_response import best_response_values
     from cfr.sequence_form import sequence_form
     from games.support.configuration import ConfigError
+    from gs2.explore.explore_page import write_explore_page
+    from gs2.explore.prepared_games import PreparedGame
+    from gs2.explore.solve_picture import search_game, solve_picture
     from gs2.parts import named_part
-    from gs2.policy_spec import policy_from_spec
     from gs2.search.config.presets import preset
     from gs2.search.context import MAX_LISTED, SearchOptions
-    from gs2.search.explain import listed_context, solve_infoset
-    from gs2.search.strategy import Strategy
-    from gs2.tabulate import tabulate
+    from gs2.search.explain import listed_context
 
     for field in ("generator", "gadget"):
         if changes[field] is not None:
@@ -159,25 +162,28 @@ def solve(
                 f"got {output}; use --json for the infoset's"
             )
         result = _solve_sampled(game, spec, infoset, config, seed, options)
+        if page is not None:
+            write_explore_page(page, solve_picture(result, None, blueprint_spec=spec, seed=seed))
         if as_json:
             print_json({**result.to_json(), "blueprint_spec": spec, "seed": seed})
         else:
             render(result, None, 0, rows)
         return
-    context.infoset_number(infoset)  # before anything that takes long
+    infoset_number = context.infoset_number(infoset)  # before anything that takes long
     with working(f"computing the blueprint {spec} …"):
-        form = sequence_form(context.tree)
-        policy = policy_from_spec(spec, game, context.tree, form)
-        strategy = Strategy(context.tree, policy, tabulate(game, context.tree, policy, spec))
+        prepared = PreparedGame(game, context, sequence_form(context.tree))
+        strategy = prepared.strategy(spec)
     with working(f"solving by {config.name} …"):
-        result = solve_infoset(context, strategy, infoset, config, np.random.default_rng(seed), options)
-    refined = policy.copy()
-    refined[result.slots] = result.probs
+        rng = np.random.default_rng(seed)
+        searched = search_game(prepared, strategy, infoset_number, config, rng, options)
+    result, refined = searched.result, searched.refined
     replaced = len(np.unique(context.tree.slot_infoset[result.slots]))
     if output is not None:
         _write(output, game, context.tree, refined, f"{spec} refined by {config.name} at {result.infoset}")
+    if page is not None:
+        write_explore_page(page, solve_picture(result, searched, blueprint_spec=spec, seed=seed))
     other = 1 - result.player
-    best = [best_response_values(form, probs)[other] for probs in (policy, refined)]
+    best = [best_response_values(prepared.form, probs)[other] for probs in (strategy.raw, refined)]
     if as_json:
         extra = {"blueprint_spec": spec, "seed": seed, "opponent_best_response": best, "replaced": replaced}
         print_json({**result.to_json(), **extra})

@@ -124,8 +124,8 @@ def agent_identity(text: str) -> str:
 def _on_a_tree(game: Game, text: str, seed: int) -> Blueprint:
     """Return a strategy that is computed on, or read onto, the whole tree of a small game."""
     from cfr.tree import TreeBudget, grow
-    from gs2.policy_spec import PolicySpecError, is_policy_spec, policy_from_spec
-    from gs2.tabulate import tabulate
+    from gs2.policies.policy_spec import PolicySpecError, is_policy_spec, policy_from_spec
+    from gs2.policies.tabulate import tabulate
 
     if not is_policy_spec(text):
         base, plus, words = text.rpartition("+")
@@ -146,7 +146,7 @@ def _on_a_tree(game: Game, text: str, seed: int) -> Blueprint:
 
 def _is_own_agent(text: str) -> bool:
     """Return whether a name looks like FILE.py:NAME or MODULE:NAME; `cfr:100` does not."""
-    from gs2.policy_spec import is_policy_spec
+    from gs2.policies.policy_spec import is_policy_spec
 
     return is_own(text) and not is_policy_spec(text)
 

@@ -17,12 +17,12 @@ from cfr.tree.memory import SEARCH_BYTES
 from cfr.values import infoset_parent_slot
 from games.game import Game, Infoset
 from games.ragged import Ragged
+from gs2.policies.tabulate import policy_of
 from gs2.search.histories.cover import CoverMaker
 from gs2.search.histories.knowledge import KnowledgeGraph, KnowledgeReport, knowledge_graph, knowledge_report
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.cut import TreeCutter
 from gs2.search.subgame.leaf import LeafEvaluator
-from gs2.tabulate import policy_of
 
 __all__ = ["MAX_ENUMERATED", "MAX_LISTED", "NO_OPTIONS", "AnyStrategy", "SearchContext", "SearchOptions"]
 

@@ -25,12 +25,12 @@ from cfr.policy import Policy, tabular_policy
 from cfr.tree import FlatTree, require_states
 from cfr.values import Reach, check_policy, counterfactual_values, node_values, reach
 from games.game import Game
+from gs2.policies.tabulate import tabulate
 from gs2.search.histories.alternative import best_response_node_values
 from gs2.search.subgame.continuation_policies import Continuation
 from gs2.search.subgame.continuations import continuation_values
 from gs2.search.subgame.cut import root_numbers
 from gs2.search.subgame.multi_valued import exact_continuation_payoffs
-from gs2.tabulate import tabulate
 
 __all__ = ["OpponentValues", "Strategy"]
 

@@ -17,7 +17,7 @@ from gs2.web.jobs import Jobs
 from gs2.web.person_table import LONGEST_PACE, PersonTable, Refused
 from gs2.web.table_log import PERSON, DamagedTable, TableLog, TableSetup, read_table, stored_tables
 
-__all__ = ["AGENTS", "House", "Watcher"]
+__all__ = ["AGENTS", "House", "TableWatcher"]
 
 logger = logging.getLogger("gs2.web")
 
@@ -42,7 +42,7 @@ MOST_GAMES = 100
 LONGEST_NAME = 40
 
 
-class Watcher(Protocol):
+class TableWatcher(Protocol):
     """A connection that looks at a table."""
 
     seat: int | None
@@ -62,7 +62,7 @@ class House:
         self.folder, self.workers = folder, workers
         self.agents = dict(AGENTS) | dict.fromkeys(agents, "from the command line")
         self.tables: dict[str, PersonTable] = {}
-        self.watchers: dict[str, set[Watcher]] = {}
+        self.watchers: dict[str, set[TableWatcher]] = {}
         self.hosts: dict[str, Host] = {}
         self.jobs = Jobs()
         self.damaged: list[str] = []

@@ -29,7 +29,7 @@ from cfr.tree import grow
 from games import TERMINAL, Ragged, load_game
 from games.game import Game, GameError
 from games.support.array_types import Array
-from gs2.tabulate import policy_of
+from gs2.policies.tabulate import policy_of
 from tests.games.random_games import RandomGame
 
 SMALL = GameNetworkConfig(width=32, blocks=1, episodes=256, batch=256, learning_rate=3e-3)

@@ -23,7 +23,7 @@ from gs2.search.strategy import Strategy
 from gs2.search.gadget.build import Entry, build_gadget
 from gs2.search.histories.enumerated import consider_histories
 from gs2.search.subgame.cut import TreeCutter
-from gs2.tabulate import tabulate
+from gs2.policies.tabulate import tabulate
 
 game = games.load_game("kuhn_poker")
 context = SearchContext(game)

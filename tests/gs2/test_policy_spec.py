@@ -11,7 +11,7 @@ from blueprint.research.research_training import Budget, train_research_blueprin
 from cfr.best_response import exploitability
 from cfr.tree import FlatTree, grow
 from games.registry import load_game
-from gs2.policy_spec import PolicySpecError, policy_from_spec
+from gs2.policies.policy_spec import PolicySpecError, policy_from_spec
 
 GAME = load_game("kuhn_poker")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gs2.policies.tabulate import tabulate
 from gs2.search.certificate.paired_rollouts import columns_against, strategy_payoffs
 from gs2.search.certificate.sampled_gains import GainRule, Verdict, decide, mixture_gains
 from gs2.search.config.search import SearchConfig
@@ -11,7 +12,6 @@ from gs2.search.context import SearchContext
 from gs2.search.histories.enumerated import Considered
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.continuation_policies import continuation_blueprints
-from gs2.tabulate import tabulate
 
 __all__ = ["SHARES", "sampled_verdict"]
 

@@ -32,6 +32,7 @@ from games.infosets.sampling import follow_trails
 from games.infosets.trail import Trail, trails_along
 from games.ragged import Ragged
 from games.support.configuration import ConfigError
+from gs2.policies.tabulate import policy_of
 from gs2.search.config.search import BY_RESPONSE, SearchConfig
 from gs2.search.context import SearchContext
 from gs2.search.gadget.entry import LIVE
@@ -41,7 +42,6 @@ from gs2.search.histories.sampled_growth import action_errors, fitting_roots, gr
 from gs2.search.result import SampleSize
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.leaf import LeafEvaluator
-from gs2.tabulate import policy_of
 
 __all__ = ["SampledTree", "sample_tree"]
 

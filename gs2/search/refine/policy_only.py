@@ -13,7 +13,7 @@ from cfr.policy import Policy, load_policy
 from games.game import Game
 from games.ragged import Ragged
 from games.support.array_types import Array
-from gs2.policy_spec import PolicySpecError
+from gs2.policies.policy_spec import PolicySpecError
 from gs2.search.subgame.leaf import rollout_leaf
 
 __all__ = ["KeyedPlay", "PolicyOnly", "UniformPlay", "blueprint_named"]

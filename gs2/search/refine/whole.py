@@ -23,6 +23,7 @@ from blueprint.protocol import Blueprint
 from games.game import Game
 from games.infosets.trail import trails_along
 from games.support.configuration import ConfigError
+from gs2.policies.tabulate import tabulate
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, AnyStrategy, SearchContext, SearchOptions
 from gs2.search.pipeline import refine_infoset
@@ -31,7 +32,6 @@ from gs2.search.refine.workers import Workers
 from gs2.search.result import Refinement
 from gs2.search.safety import with_certified
 from gs2.search.strategy import Strategy
-from gs2.tabulate import tabulate
 
 __all__ = [
     "MODES",

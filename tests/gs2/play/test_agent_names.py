@@ -26,10 +26,10 @@ from gs2.play.agent_names import (
 )
 from gs2.play.game_match import play_agents
 from gs2.play.search_agent import SearchAgent
-from gs2.policy_spec import policy_from_spec
+from gs2.policies.policy_spec import policy_from_spec
+from gs2.policies.tabulate import policy_of
 from gs2.search.context import SearchContext
 from gs2.search.pipeline import refine_infoset
-from gs2.tabulate import policy_of
 
 OWN = """
 import numpy as np

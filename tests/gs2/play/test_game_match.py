@@ -15,7 +15,7 @@ from games.game import Game
 from games.support.array_types import Array
 from gs2.play.game_agents import AnswerFault, SeatTrail, TrailAgent, UniformAgent, answers
 from gs2.play.game_match import numbered_draws, play_agents, play_numbered
-from gs2.tabulate import tabulate
+from gs2.policies.tabulate import tabulate
 from tests.games.random_games import RandomGame
 
 STANDARD_ERRORS = 4.5

@@ -16,13 +16,13 @@ from blueprint.tabular import TabularBlueprint
 from cfr.policy import PolicyError, load_policy, save_policy, tabular_policy, uniform_policy
 from cfr.tree import FlatTree
 from games.registry import load_game
+from gs2.policies.tabulate import tabulate
 from gs2.search.config.presets import preset
 from gs2.search.context import SearchContext
 from gs2.search.pipeline import refine_infoset
 from gs2.search.refine import RefineOptions, refine_both, refine_policy
 from gs2.search.safety import with_certified
 from gs2.search.strategy import Strategy
-from gs2.tabulate import tabulate
 from tests.games.random_games import RandomGame
 from tests.gs2.search.setting import GAMES, KUHN, LEDUC, LIARS_DICE, blueprint, context, random_policy
 

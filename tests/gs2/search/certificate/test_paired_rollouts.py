@@ -8,6 +8,7 @@ import pytest
 from cfr.tree import grow
 from cfr.values import node_values
 from games.registry import load_game
+from gs2.policies.tabulate import tabulate
 from gs2.search.certificate.paired_rollouts import (
     action_payoffs,
     columns_against,
@@ -16,7 +17,6 @@ from gs2.search.certificate.paired_rollouts import (
 )
 from gs2.search.subgame.continuation_policies import continuation_blueprints, read_continuations
 from gs2.search.subgame.multi_valued import exact_continuation_payoffs
-from gs2.tabulate import tabulate
 from tests.cfr.trees import random_policy
 from tests.games.random_games import RandomGame
 

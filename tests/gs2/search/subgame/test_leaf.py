@@ -9,6 +9,7 @@ from cfr.best_response import best_response_values
 from cfr.lp import solve_lp
 from games.contract import ContractError
 from games.registry import load_game
+from gs2.policies.tabulate import tabulate
 from gs2.search.config.presets import preset
 from gs2.search.context import SearchOptions
 from gs2.search.explain import solve_infoset
@@ -18,7 +19,6 @@ from gs2.search.strategy import Strategy
 from gs2.search.subgame.continuations import continuation_values, with_continuations
 from gs2.search.subgame.cut import DepthLimit
 from gs2.search.subgame.leaf import check_leaf_value, rollout_leaf, value_leaf
-from gs2.tabulate import tabulate
 from tests.gs2.search.setting import (
     GAMES,
     GOOFSPIEL,

@@ -15,6 +15,7 @@ from cfr.values import node_values
 from games.game import CHANCE
 from games.registry import load_game
 from games.support.configuration import ConfigError
+from gs2.policies.tabulate import policy_of, tabulate
 from gs2.search.subgame.continuation_policies import (
     ContinuationBlueprint,
     continuation_blueprints,
@@ -31,7 +32,6 @@ from gs2.search.subgame.multi_valued import (
     with_multi_valued_leaves,
 )
 from gs2.search.subgame.playing_out import CommonDraws, FreshDraws, play_out
-from gs2.tabulate import policy_of, tabulate
 from tests.games.random_games import RandomGame
 from tests.gs2.search.setting import GAMES, GOOFSPIEL, KUHN, LEDUC, LIARS_DICE, context, random_policy
 

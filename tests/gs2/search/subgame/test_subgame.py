@@ -7,8 +7,8 @@ import pytest
 
 from cfr.tree import FlatTree, TreeRules
 from games.game import CHANCE, TERMINAL
+from gs2.policies.tabulate import policy_of, tabulate
 from gs2.search.subgame.cut import DepthLimit, FixedPlay, grow_subgame
-from gs2.tabulate import policy_of, tabulate
 from tests.gs2.search.setting import GAMES, KUHN, LEDUC, blueprint, context, random_policy
 
 

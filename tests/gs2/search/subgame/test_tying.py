@@ -16,6 +16,7 @@ from cfr.tree import FlatTree, TreeRules, grow
 from cfr.tree_cfr import TreeSolver
 from cfr.values import node_values
 from games.registry import load_game
+from gs2.policies.tabulate import tabulate
 from gs2.search.gadget.build import build_gadget
 from gs2.search.gadget.entry import Entry
 from gs2.search.subgame.buckets import cluster_rows, hand_buckets, hand_features
@@ -30,7 +31,6 @@ from gs2.search.subgame.tying import (
     tie_infosets,
     tie_subgame,
 )
-from gs2.tabulate import tabulate
 from tests.cfr.trees import random_policy, random_tree
 from tests.games.random_games import RandomGame
 from tests.gs2.search.setting import LEDUC, LIARS_DICE, context

@@ -14,8 +14,8 @@ from cfr.solver import solve
 from cfr.tree import FlatTree
 from cfr.variants import VARIANTS
 from games.game import Game
-from gs2.monte_carlo import monte_carlo_q, soft_policy
-from gs2.tabulate import policy_of
+from gs2.policies.monte_carlo import monte_carlo_q, soft_policy
+from gs2.policies.tabulate import policy_of
 
 __all__ = ["PolicySpecError", "is_policy_spec", "policy_from_spec"]
 

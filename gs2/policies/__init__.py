@@ -1,0 +1,1 @@
+"""Strategies by name, as tables on a tree, and by Monte Carlo."""

@@ -1,0 +1,97 @@
+"""The client's files: other projects' are what their sources say, ours know what Python knows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from experiments.refinement.rows_page import SCRIPTS
+from gs2.explore.explore_page import EXPLORE_MODULES
+from gs2.search.config.presets import PRESETS
+from gs2.search.config.stages import GADGET_NAMES
+from gs2.web.pages import STATIC, standalone_page
+
+VENDOR = STATIC / "vendor"
+MOST_BYTES = 1_200_000
+OURS = (*EXPLORE_MODULES, "rows.js")
+
+
+def test_files_of_other_projects_are_what_the_list_of_sources_says() -> None:
+    sources = json.loads((VENDOR / "SOURCES.json").read_text())["files"]
+    assert {row["file"] for row in sources} == {path.name for path in VENDOR.glob("*.js")}
+    assert {f"vendor/{row['file']}" for row in sources} == set(SCRIPTS)
+    for row in sources:
+        data = (VENDOR / row["file"]).read_bytes()
+        assert hashlib.sha256(data).hexdigest() == row["sha256"] and len(data) == row["bytes"]
+        assert (
+            row["license"] == "BSD-3-Clause"
+            and "Redistribution" in (VENDOR / row["license_file"]).read_text()
+        )
+        assert row["version"] in row["tarball"] and row["tarball_integrity"].startswith("sha512-")
+        assert b"</script" not in data.lower(), "it stands inside a page"
+    assert sum(row["bytes"] for row in sources) <= MOST_BYTES
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_module_evaluates_no_text_and_writes_no_markup(name: str) -> None:
+    code = re.sub(r"//.*|/\*.*?\*/", "", (STATIC / name).read_text(), flags=re.S)
+    for word in (
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacentHTML",
+        "document.write",
+        "eval(",
+        "new Function",
+        "https://cdn",
+    ):
+        assert word not in code, word
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_text_is_there_in_both_languages(name: str) -> None:
+    words = (STATIC / ("rows.js" if name == "rows.js" else "explore-words.js")).read_text()
+    english, chinese = words.split("zh: {", 1)
+    used = set(re.findall(r'say\("([xdr]\.[\w]+)"', (STATIC / name).read_text()))
+    said = [set(re.findall(r'"([xdr]\.[\w]+)":', part)) for part in (english, chinese)]
+    assert said[0] == said[1]
+    assert used <= said[0]
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_page_carries_every_module_that_it_imports(name: str) -> None:
+    there = {"dom.js", "words.js", *(EXPLORE_MODULES if name != "rows.js" else ())}
+    assert set(re.findall(r'from "gs2/([\w-]+\.js)"', (STATIC / name).read_text())) <= there
+
+
+def test_the_form_offers_what_python_knows() -> None:
+    code = (STATIC / "explore-form.js").read_text()
+
+    def listed(name: str) -> list[str]:
+        found = re.search(rf"{name} = (?:new Set\()?(\[[^\]]*\])", code)
+        assert found is not None
+        return json.loads(found[1])
+
+    assert set(listed("METHODS")) == set(PRESETS)
+    assert set(listed("GADGETS")) <= set(GADGET_NAMES)
+    assert set(listed("WITH_K")) == {n for n, c in PRESETS.items() if c.generation.generator != "all"}
+
+
+def test_what_a_page_shows_cannot_end_the_script_that_carries_it() -> None:
+    evil = "</script><script>alert(1)</script><!-- \u2028 ]]>"
+    page = standalone_page(evil, "explore.js", {"game": evil, evil: [evil]}, modules=EXPLORE_MODULES)
+    assert "alert(1)</script>" not in page and "<script>alert" not in page
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+    assert data is not None and json.loads(data[1]) == {"game": evil, evil: [evil]}
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node reads the modules' syntax")
+@pytest.mark.parametrize("name", OURS)
+def test_a_module_is_well_formed(name: str) -> None:
+    subprocess.run(
+        ["node", "--input-type=module", "--check"], input=(STATIC / name).read_bytes(), check=True, timeout=60
+    )
