@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from games.support.interruption import INTERRUPTED
-from gs2.commands.common import stderr
+from gs2.commands.common import print_json, stderr
 from gs2.commands.table.options import (
     FILLED,
     RECORDS,
@@ -88,8 +88,9 @@ def _usual_folder() -> Path:
     ),
     workers_option,
 )
+@click.option("--json", "as_json", is_flag=True, help="Print the address as JSON once it can be opened.")
 @verbose_option
-def web(address: Address, holding: Holding) -> None:
+def web(address: Address, holding: Holding, as_json: bool) -> None:
     """Play GuanDan in a browser, review records, and explore searches.
 
     Prints the address of the page. Only this machine can reach it, unless --host and --token say otherwise.
@@ -102,6 +103,7 @@ def web(address: Address, holding: Holding) -> None:
             f"{error.name} is not installed; pip install 'gs2[web]' installs what the page needs"
         ) from None
     del starlette, uvicorn
+    from gs2.guandan.named_agents import check_agent
     from gs2.guandan.table.wire.admission import LOOPBACK, check_token
 
     if address.token is not None:
@@ -111,12 +113,14 @@ def web(address: Address, holding: Holding) -> None:
             f"--host {address.host} can be reached by other machines: give a --token; make one with: "
             "python -c 'import secrets; print(secrets.token_urlsafe())'"
         )
-    ended_by = asyncio.run(_serve(address, holding))
+    for name in holding.agents:
+        check_agent(name)
+    ended_by = asyncio.run(_serve(address, holding, as_json))
     if ended_by == signal.SIGINT:
         raise SystemExit(INTERRUPTED)
 
 
-async def _serve(address: Address, holding: Holding) -> int | None:
+async def _serve(address: Address, holding: Holding, as_json: bool) -> int | None:
     """Serve until a signal; return it."""
     import uvicorn
 
@@ -161,6 +165,8 @@ async def _serve(address: Address, holding: Holding) -> int | None:
         while not server.started and not task.done():
             await asyncio.sleep(0.02)
         if server.started:
+            if as_json:
+                print_json({"url": url, "tables": len(house.tables), "left_alone": house.damaged})
             _announce(url, house.damaged, show=address.show)
         await task
     return heard[0] if heard else None

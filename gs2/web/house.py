@@ -17,7 +17,7 @@ from gs2.web.jobs import Jobs
 from gs2.web.person_table import LONGEST_PACE, PersonTable, Refused
 from gs2.web.table_log import PERSON, DamagedTable, TableLog, TableSetup, read_table, stored_tables
 
-__all__ = ["AGENTS", "House", "TableWatcher"]
+__all__ = ["AGENTS", "HINT", "House", "TableWatcher"]
 
 logger = logging.getLogger("gs2.web")
 
@@ -40,6 +40,8 @@ MOST_TABLES = 512
 MOST_GAMES = 100
 """Games at a table."""
 LONGEST_NAME = 40
+HINT = "standard"
+"""How deeply a hint searches."""
 
 
 class TableWatcher(Protocol):
@@ -67,6 +69,7 @@ class House:
         self.jobs = Jobs()
         self.damaged: list[str] = []
         self._starting: dict[str, asyncio.Task[None]] = {}
+        self._hints = False
 
     async def open(self) -> None:
         """Take up the tables of the folder where they were left; a damaged one is named and left alone."""
@@ -132,6 +135,9 @@ class House:
         log = TableLog(self.folder / f"{setup.id}.jsonl", setup, new=True)
         table = PersonTable(setup, log, self.hosts)
         self._keep(table)
+        if table.people and not self._hints:
+            self._hints = True
+            self.jobs.start("hint", "gs2.guandan.table.hints:ready", HINT)
         return table
 
     def _keep(self, table: PersonTable) -> None:

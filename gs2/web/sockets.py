@@ -14,7 +14,7 @@ from games.guandan.cards import PASS
 from games.guandan.notation import action_list
 from gs2.guandan.table.seat import AgentError
 from gs2.guandan.table.selection import Reason, fitting, why_not, wild_words
-from gs2.web.house import House
+from gs2.web.house import HINT, House
 from gs2.web.jobs import JobsFull
 from gs2.web.person_table import PersonTable, Refused
 from gs2.web.table_state import table_state
@@ -28,8 +28,6 @@ LONGEST = 4096
 MOST_BAD = 20
 """Messages that make no sense, until the connection is closed."""
 MOST_SUGGESTED = 30
-HINT = "standard"
-"""How deeply a hint searches."""
 
 Message = dict[str, Any]
 
@@ -234,7 +232,7 @@ class TableSocket:
             return
         observation, version = self.table.observe(seat), self.table.version
         try:
-            job = self.house.jobs.start("hint", "gs2.web.hints:hint", observation, HINT)
+            job = self.house.jobs.start("hint", "gs2.guandan.table.hints:hint", observation, HINT)
         except JobsFull as error:
             raise Refused("busy", str(error)) from None
         self._say({"type": "hint", "status": "thinking", "version": version})

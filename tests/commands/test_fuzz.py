@@ -259,6 +259,8 @@ SMALL: dict[str, tuple[str, ...]] = {
         *("--network", "action=16", "--network", "critic=16"),
     ),
     "serve": ("--port", "0", "--grace", "0"),
+    "play": ("--server", "ws://127.0.0.1:1"),
+    "web": ("--port", "0", "--no-open", "--data", "tables"),
     "experiment refine": ("--game", "kuhn_poker", "--iterations", "2", "--seeds", "1", "--workers", "1"),
 }
 """Budgets that a line starts with; what is drawn comes after them and counts."""
@@ -266,7 +268,7 @@ BUDGETS = frozenset(
     {
         *("iterations", "rounds", "games", "seconds", "minutes", "repeats", "deals", "pairs", "playouts"),
         *("hands", "sample", "workers", "processes", "threads", "held_out", "window", "deadline", "worlds"),
-        *("max_order", "limit", "limits", "seeds", "depth", "k", "room", "batch"),
+        *("max_order", "limit", "limits", "seeds", "depth", "k", "room", "batch", "tables"),
     }
 )
 """Parameters that say how much is done: a huge value is a long run by right, so it is drawn seldom."""
@@ -382,6 +384,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     import gs2.guandan.table  # noqa: F401
 
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BROWSER", "true")  # the program that shows no page
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "garbage.bin").write_bytes(np.random.default_rng(0).bytes(5000))
     for name in ("empty", "empty.safetensors", "closed"):
         (tmp_path / name).write_bytes(b"")

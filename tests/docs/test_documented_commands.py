@@ -265,7 +265,10 @@ def _prepare(words: list[str], place: Path) -> None:
 
 def _serve_or_play(command: str, place: Path) -> None:
     words = shlex.split(command)
-    if len(words) == 2 and words[1] == "play":
+    if words[1] == "play" and "--server" not in words:
+        done = _run(words, place, said="hint\n?\nquit\n")
+        assert done.returncode == 0 and "left the table" in done.stdout, done.stderr
+        assert "Traceback" not in done.stderr
         return
     if words[1] == "serve":
         port = [] if "--port" in words else ["--port", "0"]

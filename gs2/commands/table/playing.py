@@ -1,17 +1,19 @@
-"""`gs2 play`: our agents at other people's tables."""
+"""`gs2 play`: a table of one's own, and our agents at other people's tables."""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from games.support.interruption import INTERRUPTED
-from gs2.commands.common import print_json, stderr, stdout
+from gs2.commands.common import SEED, print_json, stderr, stdout
 from gs2.commands.table.options import (
     FILLED,
+    NAMES,
+    RECORDS,
     dialect_option,
     grouped,
     need_extra,
@@ -19,38 +21,15 @@ from gs2.commands.table.options import (
     verbose_option,
     workers_option,
 )
+from gs2.commands.table.play_options import Crew, Own, Where
 
 if TYPE_CHECKING:
+    from gs2.guandan.table.client.client import TableClient
     from gs2.guandan.table.client.outcome import ClientResult
+    from gs2.guandan.table.client.person_host import PersonHost
     from gs2.guandan.table.hosts import Host
 
 __all__ = ["play"]
-
-
-@dataclass(frozen=True)
-class Where:
-    """The server, and what is wanted of it."""
-
-    url: str
-    dialect: str
-    games: int
-    room: int | None
-    token: str | None
-
-
-@dataclass(frozen=True)
-class Crew:
-    """Who plays, in which seats, under which name."""
-
-    agents: tuple[str, ...]
-    seats: tuple[int, ...]
-    user: str | None
-    workers: int
-
-    def user_of(self, place: int) -> str:
-        """Return the name under which agent number `place` is seated."""
-        base = self.user or self.agents[place].rpartition("/")[2]
-        return base if len(self.agents) == 1 else f"{base}-{place}"
 
 
 @click.command()
@@ -58,7 +37,11 @@ class Crew:
     Where,
     "where",
     click.option(
-        "--server", "url", type=FILLED, required=True, metavar="URL", help="ws://HOST:PORT of the server."
+        "--server",
+        "url",
+        type=FILLED,
+        metavar="URL",
+        help="ws://HOST:PORT of a server.  [default: a table of your own, in this process]",
     ),
     dialect_option("What the server speaks."),
     click.option(
@@ -79,16 +62,15 @@ class Crew:
         "agents",
         type=FILLED,
         multiple=True,
-        default=("gs2",),
         metavar="NAME",
-        help="Who plays; give it up to four times.  [default: gs2]",
+        help="Who plays; at a server give it up to four times.  [default: human; with --server, gs2]",
     ),
     click.option(
         "--seat",
         "seats",
         type=click.IntRange(0, 3),
         multiple=True,
-        help="Seat of each agent, in their order.  [default: the first that is free]",
+        help="Seat of each agent, in their order.  [default: 0; with --server, the first that is free]",
     ),
     click.option(
         "--user",
@@ -98,14 +80,48 @@ class Crew:
     ),
     workers_option,
 )
+@grouped(
+    Own,
+    "own",
+    click.option(
+        "--with",
+        "others",
+        type=NAMES,
+        metavar="NAME,…",
+        help="Who sits at your own table too: next, partner, previous; one name takes all three seats.  "
+        "[default: gs2-fast]",
+    ),
+    click.option("--seed", type=SEED, help="Seed of the deals at your own table.  [default: a fresh one]"),
+    click.option(
+        "--rules",
+        type=FILLED,
+        help="Rules of your own table: ruling, openguandan, njupt or paper.  [default: ruling]",
+    ),
+    click.option(
+        "--record",
+        type=RECORDS,
+        help="Folder for the records of your own table; nothing in it is overwritten.",
+    ),
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 @verbose_option
-def play(where: Where, crew: Crew, as_json: bool) -> None:
-    """Play on a GuanDan server, ours or another, with agents of gs2 or by hand.
+def play(where: Where, crew: Crew, own: Own, as_json: bool) -> None:
+    """Sit down at a table of GuanDan: your own, or one of a server.
 
-    Each --agent takes one seat: a name (gs2, blueprint, a rule agent, human), a checkpoint, or a class of
-    your own as MODULE:CLASS or FILE.py:CLASS.
+    Without --server you play here, with an agent as your partner against two others; help at the prompt says
+    what you may type. With --server each --agent takes one seat there: a name (gs2, blueprint, a rule agent,
+    human), a checkpoint, or a class of your own as MODULE:CLASS or FILE.py:CLASS.
     """
+    if where.url is None:
+        for option in ("room", "token", "user", "dialect", "workers"):
+            _refuse_given(option, "is of a server; give --server URL, or leave it out")
+        from gs2.commands.table.own_play import play_here
+
+        play_here(crew, own, where.games, as_json)
+        return
+    for option in ("others", "seed", "rules", "record"):
+        _refuse_given(option, "is of a table of your own; leave out --server, or leave it out")
+    crew = replace(crew, agents=crew.agents or ("gs2",))
     need_extra()
     if len(crew.agents) > 4:
         raise click.UsageError(f"a table has four seats; got {len(crew.agents)} agents")
@@ -114,7 +130,7 @@ def play(where: Where, crew: Crew, as_json: bool) -> None:
             f"give one --seat for each --agent or none; got {len(crew.seats)} for {len(crew.agents)}"
         )
     try:
-        results = asyncio.run(_play(where, crew))
+        results = asyncio.run(_play(where, crew, as_json))
     except KeyboardInterrupt:
         # by now the seats are left and the connections closed
         stderr().print("left the table")
@@ -123,6 +139,14 @@ def play(where: Where, crew: Crew, as_json: bool) -> None:
         print_json([result.summary() for result in results])
     else:
         _show(results)
+
+
+def _refuse_given(option: str, reason: str) -> None:
+    """Raise UsageError if an option was given on the command line; `reason` says what it belongs to."""
+    ctx = click.get_current_context()
+    if ctx.get_parameter_source(option) is click.core.ParameterSource.COMMANDLINE:
+        param = next(param for param in ctx.command.params if param.name == option)
+        raise click.UsageError(f"{param.opts[0]} {reason}")
 
 
 def _show(results: list[ClientResult]) -> None:
@@ -140,18 +164,30 @@ def _show(results: list[ClientResult]) -> None:
         table.add_row(*cells)
     stdout().print(table)
     for result in results[:1]:
+        for number, game in enumerate(result.ended if result.games > 1 else [], 1):
+            word = {True: "won", False: "lost", None: "undecided"}[game.won]
+            stdout().print(f"game {number}: {word} after {game.rounds} rounds")
         if result.result is not None:
             stdout().print(f"result: {result.result}")
 
 
-async def _play(where: Where, crew: Crew) -> list[ClientResult]:
+async def _play(where: Where, crew: Crew, as_json: bool) -> list[ClientResult]:
     from gs2.guandan.table.agents import host_for, start_hosts
     from gs2.guandan.table.client.client import TableClient
     from gs2.guandan.table.client.visit import ClientConfig
 
-    hosts: dict[str, Host] = {
-        name: host_for(name, workers=crew.workers) for name in dict.fromkeys(crew.agents)
-    }
+    assert where.url is not None
+    person = None
+    hosts: dict[str, Host] = {}
+    for name in dict.fromkeys(crew.agents):
+        if name == "human":
+            from gs2.commands.table.own_play import person_at_server
+
+            person, watch = person_at_server(as_json)
+            hosts[name] = person
+        else:
+            hosts[name] = host_for(name, workers=crew.workers)
+    clients: list[TableClient] = []
     tasks: list[asyncio.Task[ClientResult]] = []
     room = where.room
     try:
@@ -167,13 +203,16 @@ async def _play(where: Where, crew: Crew) -> list[ClientResult]:
                 token=where.token,
             )
             client = TableClient(config, hosts[name])
+            clients.append(client)
+            if name == "human" and crew.agents.index(name) == place:
+                client.listeners.append(watch)
             tasks.append(asyncio.get_running_loop().create_task(client.run()))
             if where.dialect == "openguandan":
                 await asyncio.wait((client.seated, tasks[-1]), return_when=asyncio.FIRST_COMPLETED)
                 room = client.seated.result() if client.seated.done() else (await tasks[-1]).room
                 if place == 0 and len(crew.agents) < 4:
                     stderr().print(f"in room {room}")
-        return list(await asyncio.gather(*tasks))
+        return await _results(clients, tasks, person)
     finally:
         for task in tasks:
             task.cancel()
@@ -181,3 +220,22 @@ async def _play(where: Where, crew: Crew) -> list[ClientResult]:
         for host in hosts.values():
             host.close()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _results(
+    clients: list[TableClient], tasks: list[asyncio.Task[ClientResult]], person: PersonHost | None
+) -> list[ClientResult]:
+    """Return what came of each seat, when the games are over or the person has left."""
+    if person is None:
+        return list(await asyncio.gather(*tasks))
+    while not person.left.done():
+        ending = [task for task in tasks if not task.done()]
+        if not ending:
+            return [task.result() for task in tasks]
+        waited: list[asyncio.Future[Any]] = [*ending, person.left]
+        await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
+        for task in ending:
+            if task.done():
+                task.result()
+    stderr().print(f"left the table: {person.left.result()}")
+    return [client.result for client in clients]

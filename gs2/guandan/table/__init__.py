@@ -3,8 +3,9 @@
 Read in this order: `seat` (what an agent sees), `session` (games at a table), `runner` (agents in this
 process); then the wire: `messages`, `dialect` with `openguandan` and `njupt`, `encode` and `decode`; the
 server: `admission`, `connection`, `place`, `room`, `lobby`, `server`; the client: `visit`, `outcome`,
-`tracker`, `client`. Games in this process need nothing beyond gs2 itself; the wire needs
-`pip install 'gs2[table]'`.
+`tracker`, `client`; people: `selection` (why cards are no move), `card_faces`, `screen`, `human`, and
+`own_table` for a person with agents in this process. Games in this process need nothing beyond gs2 itself;
+the wire needs `pip install 'gs2[table]'`.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from typing import Any
+from typing import Any, Protocol
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import (
@@ -40,6 +40,14 @@ CLOSE = 1.0
 _COMMANDS = {"play": "PLAY", "tribute": "TRIBUTE", "back": "PAYTRIBUTE"}
 
 
+class MessageListener(Protocol):
+    """Who is told of a server's messages."""
+
+    def note(self, message: m.ServerMessage) -> None:
+        """Take in a message."""
+        ...
+
+
 class TableClient:
     """Plays one seat until the games are over.
 
@@ -47,12 +55,14 @@ class TableClient:
         result = await client.run()
 
     seated: resolves to the room's number when the server has given a seat (openguandan).
+    listeners: told of every message, too, but requests.
     """
 
     def __init__(self, config: ClientConfig, host: Host) -> None:
         self.config, self.host = config, host
         self.tracker = Tracker()
         self.result = ClientResult(config.user)
+        self.listeners: list[MessageListener] = []
         self.seated: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._room = config.room
         # of the whole visit: whether the server has ever given us a seat; of this connection: whether it has
@@ -60,6 +70,7 @@ class TableClient:
         self._seated = False
         self._ending = Ending(config, self.result)
         self._strange = ""
+        self._refusal = ""
         self._tries = 0
         self._heard = 0.0
         self._waits = False
@@ -92,7 +103,8 @@ class TableClient:
                 return self.result
             self._tries += 1
             if not self._joined or self._tries > self.config.reconnect:
-                raise self._lost(f"the games at {self.config.url} were cut off: {problem}")
+                why = self._refusal or problem
+                raise self._lost(f"the games at {self.config.url} were cut off: {why}")
             self.result.reconnects += 1
             logger.info("%s: %s; connecting again", self.config.user, problem)
             await asyncio.sleep(min(0.1 * 2**self._tries, 5.0))
@@ -221,9 +233,11 @@ class TableClient:
         if not self._seated:
             self._check_dialect(message)
         if isinstance(message, m.Act):
+            self._ending.note(message)
             await self._asked(socket, message)
             return
-        for listener in (self.result, self._ending, self.tracker):
+        told: list[MessageListener] = [self.result, self._ending, self.tracker, *self.listeners]
+        for listener in told:
             listener.note(message)
         if isinstance(message, m.Reply):
             await self._replied(socket, message)
@@ -301,7 +315,8 @@ class TableClient:
         if message.type in ("CREATE_ROOM", "JOIN_ROOM"):
             if message.code != 200:
                 if self._joined:
-                    logger.warning("%s: not let in again: %s", self.config.user, data.get("msg"))
+                    self._refusal = f"not let in again: {data.get('msg')}"
+                    logger.warning("%s: %s", self.config.user, self._refusal)
                     await socket.close()
                     return
                 raise self._lost(f"{self.config.url} gives no seat: {data.get('msg', 'no reason given')}")

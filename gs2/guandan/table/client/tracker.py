@@ -32,9 +32,19 @@ from gs2.guandan.table.seat import Observation, Transfer
 from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.decode import read_move, read_moves
 
-__all__ = ["Tracker"]
+__all__ = ["Tracker", "opens_a_game"]
 
 logger = logging.getLogger("gs2.guandan.table")
+
+
+def opens_a_game(act: m.Act, exchanged: bool) -> bool:
+    """Return whether a request can only be of the first round of a game, though none was said to have ended.
+
+    There both teams are at 2 and nobody owes tribute. In any later round the last winners are above 2, or
+    tribute was paid or refused before the first move.
+    exchanged: whether any was told of since the deal.
+    """
+    return act.stage == "play" and not exchanged and act.selfRank == act.oppoRank == act.curRank == "2"
 
 
 class Tracker:
@@ -87,6 +97,9 @@ class Tracker:
         own = self.seat & 1
         if act.selfRank != act.oppoRank and act.curRank in (act.selfRank, act.oppoRank):
             return own if act.curRank == act.selfRank else 1 - own
+        if opens_a_game(act, bool(self.tributes or self.returns or self.refused)):
+            # some servers say only after several games that one is over
+            self.winners = None
         return self.winners
 
     def observe(self, act: m.Act) -> tuple[Observation, list[int]]:
@@ -196,9 +209,13 @@ class Tracker:
         row["levels"] = levels if self.seat % 2 == 0 else levels[::-1]
         owner = self._owner(act)
         row["owner"] = NOBODY if owner is None else owner
-        row["hand"][self.seat] = pack(parse_cards(act.handCards, limit=HAND_SIZE + 1))
+        hand = list(act.handCards)
+        if act.stage == "back" and len(hand) == HAND_SIZE and act.tribute in CARD_NAMES:
+            # the official server deals the tribute out only afterwards
+            hand.append(str(act.tribute))
+        row["hand"][self.seat] = pack(parse_cards(hand, limit=HAND_SIZE + 1))
         row["left"] = [info.rest for info in act.publicInfo] if act.publicInfo else HAND_SIZE
-        row["left"][self.seat] = len(act.handCards)
+        row["left"][self.seat] = len(hand)
         row["first"] = row["player"] = self.seat
         row["leader"] = row["order"] = NOBODY
         row["cap"] = 14

@@ -6,9 +6,20 @@ import re
 from collections import Counter
 from typing import Any
 
+from games.guandan.cards import CARD_NAMES
 from gs2.guandan.table.seat import AgentError, Observation
+from gs2.guandan.table.selection import why_not
 
-__all__ = ["choice_text", "describe", "move_words", "read_choice"]
+__all__ = [
+    "choice_text",
+    "describe",
+    "more_words",
+    "move_words",
+    "named_choices",
+    "read_choice",
+    "seat_words",
+    "shown_choices",
+]
 
 _SHORT = {
     "single": "Single",
@@ -27,6 +38,8 @@ _SHORT = {
     "fourkings": "FourKings",
     "jokerbomb": "FourKings",
 }
+_SIGNS = str.maketrans("♠♥♣♦", "SHCD", "*★")
+"""What is copied from the screen is read as it is typed."""
 
 
 def move_words(move: Any) -> str:
@@ -39,25 +52,41 @@ def move_words(move: Any) -> str:
     return f"{kind} {rank} ({' '.join(cards)})"
 
 
+def shown_choices(observation: Observation, limit: int = 60) -> list[int]:
+    """Return the indices of the choices to list; of a long list one of each type and rank."""
+    actions = observation.actions
+    if len(actions) <= limit:
+        return list(range(len(actions)))
+    first: dict[tuple[str, str], int] = {}
+    for index, (kind, rank, _) in enumerate(actions):
+        first.setdefault((str(kind), str(rank)), index)
+    return list(first.values())[:limit]
+
+
 def choice_text(observation: Observation, limit: int = 60) -> str:
     """Return the choices, one a line with its index; a long list keeps one of each type and rank."""
     actions = observation.actions
-    shown = list(range(len(actions)))
-    if len(shown) > limit:
-        first: dict[tuple[str, str], int] = {}
-        for index, (kind, rank, _) in enumerate(actions):
-            first.setdefault((str(kind), str(rank)), index)
-        shown = list(first.values())[:limit]
+    shown = shown_choices(observation, limit)
     lines = [f"{index:5d}  {move_words(actions[index])}" for index in shown]
     if len(shown) < len(actions):
-        lines.append(f"       … and {len(actions) - len(shown)} more; any may be named by its cards")
+        lines.append(f"       {more_words(len(actions) - len(shown))}")
     return "\n".join(lines)
+
+
+def more_words(count: int) -> str:
+    """Return that a list goes on."""
+    return f"… and {count} more; any may be named by its cards"
+
+
+def seat_words(seat: int) -> dict[int, str]:
+    """Return what a player calls each seat: you, next, partner, previous."""
+    return {seat: "you", (seat + 1) % 4: "next", (seat + 2) % 4: "partner", (seat + 3) % 4: "previous"}
 
 
 def describe(observation: Observation) -> str:
     """Return the situation in a few lines: cards, levels, who holds how many, the trick so far."""
     seat = observation.seat
-    names = {seat: "you", (seat + 1) % 4: "next", (seat + 2) % 4: "partner", (seat + 3) % 4: "previous"}
+    names = seat_words(seat)
     own, other = observation.levels
     lines = [
         f"Level {observation.level} (your team {own}, opponents {other}); wild cards: H{observation.level}",
@@ -90,18 +119,29 @@ def read_choice(text: str, observation: Observation) -> int:
     Of several moves with one type and rank the first listed is taken; cards settle it.
     Raises AgentError, saying what is possible, if no choice is named.
     """
+    return named_choices(text, observation)[0]
+
+
+def named_choices(text: str, observation: Observation) -> list[int]:
+    """Return the indices of all choices that `text` names, one at least; see `read_choice`.
+
+    Raises AgentError if it names none; where it names cards, saying why these are no choice.
+    """
     actions = observation.actions
     line = text.strip()
     if re.fullmatch(r"-?\d+", line):
         index = int(line)
         if 0 <= index < len(actions):
-            return index
+            return [index]
         raise AgentError(f"an index lies in 0..{len(actions) - 1}; got {index}")
-    words = re.sub(r"[\[\]\"'(),]+", " ", line).upper().replace("10", "T").split()
+    signs = line.translate(_SIGNS)
+    words = re.sub(r"[\[\]\"'(),]+", " ", signs).upper().replace("10", "T").split()
+    # the six of spades is S6, and 6S to some
+    words = [word[::-1] if re.fullmatch(r"[2-9TJQKA][SHCD]", word) else word for word in words]
     if words and words[0] in ("PASS", "P"):
-        for index, move in enumerate(actions):
-            if move[0] == "PASS":
-                return index
+        passes = [index for index, move in enumerate(actions) if move[0] == "PASS"]
+        if passes:
+            return passes[:1]
         raise AgentError("you lead, so there is no pass; choose a move")
     kind = None
     if len(words) > 1 and (words[0] + words[1]).lower() in _SHORT:
@@ -112,15 +152,20 @@ def read_choice(text: str, observation: Observation) -> int:
         words = words[-1:]
     rank = words.pop(0) if words and len(words[0]) == 1 else None
     cards = Counter(words)
-    for index, move in enumerate(actions):
-        if (
-            move[0] != "PASS"
-            and (kind is None or move[0] == kind)
-            and (rank is None or move[1] == rank)
-            and (not cards or Counter(move[2]) == cards)
-            and (kind or rank or cards)
-        ):
-            return index
+    found = [
+        index
+        for index, move in enumerate(actions)
+        if move[0] != "PASS"
+        and (kind is None or move[0] == kind)
+        and (rank is None or move[1] == rank)
+        and (not cards or Counter(move[2]) == cards)
+        and (kind or rank or cards)
+    ]
+    if found:
+        return found
+    why = why_not(observation, words) if words and set(words) <= set(CARD_NAMES) else None
+    if why is not None:
+        raise AgentError(why.text())
     raise AgentError(
         f"no choice is called {line[:60]!r}; give an index 0..{len(actions) - 1}, PASS, a type and rank "
         "(Pair 6), or the cards (S6 D6)"

@@ -22,7 +22,8 @@ __all__ = ["Announcer", "encode_card"]
 
 logger = logging.getLogger("gs2.guandan.table")
 
-_CARD_OF = {(1 << 2 * c, 0) if c < 28 else (0, 1 << 2 * (c - 28)): name for c, name in enumerate(CARD_NAMES)}
+_PACKED = {name: (1 << 2 * c, 0) if c < 28 else (0, 1 << 2 * (c - 28)) for c, name in enumerate(CARD_NAMES)}
+_CARD_OF = {packed: name for name, packed in _PACKED.items()}
 
 
 class Announcer(Listener):
@@ -68,8 +69,13 @@ class Announcer(Listener):
             if connection is not None:
                 connection.queue(payload)
 
-    def _hand(self, seat: int) -> bytes:
-        return encode_hand(*self.session.hand(seat), self.session.level, dialect=self.dialect.name)
+    def _hand(self, seat: int, without: str | None = None) -> bytes:
+        """Return a seat's cards in JSON. without: a card to leave out."""
+        lo, hi = self.session.hand(seat)
+        if without is not None:
+            less_lo, less_hi = _PACKED[without]
+            lo, hi = lo - less_lo, hi - less_hi
+        return encode_hand(lo, hi, self.session.level, dialect=self.dialect.name)
 
     def request(self, seat: Seat) -> bytes:
         """Return the request to a seat that is to act; its moves in JSON are kept in `seat.moves`."""
@@ -84,11 +90,9 @@ class Announcer(Listener):
             hand = seat.hand[1]
             seat.moves = encode_moves(due.actions, session.level, dialect=self.dialect.name)
             return self.dialect.ask_play(seat.index, hand, view, self._trick, seat.moves)
-        hand = self._hand(seat.index)
-        cards = [encode_card(due.stage, action) for action in due.actions]
         paid = session.paid_to(seat.index) if due.stage == "back" else None
-        choices = Choices(b"[" + b",".join(cards) + b"]", len(cards))
-        return self.dialect.ask_card(due.stage, seat.index, hand, view, choices, paid)
+        hand = self._hand(seat.index, None if paid is None or self.dialect.tribute_in_hand else paid[2])
+        return self.dialect.ask_card(due.stage, seat.index, hand, view, _choices(due), paid)
 
     # --- the session tells ---
 
@@ -148,9 +152,11 @@ class Announcer(Listener):
         """Have the seats asked that are to act."""
         session = self.session
         if session.stage == "tribute":
-            word = self.dialect.tribute_begins()
-            if word is not None:
-                self.broadcast(word, log=False)
+            for payer in seats:
+                word = self.dialect.tribute_begins(_choices(session.pending[payer]))
+                connection = self.seats[payer].connection
+                if word is not None and connection is not None:
+                    connection.queue(word)
         elif session.stage == "play" and session.match.state["leader"][0] == NOBODY:
             self._trick = Trick()
         self._ask(seats)
@@ -171,6 +177,12 @@ class Announcer(Listener):
             self.broadcast(payload)
         if count.played >= count.wanted:
             self.over()
+
+
+def _choices(due: Pending) -> Choices:
+    """Return tribute or return cards in JSON."""
+    cards = [encode_card(due.stage, action) for action in due.actions]
+    return Choices(b"[" + b",".join(cards) + b"]", len(cards))
 
 
 def encode_card(stage: str, action: np.void) -> bytes:

@@ -65,10 +65,15 @@ class Lobby(abc.ABC):
 
 
 class OpenGuanDanLobby(Lobby):
-    """Rooms that clients create and join by number."""
+    """Rooms that clients create and join by number.
+
+    official: as at the official server, who is not to act is not answered, and nobody is let into a room that
+        was full once, not even to a seat of one's own.
+    """
 
     def __init__(self, *arguments: Any, official: bool = False) -> None:
         super().__init__(*arguments)
+        self.official = official
         self.dialect = OpenGuanDan(official=official)
 
     def connected(self, connection: Connection) -> None:
@@ -112,12 +117,15 @@ class OpenGuanDanLobby(Lobby):
         room = self._room(data.roomId)
         user = str(data.userId)
         again = any(seat.user == user for seat in room.seats)
+        if self.official and room.full:
+            raise TableError("房间已满")  # the room is full
         if connection.seat is None or connection.seat[0] is not room or not again:
             _must_be_free(connection)
         present = [seat for seat in room.seats if seat.connection is not None and seat.user != user]
         number = sum(seat.user is not None for seat in room.seats) - again
         seat = room.sit(connection, user, data.seatNum)
-        told = reply("JOIN_ROOM", roomId=room.number, userNum=number, userId=user, userName=None)
+        who: dict[str, Any] = {} if self.official else {"userId": user, "userName": None}
+        told = reply("JOIN_ROOM", roomId=room.number, userNum=number, **who)
         connection.send(told)
         for other in present:
             assert other.connection is not None
@@ -145,6 +153,8 @@ class OpenGuanDanLobby(Lobby):
         if data.player != seat.index:
             raise TableError(f"you sit in seat {seat.index}; you cannot act for seat {data.player}")
         if seat.due is None:
+            if self.official:
+                return
             raise room.not_now(seat)
         stage = _STAGES[type(command)]
         if seat.due.stage != stage:

@@ -61,6 +61,8 @@ class Dialect(abc.ABC):
 
     name: str
     """Also the name of the form of moves: see `encode_moves`."""
+    tribute_in_hand = True
+    """Whether the hand in a request for a return card holds the tribute already."""
 
     # --- requests ---
 
@@ -87,8 +89,8 @@ class Dialect(abc.ABC):
     def played(self, before: Trick, seat: int, move: bytes) -> bytes:
         """Return the notification of a move; `before` is the trick without it."""
 
-    def tribute_begins(self) -> bytes | None:
-        """Return what is sent before the requests for tribute, if anything."""
+    def tribute_begins(self, cards: Choices) -> bytes | None:
+        """Return what a payer is sent before its request for tribute, if anything."""
         return None
 
     def exchanged(self, stage: str, transfers: Sequence[Transfer]) -> bytes:

@@ -235,10 +235,11 @@ class EpisodeOver(Struct):
 
 
 class GameOver(Struct):
-    """A game is over: the curTimes-th of settingTimes."""
+    """A game is over: the curTimes-th of settingTimes. victory: who won it, from a gs2 server."""
 
     curTimes: int
     settingTimes: int
+    victory: Any = UNSET
 
 
 class GameResult(Struct):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -24,8 +25,9 @@ class OpenGuanDan(Dialect):
     """Messages of a server.
 
     official: speak as the official server does where it departs from the paper: a notification carries the
-        greatest move *before* the one it tells of; a request forgets who acted last after a pass; each return
-        card is listed twice; a bare "tribute" message precedes requests for tribute; every game ends with a
+        greatest move *before* the one it tells of; a request forgets who acted last after a pass; a list of
+        tributes repeats one suit, one of return cards every card; a bare "tribute" message precedes the
+        request to a payer; the hand in a request for a return card lacks the tribute; every game ends with a
         gameResult, and the last with one gameOver for all of them, whose counts are of games finished.
     """
 
@@ -33,6 +35,7 @@ class OpenGuanDan(Dialect):
 
     def __init__(self, *, official: bool = False) -> None:
         self.official = official
+        self.tribute_in_hand = not official
 
     def ask_play(self, seat: int, hand: bytes, view: RoundView, trick: Trick, moves: MoveList) -> bytes:
         """Return the request for a move; positions are -1 and moves null when leading."""
@@ -68,8 +71,7 @@ class OpenGuanDan(Dialect):
         self, stage: str, seat: int, hand: bytes, view: RoundView, cards: Choices, paid: Transfer | None
     ) -> bytes:
         """Return the request for a tribute or return card; the latter says what was paid by whom."""
-        if self.official and stage == "back":
-            cards = Choices(b"%b,%b]" % (cards.json[:-1], cards.json[1:-1]), 2 * cards.count)
+        cards = self._listed(stage, cards)
         told = b"" if paid is None else b'"tributePos":%d,"tribute":"%b",' % (paid[0], paid[2].encode())
         return (
             b'{"type":"act","stage":"%b","handCards":%b,"selfRank":%b,"oppoRank":%b,"curRank":%b,%b'
@@ -77,9 +79,26 @@ class OpenGuanDan(Dialect):
             % (stage.encode(), hand, *rank_words(view, seat), told, cards.json, cards.count - 1)
         )
 
-    def tribute_begins(self) -> bytes | None:
-        """Return the official server's word that tribute is due."""
-        return msgspec.json.encode({"type": "tribute", "code": 200, "data": None}) if self.official else None
+    def _listed(self, stage: str, cards: Choices) -> Choices:
+        """Return tribute or return cards as this server lists them."""
+        if not self.official:
+            return cards
+        if stage == "back":
+            return Choices(b"%b,%b]" % (cards.json[:-1], cards.json[1:-1]), 2 * cards.count)
+        first = cards.json[1 : cards.json.index(b"]]") + 2]
+        return Choices(b"[" + b",".join([first] * cards.count) + b"]", cards.count)
+
+    def tribute_begins(self, cards: Choices) -> bytes | None:
+        """Return the official server's word to a payer that tribute is due."""
+        if not self.official:
+            return None
+        return b'{"type":"tribute","code":200,"data":{"actionList":%b}}' % self._listed("tribute", cards).json
+
+    def exchanged(self, stage: str, transfers: Sequence[Transfer]) -> bytes:
+        """Return the notification of tribute paid or cards returned; the official one counts the latter."""
+        if self.official and stage == "back":
+            return notify(stage, result=transfers, count=len(transfers))
+        return super().exchanged(stage, transfers)
 
     def beginning(self, seat: int, hand: bytes, view: RoundView) -> bytes:
         """Return the start of a round, with the official server's levelCard."""
@@ -109,6 +128,7 @@ class OpenGuanDan(Dialect):
 
         Beyond the paper, gameOver names the game's winner and the levels reached (-1: a draw).
         `official`: gameResult after every game, its victoryNum for each seat, and gameOver after the last.
+        What the field gameResult within gameResult holds is not known; here it is the winner.
         """
         victory = -1 if count.winner is None else count.winner
         ranks = [RANKS[level] for level in count.levels]
@@ -116,8 +136,14 @@ class OpenGuanDan(Dialect):
         wins = list(count.wins)
         if self.official:
             played = count.played
-            said = {"victory": victory, "victoryRank": ranks, "gameRound": played, "victoryNum": wins * 2}
-            result = notify("gameResult", **said, draws=count.draws)
+            result = notify(
+                "gameResult",
+                victory=victory,
+                victoryRank=ranks,
+                gameRound=played,
+                gameResult=victory,
+                victoryNum=wins * 2,
+            )
             over = notify("gameOver", curTimes=played, settingTimes=played, gameRound=played)
             return [result, over] if last else [result]
         over = notify(

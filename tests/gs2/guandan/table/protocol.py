@@ -177,10 +177,46 @@ SCHEMAS: dict[str, dict[tuple[str, str | None], tuple[Fields, Fields]]] = {
 }
 
 
+SCHEMAS["official"] = {
+    **SCHEMAS["openguandan"],
+    ("notify", "beginning"): ({"handCards": hand, "myPos": seat, "levelCard": rank}, {}),
+    ("notify", "back"): ({"result": transfers, "count": number}, {}),
+    ("notify", "gameOver"): ({"curTimes": number, "settingTimes": number, "gameRound": number}, {}),
+    ("notify", "gameResult"): (
+        {
+            "victory": number,
+            "victoryRank": lambda x: len(x) == 2 and all(map(rank, x)),
+            "gameRound": number,
+            "gameResult": number,
+            "victoryNum": lambda x: len(x) == 4 and all(map(number, x)),
+        },
+        {},
+    ),
+}
+"""The official server's own forms, as seen on the wire."""
+
+
+def check_official(message: dict[str, Any]) -> None:
+    """Raise AssertionError unless a message is as the official server's, beyond its fields."""
+    kind, stage = message["type"], message.get("stage")
+    if kind == "tribute" or (kind, stage) == ("act", "tribute"):
+        assert kind == "act" or message["code"] == 200
+        listed = (message if kind == "act" else message["data"])["actionList"]
+        assert moves(listed) and listed == listed[:1] * len(listed)
+    elif (kind, stage) == ("act", "back"):
+        listed = message["actionList"]
+        assert len(message["handCards"]) == 27
+        assert listed[: len(listed) // 2] == listed[len(listed) // 2 :]
+    elif kind == "JOIN_ROOM":
+        assert set(message["data"]) == {"userNum", "roomId"}
+
+
 def check_message(dialect: str, message: dict[str, Any]) -> None:
     """Raise AssertionError unless a server's message is one of the dialect's, field by field."""
+    if dialect == "official":
+        check_official(message)
     if message["type"] not in ("act", "notify"):
-        if dialect == "openguandan":
+        if dialect != "njupt":
             assert set(message) == {"type", "code", "data"}, message
             assert message["code"] in (200, -1), message
         else:

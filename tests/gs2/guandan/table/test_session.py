@@ -87,6 +87,10 @@ class Wire:
         else:
             cards = b"[" + b",".join(encode_card(due.stage, a) for a in due.actions) + b"]"
             paid = session.paid_to(seat) if due.stage == "back" else None
+            if paid is not None and not self.dialect.tribute_in_hand:
+                names = json.loads(hand)
+                names.remove(paid[2])
+                hand = json.dumps(names).encode()
             choices = Choices(cards, len(due.actions))
             payload = self.dialect.ask_card(due.stage, seat, hand, view, choices, paid)
         self.kinds.add(due.stage)
@@ -111,9 +115,11 @@ def test_messages_alone_lead_a_seat_to_the_very_infoset_it_is_in(dialect):
                 continue
             told, places = wire.trackers[seat].observe(wire.request(seat))
             assert told.stage == seen.stage and told.seat == seen.seat
-            # the official server lists every return card twice
-            twice = 2 if dialect.name == "openguandan" and dialect.official and seen.stage == "back" else 1
-            assert told.moves.tolist() == seen.moves.tolist() * twice
+            wanted = seen.moves.tolist()
+            if dialect.name == "openguandan" and dialect.official and seen.stage != "play":
+                # the official server lists every return card twice, and one suit of tributes for all
+                wanted = wanted * 2 if seen.stage == "back" else wanted[:1] * len(wanted)
+            assert told.moves.tolist() == wanted
             assert places == list(range(len(told.moves)))
             assert told.hand == seen.hand
             assert (told.level, told.levels) == (seen.level, seen.levels)
@@ -134,12 +140,9 @@ def test_messages_alone_lead_a_seat_to_the_very_infoset_it_is_in(dialect):
 
 
 @pytest.mark.parametrize("dialect", [OpenGuanDan(), OpenGuanDan(official=True), Njupt()])
-@pytest.mark.parametrize("withheld", [(), ("gameOver",), ("gameResult",)])
+@pytest.mark.parametrize("withheld", [(), ("gameOver",), ("gameResult",), ("gameOver", "gameResult")])
 @pytest.mark.parametrize("away", [False, True])
 def test_the_owner_of_the_level_is_right_through_several_games(dialect, withheld, away):
-    official = dialect.name == "openguandan" and dialect.official
-    if withheld == (("gameResult",) if official else ("gameOver",)):
-        pytest.skip("then nothing is said between games")
     wire = Wire(dialect, withheld)
     session = wire.session = Session(wire, games=3, seed=4)
     rng = np.random.default_rng(1)

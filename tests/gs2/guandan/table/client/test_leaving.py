@@ -21,7 +21,7 @@ from gs2.guandan.table.client.client import TableClient
 from gs2.guandan.table.client.visit import ClientConfig, ClientError
 from gs2.guandan.table.hosts import InstantHost
 from gs2.guandan.table.server.server import ServerConfig, TableServer
-from tests.gs2.guandan.table.client.test_client import act, notify
+from tests.gs2.guandan.table.client.test_client import MOVES, act, notify
 
 PATIENCE = 2.0
 """Seconds until a server that stays silent is given up; one that answers has all the time it needs."""
@@ -131,6 +131,64 @@ def test_a_silent_server_of_the_competition_is_waited_for_but_spoken_of(caplog):
 
 def test_a_person_is_told_within_ten_seconds_by_default():
     assert ClientConfig("ws://127.0.0.1:1").patience < 10
+
+
+@pytest.mark.skipif(os.name == "nt", reason="input that can be called off")
+@pytest.mark.parametrize("typed", [b"quit\n", b""])
+def test_quit_and_the_end_of_the_input_leave_the_table_with_success(typed):
+    """A question that the server has replaced by another is not answered any more."""
+    closed = asyncio.Event()
+
+    async def table(socket: Any) -> None:
+        await socket.recv()
+        await socket.send('{"type":"CREATE_ROOM","code":200,"data":{"roomId":5}}')
+        await socket.send(json.dumps(notify("beginning", handCards=["S2", "H3", "SB"], myPos=0)))
+        await socket.send(json.dumps(act()))
+        await again.wait()
+        await socket.send(json.dumps(act(actionList=MOVES[::-1])))
+        answers.append(json.loads(await socket.recv())["data"]["act"])
+        await socket.send(json.dumps(act()))
+        await socket.wait_closed()
+        closed.set()
+
+    async def until_asked(process: asyncio.subprocess.Process) -> None:
+        assert process.stdout is not None
+        heard = b""
+        while not heard.endswith(b"your move> "):
+            heard += await process.stdout.readexactly(1)
+
+    async def scenario() -> tuple[int, bytes, bytes]:
+        async with serve(table, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "gs2.cli", "play", "--server", f"ws://127.0.0.1:{port}",
+                "--agent", "human",
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            )  # fmt: skip
+            try:
+                assert process.stdin is not None
+                await until_asked(process)
+                again.set()
+                await until_asked(process)
+                process.stdin.write(b"0\n")
+                await until_asked(process)
+                process.stdin.write(typed)
+                process.stdin.close()
+                await closed.wait()
+                out, err = await process.communicate()
+                assert process.returncode is not None
+                return process.returncode, out, err
+            finally:
+                if process.returncode is None:
+                    process.kill()
+
+    again = asyncio.Event()
+    answers: list[Any] = []
+    code, out, err = asyncio.run(asyncio.wait_for(scenario(), 300))
+    assert code == 0, err
+    assert answers == [MOVES[1]]
+    assert b"left the table" in err and b"Traceback" not in err and b"ERROR" not in err
+    assert b"rounds" in out
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of a terminal")

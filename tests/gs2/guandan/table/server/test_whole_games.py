@@ -54,12 +54,15 @@ def test_four_strangers_play_two_games_and_every_message_fits_the_schemas(dialec
     heard, results = asyncio.run(scenario())
     for messages in heard:
         for message in messages:
-            if not official:
-                check_message(dialect, message)
+            check_message("official" if official else dialect, message)
         stages = Counter(message.get("stage") for message in messages)
         assert stages["gameResult"] == (2 if official else 1)
         assert stages["gameOver"] == (1 if official else 2)
         assert stages["episodeOver"] == stages["beginning"] == results[0].rounds
+        seats = {message["myPos"] for message in messages if message.get("stage") == "beginning"}
+        payers = sum(message.get("stage") == "tribute" and message["type"] == "act" for message in messages)
+        assert sum(message["type"] == "tribute" for message in messages) == (payers if official else 0)
+        assert len(seats) == 1
         assert not any(message.get("code") == -1 or message["type"] == "error" for message in messages)
     plays = [[m for m in messages if m["type"] == "notify" and m["stage"] == "play"] for messages in heard]
     assert plays[0] == plays[1] == plays[2] == plays[3]

@@ -1,4 +1,4 @@
-"""What gs2 would do: a search for a person who asks, run in a worker."""
+"""What gs2 would do: a search for a person who asks, in whatever process has the time."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from gs2.guandan.table.seat import Observation
 if TYPE_CHECKING:
     from gs2.guandan.agent.agent import Gs2Agent
 
-__all__ = ["hint"]
+__all__ = ["hint", "ready"]
 
 
 @cache
 def _agent(preset: str) -> Gs2Agent:
     from gs2.guandan.agent.agent import make_agent
 
-    return make_agent(config=preset, rng=np.random.default_rng(0))
+    agent = make_agent(config=preset, rng=np.random.default_rng(0))
+    agent.warm_up()  # the first hint shall not compile on its own time
+    return agent
 
 
 @cache
@@ -30,6 +32,11 @@ def _card_agent() -> ChooserSeat:
     agent = load_agent("blueprint")
     assert isinstance(agent, ChooserSeat)
     return agent
+
+
+def ready(preset: str, *, progress: Callable[[int, int], None]) -> None:
+    """Load what hints of a preset need, before anybody asks for one."""
+    _agent(preset)
 
 
 def hint(observation: Observation, preset: str, *, progress: Callable[[int, int], None]) -> dict[str, Any]:

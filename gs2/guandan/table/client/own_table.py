@@ -1,0 +1,192 @@
+"""A table of one's own: a person and three agents in this process, without a server."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from games.guandan.cards import PASS, RANKS, hand_text, unpack
+from games.guandan.matches.events import Event
+from games.guandan.matches.match import Match, Pending
+from games.guandan.notation import action_list
+from games.guandan.rules import Rules
+from games.support.interruption import Noticed
+from gs2.guandan.table.client.human import SeatLeft, UndoWanted
+from gs2.guandan.table.client.screen import PlayScreen
+from gs2.guandan.table.hosts import checked
+from gs2.guandan.table.seat import Agent, AgentError, Transfer
+from gs2.guandan.table.server.recording import GameRecorder, RecordFolder, SessionResult
+from gs2.guandan.table.session import GameCount, Listener, RoundResult, Session
+
+__all__ = ["OwnTable", "OwnTableConfig"]
+
+
+@dataclass(frozen=True)
+class OwnTableConfig:
+    """What is played. seat: of the person. record: folder for the records; what is in it stays."""
+
+    seat: int = 0
+    games: int = 1
+    rules: Rules | str = "ruling"
+    seed: int = 0
+    record: Path | None = None
+
+
+class _Choice(NamedTuple):
+    """A choice that was made: whether there was another, and the number of the game it belongs to."""
+
+    seat: int
+    chosen: int
+    free: bool
+    game: int
+
+
+class OwnTable(Listener):
+    """Plays a session and tells the screen what happens.
+
+    agents: by seat; one of them may be a `HumanAgent`. result: what came of the games so far.
+    A choice taken back begins a new record: the one before it stays, and ends there.
+    """
+
+    def __init__(self, agents: Sequence[Agent], screen: PlayScreen, config: OwnTableConfig) -> None:
+        self.agents, self.screen, self.config = agents, screen, config
+        self.names = [getattr(agent, "name", type(agent).__name__) for agent in agents]
+        self.folder = None if config.record is None else RecordFolder(config.record)
+        self.recorder: GameRecorder | None = None
+        self.result = SessionResult(self.names)
+        self.left: str | None = None
+        self._choices: list[_Choice] = []
+        self._silent_until = 0
+        self.session = self._new_session()
+
+    def _new_session(self) -> Session:
+        config = self.config
+        return Session(self, games=config.games, rules=config.rules, seed=config.seed)
+
+    @property
+    def record(self) -> Path | None:
+        """The record of the game in play, or of the last one; None if none is kept."""
+        return None if self.recorder is None else self.recorder.path
+
+    def play(self) -> bool:
+        """Play until the games are over, or the person leaves; return whether they are over.
+
+        left: afterwards, what was said when the person left. Raises KeyboardInterrupt at Ctrl-C, whatever an
+        agent makes of it.
+        """
+        try:
+            self.session.begin()
+            while self.session.pending:
+                try:
+                    self._next()
+                except UndoWanted:
+                    self._undo()
+                except SeatLeft as error:
+                    self.left = str(error)
+                    return False
+            return True
+        finally:
+            if self.recorder is not None:
+                self.recorder.close()
+            if self.folder is not None:
+                self.folder.add_result(self.result, ended="left" if self.session.pending else "played")
+
+    def _next(self) -> None:
+        """Let a seat that is to act choose; where two are, agents go first."""
+        session = self.session
+        seat = max(session.pending, key=lambda seat: seat != self.config.seat)
+        observation = session.observe(seat)
+        began = time.perf_counter()
+        with Noticed() as noticed:
+            try:
+                index = checked(self.agents[seat].act(observation), observation)
+            except (SeatLeft, UndoWanted):
+                raise
+            except Exception as error:
+                if noticed.came:
+                    raise KeyboardInterrupt from None
+                self._failed(seat, error)
+                index = int(np.argmax(observation.moves["type"] == PASS))
+        self.result.timing[seat].add(time.perf_counter() - began)
+        free = len(observation.moves) > 1
+        self._choices.append(_Choice(seat, index, free, session.played + 1))
+        session.choose(seat, index)
+
+    def _failed(self, seat: int, error: Exception) -> None:
+        self.result.fallbacks[seat] += 1
+        said = error if isinstance(error, AgentError) else f"{type(error).__name__}: {error}"
+        self.screen.say(f"{self.screen.who(seat)} fails ({said}); a default move is played", "bold red")
+
+    def _undo(self) -> None:
+        """Go back to before the person's last choice, by playing all the choices before it once more."""
+        own = [k for k, made in enumerate(self._choices) if made.seat == self.config.seat and made.free]
+        if not own:
+            self.screen.say("there is no choice of yours to take back")
+            return
+        kept = self._choices[: own[-1]]
+        self._silent_until = self._choices[own[-1]].game
+        if self.recorder is not None:
+            self.recorder.close()
+        timing = self.result.timing
+        self.result = SessionResult(self.names)
+        self.result.timing = timing
+        self.session, self._choices = self._new_session(), kept
+        self.screen.muted = True
+        try:
+            self.session.begin()
+            for made in kept:
+                self.session.choose(made.seat, made.chosen)
+        finally:
+            self.screen.muted = False
+            self._silent_until = 0
+        self.screen.say("\ntaken back: you choose again", "bold")
+
+    # --- the session tells ---
+
+    def game_begun(self, number: int, match: Match) -> None:
+        """Open a record; games that were over before an undo keep theirs."""
+        if self.folder is not None and number >= self._silent_until:
+            self.recorder = self.folder.begin(f"game{number:04d}", match, self.names)
+        self.screen.game_begun(number, self.config.games)
+
+    def happened(self, events: list[Event]) -> None:
+        """Write the record."""
+        if self.recorder is not None:
+            self.recorder.write(events)
+
+    def round_begun(self) -> None:
+        """Show the deal."""
+        session, seat = self.session, self.config.seat
+        hand = hand_text(unpack(np.array(session.hand(seat), np.uint64)), session.level).split()
+        own, other = session.levels[seat & 1], session.levels[1 - (seat & 1)]
+        self.screen.dealt(hand, RANKS[session.level], (RANKS[own], RANKS[other]))
+
+    def anti_tribute(self, seats: Sequence[int]) -> None:
+        """Show that nobody pays."""
+        self.screen.anti_tribute(seats)
+
+    def exchanged(self, stage: str, transfers: Sequence[Transfer]) -> None:
+        """Show who paid or returned what."""
+        self.screen.exchanged(stage, transfers)
+
+    def chosen(self, seat: int, due: Pending, index: int) -> None:
+        """Show a move."""
+        if due.stage == "play":
+            self.screen.moved(seat, action_list(due.actions[index], self.session.level))
+
+    def round_over(self, result: RoundResult) -> None:
+        """Count, and show how it ended."""
+        self.result.round_over(result)
+        self.screen.round_over(result.order, result.left)
+
+    def game_over(self, count: GameCount) -> None:
+        """Count, show how it ended, and close the record."""
+        self.result.games.append(count)
+        if self.recorder is not None:
+            self.recorder.close()
+        self.screen.game_over(count.winner, [RANKS[level] for level in count.levels])

@@ -1,0 +1,191 @@
+"""What a person at a terminal is told: moves as they are made, rounds and games as they end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from games.guandan.cards import HAND_SIZE
+from gs2.guandan.table.client.card_faces import CardFaces
+from gs2.guandan.table.client.words import seat_words
+from gs2.guandan.table.seat import Observation, Transfer
+
+__all__ = ["PlayScreen"]
+
+
+class PlayScreen:
+    """Tells one seat of a table what happens there.
+
+    show: called with what is to be printed, a text or anything that rich renders. names: of the players, by
+    seat, where they are known. watching: whether nobody is asked, so that a hand is shown when it is dealt.
+    muted: tell nothing, only keep count.
+    """
+
+    def __init__(
+        self, show: Callable[[Any], None], faces: CardFaces, *, seat: int = 0, names: Sequence[str] = ()
+    ) -> None:
+        self.show, self.faces, self.seat, self.names = show, faces, seat, names
+        self.muted = self.watching = False
+        self.rounds = 0
+        self.level = "2"
+        self.left = [HAND_SIZE] * 4
+
+    def _tell(self, what: Any) -> None:
+        if not self.muted:
+            self.show(what)
+
+    def say(self, text: str, style: str = "") -> None:
+        """Tell something in plain words."""
+        self._tell(Text(text, style))
+
+    def who(self, seat: int) -> str:
+        """Return a player in words: where it sits, and its name if it is known."""
+        place = seat_words(self.seat)[seat]
+        return f"{place} ({self.names[seat]})" if self.names and seat != self.seat else place
+
+    def _padded(self, seat: int) -> str:
+        return self.who(seat).ljust(max(len(self.who(other)) for other in range(4)) + 2)
+
+    # --- what happens ---
+
+    def game_begun(self, number: int, games: int) -> None:
+        """Tell that a game begins."""
+        self.rounds = 0
+        if games > 1:
+            self.say(f"\nGame {number} of {games}", "bold")
+
+    def dealt(self, hand: Sequence[str], level: str | None, levels: tuple[str, str] | None = None) -> None:
+        """Tell of a deal. level: of the round, where it is known. levels: own team's and the other's."""
+        self.rounds += 1
+        self.left = [HAND_SIZE] * 4
+        said = [f"round {self.rounds}"]
+        if level is not None:
+            self.level = level
+            said.append(f"level {level.replace('T', '10')}")
+        if levels is not None:
+            said.append(f"you {levels[0].replace('T', '10')}, they {levels[1].replace('T', '10')}")
+        self._tell(Text(f"\n=== {', '.join(said)} ===", "bold"))
+        if level is not None and self.watching:
+            self._hand(hand, level)
+
+    def moved(self, seat: int, move: Any) -> None:
+        """Tell of a move, and how many cards the player has left."""
+        line = Text("  ").append(self._padded(seat)).append_text(self.faces.move(move, self.level))
+        if move[0] != "PASS":
+            self.left[seat] -= len(move[2])
+            left = "out" if self.left[seat] <= 0 else f"{self.left[seat]} left"
+            line.append(f"  {left}", "bold" if self.left[seat] <= 10 else "dim")
+        self._tell(line)
+
+    def exchanged(self, stage: str, transfers: Sequence[Transfer]) -> None:
+        """Tell of tribute paid or returned."""
+        for giver, taker, card in transfers:
+            word = "pay" if stage == "tribute" else "return"
+            word += ("" if giver == self.seat else "s") + ("" if stage == "tribute" else " to")
+            line = Text(f"  {self._padded(giver)}{word} {self.who(taker)}  ")
+            self._tell(line.append_text(self.faces.card(card, self.level)))
+
+    def anti_tribute(self, seats: Sequence[int]) -> None:
+        """Tell that nobody pays tribute."""
+        who = " and ".join(self.who(seat) for seat in seats)
+        verb = "hold" if len(seats) > 1 or self.seat in seats else "holds"
+        self.say(f"  no tribute: {who} {verb} both big jokers")
+
+    def round_over(self, order: Sequence[int], left: Sequence[tuple[int, Sequence[str]]]) -> None:
+        """Tell how the round ended: who won what, who held what."""
+        gain = 4 - order.index((order[0] + 2) % 4)
+        ours = order[0] % 2 == self.seat % 2
+        levels = f"{gain} level{'s' if gain > 1 else ''}"
+        said = f"your team wins {levels}" if ours else f"they win {levels}"
+        names = ", ".join(self.who(seat) for seat in order)
+        self._tell(Text(f"round over: {names}; ").append(said, "bold green" if ours else "bold red"))
+        for seat, cards in left:
+            held = Text(f"  {self._padded(seat)}held  ")
+            self._tell(held.append_text(self.faces.cards(cards, self.level)))
+
+    def game_over(self, winner: int | None, levels: Sequence[str] | None = None) -> None:
+        """Tell how the game ended. winner: a team, None for a draw. levels: of the teams at its end."""
+        said = f"game over after {self.rounds} round{'s' if self.rounds != 1 else ''}: "
+        ours = winner == self.seat % 2
+        said += "a draw" if winner is None else "your team wins" if ours else "they win"
+        if levels is not None:
+            own, other = levels[self.seat % 2], levels[1 - self.seat % 2]
+            said += f" (you {own.replace('T', '10')}, they {other.replace('T', '10')})"
+        self.say(said, "bold" if winner is None else "bold green" if ours else "bold red")
+
+    # --- what is asked ---
+
+    def situation(self, observation: Observation) -> None:
+        """Show what a seat that is to act should have before its eyes: the trick, the others, its hand."""
+        level = self.level = observation.level
+        own, other = (name.replace("T", "10") for name in observation.levels)
+        head = f"level {level.replace('T', '10')} (you {own}, they {other}); wild: "
+        self._tell(Text("\n" + head).append_text(self.faces.card(f"H{level}", level)))
+        if observation.stage == "play":
+            self._tell(self._trick(observation))
+        elif observation.stage == "tribute":
+            self.say("You pay tribute: choose one of your highest cards.", "bold")
+        else:
+            self.say("You return a card to the player who paid you tribute.", "bold")
+        self._hand(observation.hand, level)
+
+    def _hand(self, cards: Sequence[str], level: str) -> None:
+        self.say(f"your hand ({len(cards)} cards)")
+        self._tell(self.faces.hand(cards, level))
+
+    def choices(self, observation: Observation, listed: Mapping[int, int]) -> None:
+        """Show choices one a line, under numbers: {number: index}."""
+        for number, index in listed.items():
+            move = self.faces.move(observation.actions[index], observation.level)
+            self._tell(Text(f"{number:5d}  ").append_text(move))
+
+    def advice(self, told: Mapping[str, Any], observation: Observation) -> None:
+        """Show what search thinks of the choices, as `gs2.guandan.table.hints.hint` tells it."""
+        move = observation.actions[told["index"]]
+        self._tell(Text("hint: ", "bold").append_text(self.faces.move(move, observation.level)))
+        explained = told["explanation"]
+        if explained is None:
+            return
+        self.say(explained["reason"])
+        rows = [row for row in explained["moves"] if row["gain"] is not None or row["refined"] > 0][:6]
+        if len(rows) > 1:
+            self._tell(self._candidates(rows, observation.level))
+        deals, sampled = (
+            explained["deals_sampled"],
+            "all that are possible" if explained["exact"] else "sampled",
+        )
+        if deals:
+            self.say(f"{deals} deals considered ({sampled})", "dim")
+
+    def _candidates(self, rows: Sequence[Mapping[str, Any]], level: str) -> Table:
+        """Return moves side by side: levels won over the network's own move, how sure, how many deals."""
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+        for heading in ("index", "move", "levels", "best in", "deals"):
+            table.add_column(heading, justify="left" if heading == "move" else "right")
+        for row in rows:
+            worth = "" if row["gain"] is None else f"{row['gain']:+.2f} +/- {row['error']:.2f}"
+            move = self.faces.move(row["notation"], level)
+            deals = str(row["rollouts"] or "")
+            table.add_row(str(row["index"]), move, worth, f"{row['refined']:.0%}", deals)
+        return table
+
+    def _trick(self, observation: Observation) -> Table:
+        """Return the others: how many cards they hold and what they played last in this trick."""
+        table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+        greater = observation.greater
+        for step in (1, 2, 3, 4):
+            seat = (observation.seat + step) % 4
+            rest, played = observation.rest[seat], observation.trick[seat]
+            if step == 4 and played is None:
+                continue
+            said = Text("") if played is None else self.faces.move(played, observation.level)
+            if greater is not None and greater[0] == seat:
+                said.append("  <- to beat", "bold yellow")
+            count = Text("out" if rest == 0 else f"{rest} cards", "bold" if rest <= 10 else "")
+            table.add_row(Text(f"  {self.who(seat)}"), count, said)
+        if greater is None:
+            table.add_row(Text("  you lead", "bold"))
+        return table

@@ -1,0 +1,106 @@
+"""`gs2 review` as people run it: the terminal, JSON, one HTML file, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from gs2.cli import main
+from gs2.guandan.agent.deals.dealing import DealNetworks
+from gs2.guandan.review import reviewing
+from gs2.guandan.review.reviewing import Reviewer
+from tests.gs2.guandan.blueprints import CountEvaluator
+from tests.gs2.guandan.review.spoken import heard_of, labelled, played_events, record_text
+from tests.gs2.guandan.review.test_judging import SMALL
+
+
+@pytest.fixture
+def record(monkeypatch, tmp_path):
+    """A record of two rounds; reviews are made without weights, and kept in a folder of the test's own."""
+    networks = DealNetworks(CountEvaluator(0.05))
+    monkeypatch.setattr(reviewing, "load_reviewer", lambda config: Reviewer(networks, SMALL, "test"))
+    monkeypatch.setattr(reviewing, "_fingerprint", lambda: "test")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    path = tmp_path / "match.jsonl"
+    path.write_text(record_text(1, 2, ["Ann", "[red]Bob", "</script><img>", "\x1b[31mEve"]))
+    return path
+
+
+def run(*words: object):
+    return CliRunner().invoke(main, ["review", *map(str, words)])
+
+
+def test_the_terminal_shows_curves_players_and_the_dearest_decisions(record):
+    found = run(record, "--rows", 3)
+    assert found.exit_code == 0, found.output
+    for words in ("match.jsonl: 2 rounds", "Ann (0)", "[red]Bob (1)", "[31mEve (3)", "better", "line"):
+        assert words in found.stdout
+    assert found.stdout.count(" levels\n") == 3
+    assert "\x1b" not in found.stdout
+    assert len([line for line in found.stdout.splitlines() if "▁" in line or "█" in line]) >= 2
+
+
+def test_json_is_the_whole_review_and_a_seat_or_a_round_a_part_of_it(record):
+    whole = json.loads(run(record, "--json").stdout)
+    assert whole["format"] == "gs2 review"
+    assert len(whole["rounds"]) == 2
+    one = json.loads(run(record, "--json", "--seat", 2, "--round", 2).stdout)
+    assert len(one["rounds"]) == 1
+    kept = [found for found in whole["rounds"][1]["decisions"] if found["seat"] == 2]
+    assert one["rounds"][0]["decisions"] == kept
+    assert [player["seat"] for player in one["players"]] == [2]
+    for play in one["rounds"][0]["plays"]:
+        assert play["decision"] is None or kept[play["decision"]]["seat"] == play["seat"] == 2
+
+
+def test_the_page_is_one_file_that_is_never_written_over(record, tmp_path):
+    page = tmp_path / "review.html"
+    found = run(record, "--html", page)
+    assert found.exit_code == 0, found.output
+    text = page.read_text()
+    assert "gs2/review.js" in text
+    assert "<img" not in text
+    assert "http://" not in text.replace("http://www.w3.org/", "")
+    again = run(record, "--html", page)
+    assert again.exit_code == 2
+    assert "it exists" in again.stderr
+    assert page.read_text() == text
+
+
+def test_a_transcript_is_reviewed_as_a_record_is(record, tmp_path):
+    path = tmp_path / "heard.jsonl"
+    path.write_text(labelled(heard_of(played_events(2, 1), "openguandan")))
+    found = run(path, "--json", "--no-cache")
+    assert found.exit_code == 0, found.output
+    assert json.loads(found.stdout)["kind"] == "openguandan"
+
+
+def test_what_cannot_be_reviewed_is_refused_in_one_line(record, tmp_path):
+    empty, text = tmp_path / "empty", tmp_path / "text"
+    empty.write_text("")
+    text.write_text("Dear diary,\n")
+    for words, said in (
+        ([tmp_path / "none.jsonl"], "none.jsonl"),
+        ([tmp_path], "folder"),
+        ([empty], "no round begins"),
+        ([text], "text:1: "),
+        ([record, "--round", 9], "a round is 1..2; got 9"),
+        ([record, "--seat", 4], "--seat"),
+        ([record, "--preset", "deep"], "--preset"),
+        ([record, "--html", tmp_path / "no" / "page.html"], "folder"),
+    ):
+        found = run(*words)
+        assert found.exit_code == 2, words
+        assert said in found.stderr
+        assert "Traceback" not in found.output
+
+
+def test_reviews_are_kept_unless_one_says_no(record, tmp_path):
+    run(record, "--no-cache")
+    assert not (tmp_path / "cache").exists()
+    first = run(record, "--json")
+    (kept,) = (tmp_path / "cache" / "gs2" / "reviews").iterdir()
+    assert run(record, "--json").stdout == first.stdout
+    assert kept.suffix == ".json"

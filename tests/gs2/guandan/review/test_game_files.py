@@ -1,0 +1,191 @@
+"""Reading records and transcripts: both dialects, one seat or four, cut off or damaged."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from games.guandan.cards import unpack
+from games.guandan.rounds.state import NOBODY
+from gs2.guandan.review.game_files import ReviewError, parse_game, read_game_text
+from gs2.guandan.review.recorded_rounds import RecordedGame
+from gs2.guandan.review.wire_transcripts import TranscriptError
+from tests.gs2.guandan.review.spoken import bare, heard_of, labelled, played_events, record_text
+
+OFFICIAL = Path(__file__).parents[3] / "data" / "openguandan_transcript.jsonl.gz"
+ROUNDS = 3
+
+
+def assert_same_rounds(found: RecordedGame, wanted: RecordedGame, *, seats: tuple[int, ...] = (0, 1, 2, 3)):
+    assert len(found.rounds) == len(wanted.rounds)
+    for one, other in zip(found.rounds, wanted.rounds, strict=True):
+        assert np.array_equal(one.seats, other.seats)
+        assert np.array_equal(one.actions, other.actions)
+        assert [one.known[seat] for seat in seats] == [True] * len(seats)
+        for name in ("level", "levels", "owner", "first", "cap", "known"):
+            assert np.array_equal(one.start[name], other.start[name]), name
+        for seat in seats:
+            assert np.array_equal(one.start["hand"][0, seat], other.start["hand"][0, seat])
+        assert (one.tributes, one.returns) == (other.tributes, other.returns)
+        assert set(one.anti) == set(other.anti)
+        if one.end is not None and other.end is not None:
+            assert (one.end.order, one.end.payoffs) == (other.end.order, other.end.payoffs)
+
+
+@pytest.mark.parametrize("dialect", ["openguandan", "official", "njupt"])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_transcript_of_all_seats_gives_the_rounds_of_the_record(dialect, seed):
+    wanted = parse_game(record_text(seed, ROUNDS))
+    heard = heard_of(played_events(seed, ROUNDS), dialect)
+    found = parse_game(labelled(heard))
+    assert found.kind == ("njupt" if dialect == "njupt" else "openguandan")
+    assert_same_rounds(found, wanted)
+    assert_same_rounds(parse_game(labelled(heard, "msg")), wanted)
+    assert_same_rounds(parse_game(bare(heard)), wanted)
+
+
+def test_a_seat_that_lags_behind_does_not_disturb_the_others():
+    wanted = parse_game(record_text(4, ROUNDS))
+    heard = heard_of(played_events(4, ROUNDS), "njupt")
+    late = [message for message in heard if message[0] == 2]
+    rest = [message for message in heard if message[0] != 2]
+    assert_same_rounds(parse_game(labelled(rest + late)), wanted)
+
+
+@pytest.mark.parametrize("labels", [True, False])
+def test_one_seats_transcript_tells_all_hands_of_the_rounds_that_are_over(labels):
+    wanted = parse_game(record_text(5, 2))
+    mine = [message for message in heard_of(played_events(5, 2), "njupt") if message[0] == 1]
+    assert_same_rounds(parse_game(labelled(mine) if labels else bare(mine)), wanted)
+
+
+def test_of_a_round_that_is_not_over_one_seats_transcript_tells_its_own_hand():
+    events = played_events(6, 1)
+    wanted = parse_game(record_text(6, 1))
+    mine = [message for message in heard_of(events[: len(events) // 2], "njupt") if message[0] == 1]
+    found = parse_game(bare(mine)).rounds[0]
+    assert found.known == (False, True, False, False)
+    assert found.end is None
+    assert np.array_equal(found.start["hand"][0, 1], wanted.rounds[0].start["hand"][0, 1])
+    # what is made up for the others can be played all the same
+    assert (unpack(found.states()["hand"]).sum(2) == found.states()["left"]).all()
+
+
+def test_the_official_servers_transcript_is_read():
+    found = parse_game(read_game_text(OFFICIAL), name="official")
+    assert found.names == ("u0", "u1", "u2", "u3")
+    assert [len(played.actions) for played in found.rounds] == [114, 131]
+    assert found.rounds[1].anti == (2, 0)
+    assert found.rounds[0].start["owner"][0] == NOBODY
+    assert found.rounds[1].start["owner"][0] == 1
+
+
+def test_a_move_that_the_rules_forbid_ends_its_round_with_a_note():
+    heard = heard_of(played_events(7, 1), "njupt")
+    plays = [
+        k for k, (_, message) in enumerate(heard) if message.get("stage") == "play" and "curPos" in message
+    ]
+    cut = next(k for k in plays[8:] if k % 1 == 0)
+    seat = heard[cut][1]["curPos"]
+    for k in range(cut, cut + 4):
+        heard[k][1]["curPos"] = (seat + 1) % 4
+    found = parse_game(labelled(heard)).rounds[0]
+    assert len(found.actions) == 2
+    assert found.end is None
+    assert "cannot play" in found.notes[0]
+
+
+def test_a_record_that_was_cut_off_is_read_up_to_there():
+    text = record_text(8, 1)
+    whole = parse_game(text)
+    assert_same_rounds(parse_game(text.rstrip("\n")), whole)
+    cut = parse_game(text[: len(text) * 2 // 3])
+    assert 0 < len(cut.rounds[0].actions) < len(whole.rounds[0].actions)
+    assert cut.rounds[0].end is None
+
+
+def test_damage_is_told_with_its_line():
+    lines = record_text(9, 1).split("\n")
+    lines[4] = '{"play":[9,["Single","9",["S9"]]]}'
+    with pytest.raises(ValueError, match=r"mine:5: "):
+        parse_game("\n".join(lines), name="mine")
+    lines = labelled(heard_of(played_events(9, 1), "njupt")).split("\n")
+    lines[7] = lines[7][:-3]
+    with pytest.raises(TranscriptError, match=r"mine:8: "):
+        parse_game("\n".join(lines), name="mine")
+    with pytest.raises(TranscriptError, match="no round begins"):
+        parse_game('{"type":"JOIN","code":200}\n')
+
+
+def test_what_is_too_large_is_refused_in_words(tmp_path):
+    with pytest.raises(ReviewError, match="at most 8 MiB"):
+        parse_game("x" * (9 << 20))
+    path = tmp_path / "large.jsonl"
+    with open(path, "wb") as file:
+        file.truncate(100 << 20)
+    with pytest.raises(ReviewError, match="at most 8 MiB"):
+        read_game_text(path)
+    packed = tmp_path / "bomb.gz"
+    packed.write_bytes(gzip.compress(b"\n" * (100 << 20), 1))
+    with pytest.raises(ReviewError, match="at most 8 MiB"):
+        read_game_text(packed)
+
+
+def test_a_name_from_a_record_is_shown_on_one_line_without_control_characters():
+    found = parse_game(record_text(10, 1, ["\x1b[31mred\n", "x" * 500, "", "<b>"]))
+    assert found.names == ("[31mred", "x" * 80, "seat 2", "<b>")
+
+
+def _damaged(text: str, places: list[tuple[float, str]]) -> str:
+    for share, word in places:
+        at = int(share * len(text))
+        text = text[:at] + word + text[at + len(word) :]
+    return text
+
+
+_RECORD = record_text(11, 1)
+_SPOKEN = labelled(heard_of(played_events(11, 1), "openguandan"))
+_PLACES = st.lists(
+    st.tuples(
+        st.floats(0, 0.999),
+        st.sampled_from(["9", "{", "}", '"', "\n", "null", "[]", "-1", '"SB"', "HR", "é", "\x00", "true"]),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from([_RECORD, _SPOKEN]), _PLACES)
+def test_damaged_input_is_read_or_refused_never_a_crash(text, places):
+    try:
+        found = parse_game(_damaged(text, places))
+    except ValueError as error:
+        assert str(error)
+        assert "\n" not in str(error)
+    else:
+        assert sum(len(played.actions) for played in found.rounds) > 0
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+        lambda inner: (
+            st.lists(inner, max_size=4)
+            | st.dictionaries(
+                st.sampled_from(["type", "stage", "seat", "msg", "dir", "gs2", "handCards", "myPos"]), inner
+            )
+        ),
+        max_leaves=12,
+    )
+)
+def test_any_json_is_refused_in_words(value):
+    with pytest.raises(ValueError, match=r"record:1: |record: no round"):
+        parse_game(json.dumps(value) + "\n")

@@ -1,0 +1,157 @@
+"""A table of one's own: choices taken back, records that stay, people who leave."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from games.guandan.matches.record import read_record, replay
+from gs2.guandan.table.agents import FirstAgent, RandomAgent
+from gs2.guandan.table.client.card_faces import CardFaces
+from gs2.guandan.table.client.human import SeatLeft, UndoWanted
+from gs2.guandan.table.client.own_table import OwnTable, OwnTableConfig
+from gs2.guandan.table.client.screen import PlayScreen
+from gs2.guandan.table.runner import play_games
+from gs2.guandan.table.seat import Observation
+from gs2.guandan.table.server.recording import read_results
+
+
+class Scripted:
+    """A person who chooses as told, and keeps what was seen at each choice."""
+
+    name = "person"
+
+    def __init__(self, leave_after: int = 10**9, undo: float = 0.0, seed: int = 0) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.leave_after, self.undo = leave_after, undo
+        self.seen: list[Observation] = []
+        self.undone = 0
+
+    def act(self, observation: Observation) -> int:
+        free = len(observation.moves) > 1
+        if free and self.seen and self.rng.random() < self.undo:
+            self.undone += 1
+            raise UndoWanted("back")
+        if len(self.seen) >= self.leave_after:
+            raise SeatLeft("enough")
+        self.seen.append(observation)
+        return _choice(observation)
+
+
+def _choice(observation: Observation) -> int:
+    """Return a choice that the situation alone decides: neither the first nor always the same."""
+    return (int(observation.state["hand"][0].sum() % np.uint64(9973)) + len(observation.record)) % len(
+        observation.moves
+    )
+
+
+class Decided:
+    def act(self, observation: Observation) -> int:
+        return _choice(observation)
+
+
+def own_table(person: Any, agents: Any = Decided, **config: Any) -> tuple[OwnTable, list[str]]:
+    shown: list[str] = []
+    seat = config.get("seat", 0)
+    screen = PlayScreen(lambda what: shown.append(str(what)), CardFaces(symbols=False), seat=seat)
+    seats = [person if s == seat else agents() for s in range(4)]
+    return OwnTable(seats, screen, OwnTableConfig(**config)), shown
+
+
+def situation(observation: Observation) -> tuple[Any, ...]:
+    return observation.state.tobytes(), observation.record.tobytes(), observation.tributes, observation.stage
+
+
+@pytest.mark.parametrize("seat", [0, 3])
+def test_choices_taken_back_lead_to_the_very_situation_before_them_and_change_no_outcome(seat, tmp_path):
+    plain, often = Scripted(), Scripted(undo=0.02, seed=seat)
+    table, _ = own_table(plain, seat=seat, seed=5, games=2)
+    assert table.play()
+    again, shown = own_table(often, seat=seat, seed=5, games=2, record=tmp_path)
+    assert again.play()
+    assert often.undone > 5 and any("taken back" in text for text in shown)
+    # each situation that was seen after a choice was taken back had been seen without
+    first = {situation(seen) for seen in plain.seen}
+    assert {situation(seen) for seen in often.seen} == first
+    assert again.result.games == table.result.games and again.result.rounds == table.result.rounds
+    assert again.result.shares == table.result.shares
+    paths = sorted(tmp_path.glob("*.jsonl"))
+    whole = [path for path in paths if path.name != "results.jsonl" and read_record(path).complete]
+    for number in (1, 2):
+        assert sum(f"game{number:04d}" in path.name for path in whole) >= 1
+    for path in whole:
+        assert sum(1 for _ in replay(read_record(path))) > 0
+    assert again.record in whole
+
+
+def test_nothing_can_be_taken_back_before_the_first_choice():
+    class Undoes(Scripted):
+        def act(self, observation: Observation) -> int:
+            if not self.undone:
+                self.undone = 1
+                raise UndoWanted("back")
+            raise SeatLeft("enough")
+
+    table, shown = own_table(Undoes(), seed=1)
+    assert not table.play()
+    assert any("no choice of yours" in text for text in shown)
+
+
+def test_the_same_seed_plays_what_the_runner_plays():
+    table, _ = own_table(Scripted(), agents=FirstAgent, seed=9)
+    assert table.play()
+    result = play_games([Decided(), FirstAgent(), FirstAgent(), FirstAgent()], seed=9)
+    assert result.games == table.result.games and result.shares == table.result.shares
+
+
+def test_who_leaves_leaves_a_record_up_to_there_and_a_line_of_results(tmp_path):
+    person = Scripted(leave_after=30)
+    table, _ = own_table(person, seed=2, record=tmp_path)
+    assert not table.play() and table.left == "enough"
+    assert table.record is not None and table.record.parent == tmp_path
+    record = read_record(table.record)
+    assert not record.complete and sum(1 for _ in replay(record)) == len(record.events)
+    rows, damaged = read_results(tmp_path / "results.jsonl")
+    assert [row["ended"] for row in rows] == ["left"] and damaged == 0
+    assert rows[0]["names"][0] == "person"
+
+
+def test_records_of_choices_taken_back_stay_as_they_were(tmp_path):
+    class Undoes(Scripted):
+        def act(self, observation: Observation) -> int:
+            if len(self.seen) == 12 and not self.undone:
+                self.undone = 1
+                self.kept = {path: path.read_bytes() for path in Path(tmp_path).glob("*game*")}
+                raise UndoWanted("back")
+            return super().act(observation)
+
+    person = Undoes(leave_after=20)
+    table, _ = own_table(person, seed=2, record=tmp_path)
+    table.play()
+    (old,) = person.kept
+    assert old.read_bytes() == person.kept[old] and table.record != old
+
+
+def test_an_agent_that_fails_costs_a_default_move_and_says_so():
+    class Breaks:
+        def act(self, observation: Observation) -> int:
+            raise RuntimeError("out of ideas")
+
+    table, shown = own_table(Scripted(leave_after=5), agents=Breaks, seed=1)
+    table.play()
+    assert sum(table.result.fallbacks) > 3
+    assert any("out of ideas" in text for text in shown)
+
+
+def test_what_happens_is_told_in_the_order_of_play():
+    table, shown = own_table(Scripted(), agents=RandomAgent, seed=3)
+    assert table.play()
+    text = "\n".join(shown)
+    assert text.count("=== round") == table.result.rounds == text.count("round over:")
+    assert text.count("game over after") == 1
+    assert "pay" in text or "no tribute" in text
+    order = [text.index(word) for word in ("=== round 1", "round over:", "=== round 2", "game over after")]
+    assert order == sorted(order)

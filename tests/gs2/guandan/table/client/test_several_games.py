@@ -1,0 +1,97 @@
+"""Games are told apart, counted and reported, whatever words a server ends them with."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from games.guandan.cards import RANKS
+from gs2.guandan.table.agents import RandomAgent
+from gs2.guandan.table.client.client import TableClient
+from gs2.guandan.table.client.visit import ClientConfig
+from gs2.guandan.table.hosts import InstantHost
+from gs2.guandan.table.server.server import ServerConfig, TableServer
+from gs2.guandan.table.session import GameCount
+from gs2.guandan.table.wire.dialect import notify
+from gs2.guandan.table.wire.njupt import Njupt
+from gs2.guandan.table.wire.openguandan import OpenGuanDan
+
+
+def official_words(count: GameCount) -> list[bytes]:
+    """Return what was seen on the wire: a result after each game, one gameOver after all."""
+    ranks = [RANKS[level] for level in count.levels]
+    words = [notify("gameResult", victory=count.winner, victoryRank=ranks, gameRound=count.played)]
+    if count.played == count.wanted:
+        words.append(notify("gameOver", curTimes=count.played, settingTimes=count.played, gameRound=2))
+    return words
+
+
+def njupt_words(count: GameCount) -> list[bytes]:
+    words = [notify("gameOver", curTimes=count.played, settingTimes=count.wanted)]
+    if count.played == count.wanted:
+        words.append(notify("gameResult", victoryNum=list(count.wins) * 2, draws=[0] * 4))
+    return words
+
+
+def one_word(count: GameCount) -> list[bytes]:
+    """Return a gameOver after the last game, and nothing before."""
+    if count.played < count.wanted:
+        return []
+    return [notify("gameOver", curTimes=count.wanted, settingTimes=count.wanted)]
+
+
+def one_result(count: GameCount) -> list[bytes]:
+    return njupt_words(count) if count.played == count.wanted else []
+
+
+class Watched(InstantHost):
+    """Agents that keep what they are told of who owns the level."""
+
+    def __init__(self) -> None:
+        super().__init__(RandomAgent)
+        self.owners: list[tuple[list[int], int]] = []
+
+    def answer_now(self, key: Any, observation: Any) -> int:
+        state = observation.state
+        self.owners.append((state["levels"][0].tolist(), int(state["owner"][0])))
+        return super().answer_now(key, observation)
+
+
+@pytest.mark.parametrize("words", [official_words, njupt_words, one_word, one_result])
+@pytest.mark.parametrize("dialect", ["openguandan", "njupt"])
+def test_every_game_is_counted_with_its_rounds_and_its_winner(words, dialect, monkeypatch):
+    kind = Njupt if dialect == "njupt" else OpenGuanDan
+    monkeypatch.setattr(kind, "game_over", lambda self, count: words(count))
+
+    async def scenario() -> tuple[Sequence[Any], Any, Watched]:
+        host = Watched()
+        async with TableServer(ServerConfig(dialect=dialect, port=0, seed=8, games=3)) as server:
+            url = server.url.removesuffix("/game/{name}")
+            tasks, room = [], None
+            for k in range(4):
+                # who joins a room is not told of how many games
+                config = ClientConfig(
+                    url, dialect, user=f"c{k}", room=room, games=3 if k == 0 else 1, linger=0.05
+                )
+                client = TableClient(config, host if k == 0 else InstantHost(RandomAgent))
+                tasks.append(asyncio.create_task(client.run()))
+                room = await client.seated if dialect == "openguandan" else None
+            results = await asyncio.wait_for(asyncio.gather(*tasks), 300)
+            return results, server.results[0], host
+
+    results, session, host = asyncio.run(scenario())
+    rounds = [game.rounds for game in session.games]
+    for result in results:
+        assert [game.rounds for game in result.ended] == rounds
+        wins = [game.winner == result.seat % 2 for game in session.games]
+        assert [game.won for game in result.ended] == wins
+        assert result.games == 3 and result.rounds == sum(rounds)
+        assert result.refused == result.unread == result.fallbacks == 0
+        assert result.summary()["ended"][0] == {"rounds": rounds[0], "won": wins[0]}
+    # nobody owns the level of a first round, and somebody any other
+    first = [owner for levels, owner in host.owners if levels == [0, 0]]
+    later = [owner for levels, owner in host.owners if levels != [0, 0]]
+    assert set(first) == {255} and set(later) <= {0, 1}

@@ -1,0 +1,271 @@
+"""A person's seat: what is shown, what may be typed, and what is said of what may not."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from games.guandan.cards import ACTION, RANKS
+from games.guandan.rounds.position import parse_position
+from games.guandan.rounds.round import legal
+from gs2.guandan.table.client.card_faces import CardFaces
+from gs2.guandan.table.client.human import HumanAgent, SeatLeft, TypedLines, UndoWanted
+from gs2.guandan.table.client.message_watch import MessageWatch
+from gs2.guandan.table.client.screen import PlayScreen
+from gs2.guandan.table.seat import AgentError, Observation
+from gs2.guandan.table.wire import messages as m
+from tests.gs2.guandan.table.client.test_client import HAND, notify
+from tests.gs2.guandan.table.test_agents import observations
+
+
+class Person:
+    """A person who types the lines given and keeps what is shown."""
+
+    def __init__(self, *lines: str, colours: bool = False, **options: Any) -> None:
+        self.lines: Iterator[str] = iter(lines)
+        self.out = io.StringIO()
+        self.console = Console(
+            file=self.out, width=100, force_terminal=colours, highlight=False, _environ={"TERM": "xterm"}
+        )
+        self.screen = PlayScreen(self._show, CardFaces(symbols=colours), names=["ann", "b", "c", "d"])
+        self.agent = HumanAgent(self._ask, self._show, screen=self.screen, **options)
+
+    def _show(self, what: Any) -> None:
+        self.console.print(what, markup=False)
+
+    def _ask(self, prompt: str) -> str:
+        self.out.write(prompt)
+        try:
+            return next(self.lines)
+        except StopIteration:
+            raise EOFError from None
+
+    def act(self, observation: Observation) -> int:
+        return self.agent.act(observation)
+
+    @property
+    def text(self) -> str:
+        return self.out.getvalue()
+
+
+def lead(hand: str, level: str = "5") -> Observation:
+    """Return what seat 0 sees when it leads from a hand at a level."""
+    position = {"seat": 0, "player": 0, "first": 0, "level": level, "hand": hand, "left": [0, 9, 9, 9]}
+    position["left"][0] = len(hand.split())  # type: ignore[index]
+    state, _ = parse_position(json.dumps(position))
+    state["hand"][0, 1:] = 0
+    moves = legal(state).values
+    return Observation(0, "play", state, moves, np.zeros(0, np.uint8), np.zeros(0, ACTION))
+
+
+def test_the_situation_shows_levels_the_trick_the_others_and_the_hand_by_rank():
+    seen = next(o for o in observations(60) if o.greater is not None and len(o.actions) > 5)
+    person = Person("PASS")
+    person.screen.seat = seen.seat
+    assert seen.actions[person.act(seen)][0] == "PASS"
+    own, other = seen.levels
+    assert f"level {seen.level} (you {own}, they {other})" in person.text
+    assert person.text.count("<- to beat") == 1
+    for step in (1, 2, 3):
+        seat = (seen.seat + step) % 4
+        (line,) = (row for row in person.text.splitlines() if f"({'abcd'[seat] if seat else 'ann'})" in row)
+        assert f"{seen.rest[seat]} cards" in line
+    held = person.text.split("cards)\n")[1].split("your move")[0]
+    for card in set(seen.hand):
+        assert held.count(card) >= seen.hand.count(card)
+
+
+def test_what_cannot_be_played_is_told_why_and_asked_again():
+    follows = next(o for o in observations(90) if o.greater is not None and o.greater[1][0] == "Single")
+    low = next(card for card in follows.hand if [card] not in [move[2] for move in follows.actions])
+    absent = next(f"S{r}" for r in RANKS[:13] if f"S{r}" not in follows.hand)
+    person = Person(low, absent, "dance", "99999", "0")
+    assert person.act(follows) == 0
+    for word in ("Too low", f"You do not hold {absent}", "no choice is called 'dance'", "an index lies in"):
+        assert word in person.text
+
+
+def test_cards_may_be_typed_in_many_ways():
+    seen = lead("S6 D6 HT CT SA SB")
+    wanted = next(i for i, move in enumerate(seen.actions) if sorted(move[2]) == ["CT", "HT"])
+    for line in ("HT CT", "ct ht", "♥10 ♣10", "10h 10c", "pair T", "Pair 10", "pair t (HT CT)", str(wanted)):
+        assert Person(line).act(seen) == wanted, line
+
+
+def test_where_the_same_cards_make_several_moves_the_person_says_which():
+    seen = lead("S6 D6 S7 D7 H5 SA")
+    full = [i for i, move in enumerate(seen.actions) if move[0] == "ThreeWithTwo" and len(move[2]) == 5]
+    both = [i for i in full if sorted(seen.actions[i][2]) == sorted(["S6", "D6", "S7", "D7", "H5"])]
+    assert len(both) == 2
+    line = "S6 D6 S7 D7 H5"
+    assert Person(line, "1").act(seen) == both[0]
+    person = Person(line, "2")
+    assert person.act(seen) == both[1]
+    assert "H5 as 6" in person.text and "H5 as 7" in person.text
+    again = Person(line, "9", "0")
+    assert again.act(seen) == 0 and "none of them" in again.text
+
+
+def test_a_type_and_rank_spare_the_wild_cards():
+    seen = lead("S6 D6 H5 SA SK")
+    assert seen.actions[Person("pair 6").act(seen)][2] == ["S6", "D6"]
+    assert seen.actions[Person("pair A").act(seen)][2] == ["SA", "H5"]
+
+
+def test_quit_and_the_end_of_the_input_leave_and_undo_is_passed_on_where_there_is_one():
+    seen = lead("S6 D6 SA")
+    with pytest.raises(SeatLeft, match="you left"):
+        Person("quit").act(seen)
+    with pytest.raises(SeatLeft, match="input ended"):
+        Person().act(seen)
+    with pytest.raises(UndoWanted):
+        Person("undo", undo=True).act(seen)
+    person = Person("undo", "help", "0")
+    assert person.act(seen) == 0 and "nothing can be taken back" in person.text and "quit" in person.text
+
+
+def test_moves_are_listed_all_or_by_type():
+    seen = lead("S6 D6 H5 SA SK SQ SJ ST S9 S9 D9 C9")
+    person = Person("?", "pair ?", "wizard ?", "0")
+    assert person.act(seen) == 0
+    pairs = [i for i, move in enumerate(seen.actions) if move[0] == "Pair"]
+    listed = person.text.split("wizard")[0]
+    assert all(f"{index:5d}  pair" in listed for index in pairs)
+    assert "no move of a type that begins with 'wizard'" in person.text
+    assert f"{len(seen.actions)} moves; ? lists them" in person.text
+
+
+def test_a_hint_shows_the_candidates_their_values_and_the_deals():
+    seen = lead("S6 D6 SA")
+    asked = []
+
+    def advise(observation: Observation) -> dict[str, Any]:
+        asked.append(observation)
+        rows = [
+            {"index": i, "notation": seen.actions[i], "gain": g, "error": 0.1, "refined": p, "rollouts": 32}
+            for i, g, p in ((0, 0.0, 0.25), (1, 0.5, 0.75))
+        ]
+        told = {"reason": "Because.", "moves": rows, "deals_sampled": 64, "exact": False}
+        return {"index": 1, "explanation": told}
+
+    person = Person("hint", "0", advise=advise)
+    assert person.act(seen) == 0 and asked == [seen]
+    assert "hint: single 6" in person.text and "Because." in person.text
+    assert "+0.50 +/- 0.10" in person.text and "75%" in person.text and "64 deals considered" in person.text
+    without = Person("hint", "0")
+    assert without.act(seen) == 0 and "no hints" in without.text
+
+
+def test_a_hint_of_search_itself_is_shown():
+    from gs2.guandan.table.hints import hint
+
+    seen = next(o for o in observations(60) if 3 < len(o.actions) < 60)
+    person = Person("hint", "0", advise=lambda o: hint(o, "fast", progress=lambda done, of: None))
+    assert person.act(seen) == 0
+    assert "hint: " in person.text
+
+
+def test_colours_and_signs_are_for_terminals_that_have_them():
+    faces = CardFaces(symbols=True)
+    assert faces.card("HT", "5").plain == "♥10" and faces.card("H5", "5").plain == "♥5*"
+    assert faces.card("SB", "5").plain == "SB" and faces.card("HR", "5").plain == "HR"
+    assert CardFaces(symbols=False).card("HT", "5").plain == "HT"
+    seen = lead("S6 D6 H5 SA")
+    person = Person("0", colours=True)
+    person.act(seen)
+    assert "\x1b[" in person.text and "♦6" in person.text
+    plain = Person("0")
+    plain.act(seen)
+    assert "\x1b[" not in plain.text and plain.text.isascii()
+    pipe = Console(file=io.StringIO())
+    assert not CardFaces.of(pipe).symbols
+
+
+def test_every_move_has_a_face_that_names_all_its_cards():
+    faces = CardFaces(symbols=False)
+    for seen in observations(40):
+        for move in seen.actions[:: max(1, len(seen.actions) // 20)]:
+            words = faces.move(move, seen.level).plain
+            if move[0] != "PASS":
+                assert all(card in words for card in move[2])
+
+
+def watched(*told: dict[str, Any]) -> str:
+    person = Person()
+    person.screen.names = ()
+    watch = MessageWatch(person.screen)
+    for message in told:
+        watch.note(m.decode_server_message(json.dumps(message)))
+    return person.text
+
+
+def test_a_servers_messages_are_shown_as_they_come():
+    over = notify("episodeOver", order=[3, 1, 0, 2], curRank="2", restCards=[[2, ["S4", "D4"]]])
+    text = watched(
+        notify("beginning", handCards=HAND, myPos=0, levelCard="2"),
+        notify("tribute", result=[[0, 3, "HR"]]),
+        notify("back", result=[[3, 0, "S3"]], count=1),
+        notify("play", curPos=3, curAction=["Pair", "9", ["S9", "D9"]]),
+        notify("play", curPos=0, curAction=["PASS"] * 3),
+        over,
+        {"type": "PLAY", "code": -1, "data": {"msg": "not yet"}},
+        notify("gameResult", victory=1, victoryRank=["2", "A"]),
+        notify("gameOver", curTimes=1, settingTimes=1, victory=1),
+    )
+    rows = [" ".join(row.split()) for row in text.splitlines()]
+    for row in (
+        "=== round 1, level 2 ===",
+        "you pay previous HR",
+        "previous returns to you S3",
+        "previous pair 9 S9 D9 25 left",
+        "you pass",
+        "round over: previous, next, you, partner; they win 3 levels",
+        "partner held S4 D4",
+        "the server says: not yet",
+        "game over after 1 round: they win (you 2, they A)",
+    ):
+        assert row in rows, (row, text)
+    assert text.count("game over") == 1
+
+
+def test_an_anti_tribute_and_a_draw_are_told():
+    text = watched(
+        notify("beginning", handCards=HAND, myPos=1),
+        notify("anti-tribute", antiNums=1, antiPos=[2]),
+        notify("gameOver", curTimes=1, settingTimes=1, victory=-1),
+    )
+    assert "no tribute: next holds both big jokers" in text and "a draw" in text
+
+
+def test_a_question_that_is_called_off_frees_its_thread():
+    read, write = os.pipe()
+    with os.fdopen(read) as stream, os.fdopen(write, "w") as typed:
+        agent = HumanAgent(TypedLines(stream, prompts=io.StringIO()), show=lambda what: None)
+        failed: list[Exception] = []
+
+        def ask() -> None:
+            try:
+                agent.act(lead("S6 D6 SA"))
+            except AgentError as error:
+                failed.append(error)
+
+        for _ in range(3):
+            thread = threading.Thread(target=ask)
+            thread.start()
+            while thread.is_alive():
+                agent.call_off()
+                thread.join(0.05)
+        assert len(failed) == 3
+        # what was left of the calls does not hurt the question after them
+        typed.write("1\n")
+        typed.flush()
+        assert agent.act(lead("S6 D6 SA")) == 1
+        agent.close()
