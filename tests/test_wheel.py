@@ -62,7 +62,9 @@ def test_the_wheel_holds_data_that_is_read_and_no_results(wheel: zipfile.ZipFile
         for name in wheel.namelist()
         if not name.endswith((".py", ".pyi", "/py.typed")) and ".dist-info/" not in name
     }
-    assert others == DATA
+    client = {f.relative_to(ROOT).as_posix() for f in (ROOT / "gs2/web/static").rglob("*") if f.is_file()}
+    assert len(client) > 20
+    assert others == DATA | client
 
 
 def test_every_entry_point_names_a_module_of_the_wheel(wheel: zipfile.ZipFile) -> None:

@@ -21,7 +21,11 @@ __all__ = ["GameAccount", "RoundEnd", "TableAccount"]
 
 @dataclass(frozen=True)
 class RoundEnd:
-    """A round that is over, for people: `levels` are those of both teams after it, `level` its own."""
+    """A round that is over, for people.
+
+    level: the round's. levels: of both teams after it. left: [seat, cards] of those who still held any.
+    trick: what each seat played last in the last trick, None where it did not. over: whether the game is.
+    """
 
     game: int
     round: int
@@ -31,6 +35,7 @@ class RoundEnd:
     gain: int
     levels: list[str]
     left: list[tuple[int, list[str]]]
+    trick: list[list[Any] | None]
     over: bool = False
 
 
@@ -106,8 +111,17 @@ class TableAccount(Listener):
                 gain=result.gain,
                 levels=levels,
                 left=[(int(seat), list(cards)) for seat, cards in result.left],
+                trick=self._last_trick(),
             )
         )
+
+    def _last_trick(self) -> list[list[Any] | None]:
+        trick: list[list[Any] | None] = [None] * 4
+        for play in self.plays:
+            if play["lead"]:
+                trick = [None] * 4
+            trick[play["seat"]] = play["move"]
+        return trick
 
     def game_over(self, count: GameCount) -> None:
         """Keep how the game ended."""

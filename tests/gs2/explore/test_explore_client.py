@@ -14,7 +14,7 @@ from experiments.refinement.rows_page import SCRIPTS
 from gs2.explore.explore_page import EXPLORE_MODULES
 from gs2.search.config.presets import PRESETS
 from gs2.search.config.stages import GADGET_NAMES
-from gs2.web.pages import STATIC, standalone_page
+from gs2.web.pages import MODULES, STATIC, standalone_page
 
 VENDOR = STATIC / "vendor"
 MOST_BYTES = 1_200_000
@@ -39,7 +39,7 @@ def test_files_of_other_projects_are_what_the_list_of_sources_says() -> None:
 
 @pytest.mark.parametrize("name", OURS)
 def test_a_module_evaluates_no_text_and_writes_no_markup(name: str) -> None:
-    code = re.sub(r"//.*|/\*.*?\*/", "", (STATIC / name).read_text(), flags=re.S)
+    code = re.sub(r"//.*|/\*.*?\*/", "", MODULES[name].read_text(), flags=re.S)
     for word in (
         "innerHTML",
         "outerHTML",
@@ -54,9 +54,9 @@ def test_a_module_evaluates_no_text_and_writes_no_markup(name: str) -> None:
 
 @pytest.mark.parametrize("name", OURS)
 def test_every_text_is_there_in_both_languages(name: str) -> None:
-    words = (STATIC / ("rows.js" if name == "rows.js" else "explore-words.js")).read_text()
+    words = MODULES["rows.js" if name == "rows.js" else "explore-words.js"].read_text()
     english, chinese = words.split("zh: {", 1)
-    used = set(re.findall(r'say\("([xdr]\.[\w]+)"', (STATIC / name).read_text()))
+    used = set(re.findall(r'say\("([xdr]\.[\w]+)"', MODULES[name].read_text()))
     said = [set(re.findall(r'"([xdr]\.[\w]+)":', part)) for part in (english, chinese)]
     assert said[0] == said[1]
     assert used <= said[0]
@@ -65,11 +65,11 @@ def test_every_text_is_there_in_both_languages(name: str) -> None:
 @pytest.mark.parametrize("name", OURS)
 def test_a_page_carries_every_module_that_it_imports(name: str) -> None:
     there = {"dom.js", "words.js", *(EXPLORE_MODULES if name != "rows.js" else ())}
-    assert set(re.findall(r'from "gs2/([\w-]+\.js)"', (STATIC / name).read_text())) <= there
+    assert set(re.findall(r'from "gs2/([\w-]+\.js)"', MODULES[name].read_text())) <= there
 
 
 def test_the_form_offers_what_python_knows() -> None:
-    code = (STATIC / "explore-form.js").read_text()
+    code = MODULES["explore-form.js"].read_text()
 
     def listed(name: str) -> list[str]:
         found = re.search(rf"{name} = (?:new Set\()?(\[[^\]]*\])", code)
@@ -93,5 +93,5 @@ def test_what_a_page_shows_cannot_end_the_script_that_carries_it() -> None:
 @pytest.mark.parametrize("name", OURS)
 def test_a_module_is_well_formed(name: str) -> None:
     subprocess.run(
-        ["node", "--input-type=module", "--check"], input=(STATIC / name).read_bytes(), check=True, timeout=60
+        ["node", "--input-type=module", "--check"], input=MODULES[name].read_bytes(), check=True, timeout=60
     )

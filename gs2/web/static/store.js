@@ -1,0 +1,62 @@
+// What the browser keeps: name, seats, ways to show; and requests to the server.
+
+/** Return a kept text, or `otherwise`. */
+export function kept(name, otherwise = "") {
+  try {
+    return localStorage.getItem(`gs2-${name}`) ?? otherwise;
+  } catch {
+    return otherwise; // storage may be forbidden; the page works without
+  }
+}
+
+/** Keep a text; null forgets it. */
+export function keep(name, text) {
+  try {
+    if (text === null) localStorage.removeItem(`gs2-${name}`);
+    else localStorage.setItem(`gs2-${name}`, text);
+  } catch {
+    // see `kept`
+  }
+}
+
+/** An answer that was no success: its message is for people. */
+export class RequestError extends Error {}
+
+/**
+ * Ask the server; return its JSON.
+ * @param {string} path
+ * @param {{method?: string, json?: any, text?: string}} [options] json or text: the body
+ */
+export async function ask(path, { method, json, text } = {}) {
+  const body = json === undefined ? text : JSON.stringify(json);
+  let response;
+  try {
+    response = await fetch(path, {
+      method: method ?? (body === undefined ? "GET" : "POST"),
+      body,
+      headers: json === undefined ? {} : { "content-type": "application/json" },
+    });
+  } catch (error) {
+    throw new RequestError(String(error.message ?? error));
+  }
+  const answer = await response.json().catch(() => null);
+  if (!response.ok) throw new RequestError(answer?.error ?? answer?.text ?? `${response.status} ${response.statusText}`);
+  return answer;
+}
+
+/**
+ * Wait for a job; return its result.
+ * @param {string} id
+ * @param {(job: any) => void} progress told each time it was asked for
+ * @param {() => boolean} wanted whether anybody still waits
+ */
+export async function finished(id, progress, wanted = () => true) {
+  for (let wait = 150; wanted(); wait = Math.min(1000, wait * 1.3)) {
+    const job = await ask(`/api/jobs/${encodeURIComponent(id)}`);
+    if (job.status === "done") return job.result;
+    if (job.status === "failed") throw new RequestError(job.error ?? "failed");
+    progress(job);
+    await new Promise((resolve) => setTimeout(resolve, wait));
+  }
+  return null;
+}

@@ -1,0 +1,129 @@
+// What would gs2 do: an explained decision, its moves as a table.
+
+import { cardFace, isCard, isWild, moveWords } from "gs2/cards.js";
+import { h } from "gs2/dom.js";
+import { say } from "gs2/words.js";
+
+const KINDS = { "full house": "ThreeWithTwo", tube: "ThreePair", plate: "TwoTrips", "straight flush": "StraightFlush", "joker bomb": "FourKings" };
+const NOTES = { "too far behind": "far", "given up early": "early", wins: "wins", loses: "loses" };
+
+/**
+ * Return a move from the words of an explanation: "Full house 6 (S6 H6 D6 S9 D9)".
+ * @param {string} text
+ * @returns {import("gs2/cards.js").Move | null}
+ */
+export function moveOfText(text) {
+  if (text === "Pass") return ["PASS", "PASS", "PASS"];
+  const parts = /^(.*?)(?: (\S))? \((.*)\)$/.exec(text);
+  if (!parts) return null;
+  const name = parts[1].replace(/ of \d+$/, "");
+  return [KINDS[name.toLowerCase()] ?? name, parts[2] ?? "", parts[3].split(" ")];
+}
+
+/** Return the words for a move that an explanation names. */
+export function explained(text) {
+  const move = moveOfText(text);
+  return move ? moveWords(move) : text;
+}
+
+/** Return a number of levels with its sign: "+0.20", "−1.00". */
+export function levelsText(value) {
+  if (Math.abs(value) < 0.005) return "0.00";
+  return `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
+}
+
+function reason(explanation) {
+  const best = explanation.moves[0];
+  const stage = explanation.stage;
+  if (["forced", "blueprint", "clear", "endgame"].includes(stage)) return say(`hint.${stage}`);
+  if (stage === "subgame") return say("hint.subgame", { share: percent(best.refined) });
+  if (explanation.play !== explanation.blueprint && best.gain !== null && best.gain !== undefined) {
+    return say("hint.changed", {
+      n: explanation.deals_sampled,
+      gain: levelsText(best.gain),
+      error: best.error.toFixed(2),
+      usual: explained(explanation.blueprint),
+    });
+  }
+  return explanation.deals_sampled ? say("hint.kept", { n: explanation.deals_sampled }) : explanation.reason;
+}
+
+function percent(share) {
+  return `${Math.round(100 * share)}%`;
+}
+
+function cardsOf(row) {
+  const cards = row.cards ?? moveOfText(row.move)?.[2];
+  return Array.isArray(cards) ? cards.filter(isCard) : [];
+}
+
+/** A bar from the middle: the gain, with its error as a lighter end on both sides. */
+function gainBar(row, widest) {
+  const bar = h("span", { class: "gain-bar", "aria-hidden": "true" });
+  const share = (value) => Math.max(-1, Math.min(1, value / widest)) * 50;
+  const [low, high] = [share(row.gain - row.error), share(row.gain + row.error)];
+  const value = share(row.gain);
+  const part = (kind, from, to) =>
+    h("span", { class: kind, style: { left: `${50 + Math.min(from, to)}%`, width: `${Math.abs(to - from)}%` } });
+  bar.append(part(row.gain < 0 ? "loss" : "win", 0, value), part("spread", low, high));
+  return bar;
+}
+
+function moveRow(row, widest, level, take) {
+  const cards = cardsOf(row);
+  const known = row.gain !== null && row.gain !== undefined;
+  const note = NOTES[row.note] ? say(`hint.note.${NOTES[row.note]}`) : row.note;
+  const faces = cards.length > 0 && h("span", { class: "hint-cards", "aria-hidden": "true" }, cards.map((card) => cardFace(card, { small: true, wild: isWild(card, level) })));
+  const words = h("span", {}, explained(row.move));
+  const usual = known && row.gain === 0 && row.error === 0;
+  return h("tr", {},
+    h("td", {}, take && faces
+      ? h("button", { type: "button", class: "take", title: say("hint.take"), on: { click: () => take(cards) } }, words, faces)
+      : [words, faces]),
+    h("td", { class: "number" },
+      usual ? h("span", { class: "quiet" }, say("hint.usual")) : known ? [h("div", {}, levelsText(row.gain), h("span", { class: "quiet" }, ` ± ${row.error.toFixed(2)}`)), gainBar(row, widest)] : h("span", { class: "quiet" }, note || "–"),
+      known && note && h("div", { class: "quiet" }, note),
+    ),
+    h("td", { class: "number" }, percent(row.refined)),
+  );
+}
+
+function dealView(deal, number, { names, level }) {
+  return h("li", {},
+    h("h4", {}, say("hint.deal", { n: number })),
+    Object.entries(deal.hands).map(([seat, cards]) =>
+      h("div", { class: "deal-hand" }, h("span", { class: "quiet" }, names[Number(seat)] ?? seat), " ",
+        cards.split(" ").filter(isCard).map((card) => cardFace(card, { small: true, wild: isWild(card, level) }))),
+    ),
+    h("div", { class: "deal-results" }, Object.entries(deal.results).map(([move, value]) =>
+      h("span", {}, say("hint.result", { move: explained(move), value: levelsText(value) })))),
+  );
+}
+
+/**
+ * Return an explained decision as an element.
+ * @param {any} explanation as `Explanation.to_json` gives it, its moves with their cards
+ * @param {{names: string[], take?: (cards: string[]) => void, deals?: number}} options names: of the seats.
+ *   take: choose a move's cards. deals: how many to list.
+ */
+export function hintView(explanation, { names, take, deals = 4 }) {
+  const { level, moves } = explanation;
+  const widest = Math.max(0.1, ...moves.map((row) => (row.gain === null || row.gain === undefined ? 0 : Math.abs(row.gain) + row.error)));
+  const considered = explanation.deals_sampled > 0 && say(explanation.exact ? "hint.deals.exact" : "hint.deals", { n: explanation.deals_sampled });
+  return h("div", { class: "hint-view" },
+    h("p", { class: "hint-best" }, say("hint.best", { move: explained(explanation.play) })),
+    h("p", {}, reason(explanation)),
+    h("table", { class: "hint-moves" },
+      h("thead", {}, h("tr", {},
+        h("th", { scope: "col" }, say("hint.move")),
+        h("th", { scope: "col", class: "number", title: say("hint.gain") }, say("hint.gain.short")),
+        h("th", { scope: "col", class: "number", title: say("hint.sure.long") }, say("hint.sure")),
+      )),
+      h("tbody", {}, moves.map((row) => moveRow(row, widest, level, take))),
+    ),
+    considered && h("p", { class: "quiet" }, considered),
+    explanation.deals.length > 0 && h("details", {},
+      h("summary", {}, say("hint.deals.some")),
+      h("ol", { class: "deals" }, explanation.deals.slice(0, deals).map((deal, i) => dealView(deal, i + 1, { names, level })))),
+  );
+}

@@ -1,0 +1,368 @@
+// A table: what the server says of it becomes the page, what a person does goes to the server.
+
+import { moveWords } from "gs2/cards.js";
+import { Channel } from "gs2/channel.js";
+import { clear, h } from "gs2/dom.js";
+import { felt, request, seatName, standing } from "gs2/felt.js";
+import { hintView } from "gs2/hint.js";
+import { OwnSeat } from "gs2/own-seat.js";
+import { dialog, helpDialog, lastTrickDialog, matchDialog, moveLog, nameDialog, roundDialog } from "gs2/side.js";
+import { ask, keep, kept } from "gs2/store.js";
+import { paceTools, watcherTools } from "gs2/watching.js";
+import { say } from "gs2/words.js";
+import "gs2/table-words.js";
+
+/** Moves that are read out at once; more are left to the log. */
+const MOST_SAID = 4;
+/** Milliseconds that a complaint stays. */
+const COMPLAINT = 6000;
+
+/**
+ * Return the end of a round, as it lay: the server has dealt the next one by then.
+ * @param {object} before the state before its last move
+ * @param {object} now the first state after it
+ */
+function ended(before, now) {
+  const end = now.results.at(-1);
+  const left = [[], [], [], []];
+  for (const [seat, cards] of end.left) left[seat] = cards;
+  return {
+    ...before,
+    waiting: now.waiting,
+    turn: { seats: [], you: null },
+    round: {
+      ...before.round,
+      hands: before.round.hands.map((hand, seat) => hand && left[seat]),
+      rest: left.map((cards) => cards.length),
+      trick: end.trick,
+      order: end.order,
+      greater: null,
+    },
+  };
+}
+
+/** One table on the page. */
+export class Table {
+  /**
+   * @param {HTMLElement} root
+   * @param {string} id
+   * @param {{go: (hash: string) => void}} app
+   */
+  constructor(root, id, app) {
+    Object.assign(this, { root, id, app, state: null, status: "connecting", hint: null });
+    this.address = `/api/tables/${encodeURIComponent(id)}`;
+    /** The end of the round before, while people look at its result. */
+    this.frozen = null;
+    this.box = null;
+    this.boxName = "";
+    this.dismissed = "";
+    this.playsShown = 0;
+    this.own = new OwnSeat({
+      send: (message, how) => this.send(message, how),
+      complain: (text) => this.complain(text),
+      hint: () => this.askHint(),
+    });
+    this.keys = (event) => this.key(event);
+    document.addEventListener("keydown", this.keys);
+    this.build();
+    const scheme = location.protocol === "https:" ? "wss:" : "ws:";
+    const query = () => (kept(`seat-${id}`) ? `?key=${encodeURIComponent(kept(`seat-${id}`))}` : "");
+    this.channel = new Channel(() => `${scheme}//${location.host}/ws/tables/${encodeURIComponent(id)}${query()}`, {
+      message: (data) => this.hear(data),
+      status: (status) => this.connection(status),
+    });
+  }
+
+  /** Leave the table. */
+  stop() {
+    this.channel.close();
+    document.removeEventListener("keydown", this.keys);
+    this.box?.close();
+  }
+
+  /** Draw everything anew, in the language now chosen. */
+  redraw() {
+    this.own.build();
+    this.build();
+    this.connection(this.status);
+    if (this.state) this.show();
+  }
+
+  // --- the page ---
+
+  build() {
+    const button = (name, act, more = {}) => h("button", { type: "button", ...more, on: { click: act } }, say(name));
+    const p = (this.parts = {
+      standing: h("div", {}),
+      banner: h("p", { class: "banner", role: "status", hidden: true }),
+      felt: h("div", { class: "felt-place" }),
+      said: h("p", { class: "visually-hidden", "aria-live": "polite" }),
+      error: h("p", { class: "toast", role: "alert" }),
+      watch: h("div", { class: "watch row" }),
+      log: h("div", { class: "log-place", role: "region", tabIndex: 0, "aria-label": say("table.log") }),
+      hint: h("div", { class: "hint-place" }),
+      side: h("aside", { class: "side", id: "table-side", "aria-label": say("table.side") }),
+    });
+    this.drawn = {};
+    p.side.append(
+      button("table.close", () => this.openSide(false), { class: "side-close" }),
+      h("h2", { class: "for-player" }, say("hint.title")), p.hint,
+      h("h2", {}, say("table.log")), p.log);
+    const tools = h("div", { class: "tools" },
+      button("table.last", () => this.showBox(lastTrickDialog(this.seen()))),
+      button("table.log", () => this.openSide(!p.side.classList.contains("open")), { class: "side-open", "aria-controls": "table-side" }),
+      button("table.pace", () => this.paceBox(), { class: "for-player" }),
+      button("table.share", () => this.share()),
+      button("table.help", () => this.showBox(helpDialog()), { class: "for-keyboard" }));
+    clear(this.root,
+      h("h1", { class: "visually-hidden" }, say("table.menu")),
+      h("div", { class: "table" },
+        h("div", { class: "table-bar" }, p.standing, tools),
+        p.banner,
+        h("div", { class: "table-main" }, h("div", { class: "play-area" }, p.felt, p.watch, this.own.element), p.side),
+        p.said, p.error));
+  }
+
+  /** Draw a part anew if what it shows has changed. */
+  part(name, shown, draw) {
+    const text = JSON.stringify([shown, document.documentElement.lang]);
+    if (this.drawn[name] === text) return;
+    this.drawn[name] = text;
+    clear(this.parts[name], draw());
+  }
+
+  connection(status) {
+    this.status = status;
+    const { banner } = this.parts;
+    const waits = status === "lost" || (status !== "open" && this.state === null);
+    banner.hidden = !waits;
+    banner.textContent = waits ? say(status === "lost" ? "table.lost" : "table.connecting") : "";
+    this.root.classList.toggle("cut", status === "lost");
+    if (status === "lost" && this.state === null) this.missing();
+  }
+
+  /** Say so if the server does not know the table. */
+  async missing() {
+    const response = await fetch(`${this.address}/record`, { method: "HEAD" }).catch(() => null);
+    if (response?.status !== 404 || this.channel.closed) return;
+    this.channel.close();
+    keep(`seat-${this.id}`, null);
+    clear(this.root, h("div", { class: "page" }, h("h1", {}, say("table.gone")), h("p", {}, h("a", { href: "#/" }, say("table.gone.back")))));
+  }
+
+  // --- what the server says ---
+
+  hear(data) {
+    if (data.type === "state") this.update(data);
+    else if (data.type === "fits") this.own.fitted(data);
+    else if (data.type === "suggestions") this.suggested(data);
+    else if (data.type === "hint") this.hinted(data);
+    else if (data.type === "error") {
+      const key = `error.${data.code}`;
+      const text = say(key);
+      this.complain(text === key ? data.text : text);
+    }
+  }
+
+  update(state) {
+    const before = this.state;
+    this.state = state;
+    // when a round is over its last cards stay on the felt, under the result
+    if (state.waiting === null) this.frozen = null;
+    else if (before?.waiting === null && before.match.round !== state.match.round) this.frozen = ended(before, state);
+    this.show();
+    if (before) this.announce(before, state);
+    const { failure } = state.table;
+    if (failure && failure !== before?.table.failure) this.complain(failure);
+  }
+
+  /** What is to be seen: the state, or the end of the round before. */
+  seen() {
+    return this.frozen ?? this.state;
+  }
+
+  show() {
+    const { state, root, parts } = this;
+    const seen = this.seen();
+    const you = state.table.you;
+    root.classList.toggle("playing", you !== null);
+    root.dataset.version = String(state.version);
+    this.part("standing", [seen.match, seen.round.level, seen.table.games, you], () => standing(seen));
+    this.part("felt", [seen.table, seen.round, seen.turn, seen.waiting, seen.match.over, seen.results.length], () => felt(seen, { join: (seat) => this.join(seat) }, this.fresh(seen)));
+    const { plays, tributes, returns, anti } = seen.round;
+    this.part("log", [plays, tributes, returns, anti, seen.table.seats], () => moveLog(seen));
+    parts.log.scrollTop = parts.log.scrollHeight;
+    this.own.show(state, this.frozen !== null);
+    this.part("watch", [state.table, state.match.over], () => watcherTools(state, { send: (message) => this.send(message), review: () => this.review(), record: `${this.address}/record` }));
+    if (this.pacePlace?.isConnected) this.drawPace();
+    this.drawHint();
+    this.dueBox();
+    document.title = `${request(state) || say("table.menu")} – gs2`;
+  }
+
+  /** Return the seat whose move the felt has not shown yet. */
+  fresh(seen) {
+    const { plays } = seen.round;
+    const grown = plays.length === this.playsShown + 1;
+    this.playsShown = plays.length;
+    return grown ? plays.at(-1).seat : null;
+  }
+
+  announce(before, state) {
+    const news = state.round.plays.slice(before.round.plays.length);
+    const same = before.match.round === state.match.round && before.match.game === state.match.game;
+    const texts = same ? news.slice(-MOST_SAID).map(({ seat, move }) => say("table.said", { name: seatName(state, seat), move: moveWords(move) })) : [];
+    if (state.turn.you && (!before.turn.you || news.length > 0)) texts.push(request(state));
+    if (texts.length) this.parts.said.textContent = texts.join(". ");
+  }
+
+  complain(text) {
+    this.parts.error.textContent = text;
+    clearTimeout(this.fading);
+    this.fading = setTimeout(() => { this.parts.error.textContent = ""; }, COMPLAINT);
+  }
+
+  /** Send a message; without a connection say so, and return false. */
+  send(message, { quietly = false } = {}) {
+    const sent = this.channel.send(message);
+    if (!sent && !quietly) this.complain(say("error.offline"));
+    return sent;
+  }
+
+  // --- dialogs ---
+
+  /** Open the dialog that the state asks for; close one that it no longer does. */
+  dueBox() {
+    const { state } = this;
+    const due = state.match.over && state.games_over.length ? "match" : state.waiting !== null && state.table.you !== null ? "round" : "";
+    const name = due && `${due}-${state.results.length}`;
+    if (this.boxName && this.boxName !== name) this.box?.close();
+    if (!name || this.boxName === name || this.dismissed === name) return;
+    const box = due === "match"
+      ? matchDialog(state, { review: () => this.review(), record: `${this.address}/record` })
+      : roundDialog(state, () => this.own.next());
+    this.showBox(box);
+    this.boxName = name;
+    box.addEventListener("close", () => {
+      this.dismissed = name;
+      if (this.boxName === name) this.boxName = "";
+      this.own.hand.enter();
+    });
+  }
+
+  /** Take a dialog that was just opened as the one there is. */
+  showBox(box) {
+    if (this.box !== box) this.box?.close();
+    this.box = box;
+    return box;
+  }
+
+  paceBox() {
+    this.pacePlace = h("div", {});
+    this.drawPace();
+    this.showBox(dialog(say("table.pace"), (close) => [this.pacePlace, h("button", { type: "button", class: "primary", on: { click: close } }, say("table.close"))]));
+  }
+
+  drawPace() {
+    clear(this.pacePlace, paceTools(this.state.table, (message) => this.send(message)));
+  }
+
+  // --- hints ---
+
+  askHint() {
+    if (this.own.turn === null || !this.send({ type: "hint" })) return;
+    this.hint = { status: "thinking", version: this.state.version };
+    this.openSide(true);
+    this.drawHint();
+  }
+
+  hinted(data) {
+    this.hint = { version: this.state?.version, ...data };
+    // a card to pay or return comes as a place in the list of choices only
+    if (data.status === "done" && !data.explanation && data.version === this.state?.version) this.send({ type: "suggest" });
+    this.drawHint();
+  }
+
+  suggested(data) {
+    const bare = this.hint?.status === "done" && !this.hint.explanation && !this.hint.move && this.hint.version === data.version;
+    const move = this.own.suggested(data, bare ? this.hint.index : undefined);
+    if (!bare || move === null) return;
+    this.hint.move = moveWords([this.own.turn?.stage, "", move[2]]);
+    this.drawHint();
+  }
+
+  drawHint() {
+    const { hint, state } = this;
+    const old = hint !== null && hint.version !== state?.version;
+    const names = state?.table.seats.map((_, seat) => seatName(state, seat)) ?? [];
+    this.part("hint", [hint?.status, hint?.version, hint?.error, hint?.move, old, names], () => {
+      if (hint === null) return h("p", { class: "quiet for-player" }, say("hint.ask"));
+      if (hint.status === "thinking") return h("p", { class: "thinking", role: "status" }, say("hint.thinking"));
+      const take = old ? undefined : (cards) => this.own.hand.choose(cards);
+      if (hint.explanation) return [old && h("p", { class: "quiet" }, say("hint.old")), hintView(hint.explanation, { names, take })];
+      return h("p", { class: "hint-best" }, hint.move ? say("hint.best", { move: hint.move }) : (hint.error ?? ""));
+    });
+  }
+
+  /** Show what is beside the table, where there is no room for it all the time. */
+  openSide(open) {
+    this.parts.side.classList.toggle("open", open);
+  }
+
+  // --- the table itself ---
+
+  join(seat) {
+    this.showBox(nameDialog(kept("name"), async (name) => {
+      try {
+        const given = await ask(`${this.address}/seat`, { json: { seat, name } });
+        keep("name", name);
+        keep(`seat-${this.id}`, given.key);
+        this.channel.reopen({ anyway: true });
+      } catch (error) {
+        this.complain(error.message);
+      }
+    }));
+  }
+
+  async share() {
+    const url = `${location.origin}${location.pathname}#/table/${this.id}`;
+    try {
+      await navigator.clipboard.writeText(url);
+      this.complain(say("table.shared", { url }));
+    } catch {
+      this.showBox(dialog(say("table.share"), (close) => [
+        h("label", {}, say("table.share.here", { url: "" }), h("input", { type: "text", readOnly: true, value: url })),
+        h("button", { type: "button", class: "primary", on: { click: close } }, say("table.close"))]));
+    }
+  }
+
+  async review() {
+    try {
+      const job = await ask(`${this.address}/review`, { json: {} });
+      this.app.go(`#/review/${job.id}`);
+    } catch (error) {
+      this.complain(error.message);
+    }
+  }
+
+  /** Keys that work all over the page. */
+  key(event) {
+    if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || document.querySelector("dialog[open]")) return;
+    const at = event.target;
+    if (at.matches?.("input, select, textarea") || this.state === null) return;
+    const { own } = this;
+    const everybody = { l: () => this.showBox(lastTrickDialog(this.seen())), "?": () => this.showBox(helpDialog()) };
+    const player = {
+      p: () => own.pass(), s: () => own.suggest(), h: () => this.askHint(), o: () => own.sort(), n: () => own.next(), u: () => own.undo(),
+      Escape: () => { own.hand.choose([]); this.openSide(false); },
+    };
+    const anywhere = this.state.table.you === null ? everybody : { ...everybody, ...player };
+    const free = this.state.table.you !== null && !at.closest?.("button, a, summary, .log-place");
+    const name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    if (free && event.key.startsWith("Arrow")) own.hand.enter();
+    else if (free && event.key === "Enter") own.play();
+    else if (name in anywhere) anywhere[name]();
+    else return;
+    event.preventDefault();
+  }
+}

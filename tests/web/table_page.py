@@ -1,0 +1,95 @@
+"""A table's page as a person uses it: by clicks and keys, and by what it says."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+__all__ = ["SCREENSHOTS", "TablePage", "picture"]
+
+SCREENSHOTS = "GS2_SCREENSHOTS"
+"""Names a folder where pictures of the pages are put."""
+READY = ".own.turn, dialog[open]"
+
+
+def picture(page: Any, name: str) -> None:
+    """Keep a picture of a page, where pictures are wanted."""
+    folder = os.environ.get(SCREENSHOTS)
+    if folder:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        width = page.viewport_size["width"]
+        page.screenshot(path=Path(folder) / f"{name}-{width}.png")
+
+
+class TablePage:
+    """Drives the page of a table."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+
+    @classmethod
+    def sit(cls, page: Any, table: str, key: str | None) -> TablePage:
+        """Return the page of a table, after its browser was given the seat's key."""
+        if key is not None:
+            page.evaluate("([name, key]) => localStorage.setItem(name, key)", [f"gs2-seat-{table}", key])
+        page.evaluate("hash => { location.hash = hash; }", f"#/table/{table}")
+        page.locator(".felt").wait_for()
+        return cls(page)
+
+    @property
+    def hand(self) -> list[str]:
+        """Names of the cards in the hand."""
+        keys = self.page.locator(".hand-card").evaluate_all("cards => cards.map(card => card.dataset.key)")
+        return [key.split("#")[0] for key in keys]
+
+    @property
+    def chosen(self) -> list[str]:
+        """Names of the cards that are chosen."""
+        keys = self.page.locator(".hand-card[aria-pressed=true]").evaluate_all(
+            "cards => cards.map(card => card.dataset.key)"
+        )
+        return [key.split("#")[0] for key in keys]
+
+    @property
+    def moves(self) -> int:
+        """Moves that the log lists."""
+        return int(self.page.locator(".log-move").count())
+
+    def click(self, name: str, card: int = 1) -> None:
+        """Click a card's visible corner."""
+        self.page.locator(f'.hand-card[data-key="{name}#{card}"]').click(position={"x": 8, "y": 8})
+
+    def choose(self, cards: list[str]) -> None:
+        """Click these cards."""
+        for name, copies in Counter(cards).items():
+            for copy in range(copies):
+                self.click(name, copy + 1)
+
+    def until_turn(self) -> bool:
+        """Wait for the own turn; return whether a dialog opened instead: round or match is over."""
+        self.page.locator(READY).first.wait_for()
+        return self.page.locator("dialog[open]").count() > 0
+
+    def take_turn(self) -> None:
+        """Play what the page suggests first, or pass, by clicking; return when the server has taken it."""
+        page = self.page
+        before = page.locator("main").get_attribute("data-version")
+        page.get_by_role("button", name="Suggest").click()
+        page.locator(".play[aria-disabled=false], .nothing").first.wait_for()
+        if page.locator(".play[aria-disabled=false]").count():
+            page.locator(".play").click()
+        else:
+            page.locator(".pass-button").click()
+        page.wait_for_function(
+            "before => document.querySelector('main').dataset.version !== before", arg=before
+        )
+
+    def play_turns(self, turns: int) -> None:
+        """Play so many turns, going on after each round."""
+        for _ in range(turns):
+            if self.until_turn():
+                self.page.locator("dialog .next").click()
+                self.until_turn()
+            self.take_turn()

@@ -1,0 +1,96 @@
+"""axe-core looks at every page, in light and in dark: no serious fault, none critical."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.web.serving import Server
+from tests.web.table_page import TablePage, picture
+
+People = Callable[..., Any]
+GRAVE = ("serious", "critical")
+
+
+def faults(page: Any) -> list[str]:
+    """Return axe-core's grave findings: rule, and the first elements that break it."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    found = axe.Axe().run(page).response["violations"]
+    return [
+        f"{one['id']}: {[(node['target'], node['failureSummary']) for node in one['nodes'][:3]]}"
+        for one in found
+        if one["impact"] in GRAVE
+    ]
+
+
+@pytest.fixture(params=["light", "dark"])
+def page(people: People, request: pytest.FixtureRequest) -> Any:
+    """A person's page, in one of the two themes."""
+    return people(color_scheme=request.param)
+
+
+def test_the_lobby_has_no_grave_fault(server: Server, page: Any) -> None:
+    server.table(["person", "random", "person", "strong"])
+    page.reload()
+    page.locator(".table-row").first.wait_for()
+    page.get_by_text("More settings").click()
+    page.get_by_text("The agents").click()
+    assert faults(page) == []
+
+
+def test_a_table_its_hint_and_its_dialogs_have_no_grave_fault(server: Server, page: Any) -> None:
+    table = TablePage.sit(page, *server.table(["person", "greedy", "random", "strong"], seed=6))
+    table.play_turns(3)
+    table.until_turn()
+    page.get_by_role("button", name="Suggest").click()
+    page.locator(".play[aria-disabled=false], .nothing").first.wait_for()
+    assert faults(page) == []
+    page.get_by_role("button", name="Hint").click()
+    page.locator(".hint-view").wait_for(timeout=60_000)
+    for summary in page.locator(".hint-place details summary").all():
+        summary.click()
+    assert faults(page) == []
+    for name in ("Last trick", "Pace", "Keys"):
+        page.get_by_role("button", name=name).click()
+        assert faults(page) == []
+        page.keyboard.press("Escape")
+    while not table.until_turn():
+        table.take_turn()
+    assert faults(page) == []
+
+
+def test_watching_has_no_grave_fault(server: Server, page: Any) -> None:
+    table = server.table(["random", "greedy", "blueprint", "strong"], seed=2, pace=0.2)
+    TablePage.sit(page, *table)
+    page.locator(".log-move").nth(5).wait_for()
+    page.get_by_role("button", name="Pause").click()
+    page.get_by_role("button", name="One move").wait_for()
+    assert faults(page) == []
+
+
+def test_review_has_no_grave_fault(server: Server, page: Any) -> None:
+    page.get_by_role("link", name="Review", exact=True).click()
+    page.get_by_label("Record file").wait_for()
+    assert faults(page) == []
+    table, _ = server.table(["random", "greedy", "random", "strong"], seed=3, pace=0.0)
+    watcher = server.seat(table)
+    watcher.until(lambda state: len(state["results"]) >= 1)
+    record = server.http.get(f"/api/tables/{table}/record").text
+    lines = record.splitlines(keepends=True)
+    end = next(i for i, line in enumerate(lines) if line.startswith('{"round"')) + 1
+    text = "".join(lines[:end])
+    page.get_by_label("Record file").set_input_files(
+        {"name": "match.jsonl", "mimeType": "application/json", "buffer": text.encode()}
+    )
+    page.locator(".review").wait_for(timeout=120_000)
+    picture(page, "review")
+    assert faults(page) == []
+
+
+def test_explore_has_no_grave_fault(page: Any) -> None:
+    page.get_by_role("link", name="Explore", exact=True).click()
+    page.locator(".x-results[aria-busy=false] > *").first.wait_for(timeout=60_000)
+    picture(page, "explore")
+    assert faults(page) == []

@@ -1,0 +1,318 @@
+"""People at the page of a table, in a real Chromium: every step is a click or a key."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from games.guandan.cards import hand_text, unpack
+from gs2.guandan.table.session import Listener, Session
+from tests.web.serving import Server
+from tests.web.table_page import TablePage, picture
+
+People = Callable[..., Any]
+SWIFT = ["person", "random", "strong", "greedy"]
+
+
+class Quiet(Listener):
+    """Hears of a session and keeps nothing."""
+
+
+def wild_straight(seeds: range) -> tuple[int, list[str]]:
+    """Return a seed by which seat 0 leads the first round, and cards of its that make two straights."""
+    ranks = "3456789TJQK"
+    for seed in seeds:
+        session = Session(Quiet(), seed=seed)
+        session.begin()
+        if 0 not in session.pending:
+            continue
+        lo_hi = session.choices(0)["lo"].dtype.type(session.hand(0))
+        hand = hand_text(unpack(lo_hi), session.level).split()
+        first = {card[1]: card for card in hand if len(card) == 2 and card not in ("SB", "HR", "H2")}
+        for start in range(1, len(ranks) - 4):
+            cards = [first.get(rank) for rank in ranks[start : start + 4]]
+            if "H2" in hand and all(cards) and len({card[0] for card in cards if card}) > 1:
+                return seed, ["H2", *[card for card in cards if card]]
+    raise AssertionError("no seed deals a wild card and four in a row")
+
+
+def test_a_whole_match_is_played_by_clicking(server: Server, people: People) -> None:
+    page = people()
+    page.get_by_role("button", name="More settings").or_(page.get_by_text("More settings")).click()
+    page.get_by_label("Your name").fill("Ann")
+    page.get_by_label("Seconds between the moves of agents").fill("0")
+    page.get_by_label("Seed of the deals").fill("11")
+    for seat, agent in (("Next to play", "random"), ("Across", "blueprint"), ("Before you", "greedy")):
+        page.get_by_label(seat).select_option(agent)
+    picture(page, "lobby")
+    page.get_by_role("button", name="Deal the cards").click()
+    table = TablePage(page)
+    rounds = 0
+    for _ in range(900):
+        if table.until_turn():
+            rounds += 1
+            said = page.locator("dialog[open]").inner_text()
+            assert "1st" in said and "4th" in said
+            if "The match is over" in said:
+                break
+            assert f"Round {rounds} is over" in said
+            page.locator("dialog .next").click()
+            page.locator(".own.turn, .request:not(:empty)").first.wait_for()
+        else:
+            table.take_turn()
+    assert "The match is over" in page.locator("dialog[open]").inner_text()
+    picture(page, "match-over")
+    assert page.locator("dialog tbody tr").count() == rounds
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download the record").click()
+    text = download.value.path().read_text("utf-8")
+    assert text.count('{"round"') == rounds and '"Ann"' in text
+
+
+def test_refresh_and_a_cut_connection_in_mid_round_lose_nothing(server: Server, people: People) -> None:
+    page = people()
+    table = TablePage.sit(page, *server.table(SWIFT, seed=3))
+    table.play_turns(4)
+    table.until_turn()
+    hand, moves = table.hand, table.moves
+    page.reload()
+    table.until_turn()
+    assert (table.hand, table.moves) == (hand, moves)
+    page.context.set_offline(True)
+    page.locator(".banner:has-text('Reconnecting')").wait_for()
+    page.get_by_role("button", name="Suggest").click()
+    page.locator(".toast:has-text('Not sent')").wait_for()
+    page.context.set_offline(False)
+    page.locator(".banner").wait_for(state="hidden")
+    assert (table.hand, table.moves) == (hand, moves)
+    table.play_turns(2)
+    assert table.moves > moves
+    people.errors[:] = [error for error in people.errors if "ERR_INTERNET_DISCONNECTED" not in error]  # type: ignore[attr-defined]
+
+
+def test_the_page_waits_for_a_killed_server_and_goes_on(
+    own_server: Callable[..., Server], people: People
+) -> None:
+    server = own_server()
+    page = people()
+    page.goto(server.url)
+    table = TablePage.sit(page, *server.table(SWIFT, seed=4))
+    table.play_turns(3)
+    table.until_turn()
+    hand, moves = table.hand, table.moves
+    server.kill()
+    page.locator(".banner:has-text('Reconnecting')").wait_for()
+    server.start()
+    page.locator(".banner").wait_for(state="hidden")
+    assert (table.hand, table.moves) == (hand, moves)
+    table.play_turns(2)
+    assert table.moves > moves
+    people.errors[:] = [error for error in people.errors if "ERR_CONNECTION_REFUSED" not in error]  # type: ignore[attr-defined]
+
+
+def test_a_hint_shows_moves_and_chooses_cards_and_undo_takes_back(server: Server, people: People) -> None:
+    page = people()
+    table = TablePage.sit(page, *server.table(["person", "mincomb", "gs2-fast", "strong"], seed=8))
+    table.until_turn()
+    before = table.hand
+    page.get_by_role("button", name="Hint").click()
+    page.locator(".hint-view").wait_for(timeout=60_000)
+    picture(page, "hint")
+    assert "gs2 would play" in page.locator(".hint-view").inner_text()
+    rows = page.locator(".hint-moves tbody tr")
+    assert rows.count() >= 1 and re.search(r"\d+%", rows.first.inner_text())
+    page.locator(".hint-moves .take").first.click()
+    page.locator(".play[aria-disabled=false]").wait_for()
+    chosen = table.chosen
+    page.locator(".play").click()
+    page.wait_for_function(f"() => document.querySelectorAll('.hand-card').length === {27 - len(chosen)}")
+    table.until_turn()
+    assert Counter(table.hand) == Counter(before) - Counter(chosen)
+    page.get_by_role("button", name="Undo").click()
+    page.wait_for_function("() => document.querySelectorAll('.hand-card').length === 27")
+    table.until_turn()
+    assert table.hand == before
+
+
+def test_what_cannot_be_played_says_why_and_a_wild_card_asks_where(server: Server, people: People) -> None:
+    seed, cards = wild_straight(range(400))
+    page = people()
+    table = TablePage.sit(page, *server.table(["person", "random", "random", "random"], seed=seed))
+    table.until_turn()
+    table.choose([cards[1], cards[4]])
+    page.locator(".why").wait_for()
+    assert "no combination" in page.locator(".why").inner_text()
+    page.keyboard.press("Enter")
+    page.locator(".toast:has-text('no combination')").wait_for()
+    page.keyboard.press("Escape")
+    assert table.chosen == []
+    table.choose(cards)
+    page.locator(".placements").wait_for()
+    picture(page, "wild")
+    labels = page.locator(".placements label").all_inner_texts()
+    assert len(labels) == 2 and all("♥2 =" in label for label in labels), labels
+    page.locator(".placements label").nth(1).click()
+    words = page.locator(".play").inner_text()
+    page.locator(".play").click()
+    page.wait_for_function("() => document.querySelectorAll('.hand-card').length === 22")
+    assert words.removeprefix("Play ") in page.locator(".log-move").first.text_content()
+
+
+def test_two_people_play_at_one_table_each_with_a_hand_of_their_own(server: Server, people: People) -> None:
+    ann, bob = people(), people(width=390, height=844)
+    ann.get_by_label("Your name").fill("Ann")
+    ann.get_by_text("More settings").click()
+    ann.get_by_label("Seconds between the moves of agents").fill("0")
+    ann.get_by_role("button", name="You and a friend").click()
+    for seat in ("Next to play", "Before you"):
+        ann.get_by_label(seat).select_option("random")
+    ann.get_by_role("button", name="Deal the cards").click()
+    ann.locator(".felt").wait_for()
+    bob.goto(ann.url)
+    bob.get_by_role("button", name="Sit down here").click()
+    bob.get_by_label("Your name").fill("<img src=x onerror=alert(1)>")
+    bob.get_by_role("button", name="Sit down", exact=True).click()
+    bob.locator(".hand-card").first.wait_for()
+    ann.locator(".name:has-text('<img src=x')").wait_for()
+    assert ann.locator(".felt img[src=x]").count() == 0
+    tables = {page: TablePage(page) for page in (ann, bob)}
+    assert Counter(tables[ann].hand) != Counter(tables[bob].hand)
+    turns = 0
+    while turns < 6 and not ann.locator("dialog[open]").count():
+        ann.wait_for_timeout(50)
+        page = next((page for page in (ann, bob) if page.locator(".own.turn").count()), None)
+        if page is not None:
+            tables[page].take_turn()
+            turns += 1
+    bob.wait_for_function(f"() => document.querySelectorAll('.log-move').length >= {tables[ann].moves}")
+    picture(bob, "two-people")
+    # a third browser sees the moves but nobody's hand
+    eve = people()
+    eve.goto(ann.url)
+    eve.locator(".log-move").first.wait_for()
+    assert eve.locator(".hand-card").count() == 0 and eve.locator(".open-hand").count() == 0
+
+
+def test_cards_are_chosen_by_drawing_over_them_and_by_touch(server: Server, people: People) -> None:
+    page = people()
+    table_key = server.table(["person", "random", "random", "random"], seed=12)
+    table = TablePage.sit(page, *table_key)
+    corners = [
+        (box["x"] + 8, box["y"] + 8)
+        for box in (card.bounding_box() for card in page.locator(".hand-group:last-child .hand-card").all())
+    ]
+    before = page.locator(".hand-group:nth-last-child(2) .hand-card").last.bounding_box()
+    page.mouse.move(before["x"] + 8, before["y"] + 8)
+    page.mouse.down()
+    for corner in reversed(corners):
+        page.mouse.move(*corner, steps=4)
+    page.mouse.up()
+    assert len(table.chosen) == len(corners) + 1
+    page.mouse.move(*corners[0])
+    page.mouse.down()
+    page.mouse.up()
+    assert len(table.chosen) == len(corners)
+    phone = people(width=390, height=844, has_touch=True, is_mobile=True)
+    touched = TablePage.sit(phone, *table_key)
+    card = phone.locator(".hand-card").first
+    card.tap(position={"x": 6, "y": 6})
+    assert touched.chosen == [card.get_attribute("data-key").split("#")[0]]
+    card.tap(position={"x": 6, "y": 6})
+    assert touched.chosen == []
+
+
+def test_the_keyboard_alone_suffices(server: Server, people: People) -> None:
+    page = people()
+    page.get_by_label("Seconds between").wait_for(state="attached")
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.type") == "submit":
+            break
+    page.keyboard.press("Enter")
+    page.locator(".felt").wait_for()
+    table = TablePage(page)
+    table.until_turn()
+    page.keyboard.press("?")
+    assert "go through your cards" in page.locator("dialog[open]").inner_text()
+    page.keyboard.press("Escape")
+    page.locator("dialog").wait_for(state="detached")
+    page.keyboard.press("ArrowRight")
+    focused = "document.activeElement.dataset.key"
+    first = page.evaluate(focused)
+    page.keyboard.press("ArrowRight")
+    second = page.evaluate(focused)
+    assert first and second and first != second
+    page.keyboard.press("Space")
+    assert table.chosen == [second.split("#")[0]]
+    page.keyboard.press("Escape")
+    assert table.chosen == []
+    for _ in range(3):
+        if table.until_turn():
+            page.keyboard.press("Enter")
+            table.until_turn()
+        moves = table.moves
+        page.keyboard.press("s")
+        page.locator(".play[aria-disabled=false], .nothing").first.wait_for()
+        page.keyboard.press("Enter" if page.locator(".play[aria-disabled=false]").count() else "p")
+        page.wait_for_function(f"() => document.querySelectorAll('.log-move').length !== {moves}")
+    orders = set()
+    for _ in range(3):
+        page.keyboard.press("o")
+        orders.add(page.get_by_role("button", name=re.compile("^Sort")).inner_text())
+    assert len(orders) == 3
+    table.until_turn()
+    left = len(table.hand)
+    page.keyboard.press("u")
+    page.wait_for_function(f"() => document.querySelectorAll('.hand-card').length >= {left}")
+
+
+def test_watchers_pause_step_and_hide_hands(server: Server, people: People) -> None:
+    page = people()
+    table = TablePage.sit(page, *server.table(["random", "greedy", "blueprint", "strong"], seed=2, pace=0.3))
+    page.locator(".log-move").nth(2).wait_for()
+    assert page.locator(".open-hand").count() == 4
+    page.get_by_role("button", name="Hide hands").click()
+    page.wait_for_function("() => document.querySelectorAll('.open-hand').length === 0")
+    page.get_by_role("button", name="Pause").click()
+    step = page.get_by_role("button", name="One move")
+    step.wait_for()
+    page.wait_for_timeout(500)
+    moves = table.moves
+    page.wait_for_timeout(700)
+    assert table.moves == moves
+    step.click()
+    page.wait_for_function(f"() => document.querySelectorAll('.log-move').length === {moves + 1}")
+    page.get_by_role("button", name="Go on").click()
+    page.wait_for_function(f"() => document.querySelectorAll('.log-move').length > {moves + 2}")
+    picture(page, "watch")
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_a_table_fits_its_screen_in_both_languages_and_themes(
+    server: Server, people: People, width: int
+) -> None:
+    page = people(width=width, height=844 if width < 600 else 900)
+    table = TablePage.sit(page, *server.table(["person", "greedy", "random", "strong"], seed=6))
+    for language in ("中文", "English"):
+        page.get_by_role("button", name=language).click()
+        table.until_turn()
+        for theme in ("light", "dark", "auto"):
+            page.locator(".app-bar .theme").click()
+            picture(page, f"table-{'zh' if language == '中文' else 'en'}-{theme}")
+            over = "(({scrollWidth: w, scrollHeight: h}) => [w - innerWidth, h - innerHeight])"
+            wide, high = page.evaluate(f"{over}(document.documentElement)")
+            assert wide <= 0 and high <= 0
+    page.get_by_role("button", name="中文").click()
+    page.reload()
+    page.get_by_role("button", name="提示").wait_for()
+    assert page.evaluate("document.documentElement.lang") == "zh-Hans"
+
+
+def test_an_address_of_no_table_says_so(server: Server, people: People) -> None:
+    page = people("/#/table/doesnotexist")
+    page.get_by_role("heading", name="There is no such table.").wait_for()
+    people.errors.clear()  # type: ignore[attr-defined] # a refused socket is an error of the browser's

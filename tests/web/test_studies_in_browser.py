@@ -1,0 +1,85 @@
+"""Reviews and explorations as a person makes them, in a real Chromium."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.web.serving import Server
+from tests.web.table_page import TablePage, picture
+
+People = Callable[..., Any]
+NAME = "<img src=x onerror=alert(1)>"
+PATIENCE = 240_000
+"""Milliseconds that a search in the background may take on a busy machine."""
+
+
+def record_of_a_round(server: Server) -> str:
+    """Return the record of a match's first round."""
+    table, _ = server.table(["random", "greedy", "random", "strong"], seed=3, pace=0.0)
+    server.seat(table).until(lambda state: state["results"])
+    lines = server.http.get(f"/api/tables/{table}/record").text.splitlines(keepends=True)
+    end = next(i for i, line in enumerate(lines) if line.startswith('{"round"')) + 1
+    return "".join(lines[:end])
+
+
+def test_a_match_that_was_watched_is_reviewed_with_one_click(server: Server, people: People) -> None:
+    page = people()
+    table = server.table(["strong", "random", "strong", "random"], seed=1, pace=0.0)
+    TablePage.sit(page, *table)
+    page.locator("dialog[open]:has-text('The match is over')").wait_for(timeout=PATIENCE)
+    assert "Blue" in page.locator(".outcome").inner_text()
+    page.get_by_role("button", name="Review this match").last.click()
+    page.locator(".review, progress").first.wait_for()
+    page.locator(".review").wait_for(timeout=PATIENCE)
+    picture(page, "review-of-a-match")
+    address = page.url
+    page.reload()
+    page.locator(".review").wait_for()
+    assert page.url == address
+    page.get_by_role("link", name="Another record").click()
+    page.get_by_label("Record file").wait_for()
+
+
+def test_a_record_is_dropped_on_the_page_and_names_in_it_stay_text(server: Server, people: People) -> None:
+    page = people("/#/review")
+    text = record_of_a_round(server).replace('"random"', f'"{NAME}"')
+    data = page.evaluate_handle(
+        """text => {
+            const data = new DataTransfer();
+            data.items.add(new File([text], "<b>match</b>.jsonl"));
+            return data;
+        }""",
+        text,
+    )
+    page.locator(".drop").dispatch_event("drop", {"dataTransfer": data})
+    page.locator(".review").wait_for(timeout=PATIENCE)
+    assert NAME in page.locator(".review").inner_text()
+    assert page.locator(".review img[src=x], .review b").count() == 0
+    page.get_by_role("button", name="中文").click()
+    page.get_by_role("link", name="换一份牌谱").wait_for()
+
+
+def test_what_is_no_record_says_what_is_wrong(people: People) -> None:
+    page = people("/#/review")
+    field = page.get_by_label("Record file")
+    field.set_input_files({"name": "x.txt", "mimeType": "text/plain", "buffer": b"not a record"})
+    page.locator(".error:has-text('could not be reviewed')").wait_for()
+    large = {"name": "x.txt", "mimeType": "text/plain", "buffer": b" " * (9 << 20)}
+    page.get_by_label("Record file").set_input_files(large)
+    page.locator(".error:has-text('at most 8 MB')").wait_for()
+
+
+def test_a_small_game_is_searched_again_as_one_asks(people: People) -> None:
+    page = people("/#/explore")
+    page.locator(".x-results[aria-busy=false] > *").first.wait_for(timeout=PATIENCE)
+    first = page.url
+    page.get_by_label("Method", exact=True).select_option("unsafe")
+    page.get_by_role("button", name="Search again").click()
+    page.wait_for_function("first => location.href !== first", arg=first)
+    page.locator(".x-results[aria-busy=false] > *").first.wait_for(timeout=PATIENCE)
+    picture(page, "explore-again")
+    address = page.url
+    page.reload()
+    page.locator(".x-results[aria-busy=false] > *").first.wait_for(timeout=PATIENCE)
+    assert page.url == address and page.get_by_label("Method", exact=True).input_value() == "unsafe"
