@@ -106,7 +106,11 @@ class _Person:
             await self._until(lambda s: s["version"] > version)
             return
         await asyncio.sleep(2 * think * self.rng.random())
-        offered = (await self._ask("suggestions", type="suggest"))["moves"]
+        answer = await self._ask("suggestions", type="suggest")
+        if answer["type"] == "error":
+            # where two pay tribute, the state that came was of the other's choice, before one's own
+            return
+        offered = answer["moves"]
         index = self.rng.choice(offered)["index"] if offered else 0
         if offered:
             cards = self.rng.choice(offered)["move"][2]

@@ -36,7 +36,7 @@ TARGETS = {
     ),
     "gate": Target("gs2.commands.training.train", "gate", "Ask whether a checkpoint beats the shipped one."),
     "guandan": Target("gs2.commands.guandan", "guandan", "Play random games of GuanDan, or replay a record."),
-    "review": Target("gs2.commands.review", "review", "Judge a recorded match of GuanDan by search."),
+    "review": Target("gs2.commands.matches.review", "review", "Judge a recorded match of GuanDan by search."),
     "web": Target("gs2.commands.web", "web", "Play, watch, review and explore in a browser."),
     "serve": Target("gs2.commands.table", "serve", "Serve GuanDan tables to clients over WebSockets."),
     "play": Target("gs2.commands.table", "play", "Play on a GuanDan server with agents of gs2, or yourself."),

@@ -58,6 +58,8 @@ def _serve(pipe: Connection) -> None:
     """Run in a worker: do what comes through the pipe until it closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent()
+    # a network's small products are slower on several threads, many times so beside other programs
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     with suppress(OSError):
         os.nice(5)  # clicks go before analysis
     while True:

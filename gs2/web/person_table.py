@@ -75,6 +75,7 @@ class PersonTable:
         self.failure: str | None = None
         self.changed: Callable[[], None] = lambda: None
         self.choices: list[tuple[int, int]] = []
+        self._asked: dict[int, int] = {}
         self._epoch = 0
         self._wake = asyncio.Event()
         self._thinking: dict[int, asyncio.Task[None]] = {}
@@ -161,6 +162,7 @@ class PersonTable:
         """Play the session anew up to some choices."""
         self._epoch += 1
         self.choices = []
+        self._asked.clear()
         self.waiting = False
         self.account = TableAccount(self.names)
         self.session = Session(
@@ -175,6 +177,7 @@ class PersonTable:
     def _take(self, seat: int, index: int) -> None:
         rounds = len(self.account.results)
         self.session.choose(seat, index)
+        self._asked.pop(seat, None)
         self.choices.append((seat, index))
         if len(self.account.results) > rounds and self.people and not self.over:
             self.waiting = True
@@ -239,6 +242,13 @@ class PersonTable:
             self.steps = 1
             self._tell()
 
+    def means(self, seat: int, version: int) -> bool:
+        """Return whether a seat that is to act had the same choices when the table was at `version`.
+
+        Where two seats pay tribute, one need not look again because the other has chosen.
+        """
+        return self._asked.get(seat, 0) <= version <= self.version
+
     def observe(self, seat: int) -> Observation:
         """Return what a seat that is to act knows."""
         return self.session.observe(seat)
@@ -247,6 +257,7 @@ class PersonTable:
 
     def _tell(self) -> None:
         self.version += 1
+        self._asked = {seat: self._asked.get(seat, self.version) for seat in self.session.pending}
         self._wake.set()
         self._wake = asyncio.Event()
         self.changed()

@@ -143,10 +143,12 @@ class TableSocket:
     def _due(self, message: Message | None = None) -> int:
         """Return the own seat if it is to act, on the state that the browser has seen."""
         seat = self._mine()
-        if message is not None and message.get("version") != self.table.version:
-            raise Refused("stale", "the table has changed since; look again")
         if seat not in self.table.session.pending or self.table.waiting:
             raise Refused("not_your_turn", "it is not your turn")
+        if message is not None:
+            version = message.get("version")
+            if not isinstance(version, int) or not self.table.means(seat, version):
+                raise Refused("stale", "the table has changed since; look again")
         return seat
 
     def _select(self, message: Message) -> None:

@@ -138,6 +138,40 @@ def test_undo_survives_a_kill_and_is_refused_with_company(own_server: Callable[.
     assert server.seat(alone, key).my_turn()["round"] == first["round"]
 
 
+def test_a_choice_is_good_until_its_own_choices_change(server: Server) -> None:
+    """Two seats pay tribute at once: what one chooses does not make the other's click stale."""
+    found = False
+    for seed in range(40):
+        table, key = server.table(["person", "random", "person", "random"], seed=seed)
+        other = server.post(f"/api/tables/{table}/seat", {"name": "Bob", "seat": 2})
+        seats = {0: server.seat(table, key), 2: server.seat(table, other["key"])}
+        while not found:
+            state = seats[0].until(
+                lambda s: {0, 2} & set(s["turn"]["seats"]) or s["waiting"] or s["match"]["over"]
+            )
+            seats[2].until(lambda s, version=state["version"]: s["version"] >= version)
+            if state["match"]["over"] or len(state["results"]) > 3:
+                break
+            version = state["version"]
+            if state["waiting"]:
+                seats[0].say(type="next")
+            elif state["turn"]["seats"] == [0, 2] and state["round"]["phase"] == "tribute":
+                found = True
+                seats[0].say(type="play", index=0, version=version)
+                seats[2].say(type="play", index=0, version=version)
+                for one in seats.values():
+                    one.until(lambda s: s["round"]["phase"] != "tribute")
+                stale = seats[0].ask("error", type="play", index=0, version=version)
+                assert stale["code"] in ("stale", "not_your_turn")
+            else:
+                seats[state["turn"]["seats"][0]].say(type="play", index=0, version=version)
+            for one in seats.values():
+                one.until(lambda s, version=version: s["version"] > version)
+        if found:
+            return
+    raise AssertionError("no deal of these has two payers among the people")
+
+
 def test_picked_cards_name_their_moves_or_say_why_not(server: Server) -> None:
     table, key = server.table(["person", "greedy", "greedy", "greedy"], seed=11)
     seat, rng = server.seat(table, key), random.Random(0)

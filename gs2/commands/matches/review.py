@@ -1,0 +1,261 @@
+"""`gs2 review`: a recorded match, every decision in it judged by search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gs2.commands.common import NEW_FILE, print_json, stderr, stdout
+from gs2.commands.progress import working
+
+__all__ = ["review"]
+
+BARS = "▁▂▃▄▅▆▇█"
+WIDTH = 48
+"""Characters of a round's curve at most."""
+STYLES = {"blunder": "bold red", "mistake": "red", "inaccuracy": "yellow"}
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--preset",
+    type=click.Choice(["fast", "standard"]),
+    default="fast",
+    show_default=True,
+    help="How thoroughly to search.",
+)
+@click.option(
+    "--round", "number", type=click.IntRange(min=1), help="Judge only this round, counted through the file."
+)
+@click.option("--seat", type=click.IntRange(0, 3), help="Show only this seat's decisions.")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole review as JSON.")
+@click.option("--html", type=NEW_FILE, help="Also write the review as one HTML file, a new one.")
+@click.option(
+    "--rows", type=click.IntRange(min=0), default=8, show_default=True, help="Costliest decisions shown."
+)
+@click.option(
+    "--cache/--no-cache", default=True, show_default=True, help="Keep reviews, and show those made before."
+)
+def review(file: Path, seat: int | None, as_json: bool, html: Path | None, rows: int, **how: Any) -> None:
+    """Judge every decision of a recorded match by search: best, level, inaccuracy, mistake or blunder.
+
+    FILE is a record (of `gs2 serve`, `gs2 web` or `gs2 guandan`), or a transcript of a server's messages in
+    either dialect, one a line; either may be packed with gzip. Each decision is judged from what its seat
+    knew. Losses are in levels.
+    """
+    from games.support.files import FileProblem, create
+    from gs2.guandan.review.game_files import read_game_text
+    from gs2.guandan.review.review_cache import default_cache
+    from gs2.guandan.review.reviewing import review_text
+
+    if html is not None and html.exists():
+        raise FileProblem(f"{html}: it exists; name another one")
+    text = read_game_text(file)
+    with working("loading the networks …") as say:
+
+        def progress(done: int, total: int) -> None:
+            say(f"judging decisions: {done} of {total} …")
+
+        found = review_text(
+            text,
+            name=file.name,
+            preset=how["preset"],
+            cache=default_cache() if how["cache"] else None,
+            progress=progress,
+            rounds=None if how["number"] is None else [how["number"]],
+        )
+    if seat is not None:
+        found = _of_seat(found, seat)
+    if html is not None:
+        with create(html) as page:
+            page.write(_page(found))
+    if as_json:
+        print_json(found)
+        return
+    _render(found, rows)
+    if html is not None:
+        stderr().print(f"written: {html}", markup=False, soft_wrap=True)
+
+
+def _page(found: dict[str, Any]) -> str:
+    """Return the review as one HTML file."""
+    from gs2.web.pages import standalone_page
+
+    return standalone_page(
+        f"{found['name']} – gs2 review",
+        "review.js",
+        found,
+        modules=["review.js", "review-curve.js", "review-words.js", "cards.js"],
+        styles=["cards.css", "review.css"],
+    )
+
+
+def _of_seat(found: dict[str, Any], seat: int) -> dict[str, Any]:
+    """Return a review with one seat's decisions alone."""
+    rounds = []
+    for played in found["rounds"]:
+        kept = [j for j, decision in enumerate(played["decisions"]) if decision["seat"] == seat]
+        place = {old: new for new, old in enumerate(kept)}
+        plays = [{**play, "decision": place.get(play["decision"])} for play in played["plays"]]
+        rounds.append({**played, "decisions": [played["decisions"][j] for j in kept], "plays": plays})
+    players = [player for player in found["players"] if player["seat"] == seat]
+    return {**found, "rounds": rounds, "players": players}
+
+
+def _render(found: dict[str, Any], rows: int) -> None:
+    """Print a review for people."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    out = stdout()
+    title = (
+        f"[bold]{escape(found['name'])}[/bold]: {len(found['rounds'])} rounds, judged at {found['preset']}"
+    )
+    out.print(f"{title} by {escape(found['network']['name'])}", soft_wrap=True)
+    for note in found["notes"]:
+        out.print(f"- {note}", soft_wrap=True, markup=False)
+    out.print()
+
+    def table(*headings: str) -> Table:
+        made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+        for index, heading in enumerate(headings):
+            made.add_column(heading, justify="left" if index == 0 else "right")
+        return made
+
+    curves = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for heading in ("round", "level", "value to seats 0 and 2", "from", "won by"):
+        curves.add_column(heading)
+    for place, played in enumerate(found["rounds"], 1):
+        curve = played["curve"]
+        curves.add_row(
+            f"{place}",
+            played["level"],
+            _spark(curve),
+            f"{curve[0]:+.1f}",
+            escape(_won(played, found["names"])),
+        )
+    out.print(curves)
+    out.print(
+        "[dim]value in levels, as the cards lay, move by move: ▁ is -3, █ is +3; from: before the first "
+        "lead[/dim]\n"
+    )
+    players = table(
+        *("player", "judged", "best or level", "inaccuracies", "mistakes", "blunders"),
+        *("lost", "a round", "as it lay"),
+    )
+    for player in found["players"]:
+        counts, share = player["verdicts"], player["accuracy"]
+        players.add_row(
+            escape(f"{player['name']} ({player['seat']})"),
+            str(player["decisions"]),
+            "–" if share is None else f"{share:.0%}",
+            *(str(counts[name]) for name in ("inaccuracy", "mistake", "blunder")),
+            f"{player['lost']:.2f} ± {player['error']:.2f}",
+            f"{player['lost_a_round']:.2f}",
+            "–" if player["as_it_lay"] is None else f"{player['as_it_lay']:.1f}",
+        )
+    out.print(players)
+    out.print(
+        "[dim]lost: levels behind the best moves found, ± one standard error; as it lay: levels that all "
+        "moves cost beside the network's own in the deals as they were, luck included[/dim]",
+        soft_wrap=True,
+    )
+    for place, played, decision in _dearest(found, rows):
+        out.print()
+        _explain(found, place, played, decision)
+    if any(played["notes"] for played in found["rounds"]):
+        out.print()
+    for place, played in enumerate(found["rounds"], 1):
+        for note in played["notes"]:
+            out.print(f"- round {place}: {note}", soft_wrap=True, markup=False)
+
+
+def _explain(found: dict[str, Any], place: int, played: dict[str, Any], decision: dict[str, Any]) -> None:
+    """Print one decision: what was played, what was better, and the line that shows it."""
+    from rich.markup import escape
+
+    out, level, names = stdout(), played["level"], found["names"]
+    verdict = decision["verdict"]
+    who = escape(f"{names[decision['seat']]} ({decision['seat']})")
+    style = STYLES[verdict]
+    out.print(
+        f"[{style}]{verdict}[/{style}] round {place}, move {decision['play'] + 1}: {who} "
+        f"lost [bold]{decision['loss']:.2f} ± {decision['error']:.2f}[/bold] levels",
+        soft_wrap=True,
+    )
+    play = played["plays"][decision["play"]]
+    beat = _to_beat(played, decision["play"])
+    hand = " ".join(_hand_before(played, decision["play"]))
+    out.print(f"  hand    {hand}", soft_wrap=True, markup=False)
+    out.print(f"  to beat {_words(beat, level)}" if beat else "  on lead", soft_wrap=True, markup=False)
+    out.print(f"  played  {_words(play['move'], level)}", soft_wrap=True, markup=False)
+    better = f"  better  {_words(decision['best'], level)}"
+    if decision["stage"] == "endgame":
+        better += "  (every card is known: it wins against any defence)"
+    elif decision["deals"]:
+        told = f"{decision['better']} of {decision['deals']} deals, worse in {decision['worse']}"
+        better += f"  (in {told})"
+    out.print(better, soft_wrap=True, markup=False)
+    if decision["line"]:
+        line = " · ".join(f"{move['seat']} {_words(move['move'], level)}" for move in decision["line"])
+        what = "line" if decision["line_deal"] == "actual" else "line, other hands guessed:"
+        out.print(f"  {what:7} {line}", soft_wrap=True, markup=False, style="dim")
+
+
+def _dearest(found: dict[str, Any], rows: int) -> Iterator[tuple[int, dict[str, Any], dict[str, Any]]]:
+    """Yield the costliest decisions with the place of their round, the dearest first."""
+    every = [
+        (place, played, decision)
+        for place, played in enumerate(found["rounds"], 1)
+        for decision in played["decisions"]
+        if decision["verdict"] in STYLES
+    ]
+    every.sort(key=lambda entry: (-entry[2]["loss"], entry[0], entry[2]["play"]))
+    yield from every[:rows]
+
+
+def _spark(curve: list[float]) -> str:
+    """Return a curve as a line of bars: ▁ for -3 levels or less, █ for +3 or more."""
+    step = max(1.0, len(curve) / WIDTH)
+    picked = [curve[min(int((k + 1) * step) - 1, len(curve) - 1)] for k in range(int(len(curve) / step))]
+    return "".join(BARS[min(max(round((value + 3) / 6 * 7), 0), 7)] for value in picked)
+
+
+def _won(played: dict[str, Any], names: list[str]) -> str:
+    result = played["result"]
+    if result is None:
+        return "not finished"
+    first, second = (names[seat] for seat in (result["winner"], result["winner"] + 2))
+    return f"{first} and {second}, {result['gain']:+d}"
+
+
+def _to_beat(played: dict[str, Any], play: int) -> list[Any] | None:
+    """Return the move on the table before a play, None on a lead."""
+    if played["plays"][play]["lead"]:
+        return None
+    moves = (entry["move"] for entry in reversed(played["plays"][:play]))
+    return next((move for move in moves if move[0] != "PASS"), None)
+
+
+def _hand_before(played: dict[str, Any], play: int) -> list[str]:
+    """Return the cards that a seat held before its play."""
+    seat = played["plays"][play]["seat"]
+    hand = list(played["hands"][seat] or [])
+    for entry in played["plays"][:play]:
+        if entry["seat"] == seat and entry["move"][0] != "PASS":
+            for card in entry["move"][2]:
+                hand.remove(card)
+    return hand
+
+
+def _words(move: list[Any], level: str) -> str:
+    """Return a move as a player would say it."""
+    from games.guandan.cards import as_level
+    from games.guandan.notation import parse_action
+    from gs2.guandan.agent.explanation import move_text
+
+    return move_text(parse_action(move, level)[0], as_level(level))

@@ -1,0 +1,296 @@
+"""Decisions of a round judged by search, each from what its own seat knew.
+
+Before a decision is looked at, the cards that its seat could not see are taken out of the state. Then the
+blueprint says what it thinks of every move, and the move played is compared with those that it thinks close
+to the best: all of them are played on in the same deals, such as the seat had to reckon with. A move that the
+blueprint thinks best by far, and that was played, needs no search. Two seats' endgames are solved.
+
+Random draws follow from the position alone, so a decision is judged the same whatever is judged beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.guandan.objective import result_worth
+from games.game import GameError
+from games.guandan.rounds.round import legal
+from games.ragged import Ragged
+from games.support.array_types import Array
+from gs2.guandan.agent.deals.dealing import Dealer, DealNetworks
+from gs2.guandan.agent.deals.determinize import list_worlds
+from gs2.guandan.agent.endgame import is_endgame, solve_endgame
+from gs2.guandan.agent.evaluator import Evaluator, evaluator_values
+from gs2.guandan.agent.guandan_config import GuanDanConfig
+from gs2.guandan.agent.racing import MoveComparison, Question, candidate_moves, compare_moves
+from gs2.guandan.agent.rollout import Rollouts
+from gs2.guandan.review.recorded_rounds import RecordedRound
+from gs2.guandan.review.review_presets import verdict_of
+
+__all__ = ["Judge", "Judgement", "TakenDecision", "choices_of", "seen_by"]
+
+TRUST, SHARE = 0.05, 0.5
+"""Standard deviation in levels of the blueprint's error in comparing two moves: of moves that it thinks
+equal, and the share of the difference that is added where it thinks them apart."""
+SPREAD, SPREAD_WEIGHT = 0.4, 4.0
+"""Standard deviation in levels that a difference in one deal is expected to have before any is seen, and how
+many deals that expectation counts for."""
+NOISE = 0.05
+"""Standard deviation in levels that more deals do not take away: values at the depth limit are not exact."""
+EVEN = 0.05
+"""Levels within which two moves are called equally good in one deal."""
+
+
+@dataclass(frozen=True, eq=False)
+class TakenDecision:
+    """A decision that was taken, with what its seat knew.
+
+    play: its number among the round's moves, from 0. seat: who took it. state: [1] STATE without the cards
+    that the seat could not see. actions: [m] ACTION, one of each effect, and the one played if it is none of
+    these. played: its index.
+    """
+
+    play: int
+    seat: int
+    state: Array
+    actions: Array
+    played: int
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """What the search says of a decision; moves are numbered as in `choice.actions`.
+
+    q: [m], the blueprint's score of each in levels. network: its best move. best: the search's.
+    loss: levels that the move played lies behind the best, 0 if it is the best, and error, its standard
+    error. behind_network: levels that it lies behind the blueprint's own move, below 0 where it is better.
+    stage: "endgame", "search", "clear" (nothing else came close) or "unknown" (no deal agrees with what was
+    seen; nothing is judged). moves: [k], those compared, the best first; gains: [k], levels of each over the
+    move played, and errors. values: [k], what each is worth to the seat's side, in levels.
+    deals: in how many they were compared; better, worse: in how many of them, by their weight, the best move
+    did better and worse than the one played. likely: [1] STATE, a deal that the seat had to reckon with, None
+    where the search drew none.
+    """
+
+    choice: TakenDecision
+    q: NDArray[np.float64]
+    network: int
+    best: int
+    loss: float
+    error: float
+    behind_network: float
+    stage: str
+    moves: NDArray[np.int64]
+    gains: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    values: NDArray[np.float64]
+    deals: int = 0
+    better: int = 0
+    worse: int = 0
+    likely: Array | None = None
+
+    @property
+    def verdict(self) -> str:
+        """One of `VERDICTS`, or "unknown"."""
+        if self.stage == "unknown":
+            return "unknown"
+        return verdict_of(self.loss, self.error, best=self.best == self.choice.played)
+
+
+def seen_by(state: Array, seat: int) -> Array:
+    """Return the state without the cards in other hands, [1] STATE: what `seat` knows, and no more."""
+    out = np.array(state, copy=True, ndmin=1)
+    others = [other for other in range(4) if other != seat]
+    out["hand"][0, others] = 0
+    return out
+
+
+def choices_of(played: RecordedRound) -> list[TakenDecision]:
+    """Return the decisions of a round in which there was a choice, by seats whose hands are known."""
+    states = played.states()[: len(played.actions)]
+    asked = [k for k in range(len(states)) if played.known[int(played.seats[k])]]
+    if not asked:
+        return []
+    listed = legal(states[asked], canonical=True)
+    found = []
+    for j, k in enumerate(asked):
+        moves = listed[j]
+        if len(moves) < 2:
+            continue
+        same = np.flatnonzero(moves == played.actions[k])
+        if len(same) == 0:
+            moves = np.concatenate([moves, played.actions[k : k + 1]])
+        at = int(same[0]) if len(same) else len(moves) - 1
+        seat = int(played.seats[k])
+        found.append(TakenDecision(k, seat, seen_by(states[k : k + 1], seat), moves, at))
+    return found
+
+
+class Judge:
+    """Judges decisions; one instance serves one thread.
+
+    networks: the evaluator, and what knows how likely deals are. config: the search, of `REVIEW_PRESETS`.
+    """
+
+    def __init__(self, networks: DealNetworks, config: GuanDanConfig) -> None:
+        self.networks, self.config = networks, config
+        evaluator = networks.evaluator
+        quick: Evaluator | None = getattr(evaluator, "quick", None)
+        self.rollouts = Rollouts(evaluator, quick if config.comparison.playing == "quick" else None)
+
+    def judge(self, choices: Sequence[TakenDecision]) -> list[Judgement]:
+        """Return the judgement of each decision; their rollouts run together."""
+        if not choices:
+            return []
+        table = Ragged.from_counts(
+            np.array([len(choice.actions) for choice in choices]),
+            np.concatenate([choice.actions for choice in choices]),
+        )
+        states = np.concatenate([choice.state for choice in choices])
+        scores = evaluator_values(self.networks.evaluator, states, table)
+        found: dict[int, Judgement] = {}
+        asked: list[tuple[int, NDArray[np.float64], NDArray[np.int64], Question]] = []
+        for j, choice in enumerate(choices):
+            q = scores[table.offsets[j] : table.offsets[j + 1]].astype(np.float64)
+            settled = self._endgame(choice, q)
+            if settled is None:
+                moves = self._candidates(choice, q)
+                if len(moves) == 1:
+                    settled = _unsearched(choice, q, "clear")
+                else:
+                    question = self._question(choice, q, moves)
+                    if question is not None:
+                        asked.append((j, q, moves, question))
+                        continue
+                    settled = _unsearched(choice, q, "unknown")
+            found[j] = settled
+        questions = [question for *_, question in asked]
+        for (j, q, moves, _), comparison in zip(
+            asked, compare_moves(questions, self.rollouts, self.config, np.inf), strict=True
+        ):
+            found[j] = _compared(choices[j], q, moves, comparison)
+        return [found[j] for j in range(len(choices))]
+
+    def _candidates(self, choice: TakenDecision, q: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the moves to compare, the blueprint's first; the one played is always among them."""
+        moves = candidate_moves(q, choice.actions["type"], self.config)
+        if choice.played in moves:
+            return moves
+        return np.append(moves[: max(1, self.config.moves.candidates - 1)], choice.played)
+
+    def _question(
+        self, choice: TakenDecision, q: NDArray[np.float64], moves: NDArray[np.int64]
+    ) -> Question | None:
+        """Return what rollouts should settle; None if no deal agrees with what the seat saw."""
+        most = self.config.deals.worlds
+        seed = [int(word) for word in choice.state["hash"][0]] + [choice.play, choice.seat]
+        dealer = Dealer(choice.state, None, self.networks, self.config.deals, np.random.default_rng(seed))
+        try:
+            worlds = dealer.draw(most, most)
+        except GameError:
+            return None
+        if not len(worlds):
+            return None
+        return Question(choice.state, choice.actions[moves], q[moves], worlds)
+
+    def _endgame(self, choice: TakenDecision, q: NDArray[np.float64]) -> Judgement | None:
+        """Return the judgement of an endgame of two, if it can be solved."""
+        if not self.config.endgame or not is_endgame(choice.state):
+            return None
+        worlds = list_worlds(choice.state[0], choice.seat, 1)
+        if worlds is None:
+            return None
+        solved = solve_endgame(worlds.states, choice.seat, choice.actions, self.config.endgame)
+        if not solved.settled or not solved.known[choice.played]:
+            return None
+        worth = result_worth(choice.state, np.array([choice.seat]))[0]
+        won, lost = (float(worth[3 - int(value)]) for value in solved.values)
+        if won <= lost:
+            # in a match a level less can be worth more: who is out first has not been asked for its own sake
+            return None
+        values = np.where(solved.won, won, lost)
+        right = np.flatnonzero(solved.won == solved.won.any())
+        best = choice.played if choice.played in right else int(right[np.argmax(q[right])])
+        network = int(np.argmax(q))
+        mine = float(values[choice.played])
+        order = np.argsort(-q, kind="stable")
+        order = np.concatenate([[best], order[order != best]])
+        kept = [int(move) for move in order if solved.known[move]][: self.config.moves.candidates]
+        if choice.played not in kept:
+            kept[-1] = choice.played
+        moves = np.array(kept, np.int64)
+        told = Judgement(
+            choice,
+            q,
+            network,
+            best,
+            float(values[best]) - mine,
+            0.0,
+            float(values[network]) - mine if solved.known[network] else 0.0,
+            "endgame",
+            moves,
+            values[moves] - mine,
+            np.zeros(len(moves)),
+            values[moves],
+            deals=1,
+            likely=worlds.states,
+        )
+        return told if told.loss <= 0 else replace(told, better=1)
+
+
+def _unsearched(choice: TakenDecision, q: NDArray[np.float64], stage: str) -> Judgement:
+    """Return the judgement of a decision that no deal was played for."""
+    network = int(np.argmax(q))
+    none = np.zeros(1)
+    moves = np.array([choice.played], np.int64)
+    return Judgement(
+        choice, q, network, choice.played, 0.0, 0.0, 0.0, stage, moves, none, none, np.full(1, np.nan)
+    )
+
+
+def _compared(
+    choice: TakenDecision, q: NDArray[np.float64], moves: NDArray[np.int64], comparison: MoveComparison
+) -> Judgement:
+    """Return the judgement that rollouts in common deals lead to, the blueprint's opinion included."""
+    payoffs, weights = comparison.payoffs, comparison.weights / comparison.weights.sum()
+    mine = int(np.flatnonzero(moves == choice.played)[0])
+    difference = payoffs - payoffs[:, [mine]]
+    mean = weights @ difference
+    count = 1.0 / (weights @ weights)
+    square = weights @ (difference - mean) ** 2
+    variance = (count * square + SPREAD_WEIGHT * SPREAD**2) / (count + SPREAD_WEIGHT)
+    # how likely deals are is an estimate too, so that a list of all counts no more than as many draws
+    noise = (0.0 if len(weights) == 1 else variance / count) + NOISE**2
+    opinion = q[moves] - q[choice.played]
+    trust = TRUST**2 + (SHARE * opinion) ** 2
+    share = trust / (trust + noise)
+    gains = share * mean + (1 - share) * opinion
+    errors = np.sqrt(share * noise)
+    gains[mine] = errors[mine] = 0.0
+    first = int(np.argmax(gains)) if gains.max() > 0 else mine
+    order = np.argsort(-gains, kind="stable")
+    order = np.concatenate([[first], order[order != first]])
+    network = int(np.argmax(q))
+    swing = difference[:, first]
+    return Judgement(
+        choice,
+        q,
+        network,
+        int(moves[first]),
+        float(gains[first]),
+        float(errors[first]),
+        float(gains[np.flatnonzero(moves == network)[0]]),
+        "search",
+        moves[order],
+        gains[order],
+        errors[order],
+        (weights @ payoffs)[order],
+        deals=len(payoffs),
+        better=round(float(weights @ (swing > EVEN)) * len(payoffs)),
+        worse=round(float(weights @ (swing < -EVEN)) * len(payoffs)),
+        likely=comparison.worlds.states[[int(np.argmax(comparison.worlds.weights))]],
+    )

@@ -1,0 +1,189 @@
+"""Rounds as they were played, whatever recorded them: the start, every move, and how they ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from games.guandan.cards import ACTION, CARD_NAMES
+from games.guandan.matches.events import (
+    AntiTribute,
+    Dealt,
+    Event,
+    Leads,
+    MatchOver,
+    Played,
+    Returned,
+    RoundOver,
+    Transfer,
+    Tribute,
+)
+from games.guandan.matches.record import Record, replay
+from games.guandan.rounds.round import advance
+from games.guandan.rounds.state import STATE
+from games.support.array_types import Array, Row
+
+__all__ = ["CardGiven", "RecordedEnd", "RecordedGame", "RecordedRound", "printable", "record_rounds"]
+
+CardGiven = tuple[int, int, str]
+"""(from seat, to seat, card name): a tribute or return card."""
+
+
+@dataclass(frozen=True)
+class RecordedEnd:
+    """How a round ended.
+
+    order: seats as they finished, the unfinished last. payoffs: of each seat, in levels. levels: rank codes
+    of the teams' levels after it, None where nobody tells. left: (seat, card names) of who still held any.
+    """
+
+    order: tuple[int, ...]
+    payoffs: tuple[int, ...]
+    levels: tuple[int, int] | None
+    left: tuple[tuple[int, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedRound:
+    """One round.
+
+    game, number: of the game in its file, and of the round in its game, from 1.
+    start: [1] STATE at the first lead; hands that are not known hold what was seen of them and other cards to
+        make up the number. known: whether each seat's hand is known.
+    seats: [n] uint8 and actions: [n] ACTION, the moves made. tributes, returns: cards exchanged before.
+    anti: seats that refused tribute. end: None for a round that was cut off. notes: what could not be
+    followed.
+    """
+
+    game: int
+    number: int
+    start: Array
+    known: tuple[bool, ...]
+    seats: NDArray[np.uint8]
+    actions: Array
+    tributes: tuple[CardGiven, ...] = ()
+    returns: tuple[CardGiven, ...] = ()
+    anti: tuple[int, ...] = ()
+    end: RecordedEnd | None = None
+    notes: tuple[str, ...] = ()
+
+    def states(self) -> Array:
+        """Return the round before every move and after the last, [n + 1] STATE."""
+        out = np.empty(len(self.actions) + 1, STATE)
+        out[0] = self.start[0]
+        for k in range(len(self.actions)):
+            out[k + 1] = out[k]
+            advance(out[k + 1 : k + 2], self.actions[k : k + 1])
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedGame:
+    """What a file holds: the rounds of one game or of several.
+
+    kind: "record", or the dialect of a transcript, "openguandan" or "njupt". names: of the four seats.
+    complete: whether the last game was played to its end. notes: what was left out.
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    rounds: tuple[RecordedRound, ...]
+    complete: bool
+    notes: tuple[str, ...] = ()
+
+
+@dataclass
+class _Open:
+    """A round of a record that is being read."""
+
+    number: int
+    start: Array | None = None
+    plays: list[tuple[int, Row]] = field(default_factory=list)
+    tributes: tuple[CardGiven, ...] = ()
+    returns: tuple[CardGiven, ...] = ()
+    anti: tuple[int, ...] = ()
+    end: RecordedEnd | None = None
+
+    def closed(self) -> RecordedRound | None:
+        """Return the round; None if it was cut off before the first lead."""
+        if self.start is None:
+            return None
+        seats, actions = (
+            np.array([s for s, _ in self.plays], np.uint8),
+            np.array([a for _, a in self.plays], ACTION),
+        )
+        return RecordedRound(
+            1,
+            self.number,
+            self.start,
+            (True,) * 4,
+            seats,
+            actions,
+            self.tributes,
+            self.returns,
+            self.anti,
+            self.end,
+        )
+
+
+def _given(transfers: Sequence[Transfer]) -> tuple[CardGiven, ...]:
+    return tuple((giver, taker, CARD_NAMES[card]) for giver, taker, card in transfers)
+
+
+def record_rounds(record: Record) -> RecordedGame:
+    """Return the rounds of a record, every event checked against the rules.
+
+    Raises RecordError, naming the line, where the record departs from them.
+    """
+    rounds: list[RecordedRound] = []
+    now: _Open | None = None
+    for match, event in replay(record):
+        if isinstance(event, Dealt):
+            _keep(rounds, now)
+            now = _Open(event.round)
+        elif isinstance(event, Leads):
+            assert now is not None  # replay begins with a deal
+            now.start = match.state.copy()
+        elif now is not None:
+            _take(now, event)
+    _keep(rounds, now)
+    return RecordedGame("record", _names(record.header.get("names")), tuple(rounds), record.complete)
+
+
+def _keep(rounds: list[RecordedRound], now: _Open | None) -> None:
+    found = None if now is None else now.closed()
+    if found is not None:
+        rounds.append(found)
+
+
+def _take(now: _Open, event: Event) -> None:
+    match event:
+        case Played():
+            now.plays.append((event.seat, event.action))
+        case Tribute():
+            now.tributes = _given(event.transfers)
+        case Returned():
+            now.returns = _given(event.transfers)
+        case AntiTribute():
+            now.anti = event.seats
+        case RoundOver():
+            left = tuple((seat, tuple(CARD_NAMES[card] for card in cards)) for seat, cards in event.rest)
+            now.end = RecordedEnd(event.order, event.payoffs, event.levels, left)
+        case MatchOver():
+            pass
+
+
+def _names(found: Any) -> tuple[str, ...]:
+    """Return four names: a header may hold anything there."""
+    if not isinstance(found, list) or len(found) != 4:
+        return tuple(f"seat {seat}" for seat in range(4))
+    return tuple(printable(name) or f"seat {seat}" for seat, name in enumerate(found))
+
+
+def printable(name: Any) -> str:
+    """Return a stranger's name as it may be shown: on one line, no control characters, not at any length."""
+    return "".join(letter for letter in str(name)[:200] if letter.isprintable()).strip()[:80]

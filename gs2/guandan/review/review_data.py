@@ -1,0 +1,184 @@
+"""A review as plain data: what a file, a page or another program reads. The schema is version 1.
+
+Seats are 0..3, moves `[type, rank, cards]` as in records, values and losses in levels. In a match a result
+counts for what it adds to the chance of winning the match, on the scale of levels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+__all__ = [
+    "FORMAT",
+    "VERSION",
+    "JudgedMove",
+    "LineMove",
+    "PlayerSummary",
+    "Review",
+    "ReviewedDecision",
+    "ReviewedPlay",
+    "ReviewedRound",
+]
+
+FORMAT = "gs2 review"
+VERSION = 1
+Move = list[Any]
+"""`[type, rank, cards]`."""
+
+
+@dataclass(frozen=True)
+class JudgedMove:
+    """A move that was looked at.
+
+    gain: levels over the move played, and error, its standard error. value: what it is worth to the seat's
+    side, None where it was not played on. network: its score by the blueprint, behind the blueprint's best.
+    """
+
+    move: Move
+    gain: float
+    error: float
+    value: float | None
+    network: float
+
+
+@dataclass(frozen=True)
+class LineMove:
+    """A move of the line that shows why another one is better."""
+
+    seat: int
+    move: Move
+
+
+@dataclass(frozen=True)
+class ReviewedDecision:
+    """A decision that was judged.
+
+    play: its number among the round's plays, from 0. verdict: "best", "level", "inaccuracy", "mistake",
+    "blunder", or "unknown" where no deal agreed with what the seat saw. loss: levels behind the best move,
+    and error. behind_network: levels behind the blueprint's own move, below 0 where the move is better.
+    as_it_lay: levels that it cost beside the network's own move in the very deal, played on by the network,
+    luck included; None where a hand is not known.
+    best, network: those moves. choices: how many there were. stage: "endgame", "search" or "clear".
+    deals: in how many the moves were compared; better, worse: in how many of them the best did better and
+    worse than the one played. moves: those compared, best first. line: how the network goes on after the
+    best move; line_deal: "actual", the cards as they lay, or "likely", some that the seat had to reckon with.
+    """
+
+    play: int
+    seat: int
+    verdict: str
+    loss: float
+    error: float
+    behind_network: float
+    as_it_lay: float | None
+    best: Move
+    network: Move
+    choices: int
+    stage: str
+    deals: int
+    better: int
+    worse: int
+    moves: tuple[JudgedMove, ...]
+    line: tuple[LineMove, ...] = ()
+    line_deal: str | None = None
+
+
+@dataclass(frozen=True)
+class ReviewedPlay:
+    """A move of the round. lead: whether it leads a trick. decision: its number among those judged."""
+
+    seat: int
+    move: Move
+    lead: bool
+    decision: int | None
+
+
+@dataclass(frozen=True)
+class ReviewedRound:
+    """One round.
+
+    game, number: of the game, and of the round in its game, from 1. level: played at; levels: of the teams;
+    owner: whose level it is. first: who leads. hands: at the first lead, None where one is not known.
+    tributes, returns: [from, to, card], which nobody judges; anti: seats that refused tribute.
+    curve: [plays + 1], value to team 0 before every move and after the last; curve_of: None as the cards lie,
+    else the seat that expects it. result: order, payoffs, levels and cards left, None for a round cut off.
+    """
+
+    game: int
+    number: int
+    level: str
+    levels: tuple[str, str]
+    owner: int | None
+    first: int
+    hands: tuple[list[str] | None, ...]
+    tributes: tuple[tuple[int, int, str], ...]
+    returns: tuple[tuple[int, int, str], ...]
+    anti: tuple[int, ...]
+    plays: tuple[ReviewedPlay, ...]
+    curve: tuple[float, ...]
+    curve_of: int | None
+    decisions: tuple[ReviewedDecision, ...]
+    result: dict[str, Any] | None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PlayerSummary:
+    """One seat's decisions.
+
+    decisions: those with a choice that were judged. verdicts: how many of each. accuracy: share that was best
+    or level. lost: levels behind the search's best moves, of all that is worse than level, and error, its
+    standard error; lost_a_round: the same for each round judged. behind_network: levels behind the
+    blueprint's own moves, all told. as_it_lay: the sum of what they cost in the very deals, None where hands
+    are not known.
+    costliest: (round's place in the review, play) of the dearest, at most ten.
+    """
+
+    seat: int
+    name: str
+    decisions: int
+    verdicts: dict[str, int]
+    accuracy: float | None
+    lost: float
+    error: float
+    lost_a_round: float
+    behind_network: float
+    as_it_lay: float | None
+    costliest: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Review:
+    """A whole review.
+
+    name: of the file. kind: "record", "openguandan" or "njupt". complete: whether the last game was played
+    to its end. names: of the seats. preset, settings: of the search; thresholds: what the verdicts mean.
+    network: name and fingerprint of what judged. notes: what was left out.
+    """
+
+    name: str
+    kind: str
+    complete: bool
+    names: tuple[str, ...]
+    preset: str
+    settings: dict[str, Any]
+    thresholds: dict[str, float]
+    network: dict[str, str]
+    rounds: tuple[ReviewedRound, ...]
+    players: tuple[PlayerSummary, ...]
+    notes: tuple[str, ...] = field(default=())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as dictionaries, lists, numbers and strings."""
+        plain: dict[str, Any] = _plain(asdict(self))
+        return {"format": FORMAT, "version": VERSION, **plain}
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON gives it back: tuples as lists, and numbers of four decimals."""
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(part) for part in value]
+    return round(value, 4) + 0.0 if isinstance(value, float) else value
