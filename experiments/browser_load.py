@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from experiments.bench.bench import Progress
+from gs2.commands.common import SEED, FiniteRange
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -171,7 +172,10 @@ async def _measure(load: dict[str, Any], seed: int, progress: Progress) -> Brows
                 people = []
                 for number in range(tables):
                     setup = {"seats": ["person", agent, agent, agent], "pace": load["pace"]}
-                    made = (await http.post("/api/tables", json={**setup, "seed": seed + number})).json()
+                    answer = await http.post("/api/tables", json={**setup, "seed": (seed + number) % 2**62})
+                    if not answer.is_success:
+                        raise click.ClickException(answer.json()["error"])
+                    made = answer.json()
                     people.append(_Person(url, made["id"], made["key"], seed + number))
             await asyncio.gather(*(person.sit() for person in people))
             progress(f"{tables} people play for {seconds:g} s")
@@ -231,19 +235,27 @@ class WebBench:
         ),
         click.Option(["--agent"], default="blueprint", show_default=True, help="Who has the other seats."),
         click.Option(
-            ["--pace"], type=float, default=0.7, show_default=True, help="Seconds between agents' moves."
+            ["--pace"],
+            type=FiniteRange(0, 10.0),
+            default=0.7,
+            show_default=True,
+            help="Seconds between agents' moves.",
         ),
         click.Option(
             ["--think"],
-            type=float,
+            type=FiniteRange(min=0.001),
             default=1.0,
             show_default=True,
             help="Seconds a person thinks, on average.",
         ),
         click.Option(
-            ["--seconds"], type=float, default=60.0, show_default=True, help="How long people play."
+            ["--seconds"],
+            type=FiniteRange(min=0.001),
+            default=60.0,
+            show_default=True,
+            help="How long people play.",
         ),
-        click.Option(["--seed"], type=int, default=0, show_default=True, help="Seed of the run."),
+        click.Option(["--seed"], type=SEED, default=0, show_default=True, help="Seed of the run."),
     )
 
     def run(self, progress: Progress, *, seed: int, **load: Any) -> BrowserLoad:

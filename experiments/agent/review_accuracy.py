@@ -25,6 +25,7 @@ from blueprint.guandan.structured import join
 from games.guandan.rounds.round import GuanDan
 from games.support.array_types import Array
 from games.support.bootstrap import bootstrap_intervals
+from gs2.commands.groups import run_alone
 from gs2.guandan.named_agents import load_batched_agent
 from gs2.guandan.review.judging import Judge, Judgement, choices_of
 from gs2.guandan.review.recorded_rounds import RecordedRound
@@ -166,4 +167,4 @@ def review_accuracy(agent: str, deals: int, preset: str, changes: tuple[str, ...
 
 
 if __name__ == "__main__":
-    review_accuracy()
+    run_alone(review_accuracy)

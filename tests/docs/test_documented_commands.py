@@ -215,7 +215,9 @@ def test_the_pages_show_commands() -> None:
 def test_a_documented_command_runs(command: str, place: Path) -> None:
     if "--plot" in command and find_spec("matplotlib") is None:
         pytest.skip("needs gs2[plots]")
-    if re.match(r"gs2 (serve|play)", command):
+    if re.match(r"gs2 web\b", command) and find_spec("uvicorn") is None:
+        pytest.skip("needs gs2[web]")
+    if re.match(r"gs2 (serve|play|web)", command):
         if find_spec("websockets") is None:
             pytest.skip("needs gs2[table]")
         _serve_or_play(command, place)
@@ -270,19 +272,24 @@ def _serve_or_play(command: str, place: Path) -> None:
         assert done.returncode == 0 and "left the table" in done.stdout, done.stderr
         assert "Traceback" not in done.stderr
         return
-    if words[1] == "serve":
+    if words[1] in ("serve", "web"):
         port = [] if "--port" in words else ["--port", "0"]
+        if words[1] == "serve":
+            port += ["--grace", "0"]
+        else:
+            port += ["--no-open", "--data", "tables", "--host", "127.0.0.1"]
+            _prepare([word for word in words if word != "-o"], place)
         log = place / "serve.log"
         with log.open("w") as said:
             process = subprocess.Popen(
-                [sys.executable, "-m", "gs2.cli", *words[1:], *port, "--grace", "0"],
+                [sys.executable, "-m", "gs2.cli", *words[1:], *port],
                 cwd=place,
                 stdout=said,
                 stderr=said,
                 start_new_session=True,
             )
         try:
-            while "listening on ws://" not in log.read_text():
+            while not re.search("listening on ws://|gs2 is at http://", log.read_text()):
                 assert process.poll() is None, log.read_text()
                 time.sleep(0.1)
             process.send_signal(signal.SIGINT)

@@ -40,13 +40,23 @@ def wild_straight(seeds: range) -> tuple[int, list[str]]:
     raise AssertionError("no seed deals a wild card and four in a row")
 
 
-def test_a_whole_match_is_played_by_clicking(server: Server, people: People) -> None:
+@pytest.mark.parametrize(
+    "agents",
+    [
+        ("random", "blueprint", "greedy"),
+        pytest.param(("mincomb", "gs2-fast", "random"), marks=pytest.mark.long),
+    ],
+    ids="-".join,
+)
+def test_a_whole_match_is_played_by_clicking(
+    server: Server, people: People, agents: tuple[str, str, str]
+) -> None:
     page = people()
     page.get_by_role("button", name="More settings").or_(page.get_by_text("More settings")).click()
     page.get_by_label("Your name").fill("Ann")
     page.get_by_label("Seconds between the moves of agents").fill("0")
     page.get_by_label("Seed of the deals").fill("11")
-    for seat, agent in (("Next to play", "random"), ("Across", "blueprint"), ("Before you", "greedy")):
+    for seat, agent in zip(("Next to play", "Across", "Before you"), agents, strict=True):
         page.get_by_label(seat).select_option(agent)
     picture(page, "lobby")
     page.get_by_role("button", name="Deal the cards").click()
