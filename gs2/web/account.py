@@ -13,7 +13,6 @@ from games.guandan.matches.match import Match
 from games.guandan.matches.record_lines import event_line, header_line
 from games.guandan.notation import action_list
 from games.guandan.rounds.state import NOBODY
-from gs2.guandan.table.seat import Transfer
 from gs2.guandan.table.session import GameCount, Listener, RoundResult, Session
 
 __all__ = ["GameAccount", "RoundEnd", "TableAccount"]
@@ -92,9 +91,6 @@ class TableAccount(Listener):
     def anti_tribute(self, seats: Sequence[int]) -> None:
         """Keep who refused."""
         self.anti = [int(seat) for seat in seats]
-
-    def exchanged(self, stage: str, transfers: Sequence[Transfer]) -> None:
-        """Nothing to keep: the session has the cards."""
 
     def round_over(self, result: RoundResult) -> None:
         """Keep the result."""

@@ -15,6 +15,7 @@ from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket
 
+from gs2.guandan.review.review_presets import review_preset
 from gs2.guandan.table.seat import AgentError
 from gs2.web.guard import Guard, TooMuch, too_much
 from gs2.web.house import LONGEST_NAME, House
@@ -28,7 +29,6 @@ from gs2.web.table_state import table_row
 __all__ = ["make_app"]
 
 SOLVE = "gs2.explore.requests:solve_request"
-PRESETS = ("fast", "standard")
 
 Answer = Callable[[Request], Awaitable[Response]]
 
@@ -162,8 +162,9 @@ class _Site:
         return self._review(text, name, preset)
 
     def _review(self, text: str, name: str, preset: Any) -> Response:
-        if preset not in PRESETS:
-            raise Refused("wrong", f"preset is one of {', '.join(PRESETS)}; got {preset!r:.40}")
+        if not isinstance(preset, str):
+            raise Refused("wrong", f"a preset is a name; got {preset!r:.40}")
+        review_preset(preset)
         cache = None if self.cache is None else str(self.cache)
         job = self.house.jobs.start("review", "gs2.web.analysis:review", text, name, preset, cache)
         return _json(job.to_json(), 202)

@@ -208,8 +208,9 @@ def test_a_record_of_a_hundred_megabytes_is_refused(server: Server, declared: bo
     try:
         answer = server.http.post("/api/reviews", content=chunks(), headers=headers, timeout=30)
     except (httpx.WriteError, httpx.ReadError, httpx.RemoteProtocolError):
-        return  # the answer came before all was sent, and the line was cut
-    assert answer.status_code == 413 and "8 MiB" in answer.text
+        answer = None  # it came before all was sent, and the line was cut
+    assert server.get("/api/agents")["agents"], "the server goes on"
+    assert answer is None or (answer.status_code == 413 and "8 MiB" in answer.text)
 
 
 def test_the_page_runs_nothing_but_its_own_files(server: Server) -> None:
