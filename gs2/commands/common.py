@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import json
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,35 +57,46 @@ class GameType(click.ParamType):  # type: ignore[type-arg]  # generic from click
 GAME = GameType()
 
 
-def _allow_memory(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    """Set the limit for this command and the processes that it starts."""
-    if value is None:
-        return
-    from cfr.tree.memory import VARIABLE, in_bytes
+def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Return the text of a size; what is none is refused before any work is done."""
+    from cfr.tree.memory import in_bytes
 
-    in_bytes(value)
+    if value is not None:
+        in_bytes(value)
+    return value
+
+
+@contextlib.contextmanager
+def _memory(size: str | None) -> Iterator[None]:
+    """Let trees take that much, here and in the processes that are started, for as long as it is open."""
+    from cfr.tree.memory import VARIABLE
+
     before = os.environ.get(VARIABLE)
-
-    def restore() -> None:
+    if size is not None:
+        os.environ[VARIABLE] = size
+    try:
+        yield
+    finally:
         os.environ.pop(VARIABLE, None)
         if before is not None:
             os.environ[VARIABLE] = before
 
-    os.environ[VARIABLE] = value
-    ctx.call_on_close(restore)
-
 
 def memory_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Return the command with an option --memory, the memory that a game's tree may take."""
+
+    @functools.wraps(command)
+    def limited(*values: Any, memory: str | None, **named: Any) -> Any:
+        with _memory(memory):
+            return command(*values, **named)
+
     return click.option(
         "--memory",
         metavar="SIZE",
-        expose_value=False,
-        is_eager=True,
-        callback=_allow_memory,
+        callback=_size,
         help="Memory that the game's tree may take: 500M, 4G, unlimited.  [default: GS2_MEMORY, or 2/3 of "
         "what is free]",
-    )(command)
+    )(limited)
 
 
 class FiniteRange(click.FloatRange):

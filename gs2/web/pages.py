@@ -71,7 +71,8 @@ def _files(pattern: str) -> dict[str, Path]:
     """Return the client's files by name: a name is enough to find one, in whatever folder it lies."""
     paths = [path for path in sorted(STATIC.rglob(pattern)) if VENDOR not in path.relative_to(STATIC).parts]
     found = {path.name: path for path in paths}
-    assert len(found) == len(paths), "two of the client's files have one name"
+    if len(found) < len(paths):
+        raise ValueError(f"two of the client's files have one name: {[path.name for path in paths]}")
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -121,3 +122,17 @@ def test_infosets_of_a_game_too_large_to_list_are_shown_from_plays() -> None:
     assert len(lines) == 3 and all(line.startswith("P1 holds") for line in lines)
     words = refusal(gs2("solve", "liars_dice(dice=5)", "--infoset", "P0 holds 9"))
     assert 'did you mean "P0 holds' in words
+
+
+@pytest.mark.parametrize("after", [(), ("--json",), ("--no-such-option",), ("another_game", "too", "many")])
+def test_the_memory_of_one_command_is_not_the_next_ones(
+    after: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for before in (None, "3G"):
+        monkeypatch.delenv("GS2_MEMORY", raising=False)
+        if before is not None:
+            monkeypatch.setenv("GS2_MEMORY", before)
+        gs2("games", "kuhn_poker", "--memory", "unlimited", *after)
+        assert os.environ.get("GS2_MEMORY") == before
+    assert "3 GB" in gs2("games", "liars_dice", "--size").stdout
+    assert "unlimited" in gs2("games", "liars_dice", "--size", "--memory", "unlimited").stdout

@@ -11,8 +11,9 @@ from rich.table import Table
 
 from experiments.bench import benches
 from experiments.bench.bench import GROUP, BenchError, check_bench
+from experiments.browser_load import WEB
 
-OURS = [getattr(benches, name) for name in benches.__all__]
+OURS = [*[getattr(benches, name) for name in benches.__all__], WEB]
 
 
 class Good:
