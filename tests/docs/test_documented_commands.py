@@ -72,7 +72,7 @@ STANDS_FOR = {
 LONG = re.compile(
     r"gs2 (match|ladder|gate|play) .|gs2 bench .|experiment (agent|learning|trace)"
     r"|gs2 exploit (guandan|.*network:)"
-    r"|solve guandan --(json|position (follow|duel))"
+    r"|solve guandan --(json|position (follow|duel))|goofspiel\(cards=11.*dmc:"
 )
 """Commands that play or search at GuanDan: half a minute each, even so."""
 GUARDS = re.compile(

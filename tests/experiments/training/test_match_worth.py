@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from experiments.training import match_worth as module
 from experiments.training.frequencies import count_results, frequencies
 from experiments.training.match_worth import match_situations, match_worth, play_worth
 from games.guandan.rounds.state import NOBODY
+
+
+@pytest.fixture(autouse=True)
+def few_matches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "match_situations", functools.partial(match_situations, most=12))
 
 
 def test_situations_are_those_of_matches() -> None:
@@ -22,14 +30,14 @@ def test_situations_are_those_of_matches() -> None:
 def test_an_agent_gains_nothing_over_itself_and_much_over_random_play() -> None:
     same = play_worth("greedy", "greedy", 40, 1)
     assert same.chance == pytest.approx((0.0, 0.0), abs=1e-9) and same.levels[0] == 0.0
-    better = play_worth("strong", "random", 40, 1)
+    better = play_worth("blueprint", "random", 40, 1)
     assert better.chance[0] > 3 * better.chance[1] > 0 and better.levels[0] > 2 and better.won > 90
-    apart = play_worth("strong", "random", 10, 1, apart=0.6)
+    apart = play_worth("blueprint", "random", 10, 1, apart=0.6)
     assert 0 < apart.rounds <= 10
 
 
 def test_the_commands_print_what_they_found() -> None:
-    said = CliRunner().invoke(match_worth, ["strong", "greedy", "--rounds", "6"])
+    said = CliRunner().invoke(match_worth, ["blueprint", "greedy", "--rounds", "6"])
     assert said.exit_code == 0 and "points of winning the match a round" in said.output
     said = CliRunner().invoke(frequencies, ["--agent", "greedy", "--matches", "2"])
     assert said.exit_code == 0 and said.output.count("won by") == 3

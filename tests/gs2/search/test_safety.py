@@ -79,7 +79,7 @@ def test_a_certificate_still_lets_improvements_through():
     assert max(weight for _, weight in found) > 0.2
 
 
-@pytest.mark.parametrize("name", [KUHN, LIARS_DICE, GOOFSPIEL])
+@pytest.mark.parametrize("name", [KUHN, LIARS_DICE, pytest.param(GOOFSPIEL, marks=pytest.mark.long)])
 @pytest.mark.parametrize("k", [1, 2])
 def test_small_searches_in_place_of_closures_never_raise_it_however_many_there_are(name, k, monkeypatch):
     monkeypatch.setattr("gs2.search.histories.tree_source._too_large", lambda *_: True)
