@@ -122,6 +122,30 @@ class KuhnPoker(TwoPlayerGame):
         table = np.concatenate([np.stack(columns, axis=1), np.tile(np.array(said, np.int64), (n, 1))], axis=1)
         return Ragged.from_counts(np.full(n, table.shape[1]), table.reshape(-1))
 
+    def private_states(self) -> tuple[int, int]:
+        return self.cards, self.cards
+
+    def public_root(self) -> Array:
+        return np.array([(BETTING, 0, 0)], STATE)
+
+    def deal(self, states: Array, private0: NDArray[np.int64], private1: NDArray[np.int64]) -> Array:
+        dealt = states.copy()
+        dealt["card0"], dealt["card1"] = private0 + 1, private1 + 1
+        return dealt
+
+    def public_state(self, states: Array) -> Array:
+        public = states.copy()
+        public["card0"] = public["card1"] = 0
+        return public
+
+    def deal_weights(self, states: Array) -> NDArray[np.float64]:
+        one = (1 - np.eye(self.cards)) / (self.cards * (self.cards - 1))
+        return np.broadcast_to(one, (len(states), self.cards, self.cards))
+
+    def payoff_kinds(self, states: Array) -> NDArray[np.int64]:
+        kinds: NDArray[np.int64] = states["stage"].astype(np.int64)
+        return kinds
+
     def history_in(self, text: str) -> Array | None:
         read = re.fullmatch(r"p([01]) holds (\w)(?: \| (.*))?", text)
         if not read or read[2].upper() not in self._ranks:

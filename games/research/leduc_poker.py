@@ -296,6 +296,36 @@ class LeducPoker(TwoPlayerGame):
         table = np.concatenate([np.stack(columns, axis=1), np.tile(np.array(line, np.int64), (n, 1))], axis=1)
         return Ragged.from_counts(np.full(n, table.shape[1]), table.reshape(-1))
 
+    def private_states(self) -> tuple[int, int]:
+        return len(self._card_names), len(self._card_names)
+
+    def public_root(self) -> Array:
+        return np.array([(DEAL_1 + 1, 0, 0, 0, 0)], STATE)
+
+    def deal(self, states: Array, private0: NDArray[np.int64], private1: NDArray[np.int64]) -> Array:
+        dealt = states.copy()
+        dealt["card0"], dealt["card1"] = private0 + 1, private1 + 1
+        return dealt
+
+    def public_state(self, states: Array) -> Array:
+        public = states.copy()
+        public["card0"] = public["card1"] = 0
+        return public
+
+    def deal_weights(self, states: Array) -> NDArray[np.float64]:
+        n, total = len(self._card_names), len(self._card_names) * self._copies
+        one = np.eye(n)
+        left = self._copies - one  # of each card, once player 0 holds one: [n0, card]
+        pairs = self._copies * left / (total * (total - 1))
+        shown = left[:, None, :] - one[None]  # once player 1 holds one as well: [n0, n1, card]
+        board = np.concatenate([np.ones((n, n, 1)), shown / (total - 2)], axis=2)
+        weights: NDArray[np.float64] = pairs * np.moveaxis(np.maximum(board, 0), 2, 0)[states["board"]]
+        return weights
+
+    def payoff_kinds(self, states: Array) -> NDArray[np.int64]:
+        kinds: NDArray[np.int64] = states["node"].astype(np.int64) << 8 | states["board"]
+        return kinds
+
     def history_in(self, text: str) -> Array | None:
         read = re.fullmatch(
             r"p([01]) holds (\w+)(?: \| (?!board)([\w ]+))?(?: \| board (\w+)(?: \| ([\w ]+))?)?", text

@@ -94,6 +94,9 @@ class LiarsDice(TwoPlayerGame):
                 for face in range(1, sides + 1):
                     self._matches[packed, face] = sum(d == face or (wild and d == sides) for d in faces)
 
+        cups = itertools.combinations_with_replacement(range(1, sides + 1), dice)
+        self._cups = np.array([self._packed(faces) for faces in cups], self._dtype["dice0"])
+
     def root(self) -> Array:
         states = np.zeros(1, self._dtype)
         states["turn"] = ROLLING
@@ -196,6 +199,33 @@ class LiarsDice(TwoPlayerGame):
         rolls = (mine, other) if infoset.player == 0 else (other, mine)
         table = np.concatenate([*rolls, np.tile(line, (n, 1))], axis=1)
         return Ragged.from_counts(np.full(n, table.shape[1]), table.reshape(-1))
+
+    def private_states(self) -> tuple[int, int]:
+        return len(self._cups), len(self._cups)
+
+    def public_root(self) -> Array:
+        states = np.zeros(1, self._dtype)
+        states["turn"] = TURN_0
+        return states
+
+    def deal(self, states: Array, private0: NDArray[np.int64], private1: NDArray[np.int64]) -> Array:
+        dealt = states.copy()
+        dealt["dice0"], dealt["dice1"] = self._cups[private0], self._cups[private1]
+        return dealt
+
+    def public_state(self, states: Array) -> Array:
+        public = states.copy()
+        public["dice0"] = public["dice1"] = 0
+        return public
+
+    def deal_weights(self, states: Array) -> NDArray[np.float64]:
+        rolled = np.bincount(self._sorted[self._rolled == self.dice].astype(np.int64), minlength=len(self._rolled))
+        chance = rolled[self._cups] / self.sides**self.dice
+        return np.broadcast_to(np.outer(chance, chance), (len(states), len(chance), len(chance)))
+
+    def payoff_kinds(self, states: Array) -> NDArray[np.int64]:
+        kinds: NDArray[np.int64] = states["next"].astype(np.int64) << 1 | (states["turn"] == CALLED_BY_1)
+        return kinds
 
     def parse_infoset(self, text: str) -> Infoset:
         """Return the infoset that `text` names; the dice may come in any order."""

@@ -1,0 +1,304 @@
+"""One sweep over a public tree: the opponent's reaches go down, the traverser's counterfactual values come up.
+
+A sweep updates one player's regrets against the other's policy, and on its way adds that policy to the other's
+average, for its reach is at hand there. Subtrees that the opponent does not reach pay nothing and teach
+nothing: they are left out, and the discounts that they missed are made up for when they are met again.
+
+Vectors over private states lie in `vec`, a stack as long as the path. All arrays are borrowed; the tuples are
+described where `cfr.public.arrays` makes them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cfr.public.vectors import LANES, add_product, larger, over, put, same, some, take, where_positive
+from games.support.kernel import kernel
+
+__all__ = [
+    "AVERAGE",
+    "BEST",
+    "CURRENT",
+    "GATHER",
+    "JOIN",
+    "LEARN",
+    "POLICY",
+    "STACK_FIELDS",
+    "VALUE",
+    "WHOLE",
+    "release",
+    "sweep",
+]
+
+WHOLE, GATHER, JOIN = 0, 1, 2
+"""Phases: the whole subtree; its top, handing reaches to the tasks below it; the top again, from their values."""
+LEARN, BEST, VALUE = 0, 1, 2
+"""What the traverser does: update its regrets, respond best, or follow its own policy."""
+CURRENT, AVERAGE, POLICY = 0, 1, 2
+"""Which policy is followed: that of the regrets; the sums', and the regrets' where the sums are zero; the
+sums', and uniform play where they are zero."""
+STACK_FIELDS = 6
+_NODE, _EDGE, _REACH, _VALUE, _BASE, _BLOCK = 0, 1, 2, 3, 4, 5
+
+
+@kernel(nogil=True)
+def _match(side: Any, node: int, row: int, n: int, vec: Any, at: int, which: int, rule: Any) -> None:
+    """Write a side's policy at a node to vec[at:], [n, wide]; row: the node's first. rule: see `sweep`."""
+    wide, regret, prediction, sums, stamp, _, _ = side
+    last, predictive, noise, positive_next, negative_next = rule
+    threshold, equal, one = same(regret, noise), same(regret, 1.0 / n), same(regret, 1.0)
+    positive, negative = same(regret, positive_next), same(regret, negative_next)
+    start = row * wide
+    expectant = which != POLICY and predictive and last > 0 and stamp[node] == last
+    for j in range(0, wide, LANES):
+        mass = same(regret, 0.0)
+        if which != POLICY:
+            for k in range(j, n * wide, wide):
+                number = take(regret, start + k)
+                if expectant:
+                    factor = where_positive(number, positive, negative)
+                    number = add_product(number, factor, take(prediction, start + k))
+                number = over(number, threshold)
+                put(vec, at + k, number)
+                mass = mass + number
+        scale = one / mass
+        for k in range(j, n * wide, wide):
+            put(vec, at + k, where_positive(mass, take(vec, at + k) * scale, equal))
+        if which != CURRENT:
+            mass = same(regret, 0.0)
+            for k in range(j, n * wide, wide):
+                mass = mass + take(sums, start + k)
+            scale = one / mass
+            for k in range(j, n * wide, wide):
+                put(vec, at + k, where_positive(mass, take(sums, start + k) * scale, take(vec, at + k)))
+
+
+@kernel(nogil=True)
+def _reach(side: Any, row: int, n: int, vec: Any, at: int, reach: int, weight: float) -> None:
+    """Multiply a policy at vec[at:] by the reach at vec[reach:]; add weight times that to the sums."""
+    wide, sums = side[0], side[3]
+    weights = same(vec, weight)
+    start = row * wide
+    for j in range(0, wide, LANES):
+        mine = take(vec, reach + j)
+        for k in range(j, n * wide, wide):
+            here = take(vec, at + k) * mine
+            put(vec, at + k, here)
+            if weight > 0:
+                put(sums, start + k, add_product(weights, here, take(sums, start + k)))
+
+
+@kernel(nogil=True)
+def _pay(payoff: Any, start: int, n: int, wide: int, vec: Any, reach: int, value: int) -> None:
+    """Add the payoffs [n, wide] from `start` against the reach at vec[reach:] to vec[value:]."""
+    j = 0
+    while j + LANES < wide:
+        sum_0, sum_1 = take(vec, value + j), take(vec, value + j + LANES)
+        at = start + j
+        for i in range(reach, reach + n):
+            prob = same(vec, vec[i])
+            sum_0 = add_product(prob, take(payoff, at), sum_0)
+            sum_1 = add_product(prob, take(payoff, at + LANES), sum_1)
+            at += wide
+        put(vec, value + j, sum_0)
+        put(vec, value + j + LANES, sum_1)
+        j += 2 * LANES
+    if j < wide:
+        sum_0 = take(vec, value + j)
+        at = start + j
+        for i in range(reach, reach + n):
+            sum_0 = add_product(same(vec, vec[i]), take(payoff, at), sum_0)
+            at += wide
+        put(vec, value + j, sum_0)
+
+
+@kernel(nogil=True)
+def _add_regrets(side: Any, start: int, at: int, gain: Any, rule: Any) -> None:
+    """Add instantaneous regrets at one place. rule: (positive factor, negative factor, clip, predictive)."""
+    regret, prediction = side[1], side[2]
+    positive, negative, clip, predictive = rule
+    old = take(regret, start + at)
+    new = add_product(old, where_positive(old, same(regret, positive), same(regret, negative)), gain)
+    if clip:
+        new = over(new, same(regret, 0.0))
+    put(regret, start + at, new)
+    if predictive:
+        put(prediction, start + at, gain)
+
+
+@kernel(nogil=True)
+def _learn(side: Any, row: int, n: int, vec: Any, block: int, value: int, rule: Any, hold: bool) -> None:
+    """Add the policy's value at a node to vec[value:] and its regrets to the side's, or hold them back.
+
+    vec[block:] has the policy, then the values of its n actions.
+    """
+    wide, held = side[0], side[5]
+    start, q = row * wide, block + n * wide
+    for j in range(0, wide, LANES):
+        expected = same(vec, 0.0)
+        for k in range(j, n * wide, wide):
+            expected = add_product(take(vec, block + k), take(vec, q + k), expected)
+        put(vec, value + j, take(vec, value + j) + expected)
+        for k in range(j, n * wide, wide):
+            gain = take(vec, q + k) - expected
+            if hold:
+                put(held, start + k, gain)
+            else:
+                _add_regrets(side, start, k, gain, rule)
+
+
+@kernel(nogil=True)
+def _follow(wide: int, n: int, vec: Any, block: int, value: int, best: bool) -> None:
+    """Add a node's value to vec[value:]: of its policy, or of its best action for each private state."""
+    q = block + n * wide
+    for j in range(0, wide, LANES):
+        if best:
+            expected = take(vec, q + j)
+            for k in range(j + wide, n * wide, wide):
+                expected = larger(expected, take(vec, q + k))
+        else:
+            expected = same(vec, 0.0)
+            for k in range(j, n * wide, wide):
+                expected = add_product(take(vec, block + k), take(vec, q + k), expected)
+        put(vec, value + j, take(vec, value + j) + expected)
+
+
+@kernel(nogil=True)
+def _discounts(stamp: int, t: int, discount: Any) -> tuple[float, float]:
+    """Return what positive and negative regrets of a node last updated in `stamp` are discounted by, before t."""
+    now = 4 * (t - 1)
+    positive, negative = discount[now], discount[now + 1]
+    if stamp != t - 1 and positive + negative < 2.0:
+        since = 4 * max(stamp - 1, 0)
+        positive = np.exp(discount[now + 2] - discount[since + 2])
+        negative = np.exp(discount[now + 3] - discount[since + 3])
+    return positive, negative
+
+
+@kernel(nogil=True)
+def _reached(vec: Any, at: int, wide: int) -> bool:
+    """Return whether a reach is not all zero."""
+    for j in range(at, at + wide, LANES):
+        if some(take(vec, j)):
+            return True
+    return False
+
+
+@kernel(nogil=True)
+def sweep(job: Any, variant: Any, tree: Any, sides: Any, payoff: Any, scratch: Any) -> int:
+    """Sweep the subtree of a node once; return how many tasks its top had.
+
+    job: (traverser, iteration t, what it does, which policies, phase, size of tasks, node, weight of the
+    average, iterations in which the traverser's and the opponent's regrets were last updated, hold).
+    variant: (clip, predictive, noise, discount). sides: the traverser's, the opponent's.
+    scratch: (vec, stack, task_node, task_reach, task_value); vec begins with the opponent's reach at the node, and the
+    traverser's values are added to what follows it.
+    """
+    me, t, mode, which, phase, cut, root, weight, last_me, last_other, hold = job
+    clip, predictive, noise, discount = variant
+    player, first_edge, child, size, rows = tree
+    mine, other = sides
+    wide, other_wide = mine[0], other[0]
+    matrix, n_other = other[6] * wide, other[6]
+    vec, stack, task_node, task_reach, task_value = scratch
+    my_rule = (last_me, predictive, noise, discount[4 * last_me], discount[4 * last_me + 1])
+    other_rule = (last_other, predictive, noise, discount[4 * last_other], discount[4 * last_other + 1])
+    tasks = 0
+    # The node to enter, with its reach and value in `vec`.
+    node, reach, value, free = root, 0, other_wide, other_wide + wide
+    depth = -1
+    entering = True
+    while True:
+        if entering:
+            entering = False
+            depth += 1
+            at = STACK_FIELDS * depth
+            edge = first_edge[node]
+            n = first_edge[node + 1] - edge
+            stack[at + _NODE], stack[at + _EDGE] = node, edge
+            stack[at + _REACH], stack[at + _VALUE], stack[at + _BLOCK] = reach, value, free
+            seat = player[node]
+            if seat == me:
+                if phase != GATHER:
+                    if mode != BEST:
+                        _match(mine, node, rows[node], n, vec, free, which, my_rule)
+                    for k in range(free + n * wide, free + 2 * n * wide, LANES):
+                        put(vec, k, same(vec, 0.0))
+                free += 2 * n * wide
+            elif seat >= 0:
+                _match(other, node, rows[node], n, vec, free, which, other_rule)
+                _reach(other, rows[node], n, vec, free, reach, 0.0 if phase == JOIN else weight)
+                free += n * other_wide
+            stack[at + _BASE] = free
+        at = STACK_FIELDS * depth
+        node, edge = stack[at + _NODE], stack[at + _EDGE]
+        reach, value, block = stack[at + _REACH], stack[at + _VALUE], stack[at + _BLOCK]
+        seat, first = player[node], first_edge[node]
+        n = first_edge[node + 1] - first
+        if edge == first + n:
+            if seat == me and phase != GATHER:
+                if mode == LEARN:
+                    stamp = mine[4]
+                    positive, negative = _discounts(stamp[node], t, discount)
+                    rule = (positive, negative, clip, predictive)
+                    _learn(mine, rows[node], n, vec, block, value, rule, hold)
+                    if not hold:
+                        stamp[node] = t
+                else:
+                    _follow(wide, n, vec, block, value, mode == BEST)
+            if depth == 0:
+                return tasks
+            depth -= 1
+            continue
+        stack[at + _EDGE] = edge + 1
+        to = child[edge]
+        if seat == me:
+            value = block + (n + edge - first) * wide
+        elif seat >= 0:
+            reach = block + (edge - first) * other_wide
+            if not _reached(vec, reach, other_wide):
+                continue
+        if to < 0:
+            if phase != GATHER:
+                _pay(payoff, (-1 - to) * matrix, n_other, wide, vec, reach, value)
+        elif size[to] <= cut:
+            if phase == GATHER:
+                task_node[tasks] = to
+                for j in range(0, other_wide, LANES):
+                    put(task_reach, tasks * other_wide + j, take(vec, reach + j))
+            else:
+                for j in range(0, wide, LANES):
+                    put(vec, value + j, take(vec, value + j) + take(task_value, tasks * wide + j))
+            tasks += 1
+        else:
+            node, free = to, stack[at + _BASE]
+            entering = True
+
+
+@kernel(nogil=True)
+def release(side: Any, nodes: Any, t: int, variant: Any) -> None:
+    """Add the regrets that a side's sweep held back in iteration t.
+
+    nodes: (n, first_edge, rows, player, the seat) of the tree.
+    """
+    clip, predictive, _, discount = variant
+    n_nodes, first_edge, rows, player, seat = nodes
+    wide, stamp, held = side[0], side[4], side[5]
+    for node in range(n_nodes):
+        if player[node] != seat:
+            continue
+        start, n = rows[node] * wide, first_edge[node + 1] - first_edge[node]
+        touched = False
+        for k in range(0, n * wide, LANES):
+            touched |= some(take(held, start + k))
+        if not touched:
+            continue
+        positive, negative = _discounts(stamp[node], t, discount)
+        rule = (positive, negative, clip, predictive)
+        for k in range(0, n * wide, LANES):
+            _add_regrets(side, start, k, take(held, start + k), rule)
+            put(held, start + k, same(held, 0.0))
+        stamp[node] = t

@@ -1,0 +1,127 @@
+"""Vector-form CFR: every variant of `cfr.variants` on a public tree, exactly as on the listed one.
+
+    solver = PublicSolver(grow_public(load_game("liars_dice(dice=2,sides=4)")), "dcfr")
+    solver.run(100)
+    solver.evaluate().exploitability
+
+Source: Johanson et al. 2011 (best response on the public tree), Zinkevich et al. 2007 and the variants' own.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cfr.engine.kernels import discount_table
+from cfr.public.arrays import Floats, Rules, SideArrays, release_side
+from cfr.public.kernels import AVERAGE, BEST, CURRENT, LEARN, VALUE
+from cfr.public.sweeper import Sweep, Sweeper
+from cfr.public.tree import PublicTree
+from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, Variant, variant
+
+__all__ = ["Evaluation", "PublicSolver", "PublicSolverError"]
+
+
+class PublicSolverError(ValueError):
+    """Bad input to a solver of public trees: the rule, the value received and the next step."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a pair of policies is worth, in payoffs.
+
+    value: expected payoff to player 0. best_response: what each player gets by best-responding alone.
+    """
+
+    value: float
+    best_response: tuple[float, float]
+
+    @property
+    def exploitability(self) -> float:
+        """NashConv / 2."""
+        return sum(self.best_response) / 2
+
+
+class PublicSolver:
+    """CFR on a public tree, resumable exactly.
+
+    tree: from `grow_public`. variant_name: a row of `cfr.variants.VARIANTS`, or one of your own.
+    dtype: float64, or float32 for half the memory and nearly twice the speed; regrets then carry 7 digits.
+    threads: how many sweep at once, by default as many as this process has cores; results do not depend on it.
+    iteration: iterations done so far.
+    """
+
+    def __init__(
+        self,
+        tree: PublicTree,
+        variant_name: str | Variant = DEFAULT_VARIANT,
+        *,
+        dtype: Any = np.float64,
+        threads: int | None = None,
+    ) -> None:
+        if np.dtype(dtype) not in (np.float32, np.float64):
+            raise PublicSolverError(f"dtype must be float32 or float64; got {dtype}")
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        if threads is not None and threads < 1:
+            raise PublicSolverError(f"threads must be at least 1; got {threads}")
+        self.tree, self.variant = tree, variant(variant_name)
+        self.dtype = np.dtype(dtype)
+        self.iteration = 0
+        self.sweeper = Sweeper(tree, dtype, threads or cores)
+        self._noise = REGRET_NOISE * tree.payoff_scale
+        self.sides = self._new_side(0), self._new_side(1)
+        self._discounts = discount_table(0, float(self.variant.alpha), float(self.variant.beta))
+
+    def _new_side(self, player: int) -> SideArrays:
+        v, wide = self.variant, self.sweeper.wide[player]
+        shape = (self.tree.n_rows[player] * wide,)
+        none = np.zeros(1, self.dtype)
+        held = np.zeros(shape, self.dtype) if player == 0 and not v.alternating else none
+        return (
+            np.zeros(shape, self.dtype),
+            np.zeros(shape, self.dtype) if v.predictive else none,
+            np.zeros(shape, self.dtype),
+            np.zeros(len(self.tree), np.int32),
+            held,
+            wide,
+            self.tree.n_private[player],
+        )
+
+    def _rules(self) -> Rules:
+        return self.variant.clip, self.variant.predictive, self._noise, self._discounts
+
+    def run(self, n: int) -> None:
+        """Run `n` more iterations."""
+        if n < 0:
+            raise PublicSolverError(f"iterations must be at least 0; got {n}")
+        last = self.iteration + n
+        if last >= len(self._discounts):
+            self._discounts = discount_table(2 * last, float(self.variant.alpha), float(self.variant.beta))
+        while self.iteration < last:
+            self._iterate(self.iteration + 1)
+            self.iteration += 1
+
+    def _iterate(self, t: int) -> None:
+        v, rules = self.variant, self._rules()
+        weight = float(t) ** v.gamma
+        first = Sweep(0, LEARN, CURRENT, (t - 1, t - 1), t, weight, not v.alternating)
+        self.sweeper.sweep(first, rules, self.sides)
+        updated = (t, t - 1) if v.alternating else (t - 1, t - 1)
+        self.sweeper.sweep(Sweep(1, LEARN, CURRENT, updated, t, weight), rules, self.sides)
+        if not v.alternating:
+            release_side(0, t, rules, self.sweeper.arrays, self.sides[0])
+
+    def evaluate(self, *, current: bool = False) -> Evaluation:
+        """Return what the average policies are worth, or with `current` those of the last iteration."""
+        which = CURRENT if current else AVERAGE
+        done = (self.iteration, self.iteration)
+
+        def value(player: int, mode: int) -> float:
+            sweep = Sweep(player, mode, which, done)
+            return float(self.sweeper.sweep(sweep, self._rules(), self.sides).sum(dtype=np.float64))
+
+        return Evaluation(value(0, VALUE), (value(0, BEST), value(1, BEST)))

@@ -1,0 +1,139 @@
+"""Sweeps over a whole public tree, on several threads: its top by one of them, the subtrees below as tasks.
+
+Every task is a sweep of its own subtree, with numbers that no other touches: results are the same to the bit
+for any number of threads.
+"""
+
+from __future__ import annotations
+
+import itertools
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cfr.public.arrays import Floats, Job, Rules, Scratch, SideArrays, TreeArrays, sweep_node
+from cfr.public.kernels import GATHER, JOIN, STACK_FIELDS, WHOLE
+from cfr.public.tree import PublicTree, padded
+
+__all__ = ["Sweep", "Sweeper"]
+
+TASKS = 256
+"""About so many tasks a sweep is cut into."""
+LEAST_TASK = 1024
+"""Nodes below which a subtree is not worth a task of its own."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What one sweep does.
+
+    traverser: the player whose values come up. mode, which: see `cfr.public.kernels`.
+    t: the iteration, from 1. weight: of the opponent's policy in its average; 0 leaves the average alone.
+    updated: for each player, the iteration in which its regrets were last updated, 0 if never.
+    hold: whether the traverser's regrets are held back.
+    """
+
+    traverser: int
+    mode: int
+    which: int
+    updated: tuple[int, int]
+    t: int = 1
+    weight: float = 0.0
+    hold: bool = False
+
+    def job(self, phase: int, cut: int, node: int) -> Job:
+        """Return what the kernel takes."""
+        me = self.traverser
+        numbers = (me, self.t, self.mode, self.which, phase, cut, node, self.weight)
+        return (*numbers, self.updated[me], self.updated[1 - me], self.hold)
+
+
+class Sweeper:
+    """The tree's arrays, the payoffs in a solver's type, and the threads that sweep.
+
+    dtype: float32 or float64. threads: how many sweep at once, at least 1.
+    """
+
+    def __init__(self, tree: PublicTree, dtype: Any, threads: int) -> None:
+        self.tree, self.dtype = tree, np.dtype(dtype)
+        self.wide = padded(tree.n_private[0]), padded(tree.n_private[1])
+        self.arrays: TreeArrays = tree.player, tree.first_edge, tree.child, tree.size, tree.row
+        self.payoffs = self._payoff(0), self._payoff(1)
+        cut = max(LEAST_TASK, len(tree) // TASKS)
+        self._cut = cut if cut < len(tree) else 0
+        most = self._most_tasks() if self._cut else 1
+        self._top = self._scratch(most)
+        self._idle = [self._scratch(1) for _ in range(threads if self._cut else 0)]
+        self._pool = ThreadPoolExecutor(threads) if self._cut and threads > 1 else None
+
+    def _payoff(self, player: int) -> Floats:
+        """Return [kinds, n of the other, wide] of the player's payoffs."""
+        paid = np.swapaxes(self.tree.payoffs, 1, 2) if player == 0 else -self.tree.payoffs
+        out = np.zeros((*paid.shape[:2], self.wide[player]), self.dtype)
+        out[:, :, : paid.shape[2]] = paid
+        return out
+
+    def _most_tasks(self) -> int:
+        size, node, found = self.tree.size, 0, 0
+        while node < len(size):
+            task = size[node] <= self._cut
+            found += int(task)
+            node += int(size[node]) if task else 1
+        return found
+
+    def _scratch(self, tasks: int) -> Scratch:
+        wide, depth = max(self.wide), self.tree.depth + 2
+        actions = int(np.diff(self.tree.first_edge).max())
+        return (
+            np.zeros(2 * wide * (1 + actions * depth), self.dtype),
+            np.zeros(STACK_FIELDS * depth, np.int64),
+            np.zeros(tasks, np.int64),
+            np.zeros((tasks, wide), self.dtype),
+            np.zeros((tasks, wide), self.dtype),
+        )
+
+    def sweep(
+        self, what: Sweep, rules: Rules, sides: tuple[SideArrays, SideArrays], reach: Floats | None = None
+    ) -> Floats:
+        """Return the traverser's values at the root, [its private states].
+
+        reach: of the opponent's private states at the root, by default 1.
+        """
+        me, n = what.traverser, self.tree.n_private[what.traverser]
+        start = np.ones(self.tree.n_private[1 - me], self.dtype) if reach is None else reach
+        pair = (sides[0], sides[1]) if me == 0 else (sides[1], sides[0])
+        if not self._cut:
+            return self._run(self._top, what.job(WHOLE, 0, 0), rules, pair, start)[0][:n]
+        _, tasks = self._run(self._top, what.job(GATHER, self._cut, 0), rules, pair, start)
+        _, _, nodes, reaches, values = self._top
+        wide, other_wide = self.wide[me], self.wide[1 - me]
+        flat_reach, flat_value = reaches.reshape(-1), values.reshape(-1)
+        # Tasks are taken by whichever thread is free, largest first; each writes its own places.
+        order = iter(np.argsort(-self.tree.size[nodes[:tasks]], kind="stable").tolist())
+        queue = itertools.chain(order)
+
+        def work(scratch: Scratch) -> None:
+            for k in queue:
+                job = what.job(WHOLE, 0, int(nodes[k]))
+                vector = flat_reach[k * other_wide : (k + 1) * other_wide]
+                flat_value[k * wide : (k + 1) * wide] = self._run(scratch, job, rules, pair, vector)[0]
+
+        if self._pool is None:
+            work(self._idle[0])
+        else:
+            list(self._pool.map(work, self._idle))
+        return self._run(self._top, what.job(JOIN, self._cut, 0), rules, pair, start)[0][:n]
+
+    def _run(
+        self, scratch: Scratch, job: Job, rules: Rules, pair: tuple[SideArrays, SideArrays], reach: Floats
+    ) -> tuple[Floats, int]:
+        """Run one sweep of the kernel; return (values of the traverser at its node, tasks of the top)."""
+        vec, (mine, other) = scratch[0], pair
+        wide, other_wide = mine[5], other[5]
+        vec[: wide + other_wide] = 0.0
+        vec[: len(reach)] = reach
+        tasks = sweep_node(job, rules, self.arrays, pair, self.payoffs[job[0]], scratch)
+        return vec[other_wide : other_wide + wide].copy(), tasks

@@ -1,0 +1,227 @@
+"""The public tree of a factored game: what both players see, once for all private states.
+
+A node is a public state at which somebody has a choice or chance decides; a forced move is no node, its edge
+leads on to what follows. Nodes lie in preorder, so that the subtree below a node is one slice of every array
+and a sweep reads them in the order in which they lie. Payoffs are matrices over both private states with all
+of chance's probabilities multiplied in, one for each kind of terminal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cfr.public.vectors import LANES
+from cfr.tree.memory import TooLarge, memory_limit, words_of_bytes
+from games.game import CHANCE, TERMINAL, GameError
+from games.infosets.factored import FactoredGame
+from games.support.array_types import Array
+from games.support.kernel import kernel
+
+__all__ = ["PublicTree", "grow_public", "padded"]
+
+MOST_NODES = 2**31 - 2
+GROWTH_BYTES = 60
+"""Bytes an edge takes at the peak of growing, besides its public state."""
+
+
+@dataclass(frozen=True, eq=False)
+class PublicTree:
+    """A public tree with n nodes and m edges, in preorder.
+
+    game: whose tree it is.
+    player: [n] int8, the seat that acts or CHANCE.
+    first_edge: [n + 1] int64, where the edges of each node begin.
+    child: [m] int32, the node that an edge leads to, or -1 - kind for a terminal of that kind.
+    size: [n] int32, nodes in the subtree of each.
+    row: [n] int64, first of the rows that the acting player's arrays hold for the node, one row an edge.
+    n_rows: rows of each player. n_private: private states of each player.
+    payoffs: [kinds, n0, n1] float64, the payoff to player 0 times all of chance's probabilities.
+    possible: of each player, [n0] or [n1] bool, the private states that chance deals at all.
+    depth: edges on the longest path. n_terminals: terminal public states, forced moves followed.
+    """
+
+    game: FactoredGame
+    player: NDArray[np.int8]
+    first_edge: NDArray[np.int64]
+    child: NDArray[np.int32]
+    size: NDArray[np.int32]
+    row: NDArray[np.int64]
+    n_rows: tuple[int, int]
+    n_private: tuple[int, int]
+    payoffs: NDArray[np.float64]
+    depth: int
+    n_terminals: int
+
+    def __len__(self) -> int:
+        return len(self.player)
+
+    @property
+    def n_slots(self) -> int:
+        """Probabilities in a policy: rows times private states, both players together."""
+        return sum(rows * n for rows, n in zip(self.n_rows, self.n_private, strict=True))
+
+    @property
+    def payoff_scale(self) -> float:
+        """Largest payoff of any terminal, in payoffs."""
+        low, high = self.game.payoff_range
+        return max(abs(low), abs(high))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the tree's own arrays."""
+        arrays = self.player, self.first_edge, self.child, self.size, self.row, self.payoffs
+        return sum(array.nbytes for array in arrays)
+
+
+def padded(n: int) -> int:
+    """Return how many numbers a row of n private states takes, full vectors all."""
+    return -(-n // LANES) * LANES
+
+
+def grow_public(
+    game: FactoredGame, root: Array | None = None, *, memory: float | None = None
+) -> PublicTree:
+    """Return the public tree of a game below a public state, by default its first.
+
+    memory: bytes that growing may take, by default `cfr.tree.memory.memory_limit()`.
+    Raises TooLarge if it would take more; GameError if nobody has a choice below the root.
+    """
+    limit = memory_limit() if memory is None else memory
+    states = _with_a_choice(game, game.public_root() if root is None else root)
+    if game.player(states)[0] == TERMINAL:
+        raise GameError(f"{game.name}: nobody has a choice below this public state; there is nothing to solve")
+    levels: list[tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.int64]]] = []
+    kinds: dict[int, Array] = {}
+    n_edges = n_terminals = 0
+    while len(states):
+        actions = game.actions(states)
+        n_edges += len(actions.values)
+        needed = n_edges * GROWTH_BYTES + len(actions.values) * 3 * states.itemsize
+        if needed > limit or n_edges > MOST_NODES:
+            raise TooLarge(
+                f"{game.name}: its public tree must fit into {words_of_bytes(limit)} of memory while it grows; "
+                f"it has more than {n_edges:,} edges, which is more than {words_of_bytes(needed)}; choose a "
+                "smaller game, or allow more with --memory or GS2_MEMORY"
+            )
+        after = _with_a_choice(game, game.step(states, actions.rows, actions.values))
+        over = game.player(after) == TERMINAL
+        leads = np.empty(len(after), np.int64)
+        leads[~over] = np.arange(len(after) - over.sum())
+        leads[over] = -1 - _kinds_of(game, after[over], kinds)
+        n_terminals += int(over.sum())
+        levels.append((game.player(states), actions.counts, leads))
+        states = after[~over]
+    depth = len(levels)
+    player, first_edge, child, size = _in_preorder(levels)
+    owned = np.diff(first_edge) * (player != CHANCE)
+    row = np.zeros(len(player), np.int64)
+    n_rows = []
+    for seat in (0, 1):
+        own = np.where(player == seat, owned, 0)
+        ends = np.cumsum(own)
+        row[player == seat] = (ends - own)[player == seat]
+        n_rows.append(int(ends[-1]))
+    payoffs = _payoffs(game, np.concatenate([kinds[kind] for kind in sorted(kinds, key=list(kinds).index)]))
+    return PublicTree(
+        game=game,
+        player=player,
+        first_edge=first_edge,
+        child=child,
+        size=size,
+        row=row,
+        n_rows=(n_rows[0], n_rows[1]),
+        n_private=game.private_states(),
+        payoffs=payoffs,
+        depth=depth,
+        n_terminals=n_terminals,
+    )
+
+
+def _with_a_choice(game: FactoredGame, states: Array) -> Array:
+    """Return the public states that follow [n] states once every forced move is made."""
+    states = states.copy()
+    while True:
+        forced = np.flatnonzero(game.player(states) != TERMINAL)
+        counts = game.actions(states[forced]).counts
+        forced = forced[counts == 1]
+        if not len(forced):
+            return states
+        before = states[forced]
+        states[forced] = game.step(before, np.arange(len(before)), game.actions(before).values)
+
+
+def _kinds_of(game: FactoredGame, states: Array, kinds: dict[int, Array]) -> NDArray[np.int64]:
+    """Return the kinds of terminals, numbered from 0 as they come; a new one is added to `kinds`."""
+    found, first, which = np.unique(game.payoff_kinds(states), return_index=True, return_inverse=True)
+    for kind, at in zip(found.tolist(), first, strict=True):
+        kinds.setdefault(kind, states[at : at + 1])
+    number = {kind: k for k, kind in enumerate(kinds)}
+    return np.array([number[kind] for kind in found.tolist()], np.int64)[which]
+
+
+def _payoffs(game: FactoredGame, states: Array) -> NDArray[np.float64]:
+    """Return [len(states), n0, n1] float64, the payoff to player 0 times chance at terminal public states."""
+    weights = game.deal_weights(states)
+    at, private0, private1 = np.nonzero(weights)
+    out = np.zeros(weights.shape)
+    out[at, private0, private1] = game.returns(game.deal(states[at], private0, private1))[:, 0]
+    return out * weights
+
+
+def _in_preorder(
+    levels: list[tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.int64]]],
+) -> tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """Return (player, first_edge, child, size) of the levels' nodes in preorder."""
+    starts = np.cumsum([0, *[len(players) for players, _, _ in levels]])
+    n = int(starts[-1])
+    player = np.concatenate([players for players, _, _ in levels])
+    first_edge = np.zeros(n + 1, np.int64)
+    np.cumsum(np.concatenate([counts for _, counts, _ in levels]), out=first_edge[1:])
+    child = np.empty(int(first_edge[-1]), np.int32)
+    at = 0
+    while levels:
+        _, _, leads = levels.pop(0)
+        start = starts[len(starts) - len(levels) - 1]
+        child[at : at + len(leads)] = np.where(leads >= 0, leads + start, leads)
+        at += len(leads)
+    size, place = np.ones(n, np.int32), np.zeros(n, np.int32)
+    new_player, new_first = np.empty(n, np.int8), np.zeros(n + 1, np.int64)
+    new_child, new_size = np.empty(len(child), np.int32), np.empty(n, np.int32)
+    _reorder((player, first_edge, child), size, place, (new_player, new_first, new_child, new_size))
+    return new_player, new_first, new_child, new_size
+
+
+@kernel
+def _reorder(
+    tree: tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.int32]],
+    size: NDArray[np.int32],
+    place: NDArray[np.int32],
+    out: tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]],
+) -> None:
+    """Fill `out` with the breadth-first tree in preorder. size: ones; place: zeros."""
+    player, first_edge, child = tree
+    new_player, new_first, new_child, new_size = out
+    n = len(player)
+    for node in range(n - 1, -1, -1):
+        for edge in range(first_edge[node], first_edge[node + 1]):
+            if child[edge] >= 0:
+                size[node] += size[child[edge]]
+    for node in range(n):
+        after = place[node] + 1
+        new_player[place[node]] = player[node]
+        new_size[place[node]] = size[node]
+        new_first[place[node] + 1] = first_edge[node + 1] - first_edge[node]
+        for edge in range(first_edge[node], first_edge[node + 1]):
+            if child[edge] >= 0:
+                place[child[edge]] = after
+                after += size[child[edge]]
+    for node in range(n):
+        new_first[node + 1] += new_first[node]
+    for node in range(n):
+        start = new_first[place[node]]
+        for edge in range(first_edge[node], first_edge[node + 1]):
+            to = child[edge]
+            new_child[start + edge - first_edge[node]] = place[to] if to >= 0 else to

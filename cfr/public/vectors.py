@@ -1,0 +1,197 @@
+"""Vectors of eight numbers, float32 or float64, inside numba kernels; `borrow` an array to load from it.
+
+Private states lie eight to a vector, the last ones padded. The intrinsics emit LLVM vectors, which become
+AVX-512, AVX, SSE or NEON instructions, whatever the machine has. Their numbers are of the type of the array
+that they were loaded from.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
+
+__all__ = ["LANES", "add_product", "highest", "larger", "over", "put", "same", "some", "sum_of", "take", "where_positive"]
+
+LANES = 8
+
+Lowered = tuple[Any, Callable[..., Any]] | None
+"""What an intrinsic gives Numba: its signature and the function that emits its code; None for other types."""
+
+_intrinsic: Any = intrinsic
+_lower: Any = lower_builtin
+_model: Any = models.PrimitiveModel.__init__
+_function: Any = cgutils.get_or_insert_function
+_INT = ir.IntType(32)
+_KINDS = {types.float32: (ir.FloatType(), "f32"), types.float64: (ir.DoubleType(), "f64")}
+
+
+class _Lanes(types.Type):
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = dtype
+        super().__init__(name=f"lanes({dtype})")
+
+
+@register_model(_Lanes)
+class _LanesModel(models.PrimitiveModel):
+    def __init__(self, dmm: Any, fe_type: Any) -> None:
+        _model(self, dmm, fe_type, _vector(fe_type.dtype))
+
+
+def _vector(dtype: Any) -> Any:
+    return ir.VectorType(_KINDS[dtype][0], LANES)
+
+
+def _zero(vector: Any) -> Any:
+    return ir.Constant(vector.type, [0.0] * LANES)
+
+
+def _at(builder: ir.IRBuilder, args: Any, dtype: Any) -> Any:
+    return builder.bitcast(builder.gep(args[0], [args[1]]), _vector(dtype).as_pointer())
+
+
+for _operator, _emit in (
+    (operator.add, "fadd"),
+    (operator.sub, "fsub"),
+    (operator.mul, "fmul"),
+    (operator.truediv, "fdiv"),
+):
+
+    @type_callable(_operator)
+    def _typing(context: Any) -> Any:
+        def typer(left: Any, right: Any) -> Any:
+            return left if isinstance(left, _Lanes) and left == right else None
+
+        return typer
+
+    @_lower(_operator, _Lanes, _Lanes)
+    def _lower_operator(
+        context: Any, builder: ir.IRBuilder, signature: Any, args: Any, emit: Any = _emit
+    ) -> Any:
+        return getattr(builder, emit)(*args)
+
+
+@_intrinsic
+def take(typing: Any, array: Any, index: Any) -> Lowered:
+    """Return array[index:index + 8]; the array is borrowed."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        return builder.load(_at(builder, args, array.dtype), align=4)
+
+    return _Lanes(array.dtype)(array, types.intp), codegen
+
+
+@_intrinsic
+def put(typing: Any, array: Any, index: Any, vector: Any) -> Lowered:
+    """Write the vector to array[index:index + 8]."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        builder.store(args[2], _at(builder, args, array.dtype), align=4)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, vector), codegen
+
+
+@_intrinsic
+def same(typing: Any, array: Any, value: Any) -> Lowered:
+    """Return a vector of eight equal numbers, of the type of the borrowed array's."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        number = context.cast(builder, args[1], value, array.dtype)
+        empty = ir.Constant(_vector(array.dtype), ir.Undefined)
+        one = builder.insert_element(empty, number, ir.Constant(_INT, 0))
+        return builder.shuffle_vector(one, empty, ir.Constant(ir.VectorType(_INT, LANES), [0] * LANES))
+
+    return _Lanes(array.dtype)(array, value), codegen
+
+
+@_intrinsic
+def add_product(typing: Any, a: Any, b: Any, c: Any) -> Lowered:
+    """Return a * b + c, fused where the machine can."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        name = f"llvm.fmuladd.v{LANES}{_KINDS[a.dtype][1]}"
+        function_type = ir.FunctionType(args[0].type, [x.type for x in args])
+        return builder.call(_function(builder.module, function_type, name), args)
+
+    return a(a, b, c), codegen
+
+
+@_intrinsic
+def larger(typing: Any, a: Any, b: Any) -> Lowered:
+    """Return the larger of each pair."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        return builder.select(builder.fcmp_ordered(">", *args), *args)
+
+    return a(a, b), codegen
+
+
+@_intrinsic
+def over(typing: Any, a: Any, threshold: Any) -> Lowered:
+    """Return the entries that are larger than the threshold's, 0 instead of the others."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        return builder.select(builder.fcmp_ordered(">", *args), args[0], _zero(args[0]))
+
+    return a(a, threshold), codegen
+
+
+@_intrinsic
+def where_positive(typing: Any, condition: Any, yes: Any, no: Any) -> Lowered:
+    """Return `yes` where the condition is above 0, else `no`."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        return builder.select(builder.fcmp_ordered(">", args[0], _zero(args[0])), args[1], args[2])
+
+    return condition(condition, yes, no), codegen
+
+
+@_intrinsic
+def some(typing: Any, a: Any) -> Lowered:
+    """Return whether any entry differs from 0."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        bits = builder.bitcast(builder.fcmp_unordered("!=", args[0], _zero(args[0])), ir.IntType(LANES))
+        return builder.icmp_unsigned("!=", bits, ir.Constant(ir.IntType(LANES), 0))
+
+    return types.boolean(a), codegen
+
+
+def _folded(builder: ir.IRBuilder, vector: Any, join: Callable[[Any, Any], Any]) -> Any:
+    empty = ir.Constant(vector.type, ir.Undefined)
+    half = LANES // 2
+    while half:
+        order = [k + half if k < half else k for k in range(LANES)]
+        mask = ir.Constant(ir.VectorType(_INT, LANES), order)
+        vector = join(vector, builder.shuffle_vector(vector, empty, mask))
+        half //= 2
+    return builder.extract_element(vector, ir.Constant(_INT, 0))
+
+
+@_intrinsic
+def sum_of(typing: Any, a: Any) -> Lowered:
+    """Return the sum of the entries."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        return _folded(builder, args[0], builder.fadd)
+
+    return a.dtype(a), codegen
+
+
+@_intrinsic
+def highest(typing: Any, a: Any) -> Lowered:
+    """Return the largest entry."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        def join(x: Any, y: Any) -> Any:
+            return builder.select(builder.fcmp_ordered(">", x, y), x, y)
+
+        return _folded(builder, args[0], join)
+
+    return a.dtype(a), codegen
