@@ -9,9 +9,20 @@ from numpy.typing import NDArray
 
 from cfr.engine.simd import borrow
 from cfr.public import kernels
+from cfr.public.tree import PublicTree, padded
 from games.support.kernel import kernel
 
-__all__ = ["Job", "Scratch", "SideArrays", "TreeArrays", "borrow_scratch", "release_side", "sweep_node"]
+__all__ = [
+    "Job",
+    "Scratch",
+    "SideArrays",
+    "TreeArrays",
+    "borrow_scratch",
+    "new_side",
+    "policy_into",
+    "release_side",
+    "sweep_node",
+]
 
 Floats = NDArray[Any]
 """float32 or float64, the type of the whole solver."""
@@ -19,8 +30,9 @@ TreeArrays = tuple[
     NDArray[np.int8], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]
 ]
 """(player, first_edge, child, size, row) of a `PublicTree`."""
-SideArrays = tuple[Floats, Floats, Floats, NDArray[np.int32], Floats, int, int]
-"""What is kept of one player: (regret, prediction, sums, stamp, held, wide, private states)."""
+SideArrays = tuple[Floats, Floats, Floats, NDArray[np.int32], Floats, Floats, int, int]
+"""What is kept of one player: (regret, prediction, sums, stamp, held, free, wide, private states); free [wide] is
+1 for private states with which the player learns, 0 for those that go on as they began."""
 Scratch = tuple[Floats, NDArray[np.int64], NDArray[np.int64], Floats, Floats]
 """(vec, stack, task_node, task_reach, task_value) of one thread."""
 Job = tuple[int, int, int, int, int, int, int, float, int, int, bool]
@@ -31,8 +43,9 @@ Rules = tuple[bool, bool, float, NDArray[np.float64]]
 
 @kernel(nogil=True)
 def _borrow_side(side: SideArrays) -> Any:
-    regret, prediction, sums, stamp, held, wide, n = side
-    return wide, borrow(regret), borrow(prediction), borrow(sums), borrow(stamp), borrow(held), n
+    regret, prediction, sums, stamp, held, free, wide, n = side
+    numbers = borrow(regret), borrow(prediction), borrow(sums)
+    return (wide, *numbers, borrow(stamp), borrow(held), n, borrow(free))
 
 
 @kernel(nogil=True)
@@ -69,11 +82,45 @@ def sweep_node(
 
 
 @kernel(nogil=True)
-def release_side(
-    seat: int, t: int, rules: Rules, tree: TreeArrays, side: SideArrays
-) -> None:
+def release_side(seat: int, t: int, rules: Rules, tree: TreeArrays, side: SideArrays) -> None:
     """Add the regrets that a sweep of this seat's held back in iteration t."""
     clip, predictive, noise, discount = rules
     player, first_edge, _, _, row = tree
     nodes = (len(player), borrow(first_edge), borrow(row), borrow(player), seat)
     kernels.release(_borrow_side(side), nodes, t, (clip, predictive, noise, borrow(discount)))
+
+
+@kernel(nogil=True)
+def policy_into(
+    seat: int,
+    which: int,
+    last: int,
+    rules: Rules,
+    nodes: tuple[TreeArrays, SideArrays, Floats],
+) -> None:
+    """Write a player's policy to the last of `nodes` (tree, side, out), in the layout of its regrets.
+
+    last: the iteration in which its regrets were last updated.
+    """
+    _, predictive, noise, discount = rules
+    tree, side, out = nodes
+    player, first_edge, _, _, row = tree
+    rule = (last, predictive, noise, discount[last, 0], discount[last, 1])
+    where = (len(player), borrow(first_edge), borrow(row), borrow(player), seat)
+    kernels.write_policy(_borrow_side(side), where, which, rule, borrow(out))
+
+
+def new_side(tree: PublicTree, player: int, dtype: Any, *, predictive: bool, held: bool) -> SideArrays:
+    """Return a player's arrays before the first iteration. held: whether its regrets may be held back."""
+    wide = padded(tree.n_private[player])
+    shape, none = (tree.n_rows[player] * wide,), np.zeros(1, dtype)
+    return (
+        np.zeros(shape, dtype),
+        np.zeros(shape, dtype) if predictive else none,
+        np.zeros(shape, dtype),
+        np.zeros(len(tree), np.int32),
+        np.zeros(shape, dtype) if held else none,
+        np.ones(wide, dtype),
+        wide,
+        tree.n_private[player],
+    )

@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cfr.public.vectors import LANES, add_product, larger, over, put, same, some, take, where_positive
 from games.support.kernel import kernel
@@ -31,6 +30,7 @@ __all__ = [
     "WHOLE",
     "release",
     "sweep",
+    "write_policy",
 ]
 
 WHOLE, GATHER, JOIN = 0, 1, 2
@@ -47,7 +47,7 @@ _NODE, _EDGE, _REACH, _VALUE, _BASE, _BLOCK = 0, 1, 2, 3, 4, 5
 @kernel(nogil=True)
 def _match(side: Any, node: int, row: int, n: int, vec: Any, at: int, which: int, rule: Any) -> None:
     """Write a side's policy at a node to vec[at:], [n, wide]; row: the node's first. rule: see `sweep`."""
-    wide, regret, prediction, sums, stamp, _, _ = side
+    wide, regret, prediction, sums, stamp = side[0], side[1], side[2], side[3], side[4]
     last, predictive, noise, positive_next, negative_next = rule
     threshold, equal, one = same(regret, noise), same(regret, 1.0 / n), same(regret, 1.0)
     positive, negative = same(regret, positive_next), same(regret, negative_next)
@@ -135,15 +135,16 @@ def _learn(side: Any, row: int, n: int, vec: Any, block: int, value: int, rule: 
 
     vec[block:] has the policy, then the values of its n actions.
     """
-    wide, held = side[0], side[5]
+    wide, held, free = side[0], side[5], side[7]
     start, q = row * wide, block + n * wide
     for j in range(0, wide, LANES):
         expected = same(vec, 0.0)
         for k in range(j, n * wide, wide):
             expected = add_product(take(vec, block + k), take(vec, q + k), expected)
         put(vec, value + j, take(vec, value + j) + expected)
+        may_change = take(free, j)
         for k in range(j, n * wide, wide):
-            gain = take(vec, q + k) - expected
+            gain = (take(vec, q + k) - expected) * may_change
             if hold:
                 put(held, start + k, gain)
             else:
@@ -276,6 +277,19 @@ def sweep(job: Any, variant: Any, tree: Any, sides: Any, payoff: Any, scratch: A
         else:
             node, free = to, stack[at + _BASE]
             entering = True
+
+
+@kernel(nogil=True)
+def write_policy(side: Any, nodes: Any, which: int, rule: Any, out: Any) -> None:
+    """Write a side's policy at all its nodes to `out`, in the layout of its regrets.
+
+    nodes: (n, first_edge, rows, player, the seat) of the tree. rule: see `sweep`.
+    """
+    n_nodes, first_edge, rows, player, seat = nodes
+    for node in range(n_nodes):
+        if player[node] == seat:
+            n = first_edge[node + 1] - first_edge[node]
+            _match(side, node, rows[node], n, out, rows[node] * side[0], which, rule)
 
 
 @kernel(nogil=True)

@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cfr.engine.kernels import discount_table
-from cfr.public.arrays import Floats, Rules, SideArrays, release_side
+from cfr.public.arrays import Rules, SideArrays, new_side, release_side
 from cfr.public.kernels import AVERAGE, BEST, CURRENT, LEARN, VALUE
 from cfr.public.sweeper import Sweep, Sweeper
 from cfr.public.tree import PublicTree
@@ -73,25 +72,15 @@ class PublicSolver:
         self.iteration = 0
         self.sweeper = Sweeper(tree, dtype, threads or cores)
         self._noise = REGRET_NOISE * tree.payoff_scale
-        self.sides = self._new_side(0), self._new_side(1)
+        v = self.variant
+        self.sides: tuple[SideArrays, SideArrays] = (
+            new_side(tree, 0, self.dtype, predictive=v.predictive, held=not v.alternating),
+            new_side(tree, 1, self.dtype, predictive=v.predictive, held=False),
+        )
         self._discounts = discount_table(0, float(self.variant.alpha), float(self.variant.beta))
 
-    def _new_side(self, player: int) -> SideArrays:
-        v, wide = self.variant, self.sweeper.wide[player]
-        shape = (self.tree.n_rows[player] * wide,)
-        none = np.zeros(1, self.dtype)
-        held = np.zeros(shape, self.dtype) if player == 0 and not v.alternating else none
-        return (
-            np.zeros(shape, self.dtype),
-            np.zeros(shape, self.dtype) if v.predictive else none,
-            np.zeros(shape, self.dtype),
-            np.zeros(len(self.tree), np.int32),
-            held,
-            wide,
-            self.tree.n_private[player],
-        )
-
-    def _rules(self) -> Rules:
+    def rules(self) -> Rules:
+        """Return what a sweep is told of the variant."""
         return self.variant.clip, self.variant.predictive, self._noise, self._discounts
 
     def run(self, n: int) -> None:
@@ -106,7 +95,7 @@ class PublicSolver:
             self.iteration += 1
 
     def _iterate(self, t: int) -> None:
-        v, rules = self.variant, self._rules()
+        v, rules = self.variant, self.rules()
         weight = float(t) ** v.gamma
         first = Sweep(0, LEARN, CURRENT, (t - 1, t - 1), t, weight, not v.alternating)
         self.sweeper.sweep(first, rules, self.sides)
@@ -122,6 +111,13 @@ class PublicSolver:
 
         def value(player: int, mode: int) -> float:
             sweep = Sweep(player, mode, which, done)
-            return float(self.sweeper.sweep(sweep, self._rules(), self.sides).sum(dtype=np.float64))
+            return float(self.sweeper.sweep(sweep, self.rules(), self.sides).sum(dtype=np.float64))
 
         return Evaluation(value(0, VALUE), (value(0, BEST), value(1, BEST)))
+
+    def resume_at(self, iteration: int) -> None:
+        """Take the arrays of `sides` for those after so many iterations (`cfr.public.checkpoint`)."""
+        self.iteration = iteration
+        if iteration >= len(self._discounts):
+            v = self.variant
+            self._discounts = discount_table(2 * iteration, float(v.alpha), float(v.beta))

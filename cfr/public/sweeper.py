@@ -6,13 +6,11 @@ for any number of threads.
 
 from __future__ import annotations
 
-import itertools
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cfr.public.arrays import Floats, Job, Rules, Scratch, SideArrays, TreeArrays, sweep_node
 from cfr.public.kernels import GATHER, JOIN, STACK_FIELDS, WHOLE
@@ -112,8 +110,7 @@ class Sweeper:
         wide, other_wide = self.wide[me], self.wide[1 - me]
         flat_reach, flat_value = reaches.reshape(-1), values.reshape(-1)
         # Tasks are taken by whichever thread is free, largest first; each writes its own places.
-        order = iter(np.argsort(-self.tree.size[nodes[:tasks]], kind="stable").tolist())
-        queue = itertools.chain(order)
+        queue = iter(np.argsort(-self.tree.size[nodes[:tasks]], kind="stable").tolist())
 
         def work(scratch: Scratch) -> None:
             for k in queue:
@@ -132,8 +129,14 @@ class Sweeper:
     ) -> tuple[Floats, int]:
         """Run one sweep of the kernel; return (values of the traverser at its node, tasks of the top)."""
         vec, (mine, other) = scratch[0], pair
-        wide, other_wide = mine[5], other[5]
+        wide, other_wide = mine[6], other[6]
         vec[: wide + other_wide] = 0.0
         vec[: len(reach)] = reach
         tasks = sweep_node(job, rules, self.arrays, pair, self.payoffs[job[0]], scratch)
         return vec[other_wide : other_wide + wide].copy(), tasks
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None

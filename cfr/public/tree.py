@@ -8,7 +8,7 @@ of chance's probabilities multiplied in, one for each kind of terminal.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,15 +75,48 @@ class PublicTree:
         arrays = self.player, self.first_edge, self.child, self.size, self.row, self.payoffs
         return sum(array.nbytes for array in arrays)
 
+    def below(self, node: int) -> PublicTree:
+        """Return the public tree below a node, sharing the arrays that need no change."""
+        end = node + int(self.size[node])
+        first, last = int(self.first_edge[node]), int(self.first_edge[end])
+        player = self.player[node:end]
+        row, child = self.row[node:end].copy(), self.child[first:last].copy()
+        child[child >= 0] -= node
+        n_rows = []
+        counts = np.diff(self.first_edge[node : end + 1])
+        for seat in (0, 1):
+            own = player == seat
+            row[own] -= row[own][0] if own.any() else 0
+            n_rows.append(int(counts[own].sum()))
+        return replace(
+            self,
+            player=player,
+            first_edge=self.first_edge[node : end + 1] - first,
+            child=child,
+            size=self.size[node:end],
+            row=row,
+            n_rows=(n_rows[0], n_rows[1]),
+            n_terminals=int((child < 0).sum()),
+        )
+
+    def rows_below(self, node: int, player: int) -> slice:
+        """Return which of a player's rows belong to the subtree of a node."""
+        nodes = slice(node, node + int(self.size[node]))
+        own = np.flatnonzero(self.player[nodes] == player) + node
+        if not len(own):
+            return slice(0, 0)
+        last = int(own[-1])
+        return slice(
+            int(self.row[own[0]]), int(self.row[last] + self.first_edge[last + 1] - self.first_edge[last])
+        )
+
 
 def padded(n: int) -> int:
     """Return how many numbers a row of n private states takes, full vectors all."""
     return -(-n // LANES) * LANES
 
 
-def grow_public(
-    game: FactoredGame, root: Array | None = None, *, memory: float | None = None
-) -> PublicTree:
+def grow_public(game: FactoredGame, root: Array | None = None, *, memory: float | None = None) -> PublicTree:
     """Return the public tree of a game below a public state, by default its first.
 
     memory: bytes that growing may take, by default `cfr.tree.memory.memory_limit()`.
@@ -92,7 +125,9 @@ def grow_public(
     limit = memory_limit() if memory is None else memory
     states = _with_a_choice(game, game.public_root() if root is None else root)
     if game.player(states)[0] == TERMINAL:
-        raise GameError(f"{game.name}: nobody has a choice below this public state; there is nothing to solve")
+        raise GameError(
+            f"{game.name}: nobody has a choice below this public state; there is nothing to solve"
+        )
     levels: list[tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.int64]]] = []
     kinds: dict[int, Array] = {}
     n_edges = n_terminals = 0

@@ -16,7 +16,19 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
 
-__all__ = ["LANES", "add_product", "highest", "larger", "over", "put", "same", "some", "sum_of", "take", "where_positive"]
+__all__ = [
+    "LANES",
+    "add_product",
+    "highest",
+    "larger",
+    "over",
+    "put",
+    "same",
+    "some",
+    "sum_of",
+    "take",
+    "where_positive",
+]
 
 LANES = 8
 

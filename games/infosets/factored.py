@@ -123,9 +123,7 @@ def _check_deal(game: FactoredGame, root: Array) -> None:
         found[key.tobytes()] = found.get(key.tobytes(), 0.0) + float(p)
     histories, _, weights = _pairs(game, root)
     keys = [game.infoset_key(histories, player) for player in (0, 1)]
-    told = {
-        key.tobytes(): float(p) for key, p in zip(np.concatenate(keys, axis=1), weights, strict=True)
-    }
+    told = {key.tobytes(): float(p) for key, p in zip(np.concatenate(keys, axis=1), weights, strict=True)}
     if found.keys() != told.keys() or any(abs(found[k] - told[k]) > WEIGHT_TOLERANCE for k in found):
         _refuse(game, "deal_weights", "must give at the root what chance deals")
 

@@ -219,7 +219,9 @@ class LiarsDice(TwoPlayerGame):
         return public
 
     def deal_weights(self, states: Array) -> NDArray[np.float64]:
-        rolled = np.bincount(self._sorted[self._rolled == self.dice].astype(np.int64), minlength=len(self._rolled))
+        rolled = np.bincount(
+            self._sorted[self._rolled == self.dice].astype(np.int64), minlength=len(self._rolled)
+        )
         chance = rolled[self._cups] / self.sides**self.dice
         return np.broadcast_to(np.outer(chance, chance), (len(states), len(chance), len(chance)))
 

@@ -1,0 +1,119 @@
+"""Saving an unfinished run of a `PublicSolver`, and going on exactly where it stopped.
+
+    save_checkpoint("liars.run", solver)
+    load_checkpoint("liars.run", solver)        # a new solver of the same game, variant and dtype
+
+The file holds regrets, predictions, sums and stamps as they are, so the iterates after a break are the same to
+the bit. It appears whole or not at all, and neither way is an array held twice.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cfr.engine.resume import StateError, check_iteration
+from cfr.public.array_file import ArrayFile, ArrayFileError, Member, pieces_of, write_arrays
+from cfr.public.solver import PublicSolver
+from cfr.public.tree import PublicTree
+
+__all__ = ["CHECKPOINT", "load_checkpoint", "save_checkpoint", "tree_digest"]
+
+CHECKPOINT = "gs2-public-cfr"
+"""What a checkpoint says that it is."""
+FORMAT = 1
+_KEPT = ("regret", "prediction", "sums", "stamp")
+
+
+def tree_digest(tree: PublicTree) -> str:
+    """Return a fingerprint of a public tree's shape: who acts where, with how many actions, leading where."""
+    found = 0
+    for array in (tree.player, tree.first_edge, tree.child):
+        found = zlib.crc32(memoryview(np.ascontiguousarray(array)).cast("B"), found)
+    return f"{found:08x}"
+
+
+def save_checkpoint(path: str | Path, solver: PublicSolver) -> None:
+    """Write the state of a run. Raises FileProblem if it cannot be written."""
+    members = [Member.of(name, array) for name, array in _arrays(solver).items()]
+    write_arrays(path, _description(solver) | {"iteration": solver.iteration}, members)
+
+
+def load_checkpoint(path: str | Path, solver: PublicSolver) -> None:
+    """Bring a solver to the state in a file; `solver.run` then goes on as if there had been no break.
+
+    Raises StateError for another game, tree, variant or dtype, or a damaged file, of which no number is kept:
+    the solver is as it was, or begins anew. FileNotFoundError if there is no file, FileProblem if it may not
+    be read.
+    """
+    try:
+        file = ArrayFile.open(path, CHECKPOINT, FORMAT)
+    except ArrayFileError as error:
+        raise StateError(f"resume: {error}") from None
+    for name, mine in _description(solver).items():
+        saved = file.meta.get(name)
+        if saved != mine:
+            raise StateError(
+                f"resume: {path}: {name} must be this run's, {_shown(mine)}; got {_shown(saved)}; resume with "
+                "what it was made for, or solve afresh"
+            )
+    iteration = check_iteration(file.meta.get("iteration"))
+    arrays = _arrays(solver)
+    try:
+        file.require({name: (array.dtype, array.shape) for name, array in arrays.items()})
+    except ArrayFileError as error:
+        raise StateError(f"resume: {error}") from None
+    try:
+        for name, array in arrays.items():
+            file.read_into(name, array)
+            _require_sound(path, name, array, iteration)
+        solver.resume_at(iteration)
+    except BaseException as error:
+        for array in arrays.values():
+            array[:] = 0
+        solver.resume_at(0)
+        if isinstance(error, ArrayFileError):
+            raise StateError(f"resume: {error}") from None
+        raise
+
+
+def _description(solver: PublicSolver) -> dict[str, Any]:
+    """Return what must be the same for a run to go on."""
+    tree, variant = solver.tree, solver.variant
+    numbers = {name: repr(value) for name, value in asdict(variant).items() if name not in ("name", "source")}
+    return {
+        "magic": CHECKPOINT,
+        "format": FORMAT,
+        "game": tree.game.name,
+        "variant": {"name": variant.name, **numbers},
+        "dtype": solver.dtype.name,
+        "nodes": len(tree),
+        "private states": list(tree.n_private),
+        "tree": tree_digest(tree),
+    }
+
+
+def _arrays(solver: PublicSolver) -> dict[str, NDArray[Any]]:
+    return {
+        f"{name}{player}": array
+        for player, side in enumerate(solver.sides)
+        for name, array in zip(_KEPT, side[: len(_KEPT)], strict=True)
+    }
+
+
+def _shown(value: Any) -> str:
+    return str(value["name"]) if isinstance(value, dict) and "name" in value else repr(value)
+
+
+def _require_sound(path: str | Path, name: str, array: NDArray[Any], iteration: int) -> None:
+    """Raise StateError unless an array holds what a run can."""
+    for piece in pieces_of(array):
+        stamps = piece.dtype.kind == "i"
+        sound = piece.min() >= 0 and piece.max() <= iteration if stamps else bool(np.isfinite(piece).all())
+        if not sound:
+            raise StateError(f"resume: {path}: {name} must hold numbers of a run; solve afresh")

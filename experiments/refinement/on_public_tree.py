@@ -1,0 +1,246 @@
+"""Searches at random infosets of a game too large to list, and what they do to its exact exploitability.
+
+    python -m experiments.refinement.on_public_tree -o experiments/results/public
+
+The blueprint is CFR after 20 iterations on the public tree. Infosets are drawn from random play; each is
+searched by every method, from enumerated and from sampled histories, and what comes out is spliced into the
+blueprint: all that one method found at once, or, where the method is made for it (`mode` "sequential"), one
+after another. The best responses to the result are computed on the whole public tree: no sample, no bound.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from cfr.public.solver import PublicSolver
+from cfr.public.tree import PublicTree, grow_public
+from experiments.commit import commit_of_code
+from games.game import GameError
+from games.infosets.factored import FactoredGame, is_factored
+from games.registry import load_game
+from games.support.files import check_folder
+from games.support.json_rows import JsonRows, Row
+from gs2.commands.groups import run_alone
+from gs2.public.search import PublicPlace, refine_public
+from gs2.public.strategy import PublicStrategy, TreeSweeper
+from gs2.search.config.presets import preset
+from gs2.search.config.search import SearchConfig
+
+__all__ = [
+    "SplicedRows",
+    "SplicingError",
+    "main",
+    "plot_spliced",
+    "random_places",
+    "spliced_methods",
+    "table",
+]
+
+ROWS = "rows.jsonl"
+SIZES = (3, 10, 30)
+DRAWN_FOR_ONE = 3
+"""Histories drawn for each that gs2-d keeps, where histories are drawn."""
+
+
+class SplicingError(ValueError):
+    """Rows that are not this experiment's."""
+
+
+class SplicedRows(JsonRows):
+    """One row for each method: what is left of the exploitability, and what each search did."""
+
+    FORMAT, SOURCE, ROW = "spliced-1", "experiments.refinement.on_public_tree", "a method's row"
+    FAULT = SplicingError
+
+    def is_row(self, row: Row) -> bool:
+        return {"method", "source", "k", "after", "rises"} <= row.keys()
+
+    def key(self, row: Row) -> Hashable:
+        return row["method"], row["source"], row["k"]
+
+
+@dataclass(frozen=True)
+class SplicedMethod:
+    """A method with its histories. k: kept or drawn; None where all are taken."""
+
+    method: str
+    source: str
+    k: int | None
+
+    def config(self, iterations: int) -> SearchConfig:
+        """Return the search."""
+        changes: dict[str, Any] = {"iterations": iterations}
+        if self.k is not None and self.method == "gs2-d":
+            changes["k"] = self.k
+        if self.source == "sampled" and self.k is not None:
+            more = DRAWN_FOR_ONE if self.method == "gs2-d" else 1
+            changes |= {"source": "sampled", "samples": more * self.k, "companions": self.k}
+        return preset(self.method, **changes)
+
+
+def spliced_methods() -> list[SplicedMethod]:
+    """Return the methods measured, in the order of the table."""
+    found = [SplicedMethod("1-klss", "enumerated", None)]
+    found += [SplicedMethod("gs2-d", "enumerated", k) for k in SIZES]
+    found += [SplicedMethod("gs2+", "enumerated", None)]
+    found += [SplicedMethod(name, "sampled", k) for name in ("1-klss", "gs2-d", "gs2+") for k in SIZES]
+    return found
+
+
+def random_places(tree: PublicTree, n: int, rng: np.random.Generator) -> list[PublicPlace]:
+    """Return n different infosets met in random play, none at the root: a decision of each line, any of them
+    alike, with the private state that chance dealt."""
+    weights = tree.game.deal_weights(tree.game.public_root())[0]
+    found: dict[tuple[int, int], PublicPlace] = {}
+    while len(found) < n:
+        dealt = np.unravel_index(rng.choice(weights.size, p=weights.reshape(-1)), weights.shape)
+        line, node = [], 0
+        while node >= 0:
+            line.append(node)
+            node = int(tree.child[rng.integers(tree.first_edge[node], tree.first_edge[node + 1])])
+        acted = [at for at in line[1:] if tree.player[at] >= 0]
+        if acted:
+            at = acted[int(rng.integers(len(acted)))]
+            private = int(dealt[int(tree.player[at])])
+            found.setdefault((at, private), PublicPlace(at, private))
+    return list(found.values())
+
+
+def measure(
+    strategy: PublicStrategy, places: list[PublicPlace], method: SplicedMethod, iterations: int, seed: int
+) -> Row:
+    """Return the row of one method at these infosets."""
+    config = method.config(iterations)
+    sequential = config.mode == "sequential"
+    sweeper = TreeSweeper(strategy.tree)
+    worth = [strategy.best_response(player, sweeper) for player in (0, 1)]
+    before, now, rises, seconds, weights, nodes = sum(worth) / 2, strategy, [], [], [], []
+    for number, place in enumerate(places):
+        began = time.perf_counter()
+        player = int(strategy.tree.player[place.node])
+        rng = np.random.default_rng([seed, number])
+        found = refine_public(now if sequential else strategy, place, config, rng)
+        seconds.append(time.perf_counter() - began)
+        weights.append(found.weight)
+        nodes.append(found.nodes)
+        alone = found.strategy.best_response(1 - player, sweeper)
+        rises.append((alone - worth[1 - player]) / 2)
+        if sequential:
+            now, worth[1 - player] = found.strategy, alone
+        else:
+            rows = strategy.tree.rows_below(place.node, player)
+            lanes = np.arange(strategy.tree.n_private[player]) == place.private
+            now = now.spliced(place.node, player, found.strategy.probs[player][rows], lanes)
+    after = now.exploitability(sweeper)
+    sweeper.close()
+    return {
+        "method": method.method,
+        "source": method.source,
+        "k": method.k,
+        "before": before,
+        "after": after,
+        "rises": rises,
+        "weights": weights,
+        "nodes": nodes,
+        "seconds": seconds,
+        "commit": commit_of_code(),
+    }
+
+
+def table(rows: Iterable[Row]) -> str:
+    """Return the rows as a table in Markdown."""
+    lines = [
+        "| method | histories | k | exploitability after | share of before | searches that raised it "
+        "| worst rise | median s |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in rows:
+        rises = np.array(row["rises"])
+        lines.append(
+            f"| {row['method']} | {row['source']} | {row['k'] or 'all'} | {row['after']:.5f} "
+            f"| {row['after'] / row['before']:.3f} | {np.mean(rises > 1e-12):.0%} | {max(0.0, rises.max()):.1e} "
+            f"| {np.median(row['seconds']):.2f} |"
+        )
+    return "\n".join(lines)
+
+
+def plot_spliced(rows: list[Row], path: Path) -> None:
+    """Draw the exploitability left by each method against k."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axis = pyplot.subplots(figsize=(6, 4))
+    axis.axhline(1.0, color="grey", linewidth=1, label="blueprint")
+    curves: dict[str, list[tuple[int, float]]] = {}
+    for row in rows:
+        share = row["after"] / row["before"]
+        if row["k"] is None:
+            axis.axhline(share, linestyle="--", linewidth=1, label=f"{row['method']}, {row['source']}")
+        else:
+            curves.setdefault(f"{row['method']}, {row['source']}", []).append((row["k"], share))
+    for name, points in curves.items():
+        axis.plot(*zip(*sorted(points), strict=True), marker="o", label=name)
+    axis.set_xscale("log")
+    axis.set_xticks(SIZES, [str(k) for k in SIZES])
+    axis.set_xlabel("histories, k")
+    axis.set_ylabel("exploitability, share of the blueprint's")
+    axis.legend(fontsize="small")
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
+    pyplot.close(figure)
+
+
+@click.command("on-public-tree")
+@click.option("--game", "game_name", default="liars_dice(dice=2,sides=5)", show_default=True)
+@click.option("--infosets", type=click.IntRange(min=1), default=200, show_default=True)
+@click.option(
+    "--iterations", type=click.IntRange(min=1), default=100, show_default=True, help="Of each search."
+)
+@click.option(
+    "--blueprint", type=click.IntRange(min=1), default=20, show_default=True, help="CFR iterations."
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Folder of the rows.")
+def main(game_name: str, infosets: int, iterations: int, blueprint: int, seed: int, output: Path) -> None:
+    """Search at random infosets of GAME and measure the exploitability of what comes out, exactly."""
+    game = load_game(game_name)
+    if not is_factored(game) or not isinstance(game, FactoredGame):
+        raise GameError(f"{game.name}: must have a factored form; try liars_dice(dice=2,sides=5)")
+    folder = check_folder(output)
+    folder.mkdir(parents=True, exist_ok=True)
+    tree = grow_public(game)
+    solver = PublicSolver(tree, "cfr")
+    solver.run(blueprint)
+    strategy = PublicStrategy.average(solver)
+    places = random_places(tree, infosets, np.random.default_rng(seed))
+    header = {
+        "game": game.name,
+        "infosets": infosets,
+        "iterations": iterations,
+        "blueprint": blueprint,
+        "seed": seed,
+    }
+    with SplicedRows(folder / ROWS, header) as rows:
+        done = {rows.key(row) for row in rows.rows}
+        for method in spliced_methods():
+            if (method.method, method.source, method.k) not in done:
+                row = measure(strategy, places, method, iterations, seed)
+                rows.append([row])
+                click.echo(json.dumps({k: v for k, v in row.items() if not isinstance(v, list)}), err=True)
+        found = rows.rows
+    click.echo(table(found))
+    plot_spliced(found, folder / "spliced.png")
+
+
+if __name__ == "__main__":
+    run_alone(main)

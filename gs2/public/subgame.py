@@ -1,0 +1,196 @@
+"""A subgame at a public state, with its gadget, solved by vector-form CFR.
+
+The roots are pairs of private states, some of which may be left out. Above them the opponent chooses as the
+gadget lets it: whether to enter with each private state (`resolve`), with which one (`maxmargin`), or not at
+all (`unsafe`). The searching player may be held to its old policy with some of its private states.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cfr.engine.kernels import discount_table
+from cfr.public.arrays import Rules, SideArrays, new_side, policy_into
+from cfr.public.kernels import AVERAGE, BEST, CURRENT, LEARN
+from cfr.public.sweeper import Sweep, Sweeper
+from cfr.public.tree import PublicTree, padded
+from cfr.variants import REGRET_NOISE, Variant
+from gs2.search.gadget.entry import LIVE
+
+__all__ = ["EntryChoice", "PublicProblem", "PublicSolution", "solve_problem"]
+
+
+@dataclass(frozen=True, eq=False)
+class PublicProblem:
+    """What is solved at a public state.
+
+    tree: the public tree below it. player: who searches.
+    pairs: [own private states, the opponent's] float64, probability by chance of each pair; 0 for those left out.
+    reach: [own] float64, the searching player's own part in how it comes there.
+    opponent_reach: [opponent's] float64, the opponent's; only `unsafe` reads it.
+    alternative: [opponent's] float64, what each of its private states is worth to it outside, in payoffs.
+    free: [own] bool, private states with which the player's policy is solved; with others it is `old`.
+    old: the player's policy below the state, [rows, wide].
+    gadget: resolve, maxmargin or unsafe.
+    """
+
+    tree: PublicTree
+    player: int
+    pairs: NDArray[np.float64]
+    reach: NDArray[np.float64]
+    opponent_reach: NDArray[np.float64]
+    alternative: NDArray[np.float64]
+    free: NDArray[np.bool_]
+    old: NDArray[np.float64]
+    gadget: str
+
+    @property
+    def mass(self) -> NDArray[np.float64]:
+        """Probability that chance and the searching player lead to each of the opponent's private states."""
+        found: NDArray[np.float64] = self.reach @ self.pairs
+        return found
+
+    def masked_tree(self, weights: NDArray[np.float64]) -> PublicTree:
+        """Return the tree without the payoffs of pairs that are left out. weights: [n0, n1], all pairs."""
+        kept = (self.pairs > 0) if self.player == 0 else (self.pairs > 0).T
+        return replace(self.tree, payoffs=self.tree.payoffs * (kept | (weights <= 0)))
+
+
+@dataclass(frozen=True, eq=False)
+class PublicSolution:
+    """The solution of a subgame.
+
+    policy: [rows, wide] float64, the searching player's below the public state.
+    solved: [opponent's private states] float64, what they are worth to the opponent against it, as the
+        subgame sees it; nan where the subgame leaves them out. margin: least of alternative - solved.
+    iterations: run.
+    """
+
+    policy: NDArray[np.float64]
+    solved: NDArray[np.float64]
+    margin: float
+    iterations: int
+
+
+class EntryChoice:
+    """The opponent's choices above the roots, learnt like every other regret.
+
+    mass: how likely each of its private states is; those at most LIVE are out of the game.
+    """
+
+    def __init__(self, problem: PublicProblem, v: Variant) -> None:
+        self.problem, self.variant = problem, v
+        self.mass = problem.mass
+        self.live = self.mass > LIVE
+        n = len(self.mass)
+        width = 2 if problem.gadget == "resolve" else 1
+        self._regret, self._expected = np.zeros((n, width)), np.zeros((n, width))
+        self._sum = np.zeros((n, width))
+        self._t = 0
+
+    def _policy(self) -> NDArray[np.float64]:
+        number = self._regret
+        if self.variant.predictive and self._t:
+            number = number * _factor(self._t, self.variant, number) + self._expected
+        number = np.maximum(number, 0.0) * self.live[:, None]
+        if self.problem.gadget == "resolve":
+            total = number.sum(1, keepdims=True)
+            return np.where(total > 0, number / np.where(total > 0, total, 1), 0.5)
+        total = number.sum()
+        return number / total if total > 0 else self.live[:, None] / self.live.sum()
+
+    def reach(self) -> NDArray[np.float64]:
+        """Return what the roots are dealt with: [opponent's private states], to multiply the pairs with."""
+        if self.problem.gadget == "unsafe":
+            likely = self.problem.opponent_reach * self.live
+            if not (likely @ self.mass) > LIVE:
+                likely = self.live.astype(np.float64)
+            return np.asarray(likely / (likely @ self.mass))
+        policy = self._policy()
+        if self.problem.gadget == "resolve":
+            return np.asarray(policy[:, 1] * self.live / self.mass[self.live].sum())
+        return np.asarray(np.where(self.live, policy[:, 0] / np.where(self.live, self.mass, 1), 0.0))
+
+    def learn(self, values: NDArray[np.float64]) -> None:
+        """Update the choices from counterfactual values [opponent's private states] of entering."""
+        if self.problem.gadget == "unsafe":
+            return
+        policy, problem = self._policy(), self.problem
+        self._t += 1
+        if problem.gadget == "resolve":
+            total = self.mass[self.live].sum()
+            inside = np.where(self.live, values, 0.0) / total
+            outside = np.where(self.live, problem.alternative * self.mass, 0.0) / total
+            worth = np.stack([outside, inside], axis=1)
+            gain = worth - (policy * worth).sum(1, keepdims=True)
+        else:
+            margin = np.where(
+                self.live, values / np.where(self.live, self.mass, 1) - problem.alternative, 0.0
+            )
+            gain = np.where(self.live, margin - policy[:, 0] @ margin, 0.0)[:, None]
+        factor = _factor(self._t - 1, self.variant, self._regret)
+        self._regret = self._regret * factor + gain
+        if self.variant.clip:
+            self._regret = np.maximum(self._regret, 0.0)
+        self._expected = gain
+
+
+def _factor(t: int, v: Variant, regrets: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what regrets are discounted by before iteration t + 1, of their shape."""
+    if t <= 0:
+        return np.ones_like(regrets)
+    table = discount_table(t, float(v.alpha), float(v.beta))[t]
+    return np.where(regrets > 0, table[0], table[1])
+
+
+def solve_problem(
+    problem: PublicProblem, v: Variant, iterations: int, threads: int, deadline: float | None = None
+) -> PublicSolution:
+    """Return the solution after some iterations, or when the deadline (of `time.perf_counter()`) is over."""
+    tree, me = problem.tree, problem.player
+    opponent = 1 - me
+    n_mine, n_other = tree.n_private[me], tree.n_private[opponent]
+    sweeper = Sweeper(tree, np.float64, threads)
+    fresh = [new_side(tree, p, np.float64, predictive=v.predictive, held=False) for p in (0, 1)]
+    sides: tuple[SideArrays, SideArrays] = (fresh[0], fresh[1])
+    sides[me][5][:n_mine] = problem.free
+    held = np.zeros(padded(n_mine))
+    held[:n_mine] = ~problem.free
+    # What is held to the old policy starts with its probabilities for regrets, and never learns others.
+    sides[me][0][:] = (problem.old * held).reshape(-1)
+    scale = tree.payoff_scale
+    table = discount_table(iterations + 1, float(v.alpha), float(v.beta))
+    rules: Rules = (v.clip, v.predictive, REGRET_NOISE * scale * float(problem.pairs.sum()), table)
+    choice = EntryChoice(problem, v)
+    reach = problem.reach
+    done = 0
+    for t in range(1, iterations + 1):
+        weight = float(t) ** v.gamma
+        entry = choice.reach()
+        sweeper.sweep(Sweep(me, LEARN, CURRENT, (t - 1, t - 1), t, weight), rules, sides, entry)
+        updated = (t, t - 1) if me == 0 else (t - 1, t)
+        values = sweeper.sweep(Sweep(opponent, LEARN, CURRENT, updated, t, weight), rules, sides, reach)
+        choice.learn(values)
+        done = t
+        if deadline is not None and time.perf_counter() >= deadline:
+            break
+    out = np.zeros(len(sides[me][0]))
+    policy_into(me, AVERAGE, done, rules, (sweeper.arrays, sides[me], out))
+    policy = out.reshape(-1, padded(n_mine))
+    policy[:, :n_mine] = np.where(problem.free, policy[:, :n_mine], problem.old[:, :n_mine])
+    # What the opponent makes of it: its own side follows nothing, so that its best actions count alone.
+    mine = list(sides[me])
+    mine[2] = np.ascontiguousarray(policy).reshape(-1)
+    pair: tuple[SideArrays, SideArrays] = (
+        (tuple(mine), sides[1]) if me == 0 else (sides[0], tuple(mine))  # type: ignore[assignment]
+    )
+    values = sweeper.sweep(Sweep(opponent, BEST, AVERAGE, (done, done)), rules, pair, reach)
+    sweeper.close()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        solved = np.where(choice.live, np.asarray(values, np.float64) / choice.mass, np.nan)
+    margin = float(np.nanmin(problem.alternative - solved)) if choice.live.any() else 0.0
+    return PublicSolution(policy, solved[:n_other], margin, done)
