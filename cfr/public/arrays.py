@@ -31,8 +31,8 @@ TreeArrays = tuple[
 ]
 """(player, first_edge, child, size, row) of a `PublicTree`."""
 SideArrays = tuple[Floats, Floats, Floats, NDArray[np.int32], Floats, Floats, int, int]
-"""What is kept of one player: (regret, prediction, sums, stamp, held, free, wide, private states); free [wide] is
-1 for private states with which the player learns, 0 for those that go on as they began."""
+"""What is kept of one player: (regret, prediction, sums, stamp, held, free, wide, private states); free
+[wide] is 1 for private states with which the player learns, 0 for those that go on as they began."""
 Scratch = tuple[Floats, NDArray[np.int64], NDArray[np.int64], Floats, Floats]
 """(vec, stack, task_node, task_reach, task_value) of one thread."""
 Job = tuple[int, int, int, int, int, int, int, float, int, int, bool]

@@ -1,8 +1,8 @@
-"""One sweep over a public tree: the opponent's reaches go down, the traverser's counterfactual values come up.
+"""One sweep over a public tree: the opponent's reaches go down, the traverser's values come up.
 
-A sweep updates one player's regrets against the other's policy, and on its way adds that policy to the other's
-average, for its reach is at hand there. Subtrees that the opponent does not reach pay nothing and teach
-nothing: they are left out, and the discounts that they missed are made up for when they are met again.
+A sweep updates one player's regrets against the other's policy, and on its way adds that policy to the
+other's average, for its reach is at hand there. Subtrees that the opponent does not reach pay nothing and
+teach nothing: they are left out, and the discounts that they missed are made up for when they are met again.
 
 Vectors over private states lie in `vec`, a stack as long as the path. All arrays are borrowed; the tuples are
 described where `cfr.public.arrays` makes them.
@@ -34,7 +34,8 @@ __all__ = [
 ]
 
 WHOLE, GATHER, JOIN = 0, 1, 2
-"""Phases: the whole subtree; its top, handing reaches to the tasks below it; the top again, from their values."""
+"""Phases: the whole subtree; its top, handing reaches to the tasks below it; the top again, from their
+values."""
 LEARN, BEST, VALUE = 0, 1, 2
 """What the traverser does: update its regrets, respond best, or follow its own policy."""
 CURRENT, AVERAGE, POLICY = 0, 1, 2
@@ -169,7 +170,7 @@ def _follow(wide: int, n: int, vec: Any, block: int, value: int, best: bool) -> 
 
 @kernel(nogil=True)
 def _discounts(stamp: int, t: int, discount: Any) -> tuple[float, float]:
-    """Return what positive and negative regrets of a node last updated in `stamp` are discounted by, before t."""
+    """Return what positive and negative regrets last updated in `stamp` are discounted by, before t."""
     now = 4 * (t - 1)
     positive, negative = discount[now], discount[now + 1]
     if stamp != t - 1 and positive + negative < 2.0:
@@ -182,10 +183,10 @@ def _discounts(stamp: int, t: int, discount: Any) -> tuple[float, float]:
 @kernel(nogil=True)
 def _reached(vec: Any, at: int, wide: int) -> bool:
     """Return whether a reach is not all zero."""
+    found = False
     for j in range(at, at + wide, LANES):
-        if some(take(vec, j)):
-            return True
-    return False
+        found |= some(take(vec, j))
+    return found
 
 
 @kernel(nogil=True)
@@ -195,8 +196,8 @@ def sweep(job: Any, variant: Any, tree: Any, sides: Any, payoff: Any, scratch: A
     job: (traverser, iteration t, what it does, which policies, phase, size of tasks, node, weight of the
     average, iterations in which the traverser's and the opponent's regrets were last updated, hold).
     variant: (clip, predictive, noise, discount). sides: the traverser's, the opponent's.
-    scratch: (vec, stack, task_node, task_reach, task_value); vec begins with the opponent's reach at the node, and the
-    traverser's values are added to what follows it.
+    scratch: (vec, stack, task_node, task_reach, task_value); vec begins with the opponent's reach at the
+    node, and the traverser's values are added to what follows it.
     """
     me, t, mode, which, phase, cut, root, weight, last_me, last_other, hold = job
     clip, predictive, noise, discount = variant

@@ -50,7 +50,8 @@ class PublicSolver:
 
     tree: from `grow_public`. variant_name: a row of `cfr.variants.VARIANTS`, or one of your own.
     dtype: float64, or float32 for half the memory and nearly twice the speed; regrets then carry 7 digits.
-    threads: how many sweep at once, by default as many as this process has cores; results do not depend on it.
+    threads: how many sweep at once, by default as many as this process has cores; results do not depend on
+    it.
     iteration: iterations done so far.
     """
 
@@ -121,3 +122,7 @@ class PublicSolver:
         if iteration >= len(self._discounts):
             v = self.variant
             self._discounts = discount_table(2 * iteration, float(v.alpha), float(v.beta))
+
+    def exploitability(self) -> float:
+        """Return the average policies' NashConv / 2, in payoffs."""
+        return self.evaluate().exploitability

@@ -137,9 +137,9 @@ def grow_public(game: FactoredGame, root: Array | None = None, *, memory: float 
         needed = n_edges * GROWTH_BYTES + len(actions.values) * 3 * states.itemsize
         if needed > limit or n_edges > MOST_NODES:
             raise TooLarge(
-                f"{game.name}: its public tree must fit into {words_of_bytes(limit)} of memory while it grows; "
-                f"it has more than {n_edges:,} edges, which is more than {words_of_bytes(needed)}; choose a "
-                "smaller game, or allow more with --memory or GS2_MEMORY"
+                f"{game.name}: its public tree must fit into {words_of_bytes(limit)} while it grows; "
+                f"it has more than {n_edges:,} edges, which is more than {words_of_bytes(needed)}; "
+                "choose a smaller game, or allow more with --memory or GS2_MEMORY"
             )
         after = _with_a_choice(game, game.step(states, actions.rows, actions.values))
         over = game.player(after) == TERMINAL

@@ -35,8 +35,19 @@ LANES = 8
 Lowered = tuple[Any, Callable[..., Any]] | None
 """What an intrinsic gives Numba: its signature and the function that emits its code; None for other types."""
 
-_intrinsic: Any = intrinsic
-_lower: Any = lower_builtin
+
+def _intrinsic(function: Any) -> Any:
+    """Return `numba.extending.intrinsic(function)`, without the types of its compile-time signature."""
+    return intrinsic(function)
+
+
+def _lower(*what: Any) -> Callable[[Any], Any]:
+    """Return `numba.extending.lower_builtin(*what)`, a decorator that Numba gives no types."""
+    emit: Any = lower_builtin
+    decorator: Callable[[Any], Any] = emit(*what)
+    return decorator
+
+
 _model: Any = models.PrimitiveModel.__init__
 _function: Any = cgutils.get_or_insert_function
 _INT = ir.IntType(32)

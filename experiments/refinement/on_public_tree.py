@@ -166,7 +166,8 @@ def table(rows: Iterable[Row]) -> str:
         rises = np.array(row["rises"])
         lines.append(
             f"| {row['method']} | {row['source']} | {row['k'] or 'all'} | {row['after']:.5f} "
-            f"| {row['after'] / row['before']:.3f} | {np.mean(rises > 1e-12):.0%} | {max(0.0, rises.max()):.1e} "
+            f"| {row['after'] / row['before']:.3f} | {np.mean(rises > 1e-12):.0%} "
+            f"| {max(0.0, rises.max()):.1e} "
             f"| {np.median(row['seconds']):.2f} |"
         )
     return "\n".join(lines)
@@ -203,9 +204,7 @@ def plot_spliced(rows: list[Row], path: Path) -> None:
 @click.command("on-public-tree")
 @click.option("--game", "game_name", default="liars_dice(dice=2,sides=5)", show_default=True)
 @click.option("--infosets", type=click.IntRange(min=1), default=200, show_default=True)
-@click.option(
-    "--iterations", type=click.IntRange(min=1), default=100, show_default=True, help="Of each search."
-)
+@click.option("--iterations", type=click.IntRange(min=1), default=100, show_default=True, help="Of a search.")
 @click.option(
     "--blueprint", type=click.IntRange(min=1), default=20, show_default=True, help="CFR iterations."
 )

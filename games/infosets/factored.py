@@ -1,12 +1,12 @@
-"""The contract of factored games: each player's one secret is dealt at the start, and all that follows is public.
+"""The contract of factored games: each player's one secret is dealt first, and all that follows is public.
 
 Dice under a cup, a card in the hand. Such a game is a *public tree* times the private states of each player;
 nobody has to list its histories. A game that offers the functions of `FactoredGame` beside those of `Game` is
-solved in that form (`cfr.public`). Its states do double duty: where nothing private has been dealt, a state is
-a *public state*, what both players see, and `player`, `actions` and `step` serve it as they serve a history.
+solved in that form (`cfr.public`). Its states do double duty: where nothing private has been dealt, a state
+is a *public state*, what both players see; `player`, `actions` and `step` serve it as they serve a history.
 
-`check_factored(game)` holds a game's factored form against its histories. Source of the form: Johanson, Waugh,
-Bowling and Zinkevich 2011, "Accelerating best response calculation in large extensive games".
+`check_factored(game)` holds a game's factored form against its histories. Source of the form: Johanson,
+Waugh, Bowling and Zinkevich 2011, "Accelerating best response calculation in large extensive games".
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class FactoredGame(Game, Protocol):
         ...
 
     def payoff_kinds(self, states: Array) -> NDArray[np.int64]:
-        """Return a number for each terminal public state, [n]: of equal numbers, payoffs and weights by chance
-        are equal for every pair of private states."""
+        """Return a number for each terminal public state, [n]; where two are equal, so are payoffs and weights
+        by chance, for every pair of private states."""
         ...
 
 
@@ -100,7 +100,7 @@ def _refuse(game: Game, function: str, rule: str) -> None:
 
 
 def _pairs(game: FactoredGame, state: Array) -> tuple[Array, NDArray[np.int64], NDArray[np.float64]]:
-    """Return (histories, their pairs of private states [m, 2], weights [m]) that a public state stands for."""
+    """Return (histories, their private states [m, 2], weights [m]) that a public state stands for."""
     weights = game.deal_weights(state)[0]
     if weights.shape != game.private_states() or (weights < 0).any():
         _refuse(game, "deal_weights", f"must be at least 0 and [n, {game.private_states()}]")

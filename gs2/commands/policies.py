@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +24,12 @@ from gs2.commands.common import (
 from gs2.commands.progress import Lines, working
 
 if TYPE_CHECKING:
-    from cfr.solver import Solver
+    from cfr.engine.resume import Runs
+    from cfr.public.solver import Evaluation
+    from cfr.variants import Variant
     from games.game import Game
 
-__all__ = ["blueprint", "exploitability"]
+__all__ = ["Limits", "blueprint", "exploitability", "print_measured"]
 
 SAVE_EVERY = 8.0
 """Seconds between saves of a run in progress; the end of the iteration under way comes on top."""
@@ -53,6 +56,25 @@ LISTEN_EVERY = 0.2
 @click.option("--seconds", type=POSITIVE, help="Stop after this many seconds.")
 @click.option("-o", "--output", type=NEW_FILE, help="Policy file to write or resume.")
 @click.option("--fresh", is_flag=True, help="Start over even if the output holds an unfinished run.")
+@click.option(
+    "--form",
+    type=click.Choice(("auto", "listed", "public")),
+    default="auto",
+    show_default=True,
+    help="Solve the listed game, or the public tree of one with all its secrets dealt at the start; auto takes "
+    "the public tree where the listed one does not fit.",
+)
+@click.option(
+    "--precision",
+    type=click.Choice(("32", "64")),
+    help="Bits of a number in the public form.  [default: 64, or 32 where that alone fits]",
+)
+@click.option(
+    "--bits", type=click.Choice(("16", "32")), help="Of a probability in a public file.  [default: 32]"
+)
+@click.option(
+    "--threads", type=click.IntRange(min=1), help="Threads in the public form.  [default: all cores]"
+)
 @memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def blueprint(
@@ -63,7 +85,9 @@ def blueprint(
     seconds: float | None,
     output: Path | None,
     fresh: bool,
+    form: str,
     as_json: bool,
+    **public: Any,
 ) -> None:
     """Compute a strategy for the whole of GAME by counterfactual regret minimisation.
 
@@ -71,14 +95,20 @@ def blueprint(
     command with more iterations goes on exactly where the file stopped, even after an interruption. If its
     name ends in .json, the file holds the policy in words for other programs, as
     {infoset: {action: probability}}, and cannot be resumed.
+
+    In the public form, for games as large as liars_dice(dice=2,sides=6), the state of the run is a file of its
+    own beside the output, OUTPUT.run; the policy is written when the command ends.
     """
     from cfr.policy import PolicyError, load_policy, load_state, save_policy, tabular_policy
     from cfr.policy_words import policy_words, save_policy_json
     from cfr.sequence_form import sequence_form
     from cfr.solver import Solver
     from cfr.tree import grow
+    from cfr.tree.memory import TooLarge
     from cfr.variants import variant as variant_row
+    from games.infosets.factored import is_factored
     from games.support.locks import hold
+    from gs2.public.whole_game import is_public_output
 
     row = variant_row(variant)
     in_words = output is not None and output.suffix == ".json"
@@ -86,7 +116,23 @@ def blueprint(
         raise PolicyError(f"{output}: a JSON policy holds no run to resume; use --fresh to replace it")
     if output is not None:
         click.get_current_context().with_resource(hold(output))
-    tree = grow(game, keep_states=in_words)
+    limits = Limits(
+        iterations if iterations is not None else (None if target or seconds else 1000), target, seconds
+    )
+    if form == "auto" and output is not None and is_public_output(output):
+        form = "public"
+    tree = None
+    if form != "public":
+        try:
+            tree = grow(game, keep_states=in_words)
+        except TooLarge:
+            if form == "listed" or in_words or not is_factored(game):
+                raise
+    if tree is None:
+        _public_blueprint(game, row, limits, output, fresh=fresh, as_json=as_json, **public)
+        return
+    if any(value is not None for value in public.values()):
+        raise click.UsageError("--precision, --bits and --threads are of the public form; add --form public")
     words = policy_words(game, tree) if in_words else None
     form = sequence_form(tree)
     solver = Solver(form, row)
@@ -98,7 +144,6 @@ def blueprint(
             raise PolicyError(f"{output}: it holds a policy but no run to resume; use --fresh to replace it")
         solver.load_state_dict(state)
         console.print(f"resuming {output} at iteration {solver.iteration:,}")
-    last = iterations if iterations is not None else (None if target or seconds else 1000)
 
     def save() -> None:
         if output is not None:
@@ -112,11 +157,12 @@ def blueprint(
     save()  # before the work: an unwritable place is better known now
     began = time.perf_counter()
     with Interruption() as asked:
-        stopped = _advance(solver, last, target, seconds, save, asked)
+        stopped = _advance(solver, row.name, limits, save, asked)
         save()
     value, best = solver.evaluate()
     result: dict[str, Any] = {
         "game": game.name,
+        "form": "listed",
         "variant": row.name,
         "iterations": solver.iteration,
         "stopped": stopped,
@@ -127,37 +173,109 @@ def blueprint(
         "exploitability": sum(best) / 2,
         "file": str(output) if output else None,
     }
-    if as_json:
-        print_json(result)
-    else:
-        out = stdout()
-        out.print(
-            f"{game.name}: {row.name}, {solver.iteration:,} iterations in {result['seconds']:.2f} s "
-            f"(stopped by {stopped})"
-        )
-        out.print(
-            f"value {number(value, 6)} to player 0, exploitability {number(sum(best) / 2, 6)} (NashConv / 2)"
-        )
-        if in_words:
-            out.print(f"written to {output}, in words")
-        elif output:
-            out.print(f"written to {output}; run the command again with more --iterations to go on")
+    _print_result(result, as_json)
+    if not as_json and in_words:
+        stdout().print(f"written to {output}, in words")
+    elif not as_json and output:
+        stdout().print(f"written to {output}; run the command again with more --iterations to go on")
     if stopped == "interruption":
         raise SystemExit(asked.exit_code)
 
 
-def _advance(
-    solver: Solver,
-    last: int | None,
-    target: float | None,
-    seconds: float | None,
-    save: Callable[[], None],
-    asked: Interruption,
-) -> str:
-    """Run the solver to its first limit, with a live line and regular saves; return what stopped it."""
+@dataclass(frozen=True)
+class Limits:
+    """Where a run ends, at the first that it comes to.
+
+    iterations: in all. target: exploitability, in payoffs. seconds: of this call.
+    """
+
+    iterations: int | None
+    target: float | None
+    seconds: float | None
+
+
+def _public_blueprint(
+    game: Game,
+    row: Variant,
+    limits: Limits,
+    output: Path | None,
+    *,
+    fresh: bool,
+    as_json: bool,
+    precision: str | None,
+    bits: str | None,
+    threads: int | None,
+) -> None:
+    """Compute a strategy on the game's public tree."""
+    from gs2.public.whole_game import PublicRun, Settings
+
+    settings = Settings(None if precision is None else int(precision), int(bits or 32), threads)
+    with working(f"growing the public tree of {game.name} …"):
+        run = PublicRun.begin(game, row, settings, output, fresh=fresh)
+    if run.resumed:
+        stderr().print(f"resuming {run.state_file} at iteration {run.iteration:,}")
+    began = time.perf_counter()
+    with Interruption() as asked:
+        stopped = _advance(run, row.name, limits, run.save, asked)
+        with working("saving …") as tell:
+            run.finish(tell)
+    found = run.evaluate()
+    result = {
+        "game": game.name,
+        "form": "public",
+        "precision": run.precision,
+        "variant": row.name,
+        "iterations": run.iteration,
+        "stopped": stopped,
+        "seconds": time.perf_counter() - began,
+        **_measured(found),
+        "file": str(output) if output else None,
+        "state_file": str(run.state_file) if run.state_file else None,
+    }
+    _print_result(result, as_json)
+    if output and not as_json:
+        stdout().print(
+            f"written to {output}; run the command again with more --iterations to go on from {run.state_file}, "
+            "or delete that",
+            soft_wrap=True,
+        )
+    if stopped == "interruption":
+        raise SystemExit(asked.exit_code)
+
+
+def _measured(found: Evaluation) -> dict[str, Any]:
+    """Return what a pair of policies is worth, as JSON says it."""
+    return {
+        "value": found.value,
+        "best_response": list(found.best_response),
+        "nash_conv": 2 * found.exploitability,
+        "exploitability": found.exploitability,
+    }
+
+
+def _print_result(result: dict[str, Any], as_json: bool) -> None:
+    """Print what a run came to."""
+    if as_json:
+        print_json(result)
+        return
+    out = stdout()
+    form = " on the public tree" if result["form"] == "public" else ""
+    out.print(
+        f"{result['game']}: {result['variant']}{form}, {result['iterations']:,} iterations in "
+        f"{result['seconds']:.2f} s (stopped by {result['stopped']})"
+    )
+    out.print(
+        f"value {number(result['value'], 6)} to player 0, exploitability "
+        f"{number(result['exploitability'], 6)} (NashConv / 2)"
+    )
+
+
+def _advance(solver: Runs, name: str, limits: Limits, save: Callable[[], None], asked: Interruption) -> str:
+    """Run a solver to its first limit, with a live line and regular saves; return what stopped it."""
     from rich.live import Live
     from rich.text import Text
 
+    last, target, seconds = limits.iterations, limits.target, limits.seconds
     began = saved = time.perf_counter()
     line = Lines()
     pause = SAVE_EVERY
@@ -182,7 +300,7 @@ def _advance(
             exploitability = solver.exploitability()
             now = time.perf_counter()
             told = (
-                f"{solver.variant.name}  iteration {solver.iteration:,}"
+                f"{name}  iteration {solver.iteration:,}"
                 f"  exploitability {number(exploitability, 6)}  {now - began:.1f} s"
             )
             live.update(Text(told))
@@ -203,8 +321,14 @@ def _advance(
 def exploitability(game: Game, policy: str, as_json: bool) -> None:
     """Measure POLICY on GAME exactly: its value, each player's best response, NashConv, exploitability.
 
-    POLICY is a file written by `gs2 blueprint`, or a name such as uniform, cfr:100 or noise:0.25.
+    POLICY is a file written by `gs2 blueprint`, or a name such as uniform, cfr:100 or noise:0.25. One on a
+    public tree is measured there, in a game of any size.
     """
+    from cfr.public.policy_file import is_public_policy
+
+    if is_public_policy(policy):
+        print_measured(game, policy, as_json)
+        return
     from cfr.best_response import best_response_values, expected_value
     from cfr.sequence_form import sequence_form
     from cfr.tree import grow
@@ -217,22 +341,41 @@ def exploitability(game: Game, policy: str, as_json: bool) -> None:
         probs = policy_from_spec(policy, game, tree, form)
         value = expected_value(form, probs)
         best = best_response_values(form, probs)
-    result = {
-        "game": game.name,
-        "policy": policy,
-        "value": value,
-        "best_response": list(best),
-        "nash_conv": sum(best),
-        "exploitability": sum(best) / 2,
-        "payoff_range": list(game.payoff_range),
-    }
-    if as_json:
-        print_json(result)
-        return
+    _print_measured(
+        game,
+        policy,
+        {
+            "value": value,
+            "best_response": list(best),
+            "nash_conv": sum(best),
+            "exploitability": sum(best) / 2,
+        },
+        as_json,
+    )
+
+
+def print_measured(game: Game, policy: str, as_json: bool) -> None:
+    """Print what a policy on a public tree, a file, is worth, and its exact exploitability."""
+    from cfr.public.policy_file import open_public_policy
+    from cfr.public.policy_values import evaluate_policy
+    from cfr.public.solver import cores
+
+    opened = open_public_policy(policy, game)
+    with working(f"measuring {policy} on the public tree of {game.name} …"):
+        found = evaluate_policy(opened, threads=cores())
+    _print_measured(game, policy, {"form": "public", "note": opened.note, **_measured(found)}, as_json)
+
+
+def _print_measured(game: Game, policy: str, found: dict[str, Any], as_json: bool) -> None:
     low, high = game.payoff_range
+    best = found["best_response"]
+    if as_json:
+        print_json({"game": game.name, "policy": policy, **found, "payoff_range": [low, high]})
+        return
     out = stdout()
-    out.print(f"{game.name}: {policy}   (payoffs {low:g} to {high:g}, perfect recall checked)")
-    out.print(f"  value to player 0                    {value: .6f}")
+    how = "on the public tree" if "form" in found else "perfect recall checked"
+    out.print(f"{game.name}: {policy}   (payoffs {low:g} to {high:g}, {how})")
+    out.print(f"  value to player 0                    {found['value']: .6f}")
     for player in (0, 1):
         out.print(f"  best response of player {player}            {best[player]: .6f}")
     out.print(f"  NashConv (sum of best responses)     {sum(best): .6f}")

@@ -1,1 +1,1 @@
-"""Search at a public state of a factored game: vectors over private states where `gs2.search` lists histories."""
+"""Search at public states of factored games: vectors over private states in place of listed histories."""

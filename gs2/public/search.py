@@ -2,7 +2,7 @@
 
 The stages are those of `gs2.search.pipeline`: the histories that the player considers, those generated, the
 subgame with its gadget, its solution, the certificate. A history is a pair of private states here, and the
-tree below it is shared by all of them, so that a closure of hundreds of pairs costs what its public tree does.
+tree below is shared by all of them: a closure of hundreds of pairs costs what its public tree does.
 """
 
 from __future__ import annotations
@@ -48,26 +48,53 @@ class PublicPlace:
 class PublicRefinement:
     """What one search came to.
 
-    strategy: both players', with the refined policy spliced in where it was certified.
-    probs: [actions] float64, the refined policy of the infoset; blueprint: the one before.
-    pairs: [own private states, the opponent's] bool, the histories in the subgame.
-    alternative, solved: [opponent's private states] float64, in payoffs; nan where the subgame has none.
-    margin: least of alternative - solved. weight: of the solution in what is spliced; 0 leaves all as it was.
+    before: both players' strategies, as they were. place: where. pairs: [own private states, the opponent's]
+        float64, probability by chance of the histories in the subgame.
+    considered: the same of those considered. generated: [opponent's] bool, chosen by the generator.
+    reach: [own], opponent_reach: [opponent's] float64, their own parts in how they come there.
+    alternative, solved: [opponent's] float64, in payoffs; nan where the subgame has none.
+    policy: [rows below, wide] float64, the player's policy. lanes: [own] bool, where it is meant.
+    weight: of the solution in it; 0 leaves all as it was.
     nodes: public states solved. iterations: run. seconds: wall-clock time of each stage.
     """
 
-    strategy: PublicStrategy
-    probs: NDArray[np.float64]
-    blueprint: NDArray[np.float64]
-    pairs: NDArray[np.bool_]
+    before: PublicStrategy
+    place: PublicPlace
+    considered: NDArray[np.float64]
+    pairs: NDArray[np.float64]
+    generated: NDArray[np.bool_]
+    reach: NDArray[np.float64]
+    opponent_reach: NDArray[np.float64]
     alternative: NDArray[np.float64]
     solved: NDArray[np.float64]
-    margin: float
+    policy: NDArray[np.float64]
+    lanes: NDArray[np.bool_]
     weight: float
     nodes: int
     iterations: int
     seconds: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    @property
+    def player(self) -> int:
+        """Who searched."""
+        return int(self.before.tree.player[self.place.node])
+
+    @property
+    def probs(self) -> NDArray[np.float64]:
+        """The refined policy of the infoset, [actions]."""
+        private = self.place.private
+        at: NDArray[np.float64] = self.before.at(self.place.node)[private]
+        if self.weight == 0 or not self.lanes[private]:
+            return at
+        return np.asarray(self.policy[: len(at), private])
+
+    @property
+    def strategy(self) -> PublicStrategy:
+        """Both players' strategies, the refined policy spliced in."""
+        if self.weight == 0:
+            return self.before
+        return self.before.spliced(self.place.node, self.player, self.policy, self.lanes)
 
 
 def check_public(config: SearchConfig) -> None:
@@ -124,23 +151,12 @@ def refine_public(
     unreached = not (reach[place.private] > 0 and pairs[place.private].sum() > LIVE)
     notes = []
     if unreached:
-        reach = np.ones(len(reach))
+        reach, config = np.ones(len(reach)), config.for_unreached()
         notes.append("the player's own strategy never leads here: histories are weighed by chance alone")
     old, reply = strategy.below(place.node)
     if player == 1:
         old, reply = reply, old
-    closure = config.histories.order is None or config.subgame.rest == "summary"
-    listed = (
-        _drawn(pairs, reach, theirs, place, config, rng)
-        if config.histories.source == "sampled"
-        else pairs > 0
-    )
-    # With a private state of which no history is listed nothing can be learnt.
-    free = listed.any(1) & (
-        np.ones(len(reach), bool)
-        if config.subgame.freeze == "none"
-        else np.arange(len(reach)) == place.private
-    )
+    listed = _listed(pairs, reach, theirs, place, config, rng)
     base = PublicProblem(
         below,
         player,
@@ -148,7 +164,7 @@ def refine_public(
         reach,
         theirs,
         np.zeros(pairs.shape[1]),
-        free,
+        _free(listed, place, config),
         np.ascontiguousarray(old),
         config.gadget.kind,
     )
@@ -157,10 +173,10 @@ def refine_public(
     policies = (old, reply) if player == 0 else (reply, old)
     alternative = _alternatives(sweeper, base, policies, config)
     lap("alternative")
-    kept = _generated(base, alternative, place, config, rng, closure)
+    kept = _generated(base, alternative, place, config, rng)
     if not (reach @ (base.pairs * kept)).max(initial=0.0) > LIVE:
         sweeper.close()
-        return _untouched(strategy, place, notes)
+        return _untouched(strategy, base, place, notes)
     problem = replace(base, pairs=base.pairs * kept, alternative=alternative)
     problem = replace(problem, tree=problem.masked_tree(weights))
     lap("generation")
@@ -173,15 +189,18 @@ def refine_public(
     weight, mixed = _certified(sweeper, base, (old, new, reply), lanes, config)
     sweeper.close()
     lap("safety")
-    spliced = strategy.spliced(place.node, player, mixed, lanes) if weight else strategy
     return PublicRefinement(
-        strategy=spliced,
-        probs=spliced.at(place.node)[place.private],
-        blueprint=strategy.at(place.node)[place.private],
-        pairs=(problem.pairs > 0),
-        alternative=alternative,
+        before=strategy,
+        place=place,
+        considered=base.pairs,
+        pairs=problem.pairs,
+        generated=_chosen(problem, place, config),
+        reach=reach,
+        opponent_reach=theirs,
+        alternative=np.where(base.mass > LIVE, alternative, np.nan),
         solved=solution.solved,
-        margin=solution.margin,
+        policy=mixed,
+        lanes=lanes,
         weight=weight,
         nodes=len(below),
         iterations=solution.iterations,
@@ -190,17 +209,81 @@ def refine_public(
     )
 
 
-def _untouched(strategy: PublicStrategy, place: PublicPlace, notes: list[str]) -> PublicRefinement:
+def _untouched(
+    strategy: PublicStrategy, base: PublicProblem, place: PublicPlace, notes: list[str]
+) -> PublicRefinement:
     """Return a refinement that changes nothing."""
-    probs = strategy.at(place.node)[place.private]
-    shape = (
-        strategy.tree.n_private if strategy.tree.player[place.node] == 0 else strategy.tree.n_private[::-1]
-    )
-    nothing = np.full(shape[1], np.nan)
+    nothing = np.full(base.pairs.shape[1], np.nan)
     notes = [*notes, "no history was generated that chance deals: the strategy is left as it was"]
     return PublicRefinement(
-        strategy, probs, probs, np.zeros(shape, bool), nothing, nothing, 0.0, 0.0, 0, 0, notes=tuple(notes)
+        before=strategy,
+        place=place,
+        considered=base.pairs,
+        pairs=np.zeros(base.pairs.shape),
+        generated=np.zeros(base.pairs.shape, bool),
+        reach=base.reach,
+        opponent_reach=base.opponent_reach,
+        alternative=nothing,
+        solved=nothing,
+        policy=base.old,
+        lanes=np.zeros(len(base.reach), bool),
+        weight=0.0,
+        nodes=0,
+        iterations=0,
+        notes=tuple(notes),
     )
+
+
+def _takes_closure(config: SearchConfig) -> bool:
+    """Return whether every history of the common-knowledge closure is generated, whatever the generator."""
+    return config.histories.order != 1 or config.subgame.rest == "summary"
+
+
+def _listed(
+    pairs: NDArray[np.float64],
+    reach: NDArray[np.float64],
+    theirs: NDArray[np.float64],
+    place: PublicPlace,
+    config: SearchConfig,
+    rng: np.random.Generator,
+) -> NDArray[np.bool_]:
+    """Return which pairs are considered, [own, opponent's]: those drawn, or all that the method asks for."""
+    if config.histories.source == "sampled":
+        return _drawn(pairs, reach, theirs, place, config, rng)
+    listed: NDArray[np.bool_] = pairs > 0
+    if config.histories.order == 1 and not _takes_closure(config):
+        # Opponent infosets that the infoset's histories do not belong to are no neighbours of it.
+        listed &= listed[place.private]
+    _check_order(pairs > 0, place, config.histories.order)
+    return listed
+
+
+def _check_order(pairs: NDArray[np.bool_], place: PublicPlace, order: int | None) -> None:
+    """Raise PublicSearchError for a knowledge set between the infoset and the closure: its boundary runs
+    through infosets of the player's, whose policy here is solved whole or not at all."""
+    if order is None or order == 1:
+        return
+    known = pairs & (np.arange(len(pairs)) == place.private)[:, None]
+    for _ in range(order - 1):
+        known = pairs & (known.any(axis=1)[:, None] | known.any(axis=0))
+    if not np.array_equal(known, pairs):
+        raise PublicSearchError(
+            f"order on a public tree must be 1, none, or one that reaches the closure; here order {order} "
+            f"holds {known.sum()} of its {pairs.sum()} histories; list the game, or take a higher order"
+        )
+
+
+def _free(listed: NDArray[np.bool_], place: PublicPlace, config: SearchConfig) -> NDArray[np.bool_]:
+    """Return the own private states with which the player's policy is solved, [own] bool.
+
+    With one of which no history is listed nothing can be learnt.
+    """
+    there: NDArray[np.bool_] = np.asarray(listed.any(axis=1))
+    closure = config.histories.order != 1 and config.subgame.rest != "summary"
+    if config.subgame.freeze == "none" or closure:
+        return there
+    here: NDArray[np.bool_] = there & (np.arange(len(there)) == place.private)
+    return here
 
 
 def _drawn(
@@ -211,7 +294,7 @@ def _drawn(
     config: SearchConfig,
     rng: np.random.Generator,
 ) -> NDArray[np.bool_]:
-    """Return which pairs were drawn: histories of the infoset, and companions of each that the opponent sees."""
+    """Return which pairs were drawn: histories of the infoset, and companions in their opponent infosets."""
     belief = pairs[place.private] * theirs**config.histories.belief
     chance = pairs[place.private]
     likely = _shares(belief) * (1 - config.histories.explore) + _shares(chance) * config.histories.explore
@@ -238,7 +321,7 @@ def _alternatives(
     policies: tuple[NDArray[np.float64], NDArray[np.float64]],
     config: SearchConfig,
 ) -> NDArray[np.float64]:
-    """Return what each of the opponent's private states is worth to it now, in payoffs; 0 where out of reach."""
+    """Return what each of the opponent's private states is worth to it now, in payoffs; 0 out of reach."""
     mode = VALUE if config.histories.alternative == "profile" else BEST
     values = sweeper.values(1 - base.player, mode, policies, base.reach)
     mass = base.mass
@@ -251,14 +334,11 @@ def _generated(
     place: PublicPlace,
     config: SearchConfig,
     rng: np.random.Generator,
-    closure: bool,
 ) -> NDArray[np.float64]:
     """Return the pairs that enter the subgame, [own, opponent's] of 0 and 1."""
     kept = np.ones(base.pairs.shape)
     own = base.pairs[place.private]
-    if not closure and config.histories.order == 1:
-        kept[:, own <= 0] = 0.0
-    if config.generation.generator == "all" or closure:
+    if config.generation.generator == "all" or _takes_closure(config):
         return kept
     if config.generation.k is None:
         raise PublicSearchError(f"k must be given with the generator {config.generation.generator}; got none")
@@ -276,6 +356,14 @@ def _generated(
     kept[:] = 0.0
     kept[place.private, chosen] = 1.0
     return kept
+
+
+def _chosen(problem: PublicProblem, place: PublicPlace, config: SearchConfig) -> NDArray[np.bool_]:
+    """Return which pairs the generator chose, [own, opponent's]; the others complete opponent infosets."""
+    chosen: NDArray[np.bool_] = problem.pairs > 0
+    if not _takes_closure(config):
+        chosen = chosen & (np.arange(len(chosen)) == place.private)[:, None]
+    return chosen
 
 
 def _only_here(

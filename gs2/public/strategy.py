@@ -155,8 +155,8 @@ class PublicStrategy:
         return rows
 
     def below(self, node: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return both policies below a node, as views on their rows."""
-        first, second = (self.probs[p][self.tree.rows_below(node, p)] for p in (0, 1))
+        """Return both policies below a node, [rows, wide] float64; of a file, only these rows are read."""
+        first, second = (np.asarray(self.probs[p][self.tree.rows_below(node, p)], np.float64) for p in (0, 1))
         return first, second
 
     def spliced(

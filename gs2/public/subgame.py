@@ -29,7 +29,7 @@ class PublicProblem:
     """What is solved at a public state.
 
     tree: the public tree below it. player: who searches.
-    pairs: [own private states, the opponent's] float64, probability by chance of each pair; 0 for those left out.
+    pairs: [own private states, the opponent's] float64, probability by chance of each pair; 0 if left out.
     reach: [own] float64, the searching player's own part in how it comes there.
     opponent_reach: [opponent's] float64, the opponent's; only `unsafe` reads it.
     alternative: [opponent's] float64, what each of its private states is worth to it outside, in payoffs.
@@ -99,9 +99,9 @@ class EntryChoice:
         number = np.maximum(number, 0.0) * self.live[:, None]
         if self.problem.gadget == "resolve":
             total = number.sum(1, keepdims=True)
-            return np.where(total > 0, number / np.where(total > 0, total, 1), 0.5)
-        total = number.sum()
-        return number / total if total > 0 else self.live[:, None] / self.live.sum()
+            return np.asarray(np.where(total > 0, number / np.where(total > 0, total, 1), 0.5))
+        total = float(number.sum())
+        return np.asarray(number / total if total > 0 else self.live[:, None] / self.live.sum())
 
     def reach(self) -> NDArray[np.float64]:
         """Return what the roots are dealt with: [opponent's private states], to multiply the pairs with."""
@@ -144,7 +144,7 @@ def _factor(t: int, v: Variant, regrets: NDArray[np.float64]) -> NDArray[np.floa
     if t <= 0:
         return np.ones_like(regrets)
     table = discount_table(t, float(v.alpha), float(v.beta))[t]
-    return np.where(regrets > 0, table[0], table[1])
+    return np.asarray(np.where(regrets > 0, table[0], table[1]))
 
 
 def solve_problem(

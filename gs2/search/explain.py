@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from blueprint.protocol import Blueprint
 from cfr.tree.memory import TooLarge
 from games.game import Game, Infoset
+from games.infosets import infoset_at
 from games.infosets.trail import Trail, find_trail, trails_along
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import MAX_LISTED, NO_OPTIONS, AnyStrategy, SearchContext, SearchOptions
@@ -19,7 +21,7 @@ from gs2.search.refine.at import PlayedStrategy
 from gs2.search.result import ActionRow, HistoryRow, InfosetRow, Refinement, SearchResult
 from gs2.search.strategy import Strategy
 
-__all__ = ["explain", "listed_context", "solve_infoset"]
+__all__ = ["OwnSearch", "explain", "listed_context", "solve_infoset"]
 
 
 def solve_infoset(
@@ -35,11 +37,13 @@ def solve_infoset(
     game: any of two players, or its `SearchContext`. Where its tree can be grown, it is, unless
         `config.histories.source` says otherwise; elsewhere histories of the infoset are drawn.
     blueprint: a strategy in any shape, such as a `Blueprint`, or probabilities on the slots of the tree; a
-        `Blueprint` where no tree is grown.
+        `Blueprint` where no tree is grown. One that is an `OwnSearch` is searched in its own form.
     infoset: by name, by what its player saw on the way, or by its number in the tree.
     Raises ValueError if the infoset is not one of the game's decisions, if no history of it is found, or for
     a configuration that needs the game listed where it cannot be.
     """
+    if isinstance(blueprint, OwnSearch):
+        return blueprint.searched(_named(game, infoset), config, rng, options)
     began = time.perf_counter()
     context = listed_context(game, config)
     if context is None:
@@ -51,6 +55,29 @@ def solve_infoset(
     prepared = time.perf_counter() - began
     refinement = refine_infoset(context, strategy, number, config, rng, options)
     return explain(context, strategy, refinement, config, prepared, most=options.listed)
+
+
+@runtime_checkable
+class OwnSearch(Protocol):
+    """A strategy that is searched in a form of its own, such as one on a public tree."""
+
+    def searched(
+        self, infoset: Infoset, config: SearchConfig, rng: np.random.Generator, options: SearchOptions
+    ) -> SearchResult:
+        """Return the refined strategy at an infoset and how it was found."""
+        ...
+
+
+def _named(game: Game | SearchContext, infoset: Infoset | Trail | int) -> Infoset:
+    """Return an infoset by its key."""
+    if isinstance(infoset, Infoset):
+        return infoset
+    if isinstance(infoset, Trail):
+        return Infoset(infoset.player, tuple(int(word) for word in infoset.keys[-1]), "")
+    if not isinstance(game, SearchContext):
+        raise ValueError(f"{game.name}: an infoset must be named by an Infoset or a Trail; got {infoset}")
+    node = int(game.tree.infoset_first_node()[game.infoset_number(int(infoset))])
+    return infoset_at(game.game, game.tree.states[node : node + 1], int(game.tree.player[node]))
 
 
 def listed_context(game: Game | SearchContext, config: SearchConfig) -> SearchContext | None:

@@ -1,0 +1,185 @@
+"""A rule agent for DouDiZhu: it plays towards the fewest turns in which its hand could be shed.
+
+    gs2 match --game doudizhu gs2.doudizhu.shedding:SHEDDING uniform
+
+How many turns a hand needs is counted over its chains, with the rest taken by rank and trios carrying solos
+or pairs. On lead it plays what leaves the fewest turns, low cards first. It answers an opponent with the
+lowest move that costs no turn, and lets a partner's move stand. The rules are ours, of no program.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from games.doudizhu.doudizhu import DouDizhu
+from games.doudizhu.move_table import BOMB, PASS, SOLO, Tables, move_table
+from games.doudizhu.round_state import (
+    BID,
+    CALLS,
+    HAND,
+    LANDLORD,
+    LEADER,
+    LEFT,
+    NO_SEAT,
+    ROUND,
+    round_views,
+)
+from games.game import Game, GameError
+from games.ragged import Ragged
+from games.support.array_types import Array, Bytes, Ints
+from games.support.kernel import kernel
+
+__all__ = ["SHEDDING", "SheddingAgent", "turns_to_shed"]
+
+NEAR_END = 4
+"""Cards left to an opponent from which on bombs and broken groups are worth an answer."""
+
+
+@kernel
+def _turns_by_rank(hand: int, carriers: int) -> int:
+    """Return the turns of a hand without chains; `carriers` trios were played before and may carry cards."""
+    turns = kickers = 0
+    for rank in range(13):
+        copies = hand >> 4 * rank & 15
+        if copies:
+            turns += 1
+            if copies == 3:
+                carriers += 1
+            elif copies < 3:
+                kickers += 1
+    jokers = hand >> 52
+    if jokers:
+        turns += 1
+        if jokers != 0x11:
+            kickers += 1
+    return turns - min(carriers, kickers)
+
+
+@kernel
+def _turns(hand: int, stack: Ints) -> int:
+    """Return the fewest turns of a hand over all choices of its chains. stack: [512, 4] to work in.
+
+    Chains are taken in the order of their numbers, so that no choice is met twice. A chain has five cards or
+    more, so that a hand of 20 has four at most and the stack never fills.
+    """
+    best = 64
+    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = hand, 0, 0, 0
+    top = 1
+    while top:
+        top -= 1
+        rest, after, carriers, turns = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3]
+        best = min(best, turns + _turns_by_rank(rest, carriers))
+        if turns + 1 >= best:
+            continue
+        for number in range(after, 36):
+            copies = 3 - number // 12
+            shortest = 5 if copies == 1 else 5 - copies
+            chain = links = 0
+            for rank in range(number % 12, 12):
+                if rest >> 4 * rank & 15 < copies:
+                    break
+                chain += copies << 4 * rank
+                links += 1
+                if links >= shortest:
+                    stack[top, 0], stack[top, 1] = rest - chain, number
+                    stack[top, 2] = carriers + links if copies == 3 else carriers
+                    stack[top, 3] = turns + 1
+                    top += 1
+    return best
+
+
+def turns_to_shed(hand: int) -> int:
+    """Return about how many turns a packed hand takes to shed, nobody else playing."""
+    return int(_turns(int(hand), np.empty((512, 4), np.int64)))
+
+
+@kernel
+def _call(hand: int, bid: int) -> int:
+    """Return the call for a packed hand, 0 or above the bid: jokers, 2s and bombs count."""
+    worth = 3 * (hand >> 52 & 1) + 4 * (hand >> 56 & 1) + 2 * (hand >> 48 & 15)
+    for rank in range(13):
+        if hand >> 4 * rank & 15 == 4:
+            worth += 4
+    call = 3 if worth >= 8 else 2 if worth >= 6 else 1 if worth >= 4 else 0
+    return call if call > bid else 0
+
+
+@kernel(nogil=True)
+def _choose(
+    words: Ints, bytes_: Bytes, player: int, offsets: Ints, actions: Ints, tables: Tables, out: Ints
+) -> None:
+    """Write the place of the chosen action of each state, [n]."""
+    stack = np.empty((512, 4), np.int64)
+    for i in range(len(words)):
+        begin, end = offsets[i], offsets[i + 1]
+        out[i] = begin
+        if end == begin:
+            continue
+        hand = words[i, HAND + player]
+        landlord = np.int64(bytes_[i, LANDLORD])
+        if landlord == NO_SEAT:
+            wanted = CALLS + _call(hand, np.int64(bytes_[i, BID]))
+            for j in range(begin, end):
+                if actions[j] == wanted:
+                    out[i] = j
+            continue
+        # the fewest cards of an opponent
+        fewest = 20
+        for seat in range(3):
+            if (seat == landlord) != (player == landlord):
+                fewest = min(fewest, np.int64(bytes_[i, LEFT + seat]))
+        follows = actions[begin] == PASS
+        leader = np.int64(bytes_[i, LEADER])
+        partner = follows and leader != landlord and player != landlord
+        before = _turns(hand, stack)
+        best = 1 << 40
+        for j in range(begin + follows, end):
+            head = tables[1][actions[j]]
+            kind, rank, size = head & 255, head >> 8 & 255, head >> 24
+            rest = hand - tables[0][actions[j]]
+            turns = _turns(rest, stack) if rest else 0
+            cost = 1000 * turns + 10 * rank - size
+            if kind >= BOMB:
+                cost += 2500
+            if kind == SOLO and fewest == 1:
+                cost += 4000 - 20 * rank
+            if turns == 0:
+                cost = -1
+            elif follows:
+                urgent = fewest <= NEAR_END
+                allowed = turns < before if kind < BOMB else turns <= 2 or urgent
+                if not partner and urgent and turns <= before + 1:
+                    allowed = True
+                if partner and turns > 1:
+                    allowed = False
+                if not allowed:
+                    continue
+            if cost < best:
+                best = cost
+                out[i] = j
+
+
+class SheddingAgent:
+    """The rule agent: deterministic, as fast as its count of turns."""
+
+    name = "shedding"
+
+    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
+        """Return 1 for the chosen action of each state and 0 for the others, [m] float64.
+
+        Raises GameError at any game but DouDiZhu.
+        """
+        if not isinstance(game, DouDizhu):
+            raise GameError(f"{self.name}: this agent plays doudizhu alone; got {game.name}")
+        views = round_views(np.ascontiguousarray(states, ROUND))
+        chosen = np.empty(len(states), np.int64)
+        moves = np.ascontiguousarray(actions.values, np.int64)
+        _choose(views[0], views[2], player, actions.offsets, moves, move_table().tables, chosen)
+        probs = np.zeros(len(moves))
+        probs[chosen[actions.counts > 0]] = 1.0
+        return probs
+
+
+SHEDDING = SheddingAgent()
+"""The agent, ready to be named as MODULE:NAME."""

@@ -1,0 +1,138 @@
+"""A run of CFR on a whole public tree: begun or resumed, saved now and then, and its policy written at the end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from cfr.policy import PolicyError
+from cfr.public.array_file import is_array_file
+from cfr.public.checkpoint import CHECKPOINT, load_checkpoint, save_checkpoint
+from cfr.public.policy_file import is_public_policy, save_public_policy
+from cfr.public.public_size import require_memory, solver_bytes
+from cfr.public.solver import Evaluation, PublicSolver
+from cfr.public.tree import grow_public
+from cfr.tree.memory import memory_limit
+from cfr.variants import Variant
+from games.game import Game, GameError
+from games.infosets.factored import FactoredGame
+
+__all__ = ["PublicRun", "Settings", "is_public_output", "state_file"]
+
+SHARE = 0.05
+"""Most of the time that goes into saves on the way."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a run is done.
+
+    precision: bits of a number; None for 64, or 32 where that alone fits. bits: of a probability in the
+    policy's file. threads: None for all cores.
+    """
+
+    precision: int | None = None
+    bits: int = 32
+    threads: int | None = None
+
+
+def state_file(output: Path) -> Path:
+    """Return the file with the state of the run whose policy goes to `output`."""
+    return output.with_name(output.name + ".run")
+
+
+def is_public_output(output: Path) -> bool:
+    """Return whether a file is a policy on a public tree, or such a policy's run is beside it."""
+    return is_public_policy(output) or is_array_file(state_file(output), CHECKPOINT)
+
+
+class PublicRun:
+    """A run under way.
+
+    state_file: where its state is saved; None where nothing is. resumed: whether it goes on from there.
+    """
+
+    def __init__(self, solver: PublicSolver, settings: Settings, output: Path | None) -> None:
+        self._solver, self._settings, self._output = solver, settings, output
+        self.state_file = None if output is None else state_file(output)
+        self.resumed = False
+        self._saved_at, self._saving = time.perf_counter(), 0.0
+        self._evaluated: tuple[int, Evaluation] | None = None
+
+    @classmethod
+    def begin(
+        cls, game: Game, row: Variant, settings: Settings, output: Path | None, *, fresh: bool
+    ) -> PublicRun:
+        """Return a run, resumed if its state is there and `fresh` does not forbid it.
+
+        Raises GameError for a game without a factored form, TooLarge for one that does not fit, PolicyError
+        for an output that holds no run to go on with, StateError for another run's state.
+        """
+        if not isinstance(game, FactoredGame):
+            raise GameError(
+                f"{game.name}: the public form is of games that deal each player one secret at the start; this "
+                "one has none; use --form listed (see games.infosets.factored)"
+            )
+        there = output is not None and state_file(output).exists() and not fresh
+        if output is not None and output.exists() and not there and not fresh:
+            raise PolicyError(
+                f"{output}: it holds no run to resume on a public tree; use --fresh to replace it"
+            )
+        tree = grow_public(game)
+        dtype = np.dtype(np.float32 if settings.precision == 32 else np.float64)
+        if settings.precision is None and solver_bytes(tree, row, dtype) > memory_limit():
+            dtype = np.dtype(np.float32)
+        require_memory(tree, row, dtype)
+        run = cls(PublicSolver(tree, row, dtype=dtype, threads=settings.threads), settings, output)
+        if there and run.state_file is not None:
+            load_checkpoint(run.state_file, run._solver)
+            run.resumed = True
+        return run
+
+    @property
+    def iteration(self) -> int:
+        """Return the iterations done so far."""
+        return self._solver.iteration
+
+    @property
+    def precision(self) -> int:
+        """Return the bits of a number."""
+        return 8 * self._solver.dtype.itemsize
+
+    def run(self, n: int) -> None:
+        """Run `n` more iterations."""
+        self._solver.run(n)
+
+    def evaluate(self) -> Evaluation:
+        """Return what the average policies are worth now."""
+        if self._evaluated is None or self._evaluated[0] != self.iteration:
+            self._evaluated = self.iteration, self._solver.evaluate()
+        return self._evaluated[1]
+
+    def exploitability(self) -> float:
+        """Return the average policies' NashConv / 2, in payoffs."""
+        return self.evaluate().exploitability
+
+    def save(self) -> None:
+        """Save the state, unless saves would take more than a small share of the time."""
+        if self.state_file is not None and time.perf_counter() - self._saved_at >= self._saving / SHARE:
+            self._save(self.state_file)
+
+    def finish(self, tell: Callable[[str], None] = lambda words: None) -> None:
+        """Save the state, and write the policy."""
+        if self._output is None or self.state_file is None:
+            return
+        tell(f"saving {self.state_file} …")
+        self._save(self.state_file)
+        tell(f"writing {self._output} …")
+        save_public_policy(self._output, self._solver, bits=self._settings.bits)
+
+    def _save(self, path: Path) -> None:
+        began = time.perf_counter()
+        save_checkpoint(path, self._solver)
+        self._saved_at = time.perf_counter()
+        self._saving = self._saved_at - began

@@ -1,0 +1,212 @@
+"""Search on the public tree does what search on listed histories does, and is measured exactly."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cfr.public.kernels import BEST
+from cfr.public.solver import PublicSolver
+from cfr.public.tree import PublicTree, grow_public, padded
+from games.game import GameError, Infoset
+from games.registry import load_game
+from gs2.policies.policy_spec import policy_from_spec
+from gs2.public.explain import PublicBlueprint, find_place, public_action_values
+from gs2.public.search import PublicPlace, PublicSearchError, refine_public
+from gs2.public.strategy import PublicStrategy, TreeSweeper, path_to, public_states
+from gs2.search.config.presets import preset
+from gs2.search.context import SearchContext
+from gs2.search.explain import solve_infoset
+
+GAMES = ("kuhn_poker(cards=4)", "leduc_poker", "liars_dice(sides=3)", "liars_dice(dice=2,sides=2)")
+METHODS = ("1-klss", "2-klss", "gs2-d", "maxmargin", "unsafe", "gs2+")
+MARGIN_TOLERANCE = 2e-3
+"""Two CFR runs of a thousand iterations, whose gadgets learn in another order, stop this close together."""
+
+
+def blueprint(game: str, iterations: int = 20) -> PublicStrategy:
+    solver = PublicSolver(grow_public(load_game(game)), "cfr", threads=1)
+    solver.run(iterations)
+    return PublicStrategy.average(solver)
+
+
+def random_strategy(tree: PublicTree, rng: np.random.Generator) -> PublicStrategy:
+    """Return a strategy of random probabilities, many of them zero."""
+    found = []
+    for player in (0, 1):
+        rows = np.empty((tree.n_rows[player], padded(tree.n_private[player])))
+        for node in np.flatnonzero(tree.player == player):
+            first, count = tree.row[node], tree.first_edge[node + 1] - tree.first_edge[node]
+            numbers = rng.gamma(0.5, size=(count, rows.shape[1])) * rng.integers(
+                2, size=(count, rows.shape[1])
+            )
+            numbers[rng.integers(count)] += 1e-3
+            rows[first : first + count] = numbers / numbers.sum(0)
+        found.append(rows)
+    return PublicStrategy(tree, (found[0], found[1]))
+
+
+def random_place(tree: PublicTree, rng: np.random.Generator) -> PublicPlace:
+    nodes = np.flatnonzero(tree.player >= 0)
+    while True:
+        node = int(rng.choice(nodes))
+        player = int(tree.player[node])
+        private = int(rng.integers(tree.n_private[player]))
+        weights = tree.game.deal_weights(public_states(tree, node))[0]
+        if (weights if player == 0 else weights.T)[private].sum() > 0:
+            return PublicPlace(node, private)
+
+
+def infosets_of(context: SearchContext) -> list[Infoset]:
+    """Return every infoset of a listed game at which there is a choice."""
+    tree, game = context.tree, context.game
+    first = tree.infoset_first_node()
+    found = []
+    for number in np.flatnonzero(np.diff(tree.infoset_offset) > 1):
+        player = int(tree.infoset_player[number])
+        state = tree.states[first[number] : first[number] + 1]
+        key = tuple(int(word) for word in game.infoset_key(state, player)[0])
+        found.append(Infoset(player, key, game.infoset_text(state[0], player)))
+    return found
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", GAMES)
+def test_a_search_is_the_listed_one(name: str, method: str) -> None:
+    game = load_game(name)
+    context, strategy = SearchContext(game), blueprint(name)
+    listed = policy_from_spec("cfr:20", game, context.tree)
+    if method == "2-klss" and "liars_dice" not in name:
+        pytest.skip("a card that one holds the other cannot: order 2 is not the closure")
+    rng = np.random.default_rng([GAMES.index(name), METHODS.index(method)])
+    for infoset in rng.permutation(np.array(infosets_of(context), object))[:3]:
+        config = preset(method, iterations=1000)
+        theirs = solve_infoset(context, listed, infoset, config, np.random.default_rng(1))
+        ours = solve_infoset(game, PublicBlueprint(strategy), infoset, config, np.random.default_rng(1))
+        assert (ours.infoset, ours.player) == (theirs.infoset, theirs.player)
+        counts = ("histories_considered", "histories_generated", "histories_kept")
+        one_die = "dice=2" not in name  # two dice are a history for each order in which they were rolled
+        if one_die:
+            assert [getattr(ours, name) for name in counts] == [getattr(theirs, name) for name in counts]
+        for a, b in zip(ours.actions, theirs.actions, strict=True):
+            assert a.action == b.action
+            assert (a.blueprint, a.q) == pytest.approx((b.blueprint, b.q), abs=1e-9)
+        assert ours.blueprint_value == pytest.approx(theirs.blueprint_value, abs=1e-9)
+        reaches = sorted((row.history, row.reach, row.alternative) for row in ours.histories)
+        expected = sorted((row.history, row.reach, row.alternative) for row in theirs.histories)
+        if not method.startswith("gs2-d"):  # ties among its histories are broken by the order they stand in
+            for row, other in zip(reaches, expected, strict=True) if one_die else ():
+                assert row[1:] == pytest.approx(other[1:], abs=1e-9)
+            if method in ("1-klss", "2-klss", "maxmargin"):
+                assert min(ours.margins) == pytest.approx(min(theirs.margins), abs=MARGIN_TOLERANCE)
+        assert sum(ours.refined.values()) == pytest.approx(1)
+        assert str(ours.to_json()["infoset"]) == ours.infoset
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_every_decision_is_found_on_the_tree(name: str) -> None:
+    game = load_game(name)
+    context, tree = SearchContext(game), grow_public(game)
+    strategy = random_strategy(tree, np.random.default_rng(2))
+    seen = set()
+    for infoset in infosets_of(context):
+        place = find_place(tree, infoset)
+        seen.add((place.node, place.private))
+        states = public_states(tree, place.node)
+        assert int(tree.player[place.node]) == infoset.player == int(game.player(states)[0])
+        assert len(strategy.at(place.node)[place.private]) == len(game.actions(states).values)
+        line = path_to(tree, place.node)
+        after = [*[node for node, _ in line[1:]], place.node]
+        assert all(tree.child[edge] == node for (_, edge), node in zip(line, after[: len(line)], strict=True))
+    assert len(seen) == len(infosets_of(context))
+
+
+@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("seed", range(3))
+def test_no_certified_search_raises_the_exploitability_of_any_strategy(name: str, seed: int) -> None:
+    rng = np.random.default_rng([seed, GAMES.index(name)])
+    tree = grow_public(load_game(name))
+    strategy, sweeper = random_strategy(tree, rng), TreeSweeper(tree, 1)
+    gained = 0.0
+    for number in range(8):
+        place = PublicPlace(0, number % tree.n_private[0]) if number < 2 else random_place(tree, rng)
+        opponent = 1 - int(tree.player[place.node])
+        before = strategy.best_response(opponent, sweeper)
+        config = preset("gs2+", iterations=30)
+        if rng.integers(3) == 0:
+            config = config.replace(certificate="margin", gadget="resolve")
+        strategy = refine_public(strategy, place, config, rng, threads=1).strategy
+        after = strategy.best_response(opponent, sweeper)
+        assert after <= before + 1e-9
+        gained += before - after
+    assert gained > 1e-6
+    for player, probs in enumerate(strategy.probs):
+        for node in np.flatnonzero(tree.player == player):
+            assert np.allclose(strategy.at(node).sum(axis=1), 1) and (probs >= 0).all()
+
+
+def test_values_of_strategies_are_those_of_the_listed_game() -> None:
+    for name in GAMES:
+        game = load_game(name)
+        solver = PublicSolver(grow_public(game), "dcfr", threads=1)
+        solver.run(7)
+        strategy = PublicStrategy.average(solver)
+        assert strategy.exploitability() == pytest.approx(solver.evaluate().exploitability, abs=1e-12)
+        sweeper = TreeSweeper(strategy.tree, 1)
+        both = [float(sweeper.values(player, BEST, strategy.probs).sum()) for player in (0, 1)]
+        assert both == pytest.approx(solver.evaluate().best_response, abs=1e-12)
+
+
+def test_sampled_histories_are_some_of_the_closure_and_all_of_them_in_the_end() -> None:
+    rng = np.random.default_rng(5)
+    strategy = blueprint("liars_dice(dice=2,sides=2)")
+    place = PublicPlace(0, 1)
+    for samples, companions in ((1, 0), (1, 1), (2, 2)):
+        config = preset("1-klss", source="sampled", samples=samples, companions=companions, iterations=5)
+        found = refine_public(strategy, place, config, rng, threads=1)
+        assert found.pairs[place.private].astype(bool).sum() <= samples
+        assert (found.pairs > 0).sum(0).max() <= companions + 1
+    config = preset("1-klss", source="sampled", samples=500, companions=500, iterations=5)
+    every = refine_public(strategy, place, config, rng, threads=1)
+    listed = refine_public(strategy, place, preset("1-klss", iterations=5), rng, threads=1)
+    assert np.array_equal(every.pairs, listed.pairs)
+    assert np.allclose(every.policy, listed.policy) and np.allclose(every.alternative, listed.alternative)
+
+
+def test_action_values_are_weighed_by_chance_where_the_opponent_never_leads() -> None:
+    strategy = blueprint("leduc_poker")
+    node = int(strategy.tree.child[strategy.tree.first_edge[0]])
+    never = strategy.probs[0].copy()
+    never[0] = 0.0
+    values = public_action_values(
+        PublicStrategy(strategy.tree, (never, strategy.probs[1])), PublicPlace(node, 0)
+    )
+    assert np.isfinite(values).all()
+
+
+@pytest.mark.parametrize(
+    ("method", "changes", "says"),
+    [
+        ("path", {}, "gadget on a public tree must be one of"),
+        ("gs2", {}, "on a public tree must be none"),
+        ("maxmargin", {"solver": "lp"}, "solver on a public tree must be cfr"),
+        ("maxmargin", {"certificate": "path"}, "certificate on a public tree"),
+        ("maxmargin", {"entry_floor": 0.1}, "entry_floor"),
+        ("1-klss", {"scope": "both"}, "scope"),
+        ("2-klss", {}, "order on a public tree"),
+    ],
+)
+def test_what_the_public_form_does_not_have_is_refused(
+    method: str, changes: dict[str, object], says: str
+) -> None:
+    strategy = blueprint("kuhn_poker(cards=4)", 2)
+    with pytest.raises(PublicSearchError, match=says):
+        refine_public(strategy, PublicPlace(0, 0), preset(method, **changes), np.random.default_rng(0))
+
+
+def test_an_infoset_without_a_choice_is_refused() -> None:
+    game = load_game("liars_dice(sides=3)")
+    with pytest.raises(PublicSearchError, match="has a choice"):
+        find_place(grow_public(game), game.parse_infoset("P1 holds 1 | 2x3"))
+    with pytest.raises(GameError):
+        find_place(grow_public(game), game.parse_infoset("P1 holds 9 | 2x3"))
