@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
-from games.contract import ContractError
 from games.game import TERMINAL, Game
 from games.ragged import Ragged
 from games.support.array_types import Array
+from games.support.contract import ContractError
 
 __all__ = ["BlueprintError", "BlueprintReport", "check_blueprint", "row_sums"]
 

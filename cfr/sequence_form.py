@@ -121,9 +121,9 @@ def deciding_seats(tree: FlatTree) -> list[int]:
 
 
 def is_two_sided(tree: FlatTree) -> bool:
-    """Return whether at most one seat of each team decides, so that the tree has a sequence form."""
+    """Return whether of two teams at most one seat each decides, so that the tree has a sequence form."""
     teams = [tree.teams[seat] for seat in deciding_seats(tree)]
-    return len(teams) == len(set(teams))
+    return max(tree.teams) == 1 and len(teams) == len(set(teams))
 
 
 def sequence_form(tree: FlatTree, game: Game | None = None) -> SequenceForm:
@@ -134,6 +134,10 @@ def sequence_form(tree: FlatTree, game: Game | None = None) -> SequenceForm:
     `tree_cfr`), or if the two sides' payoffs do not sum to zero.
     """
     seats = deciding_seats(tree)
+    if max(tree.teams) > 1:
+        raise InvalidTree(
+            f"sequence form: there must be two teams; got {tree.teams}; use cfr.tree_cfr instead"
+        )
     teams = [[p for p in seats if tree.teams[p] == team] for team in (0, 1)]
     if max(map(len, teams)) > 1:
         raise InvalidTree(

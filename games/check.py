@@ -4,7 +4,8 @@
     check_game(MyGame(), np.random.default_rng(0))
 
 It grows the game from its root one level at a time, whole where it is small and a random part of each level
-where it is not, and holds everything that the functions return against the contract in `games/game.py`.
+where it is not, and holds everything that the functions return against the contract in `games/game.py`. A
+factored game's public states are held against their histories, too (`games.infosets.factored`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from games.game import CHANCE, TERMINAL, Game, GameError
 from games.infosets import infoset_at
 from games.infosets.check_sampling import check_sampling
+from games.infosets.factored import FactoredGame, check_factored
 from games.ragged import Ragged
 from games.support.array_types import Array
 
@@ -30,6 +32,10 @@ TEXTS_PER_LEVEL = 40
 
 WALKED = 1000
 """Histories to keep of a level from which on a small game may also be walked whole, to list infosets."""
+MOST_PAIRS = 10_000
+"""Pairs of private states up to which the factored form of a game that has one is checked as well."""
+PAIRS_PER_LEVEL = 1_000
+"""Histories held against public states at each depth, at least one public state's."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +138,10 @@ def check_game(
     _check_payoff_range(game, seen, complete)
     if roots is None:
         check_sampling(game, rng, small=complete or max_width >= WALKED)
+        if isinstance(game, FactoredGame):
+            pairs = game.private_states()[0] * game.private_states()[1]
+            if pairs <= MOST_PAIRS:
+                check_factored(game, rng, width=max(1, min(max_width, PAIRS_PER_LEVEL // pairs)))
     return CheckReport(complete, histories, terminals, tuple(len(past) for past in seen.past))
 
 
@@ -158,8 +168,10 @@ def _check_description(game: Game) -> None:
         )
     _require(game, isinstance(game.name, str) and bool(game.name.strip()), "name", "must be words", game.name)
     _require(game, game.num_players >= 2, "num_players", "must be at least 2", game.num_players)
-    right = len(game.teams) == game.num_players and set(game.teams) == {0, 1}
-    _require(game, right, "teams", f"must put each of {game.num_players} seats in team 0 or 1", game.teams)
+    sides = set(game.teams)
+    right = len(game.teams) == game.num_players and len(sides) > 1 and sides == set(range(len(sides)))
+    rule = f"must put each of {game.num_players} seats in one of at least two teams, counted from 0"
+    _require(game, right, "teams", rule, game.teams)
     _require(
         game, game.num_players > 2 or game.teams == (0, 1), "teams", "must be (0, 1) for two", game.teams
     )
@@ -192,13 +204,14 @@ def _check_returns(game: Game, ends: Array, seen: _Seen) -> None:
     _require(game, returns.dtype == np.float64, "returns", "must be float64", returns.dtype)
     _require(game, bool(np.isfinite(returns).all()), "returns", "must be finite")
     team = np.array(game.teams)
-    payoff = [returns[:, team == side] for side in (0, 1)]
-    for side in (0, 1):
-        shared = np.ptp(payoff[side], axis=1).max() <= PAYOFF_TOLERANCE
-        _require(game, bool(shared), "returns", f"must be the same for all seats of team {side}")
+    sides = range(max(game.teams) + 1)
+    payoff = [returns[:, team == side] for side in sides]
     if getattr(game, "zero_sum", True):
-        gap = np.abs(payoff[0][:, 0] + payoff[1][:, 0]).max()
-        _require(game, bool(gap <= PAYOFF_TOLERANCE), "returns", "of the two teams must sum to zero", gap)
+        for side in sides:
+            shared = np.ptp(payoff[side], axis=1).max() <= PAYOFF_TOLERANCE
+            _require(game, bool(shared), "returns", f"must be the same for all seats of team {side}")
+        gap = np.abs(sum(of_side[:, 0] for of_side in payoff)).max()
+        _require(game, bool(gap <= PAYOFF_TOLERANCE), "returns", "of the teams must sum to zero", gap)
     seen.payoffs += [float(returns.min()), float(returns.max())]
 
 

@@ -13,9 +13,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from games.contract import ContractError
 from games.ragged import Ragged
 from games.support.array_types import Array
+from games.support.contract import ContractError
 
 __all__ = ["CHANCE", "TERMINAL", "Game", "GameError", "Infoset"]
 
@@ -45,12 +45,14 @@ class Infoset:
 
 @runtime_checkable
 class Game(Protocol):
-    """A finite game of perfect recall, zero-sum between two teams, over batches of states.
+    """A finite game of perfect recall, zero-sum between teams, mostly two, over batches of states.
 
     name: canonical game string, parameters included, that the registry reads back.
     num_players: seats, counted from 0.
-    teams: for each seat, 0 or 1; all seats of a team receive the same payoff, and the two teams'
-        payoffs sum to zero. In a two-player game it is (0, 1).
+    teams: for each seat its team, counted from 0; all seats of a team receive the same payoff, and the
+        payoffs of all teams, each counted once, sum to zero. In a two-player game it is (0, 1). Where each
+        seat plays for itself every seat is a team: `tree_cfr`, matches and training take any number of teams,
+        the sequence form and search two.
     payoff_range: smallest and largest payoff of any player at any terminal.
     key_width: 64-bit words in an infoset key.
 

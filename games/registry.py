@@ -76,6 +76,8 @@ _BUILT_IN = {
     "leduc_poker": "games.research.leduc_poker:LeducPoker",
     "liars_dice": "games.research.liars_dice:LiarsDice",
     "goofspiel": "games.research.goofspiel:Goofspiel",
+    "doudizhu": "games.climbing.doudizhu.doudizhu:DouDizhu",
+    "big2": "games.climbing.big2.big2:Big2",
     "guandan": "games.guandan.rounds.round:GuanDan",
 }
 """Where each game lives; the module is imported when the game is first asked for."""

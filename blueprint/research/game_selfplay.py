@@ -53,12 +53,12 @@ def play_generation(
     """Return what n games in lockstep teach.
 
     The network plays by its policy, or with probability `epsilon` by a uniformly random action; all seats, or
-    where there is a `rival` those of team 0 in half of the games and those of team 1 in the others.
+    where there is a `rival` those of one team, each team in as many of the games.
     Raises GameError if no game has a decision of the network's.
     """
     layout, game = network.layout, network.layout.game
     teams = np.array(game.teams)
-    side = np.arange(n) % 2  # the network's team where it does not play all seats
+    side = np.arange(n) % len(set(game.teams))  # the network's team where it does not play all seats
     states = np.repeat(game.root(), n, axis=0)
     running = np.arange(n)
     payoff = np.empty((n, game.num_players))

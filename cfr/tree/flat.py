@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from games.contract import ContractError
+from games.support.contract import ContractError
 from games.game import TERMINAL
 
 __all__ = ["EnumeratedTree", "FlatTree", "InvalidTree", "require_states"]
@@ -44,7 +44,7 @@ class FlatTree:
     infoset_key: [I, key width] uint64, `Game.infoset_key` of the infoset for its player.
     action: [N] the game's actions; the one that led to the node (arbitrary at roots).
     states: [N] the game's states, or None where they were not kept.
-    teams: for each seat 0 or 1.
+    teams: for each seat its team, counted from 0.
     n_truncated: leaves that stand at the depth limit rather than at the end of the game.
     """
 

@@ -57,8 +57,8 @@ class FactoredGame(Game, Protocol):
         ...
 
     def payoff_kinds(self, states: Array) -> NDArray[np.int64]:
-        """Return a number for each terminal public state, [n]; where two are equal, so are payoffs and weights
-        by chance, for every pair of private states."""
+        """Return a number for each terminal public state, [n]; where two are equal, so are the payoffs and
+        the weights by chance, for every pair of private states."""
         ...
 
 

@@ -29,8 +29,8 @@ KEPT_HISTORIES = 2_500_000
 """Histories of all games together that are kept, the last one in any case."""
 KEPT_STRATEGIES = 4
 """Blueprints kept of each game."""
-NOT_LISTED = ("guandan",)
-"""Games here that have no tree."""
+NOT_LISTED = ("big2", "guandan")
+"""Games here that have no tree, or too large a one as they come."""
 
 
 @dataclass(eq=False)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import mmap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,11 @@ def load_game_blueprint(game: Game, text: str, *, seed: int = 0) -> Blueprint:
         if not amount.strip().isdigit() or int(amount) < 1:
             raise UnknownGameAgent(f"network: decisions must be an integer of at least 1; got {amount!r}")
         return trained_network(game, int(amount), np.random.default_rng(seed))
+    if Path(text).is_file():
+        from cfr.public.policies.policy_file import is_public_policy, open_public_policy
+
+        if is_public_policy(text):
+            return open_public_policy(text, game)
     if _is_own_agent(text):
         found = _own_agent(text)
         if not isinstance(found, Blueprint):
@@ -107,18 +113,26 @@ def load_game_blueprint(game: Game, text: str, *, seed: int = 0) -> Blueprint:
 def agent_identity(text: str) -> str:
     """Return what tells the agent of today from one of that name tomorrow, by its name and its files."""
     base = parts_of(text)[0]
-    told = [text.strip().encode()]
+    told: list[bytes | memoryview] = [text.strip().encode()]
     where = base.partition(":")[0] if is_own(base) else base
     if Path(where).is_file():
-        told.append(Path(where).read_bytes())
+        told.append(_contents(Path(where)))
     elif is_own(base):
         found = own_object(base, "agent", UnknownGameAgent)
         source = inspect.getsourcefile(found if inspect.isclass(found) or callable(found) else type(found))
         told.append(Path(source).read_bytes() if source else b"")
     digest = hashlib.sha256()
     for part in told:
-        digest.update(len(part).to_bytes(8, "big") + part)
+        digest.update(len(part).to_bytes(8, "big"))
+        digest.update(part)
     return digest.hexdigest()[:16]
+
+
+def _contents(path: Path) -> bytes | memoryview:
+    """Return what a file holds, which may be large, without reading it as a whole."""
+    with open(path, "rb") as file:
+        empty = path.stat().st_size == 0
+        return b"" if empty else memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
 
 def _on_a_tree(game: Game, text: str, seed: int) -> Blueprint:

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import GameAgent
-from games.contract import ContractError
 from games.game import Game
 from games.ragged import Ragged
 from games.support.array_types import Array
+from games.support.contract import ContractError
 
 __all__ = ["AnswerFault", "SeatTrail", "TrailAgent", "UniformAgent", "answers"]
 

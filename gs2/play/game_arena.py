@@ -92,7 +92,7 @@ class MeetingResult:
         return {
             **asdict(self.meeting),
             "pairs": len(self.games.numbers),
-            "games": 2 * len(self.games.numbers),
+            "games": self.games.payoffs.size,
             "complete": self.complete,
             "net": self.net,
             "low": low,
@@ -172,9 +172,10 @@ def play_match(
 
         def result() -> MeetingResult:
             mine = sorted((row for row in rows if row["pair"] < meeting.pairs), key=lambda row: row["pair"])
+            sides = len(mine[0]["payoffs"]) if mine else 2
             games = PlayedGames(
                 np.array([row["pair"] for row in mine], np.int64),
-                np.array([row["payoffs"] for row in mine], np.float64).reshape(-1, 2),
+                np.array([row["payoffs"] for row in mine], np.float64).reshape(-1, sides),
                 paces,
             )
             seconds = time.perf_counter() - began
@@ -257,7 +258,7 @@ class _PairsFile(JsonRows):
 
     def is_row(self, row: Row) -> bool:
         pair, payoffs = row.get("pair"), row.get("payoffs")
-        numbers = isinstance(payoffs, list) and len(payoffs) == 2
+        numbers = isinstance(payoffs, list) and len(payoffs) >= 2
         return (
             type(pair) is int
             and pair >= 0

@@ -1,7 +1,10 @@
-"""Games between two agents in lockstep, each twice with the seats swapped, on the same chance.
+"""Games between two agents in lockstep, the first as each team in turn, on the same chance.
 
     games = play_agents(game, (a, b), np.random.default_rng(0), 1000)
     games.net.mean(), games.interval()
+
+A game of two teams is played in pairs, with the seats swapped. One of more teams is played as often as it
+has teams, and such a set is called a pair all the same: in each the second agent is all other teams.
 
 Every random number of a game has a name: the number of its pair, whose it is (chance, or a seat) and how many
 of that came before. So the second game of a pair sees the chance events of the first as far as both go on
@@ -47,8 +50,8 @@ class Pace:
 class PlayedGames:
     """What a match came to.
 
-    numbers: [n] int64, of the pairs. payoffs: [n, 2] float64, payoff to the first agent when its team is 0,
-    and when it is 1. paces: of both agents.
+    numbers: [n] int64, of the pairs. payoffs: [n, teams] float64, payoff to the first agent when its team
+    is 0, when it is 1 and so on. paces: of both agents.
     """
 
     numbers: NDArray[np.int64]
@@ -57,7 +60,7 @@ class PlayedGames:
 
     @property
     def net(self) -> NDArray[np.float64]:
-        """[n] float64: payoff a game to the first agent in each pair, the mean of its two games."""
+        """[n] float64: payoff a game to the first agent in each pair, the mean of its games."""
         found: NDArray[np.float64] = self.payoffs.mean(1)
         return found
 
@@ -88,16 +91,14 @@ def play_numbered(
     while table.go_on():
         pass
     n = len(numbers)
-    return PlayedGames(
-        np.asarray(numbers, np.int64), np.stack([table.payoff[:n], table.payoff[n:]], 1), table.paces
-    )
+    return PlayedGames(np.asarray(numbers, np.int64), table.payoff.reshape(-1, n).T.copy(), table.paces)
 
 
 class _Table:
     """All games of a match that still go on, both of each pair.
 
-    agent of seat s in a game of side k: `agents[teams[s] ^ k]`. count: [games, seats + 1] random numbers that
-    each seat, and last chance, has used.
+    side: [games], the team of the first agent; the second has all others. count: [games, seats + 1] random
+    numbers that each seat, and last chance, has used.
     """
 
     def __init__(
@@ -105,18 +106,20 @@ class _Table:
     ) -> None:
         self.game, self.agents, self.seed = game, agents, seed
         n = len(numbers)
-        self.side = np.repeat(np.arange(2), n)
+        sides = max(game.teams) + 1
+        self.side = np.repeat(np.arange(sides), n)
         # what names a game's random numbers: those of a pair share it if they are duplicates
-        self.stream = np.tile(numbers, 2) * 2 + (0 if duplicate else self.side)
-        self.payoff = np.zeros(2 * n)
-        self.states: Array = np.repeat(game.root(), 2 * n, axis=0)
-        self.running = np.arange(2 * n)
-        self.count = np.zeros((2 * n, game.num_players + 1), np.int64)
+        self.stream = np.tile(numbers, sides) * sides + (0 if duplicate else self.side)
+        games = sides * n
+        self.payoff = np.zeros(games)
+        self.states: Array = np.repeat(game.root(), games, axis=0)
+        self.running = np.arange(games)
+        self.count = np.zeros((games, game.num_players + 1), np.int64)
         self.paces = (Pace(), Pace())
         asks = [isinstance(agent, TrailAgent) for agent in agents]
         self.trails: list[dict[int, SeatTrail]] = [{} for _ in range(game.num_players)]
         for seat, team in enumerate(game.teams):
-            for which in np.flatnonzero(np.array(asks)[team ^ self.side]):
+            for which in np.flatnonzero(np.array(asks)[np.where(self.side == team, 0, 1)]):
                 self.trails[seat][int(which)] = SeatTrail()
         self._look()
 
@@ -126,7 +129,8 @@ class _Table:
         ended = players == TERMINAL
         if ended.any():
             done = self.running[ended]
-            seat = np.array([self.game.teams.index(0), self.game.teams.index(1)])[self.side[done]]
+            first = [self.game.teams.index(side) for side in range(max(self.game.teams) + 1)]
+            seat = np.array(first)[self.side[done]]
             self.payoff[done] = self.game.returns(self.states[ended])[np.arange(len(done)), seat]
             for trails in self.trails:
                 for which in done.tolist():
@@ -144,7 +148,7 @@ class _Table:
         for seat, team in enumerate(self.game.teams):
             mine = np.flatnonzero(players == seat)
             for k in (0, 1):
-                rows = mine[(team ^ self.side[self.running[mine]]) == k]
+                rows = mine[(team != self.side[self.running[mine]]) == k]
                 if len(rows):
                     pick[rows] = self._decided(k, seat, rows, actions.take(rows))
         taken = actions.values[actions.offsets[:-1] + pick]

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from games.contract import require
+from games.support.contract import require
 from games.support.kernel import kernel
 
 __all__ = [

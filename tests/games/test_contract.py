@@ -37,6 +37,9 @@ SMALL = (
     "goofspiel(cards=3,turns=2,points_order=descending)",
     "goofspiel(cards=3,turns=3,returns=win_loss)",
     "goofspiel(cards=4,turns=4,points_order=ascending,returns=total_points)",
+    "big2(players=3,ranks=3,suits=2)",
+    "big2(players=2,ranks=3,suits=2,opening=holder,settling=pairs)",
+    "doudizhu(ranks=1)",
 )
 LARGE = (
     "leduc_poker",
@@ -48,6 +51,8 @@ LARGE = (
     "goofspiel(cards=8,turns=4,points_order=descending)",
     "goofspiel(cards=10,turns=8)",
     "goofspiel(cards=13,turns=13)",
+    "big2(players=3,ranks=7,cards=5,straights=plain,flushes=suit,bombs=both,double_from=4)",
+    "doudizhu(ranks=4)",
     *PRESETS,
 )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from games.contract import ContractError
+from games.support.contract import ContractError
 from games.support.configuration import ConfigError
 from gs2.parts import register_gadget, register_generator
 from gs2.search.config.search import SearchConfig

@@ -94,8 +94,9 @@ def _print(result: MeetingResult, output: Path | None) -> None:
     table.add_column()
     table.add_column(justify="right")
     table.add_row("payoff a game", f"{number(result.net)}  [{number(low)}, {number(high)}]")
-    first, second = result.games.payoffs.mean(0)
-    table.add_row("as team 0, as team 1", f"{number(first)}, {number(second)}")
+    by_team = result.games.payoffs.mean(0)
+    heading = ", ".join(f"as team {team}" for team in range(len(by_team)))
+    table.add_row(heading, ", ".join(number(payoff) for payoff in by_team))
     for name, pace in zip((a, b), result.games.paces, strict=True):
         if pace.decisions:
             each = pace.seconds / pace.decisions

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cfr.tree import FlatTree
-from games.contract import require
+from games.support.contract import require
 from games.game import CHANCE
 from gs2.search.gadget.graft import Gadget
 

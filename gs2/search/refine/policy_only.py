@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
 from cfr.policy import Policy, load_policy
+from cfr.public.policies.policy_file import is_public_policy, open_public_policy
 from games.game import Game
 from games.ragged import Ragged
 from games.support.array_types import Array
@@ -88,6 +89,8 @@ def blueprint_named(spec: str, game: Game) -> Blueprint:
         from blueprint.research.named_network import load_network
 
         return load_network(spec, game)
+    if is_public_policy(spec):
+        return open_public_policy(spec, game)
     if Path(spec).is_file() and not spec.endswith(".json"):
         return PolicyOnly(KeyedPlay(load_policy(spec, game.name), spec))
     raise PolicySpecError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from games.guandan.cards import CARD_NAMES, NUM_CARDS, RANKS, TYPE_NAMES, unpack
-from tests.reference.guandan_moves import Move
+from tests.reference.guandan.guandan_moves import Move
 
 
 def random_hand(rng: np.random.Generator, level: int, wilds: int, size: int) -> np.ndarray:

@@ -11,7 +11,7 @@ from games.guandan.combos import BOMB_CLASS, beats, strength
 from games.guandan.moves.listing import legal_moves
 from games.guandan.notation import parse_action
 from tests.games.guandan.positions import cards_of, names, random_hand
-from tests.reference import guandan_moves as reference
+from tests.reference.guandan import guandan_moves as reference
 
 
 def some_actions(rng: np.random.Generator, level: int, n: int) -> np.ndarray:

@@ -8,7 +8,7 @@ import pytest
 from games.guandan.rounds.round import GuanDan, advance, deal, legal
 from gs2.guandan.agent.endgame import is_endgame, solve_endgame
 from tests.gs2.guandan.blueprints import random_choice
-from tests.reference.guandan_endgame import move_wins
+from tests.reference.guandan.guandan_endgame import move_wins
 
 
 def endgames(n: int, rng: np.random.Generator, most: int, least: int = 2) -> list[np.ndarray]:

@@ -10,6 +10,7 @@ from blueprint.protocol import GameAgent
 from cfr.best_response import expected_value
 from cfr.sequence_form import sequence_form
 from cfr.tree import grow
+from cfr.values import root_values
 from games import Ragged, load_game
 from games.game import Game
 from games.support.array_types import Array
@@ -176,3 +177,28 @@ def test_numbered_draws_are_uniform_and_independent_of_each_other() -> None:
     ]
     for other in others:
         assert abs(np.corrcoef(draws, other)[0, 1]) < 0.03
+
+
+def test_where_each_seat_is_a_team_the_first_agent_sits_on_every_seat_once() -> None:
+    game = load_game("big2(players=3,ranks=3,suits=2)")
+    agent = KeyedAgent(1)
+    even = play_agents(game, (agent, agent), rng(), 50)
+    assert even.payoffs.shape == (50, 3)
+    np.testing.assert_allclose(even.net, 0, atol=1e-12)
+    assert np.abs(even.payoffs).max() > 0
+    # against others it scores what the tree says of each seating
+    tree = grow(game)
+    agents = (agent, UniformAgent())
+    played = play_agents(game, agents, rng(2), 4000, duplicate=False)
+    sizes = np.diff(tree.infoset_offset)
+    others = np.repeat(1 / sizes, sizes)
+    rows = [
+        rng_of(agent.seed, player, key).dirichlet(np.ones(count))
+        for player, key, count in zip(tree.infoset_player, tree.infoset_key, sizes.tolist(), strict=True)
+    ]
+    mine = np.concatenate(rows)
+    for seat in range(3):
+        seated = np.where(tree.slot_player == seat, mine, others)
+        value = root_values(tree, seated)[seat]
+        error = played.payoffs[:, seat].std() / np.sqrt(4000)
+        assert abs(played.payoffs[:, seat].mean() - value) <= STANDARD_ERRORS * error

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cfr.best_response import best_response_values
 from cfr.lp import solve_lp
-from games.contract import ContractError
+from games.support.contract import ContractError
 from gs2.search.config.presets import preset
 from gs2.search.config.search import SearchConfig
 from gs2.search.gadget.build import GADGETS, Entry, GadgetError, build_gadget

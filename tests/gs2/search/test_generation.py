@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from games.contract import ContractError
+from games.support.contract import ContractError
 from gs2.search.generation import (
     GENERATORS,
     GenerationError,

@@ -25,7 +25,7 @@ from games.guandan.notation import action_list
 from games.guandan.rounds.round import legal, restarted
 from games.guandan.rounds.state import ACTS_SEEN, NOBODY
 from tests.gs2.guandan.beliefs.rounds import Played, some_rounds
-from tests.reference.guandan_past import past_of
+from tests.reference.guandan.guandan_past import past_of
 
 SMALL = NetworkConfig(
     state=32, blocks=1, action=16, action_blocks=1, critic=0, past=True, hands=True, stakes=True

@@ -10,7 +10,7 @@ import pytest
 from games.guandan.cards import RANKS
 from games.guandan.matches.promotion import Score, score_round
 from games.guandan.rules import PRESETS, Rules
-from tests.reference import guandan_match as slow
+from tests.reference.guandan import guandan_match as slow
 
 NOBODY = 255
 FIRST_LAST, FIRST_THIRD, DOUBLE = [0, 1, 3, 2], [0, 1, 2, 3], [0, 2, 1, 3]

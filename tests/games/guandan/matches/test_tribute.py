@@ -17,7 +17,7 @@ from games.guandan.matches.tribute import (
 )
 from games.guandan.matches.tribute_policy import danzero_cards, random_cards
 from games.guandan.rules import PRESETS, Rules
-from tests.reference import guandan_match as slow
+from tests.reference.guandan import guandan_match as slow
 
 CARD = {name: c for c, name in enumerate(CARD_NAMES)}
 NOBODY = 255

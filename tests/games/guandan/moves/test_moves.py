@@ -26,8 +26,8 @@ from games.guandan.combos import beats, strength
 from games.guandan.moves.listing import legal_moves
 from games.guandan.notation import parse_action
 from tests.games.guandan.positions import action_ids, cards_of, move_id, names, random_hand
-from tests.reference import guandan_moves as reference
-from tests.reference.guandan_canonical import least_costs
+from tests.reference.guandan import guandan_moves as reference
+from tests.reference.guandan.guandan_canonical import least_costs
 
 
 def random_beat(rng: np.random.Generator, level: int) -> np.ndarray:

@@ -12,7 +12,7 @@ from games.guandan.rounds.playout import random_playouts
 from games.guandan.rounds.round import GuanDan, Shown, advance, deal, from_hands, initial_hands, legal
 from games.guandan.rounds.state import NOBODY, STATE
 from tests.games.guandan.positions import cards_of, names
-from tests.reference.guandan_round import Round
+from tests.reference.guandan.guandan_round import Round
 
 GAME = GuanDan()
 

@@ -28,8 +28,8 @@ from games.guandan.views.observation import (
     observation_message,
     observations,
 )
-from tests.reference import guandan_features as slow
-from tests.reference.guandan_match import wild_flags
+from tests.reference.guandan import guandan_features as slow
+from tests.reference.guandan.guandan_match import wild_flags
 
 TWINS = [(state_features, slow.state_features), (observations, slow.observation)]
 

@@ -7,7 +7,7 @@ import pytest
 
 from cfr.best_response import best_response_values
 from cfr.lp import solve_lp
-from games.contract import ContractError
+from games.support.contract import ContractError
 from games.registry import load_game
 from gs2.policies.tabulate import tabulate
 from gs2.search.config.presets import preset

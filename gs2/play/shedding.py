@@ -1,6 +1,6 @@
 """A rule agent for DouDiZhu: it plays towards the fewest turns in which its hand could be shed.
 
-    gs2 match --game doudizhu gs2.doudizhu.shedding:SHEDDING uniform
+    gs2 match --game doudizhu gs2.play.shedding:SHEDDING uniform
 
 How many turns a hand needs is counted over its chains, with the rest taken by rank and trios carrying solos
 or pairs. On lead it plays what leaves the fewest turns, low cards first. It answers an opponent with the
@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from games.doudizhu.doudizhu import DouDizhu
-from games.doudizhu.move_table import BOMB, PASS, SOLO, Tables, move_table
-from games.doudizhu.round_state import (
+from games.climbing.doudizhu.doudizhu import DouDizhu
+from games.climbing.doudizhu.move_table import BOMB, PASS, SOLO, Tables, move_table
+from games.climbing.doudizhu.round_state import (
     BID,
     CALLS,
     HAND,
@@ -32,6 +32,8 @@ from games.support.kernel import kernel
 
 __all__ = ["SHEDDING", "SheddingAgent", "turns_to_shed"]
 
+FOURS = 0x0444_4444_4444_4444
+"""The bits of a packed hand that are set for four of a rank."""
 NEAR_END = 4
 """Cards left to an opponent from which on bombs and broken groups are worth an answer."""
 
@@ -75,12 +77,12 @@ def _turns(hand: int, stack: Ints) -> int:
         for number in range(after, 36):
             copies = 3 - number // 12
             shortest = 5 if copies == 1 else 5 - copies
-            chain = links = 0
-            for rank in range(number % 12, 12):
+            chain, first = 0, number % 12
+            for rank in range(first, 12):
                 if rest >> 4 * rank & 15 < copies:
                     break
                 chain += copies << 4 * rank
-                links += 1
+                links = rank - first + 1
                 if links >= shortest:
                     stack[top, 0], stack[top, 1] = rest - chain, number
                     stack[top, 2] = carriers + links if copies == 3 else carriers
@@ -119,7 +121,7 @@ def _choose(
         hand = words[i, HAND + player]
         landlord = np.int64(bytes_[i, LANDLORD])
         if landlord == NO_SEAT:
-            wanted = CALLS + _call(hand, np.int64(bytes_[i, BID]))
+            wanted = CALLS + _call(hand, int(bytes_[i, BID]))
             for j in range(begin, end):
                 if actions[j] == wanted:
                     out[i] = j
@@ -128,7 +130,7 @@ def _choose(
         fewest = 20
         for seat in range(3):
             if (seat == landlord) != (player == landlord):
-                fewest = min(fewest, np.int64(bytes_[i, LEFT + seat]))
+                fewest = min(fewest, int(bytes_[i, LEFT + seat]))
         follows = actions[begin] == PASS
         leader = np.int64(bytes_[i, LEADER])
         partner = follows and leader != landlord and player != landlord
@@ -142,6 +144,8 @@ def _choose(
             cost = 1000 * turns + 10 * rank - size
             if kind >= BOMB:
                 cost += 2500
+            elif (hand ^ rest) & FOURS & hand:
+                cost += 800  # a four is broken
             if kind == SOLO and fewest == 1:
                 cost += 4000 - 20 * rank
             if turns == 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from tests.reference.guandan_moves import SEQUENCE, Move
+from tests.reference.guandan.guandan_moves import SEQUENCE, Move
 
 
 def needs(hand: list[str], level: str) -> dict[str, int]:

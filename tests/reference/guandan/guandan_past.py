@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.reference.guandan_features import SEQUENCES, TYPES
-from tests.reference.guandan_match import order_of
-from tests.reference.guandan_round import Round
+from tests.reference.guandan.guandan_features import SEQUENCES, TYPES
+from tests.reference.guandan.guandan_match import order_of
+from tests.reference.guandan.guandan_round import Round
 
 KINDS = ("passed on an opponent's", "passed on its partner's", "led", "followed with")
 ACE_FIRST = "A23456789TJQK"

@@ -6,7 +6,7 @@ A round is given as the hands dealt, the level, the teams' levels, and the moves
 
 from __future__ import annotations
 
-from tests.reference.guandan_match import RANKS, index_of, order_of, wild_flags
+from tests.reference.guandan.guandan_match import RANKS, index_of, order_of, wild_flags
 
 Move = tuple[int, str, str, list[str]]
 TYPES = [

@@ -1,0 +1,1 @@
+"""DouDiZhu: one deck, three seats, one landlord against two farmers."""

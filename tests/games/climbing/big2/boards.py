@@ -1,0 +1,63 @@
+"""Games of Big2 under many rules, and the slow twin's view of their states."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from games.climbing.big2.big2 import Big2
+from games.support.array_types import Rows
+from tests.reference.big2 import Play, Round, Table
+
+__all__ = ["VARIANTS", "OneAgainstTheRest", "as_names", "play_beside", "same_round"]
+
+VARIANTS: tuple[dict[str, Any], ...] = (
+    {},
+    {"suit_order": "cdhs", "straights": "twos", "flushes": "suit", "bombs": "both", "double_from": 10},
+    {"straights": "plain", "bombs": "quads", "must_play": True, "settling": "pairs", "triple_from": 13},
+    {"straights": "ladder", "opening": "holder", "stays_out": True, "triples": False, "suit_order": "scdh"},
+    {"players": 3, "opening": "first", "bombs": "both", "must_play": True, "stays_out": True},
+    {"players": 2, "cards": 13, "flushes": "suit", "straights": "twos"},
+    {"players": 3, "ranks": 8, "suits": 3, "cards": 7, "settling": "pairs"},
+    {"players": 2, "ranks": 6, "suits": 2, "double_from": 3},
+)
+"""Every value of every option, over large and small decks."""
+
+
+def as_names(game: Big2, mask: int) -> Play:
+    """Return the cards of a mask as the slow twin has them."""
+    return tuple(game.words.cards(int(mask)).split())
+
+
+def play_beside(game: Big2, options: dict[str, Any], state: np.ndarray) -> Round:
+    """Return the slow twin of a round that begins at a dealt state."""
+    hands = [set(as_names(game, state["hand"][seat])) for seat in range(game.num_players)]
+    return Round(Table(**options), hands)
+
+
+def same_round(game: Big2, state: np.ndarray, twin: Round) -> None:
+    """Raise AssertionError unless a state and its slow twin say the same."""
+    assert int(state["player"]) == (-2 if twin.turn is None else twin.turn)
+    for seat, hand in enumerate(twin.hands):
+        assert set(as_names(game, state["hand"][seat])) == hand
+    assert as_names(game, state["beat"]) == twin.beat or twin.turn is None
+
+
+class OneAgainstTheRest(Big2):
+    """A game in which all others lose what seat 0 wins, each as much: two teams, as a checker has it.
+
+    Everything else is that of Big2 with the same rules.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.teams = (0, *[1] * (self.num_players - 1))
+        most = max(abs(payoff) for payoff in self.payoff_range)
+        self.payoff_range = (-most, most)
+
+    def returns(self, states: Rows) -> NDArray[np.float64]:
+        """Return what seat 0 wins or loses, and the others."""
+        own = super().returns(states)[:, :1]
+        return own * np.where(np.array(self.teams) == 0, 1.0, -1.0)
