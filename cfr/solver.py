@@ -16,7 +16,6 @@ from cfr.engine.arrays import State
 from cfr.engine.bundles import ROWS, WIDE
 from cfr.engine.play import FormArrays, Pair
 from cfr.engine.resume import Runs, check_iteration, check_state, iterations_at_once, same_variant
-from cfr.engine.simd import WIDTH
 from cfr.engine.warm_start import start_regrets
 from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form
 from cfr.tree import FlatTree
@@ -205,7 +204,7 @@ class Solver:
             factors = np.exp(table[now - 1, 2:] - table[np.minimum(since - 1, now - 1), 2:])
             rows = side.bundle[:, ROWS] * side.bundle[:, WIDE]
             factor = np.ones((side.n_positions, 2))
-            factor[WIDTH : WIDTH + rows.sum()] = np.repeat(factors, rows, axis=0)
+            factor[side.width : side.width + rows.sum()] = np.repeat(factors, rows, axis=0)
             out.append(regret * np.where(regret > 0, factor[:, 0], factor[:, 1]))
         return self._play.to_slots((out[0], out[1]))
 

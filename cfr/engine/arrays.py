@@ -1,4 +1,4 @@
-"""The tuples of arrays that kernels take, and the same with their arrays borrowed (see `simd`).
+"""The tuples of arrays that kernels take, and the same with their arrays borrowed (see `borrowed`).
 
 A tuple whose arrays are borrowed is `Any` to a type checker: its entries are addresses.
 """
@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.engine.simd import borrow
+from cfr.engine.borrowed import borrow
+from cfr.engine.simd import zeros
 from games.support.kernel import kernel
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Side",
     "State",
     "Work",
+    "aligned_zeros",
     "borrow_boxes",
     "borrow_side",
     "borrow_state",
@@ -27,15 +29,19 @@ __all__ = [
 _Ints = NDArray[np.int32]
 _Floats = NDArray[np.float64]
 
-Side = tuple[_Ints, _Ints, _Ints, _Ints, int]
-"""(bundle, above, child, parent, unit_size) of a `SideLayout`.
+LINE = 64
+"""Bytes in a cache line."""
 
-Borrowed, the number of bundles comes second.
+Side = tuple[tuple[float, ...], _Ints, _Ints, _Ints, _Ints, NDArray[np.uint8], tuple[_Ints, _Ints], int]
+"""(lanes, bundle, level, child, parent, real, rows, unit_size) of a `SideLayout`.
+
+lanes: as many zeros as a vector holds, which makes the width part of the type. Borrowed, they are the vector
+of zeros, and the numbers of bundles and levels come after these, whether there are rows after the rows.
 """
-BoxArrays = tuple[_Ints, _Ints, _Floats]
-"""(start, box, pool) of `Boxes`."""
-Work = tuple[_Floats, _Floats, _Floats, NDArray[np.uint8], _Ints, _Ints, _Ints]
-"""Scratch of one side: (plan, reach, value, marked, queue, units, doors).
+BoxArrays = tuple[_Ints, _Ints, _Ints, int, _Floats]
+"""(start, box, shape, columns, pool) of `Boxes`."""
+Work = tuple[_Floats, _Floats, _Floats, NDArray[np.uint8], _Ints, _Ints]
+"""Scratch of one side: (plan, reach, value, marked, queue, units).
 
 Borrowed, the marks follow once more as words of eight.
 """
@@ -45,24 +51,33 @@ State = tuple[_Floats, _Floats, _Floats, _Floats, _Ints]
 
 @kernel
 def borrow_side(side: Side) -> Any:
-    bundle, above, child, parent, unit_size = side
-    return borrow(bundle), len(bundle), borrow(above), borrow(child), borrow(parent), unit_size
+    lanes, bundle, level, child, parent, real, (row_child, row_before), unit_size = side
+    bundles = borrow(bundle), len(bundle), borrow(level), len(level) - 1
+    rows = borrow(row_child), borrow(row_before), len(row_child) > 0
+    return zeros(lanes), *bundles, borrow(child), borrow(parent), borrow(real), rows, unit_size
 
 
 @kernel
 def borrow_boxes(boxes: BoxArrays) -> Any:
-    start, box, pool = boxes
-    return borrow(start), borrow(box), borrow(pool)
+    start, box, shape, columns, pool = boxes
+    return borrow(start), borrow(box), borrow(shape), columns, borrow(pool)
 
 
 @kernel
 def borrow_work(work: Work) -> Any:
-    plan, reach, value, marked, queue, units, doors = work
+    plan, reach, value, marked, queue, units = work
     marks = borrow(marked), borrow(marked.view(np.uint64))
-    return borrow(plan), borrow(reach), borrow(value), *marks, borrow(queue), borrow(units), borrow(doors)
+    return borrow(plan), borrow(reach), borrow(value), *marks, borrow(queue), borrow(units)
 
 
 @kernel
 def borrow_state(state: State) -> Any:
     regret, prediction, policy, strategy_sum, stamp = state
     return borrow(regret), borrow(prediction), borrow(policy), borrow(strategy_sum), borrow(stamp)
+
+
+def aligned_zeros(n: int) -> NDArray[np.float64]:
+    """Return n zeros that begin at a cache line, so that no vector of a row lies across two."""
+    room = np.zeros(n + LINE // 8)
+    skipped = -room.ctypes.data % LINE // 8
+    return room[skipped : skipped + n]

@@ -11,17 +11,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.engine.arrays import BoxArrays
+from cfr.engine.arrays import BoxArrays, aligned_zeros
 from cfr.engine.bundles import SideLayout
-from cfr.engine.simd import WIDTH
 from games.support.kernel import kernel
 
 __all__ = ["BOX_FIELDS", "Boxes", "Entries", "make_boxes"]
 
 Entries = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
 """The payoff matrix in compressed rows or columns: (start, column or row, payoff to side 0)."""
-BOX_FIELDS = 6
+BOX_FIELDS = 4
 """Columns of `Boxes.box`."""
+COLUMNS = 4, 6, 8
+"""Positions of the other side for which kernels have loops of that length, unrolled."""
+MOST_PADDING = 1.7
+"""Times by which the cells may grow when all boxes are given the same shape."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,19 +32,23 @@ class Boxes:
     """The payoffs to one side, as seen from the units of the other.
 
     start: [U + 1] int32; the boxes of the other side's unit u are `start[u]:start[u + 1]`.
-    box: [n, 6] int32: first own position, own positions in chunks of 4, first position of the other, its
-        positions, offset into `pool`, own bundle.
+    box: [n, 4] int32: first own position, first position of the other, offset into `pool`, own bundle.
+    shape: [n, 2] int32: own positions in fours, positions of the other.
+    columns: positions of the other in every box, one of `COLUMNS`, if all are one vector wide and there is
+        little to pad; otherwise 0.
     pool: float64; for each position of the other in a box, the payoffs of the own ones, padded with 0.
     """
 
     start: NDArray[np.int32]
     box: NDArray[np.int32]
+    shape: NDArray[np.int32]
+    columns: int
     pool: NDArray[np.float64]
 
     @property
     def arrays(self) -> BoxArrays:
-        """Return what the kernels take: (start, box, pool)."""
-        return self.start, self.box, self.pool
+        """Return what the kernels take."""
+        return self.start, self.box, self.shape, self.columns, self.pool
 
 
 def make_boxes(rows: Entries, sides: tuple[SideLayout, SideLayout]) -> tuple[tuple[Boxes, Boxes], int, int]:
@@ -50,30 +57,51 @@ def make_boxes(rows: Entries, sides: tuple[SideLayout, SideLayout]) -> tuple[tup
     rows: (row_start, column, payoff to side 0) of the payoff matrix.
     """
     row_start, column, payoff = rows
+    width = sides[0].width
     unit_0, unit_1 = (_unit_of_sequences(side.position, side.unit_position) for side in sides)
     n_units = len(sides[0].unit_bundle), len(sides[1].unit_bundle)
     row, order = _sorted_by_units(row_start, column, unit_0, unit_1, *n_units)
     box, end = _bounds(row, column, order, sides[0].position, sides[1].position, unit_0, unit_1)
+    columns = _columns(box, width)
     cells, pool_0, pool_1, n_distinct = _pool(
-        row, column, payoff, order, sides[0].position, sides[1].position, box, end
+        row, column, payoff, order, sides[0].position, sides[1].position, box, end, width, columns
     )
+    fours = np.array([_fours(n, width) for n in range(int(box[:, 4:].max(initial=0)) + 1)], np.int32)
     out = []
-    for own, pool in ((0, pool_0), (1, pool_1)):
+    for own, found in ((0, pool_0), (1, pool_1)):
+        pool = aligned_zeros(len(found))
+        pool[:] = found
         other = 1 - own
         fields = np.empty((len(box), BOX_FIELDS), np.int32)
-        size = box[:, 4 + own]
         fields[:, 0] = box[:, 2 + own]
-        fields[:, 1] = (size + WIDTH - 1) // WIDTH
-        fields[:, 2] = box[:, 2 + other]
-        fields[:, 3] = box[:, 4 + other]
-        fields[:, 4] = cells[:, own]
-        fields[:, 5] = sides[own].unit_bundle[box[:, own]]
+        fields[:, 1] = box[:, 2 + other]
+        fields[:, 2] = cells[:, own]
+        fields[:, 3] = sides[own].unit_bundle[box[:, own]]
+        shape = np.empty((len(box), 2), np.int32)
+        shape[:, 0] = fours[box[:, 4 + own]]
+        shape[:, 1] = columns or box[:, 4 + other]
         start = np.zeros(n_units[other] + 1, np.int32)
         np.cumsum(np.bincount(box[:, other], minlength=n_units[other]), out=start[1:])
         if other == 1:
-            fields = fields[np.argsort(box[:, other], kind="stable")]
-        out.append(Boxes(start, fields, pool))
+            by_other = np.argsort(box[:, other], kind="stable")
+            fields, shape = fields[by_other], shape[by_other]
+        out.append(Boxes(start, fields, shape, columns, pool))
     return (out[0], out[1]), int((box[:, 4] * box[:, 5]).sum()), n_distinct
+
+
+@kernel
+def _fours(n: int, width: int) -> int:
+    """Return in how many fours `n` payoffs are stored: whole vectors, or one of eight and half of another."""
+    return 3 if width == 8 and 8 < n <= 12 else (n + width - 1) // width * (width // 4)
+
+
+def _columns(box: NDArray[np.int64], width: int) -> int:
+    """Return the positions of the other side that all boxes are given, or 0 if they keep their own."""
+    largest = int(box[:, 4:].max(initial=1))
+    columns = min((n for n in COLUMNS if n >= largest), default=0)
+    wide = (box[:, 4:] + width - 1) // width * width
+    cells = (wide * box[:, :3:-1]).sum()
+    return columns if largest <= width and columns * width * 2 * len(box) <= MOST_PADDING * cells else 0
 
 
 @kernel
@@ -176,6 +204,8 @@ def _pool(
     position_1: NDArray[np.int32],
     box: NDArray[np.int64],
     end: NDArray[np.int64],
+    width: int,
+    columns: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], int]:
     """Return (offsets of each box in both pools, the pools, how many distinct boxes they hold)."""
     n = len(box)
@@ -191,8 +221,7 @@ def _pool(
     k = 0
     for b in range(n):
         low_0, low_1, rows, cols = box[b, 2], box[b, 3], box[b, 4], box[b, 5]
-        wide_0 = (rows + WIDTH - 1) // WIDTH * WIDTH
-        wide_1 = (cols + WIDTH - 1) // WIDTH * WIDTH
+        wide_0, wide_1 = _fours(rows, width) * 4, _fours(cols, width) * 4
         if len(scratch) < rows * cols:
             scratch = np.zeros(rows * cols)
         for j in range(rows * cols):
@@ -224,12 +253,13 @@ def _pool(
         table[at] = b
         n_distinct += 1
         offset[b, 0], offset[b, 1] = used_0, used_1
-        pool_0 = _grown(pool_0, used_0, cols * wide_0)
-        pool_1 = _grown(pool_1, used_1, rows * wide_1)
+        # Columns of zeros make all boxes as large as the largest.
+        size_0, size_1 = max(cols, columns) * wide_0, max(rows, columns) * wide_1
+        pool_0, pool_1 = _grown(pool_0, used_0, size_0), _grown(pool_1, used_1, size_1)
         for j in range(rows):
             for c in range(cols):
                 pool_0[used_0 + c * wide_0 + j] = scratch[j * cols + c]
                 pool_1[used_1 + j * wide_1 + c] = -scratch[j * cols + c]
-        used_0 += cols * wide_0
-        used_1 += rows * wide_1
-    return offset, pool_0[:used_0].copy(), pool_1[:used_1].copy(), n_distinct
+        used_0 += size_0
+        used_1 += size_1
+    return offset, pool_0[:used_0], pool_1[:used_1], n_distinct

@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.engine.arrays import Side
-from cfr.engine.simd import WIDTH
 from games.support.kernel import kernel
 
 __all__ = [
+    "ABOVE",
     "ACTIONS",
     "BASE",
+    "BEFORE",
     "DOOR0",
     "FIELDS",
     "LANE0",
@@ -29,13 +30,23 @@ __all__ = [
     "ROWS",
     "UNIT0",
     "WIDE",
+    "Groups",
+    "Plex",
     "SideLayout",
+    "group_side",
     "lay_out_side",
+    "positions_needed",
 ]
 
-BASE, ROWS, WIDE, MEMBERS, ACTIONS, LANE0, UNIT0, DOOR0 = range(8)
+BASE, ROWS, WIDE, MEMBERS, ACTIONS, LANE0, UNIT0, DOOR0, BEFORE, ABOVE = range(10)
 """Columns of `SideLayout.bundle`."""
-FIELDS = 8
+FIELDS = 10
+
+Plex = tuple[NDArray[np.int32], NDArray[np.int32]]
+"""(start, parent) of a treeplex."""
+Groups = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
+"""Which infosets form bundles: (parent bundle of each; members, one bundle after the other; where those of
+each bundle start; where the bundles behind each door start)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,48 +54,90 @@ class SideLayout:
     """Where the sequences of one side lie: P positions, B bundles, L lanes, U units, D doors.
 
     position: [S] int32, position of each sequence; the empty sequence is at 0.
-    bundle: [B, 8] int32. BASE: first position; ROWS, WIDE: its shape in positions, WIDE a multiple of 4;
-        MEMBERS: infosets in it; ACTIONS: their actions; LANE0, UNIT0, DOOR0: its first lane, unit, door.
+    bundle: [B, 10] int32. BASE: first position; ROWS, WIDE: its shape in positions, WIDE a multiple of the
+        width; MEMBERS: infosets in it; ACTIONS: their actions; LANE0, UNIT0: its first lane and unit; DOOR0:
+        its first door; BEFORE: the position of the sequence before lane 0, if
+        those before the other lanes follow it (with one member it is the same for all), otherwise -1;
+        ABOVE: the parent bundle.
         With one member ROWS is 1 and the lanes are the actions, otherwise ROWS is ACTIONS and the lanes
-        are the members. Each action is a door.
-    above: [B] int32, the parent bundle.
+        are the members; a lane may be left empty so that those below a row stand as in the row. Each action
+        is a door.
+    level: [D + 1] int32; the bundles below d others are `level[d]:level[d + 1]`, bundle 0 is in none.
     child: [D + 1] int32; the bundles behind door d are `child[d]:child[d + 1]`.
     parent: [L] int32, position of the sequence before each lane; at padding 1, which is never reached.
+    real: [L / width] uint8, of each vector of lanes the bits of those that are no padding.
+    rows: if every bundle but those behind door 0 is one vector wide and has a BEFORE and several members, so
+        that rows, units and doors are the same: ([D + 1] int32, the rows behind door d are `[d]:[d + 1]`;
+        [U] int32, position before the first lane of each row). Otherwise both are empty.
     n_positions: P, padding included.
     unit_position: [U + 1] int32, first position of each unit. unit_bundle: [U] int32, its bundle.
-    unit_size: positions of the largest unit, a multiple of 4.
+    unit_size: positions of the largest unit, a multiple of the width.
+    width: numbers in a vector.
     """
 
     position: NDArray[np.int32]
     bundle: NDArray[np.int32]
-    above: NDArray[np.int32]
+    level: NDArray[np.int32]
     child: NDArray[np.int32]
     parent: NDArray[np.int32]
+    real: NDArray[np.uint8]
+    rows: tuple[NDArray[np.int32], NDArray[np.int32]]
     n_positions: int
     unit_position: NDArray[np.int32]
     unit_bundle: NDArray[np.int32]
     unit_size: int
+    width: int
 
     @property
     def arrays(self) -> Side:
-        """Return what the kernels take: (bundle, above, child, parent, unit_size)."""
-        return self.bundle, self.above, self.child, self.parent, self.unit_size
+        """Return what the kernels take."""
+        lanes = (0.0,) * self.width
+        return lanes, self.bundle, self.level, self.child, self.parent, self.real, self.rows, self.unit_size
 
 
-def lay_out_side(
-    plex: tuple[NDArray[np.int32], NDArray[np.int32]],
-    entries: tuple[NDArray[np.int64], NDArray[np.int32]],
-    n_columns: int,
-    *,
-    merge: bool,
-    unit_size: int,
-) -> SideLayout:
-    """Return the layout of one side.
+def group_side(
+    plex: Plex, entries: tuple[NDArray[np.int64], NDArray[np.int32]], n_columns: int, *, merge: bool
+) -> Groups:
+    """Return the bundles of one side.
 
-    plex: (start, parent) of its treeplex. entries: (start, column) of the payoffs in its rows.
-    n_columns: sequences of the other side. merge: form bundles of more than one infoset.
+    entries: (start, column) of the payoffs in its rows. n_columns: sequences of the other side. merge: form
+    bundles of more than one infoset.
     """
-    return SideLayout(*_lay_out(*plex, *entries, n_columns, merge, unit_size))
+    return _group(*plex, *entries, n_columns, merge)
+
+
+def positions_needed(plex: Plex, groups: Groups, width: int) -> int:
+    """Return how many positions the bundles take with vectors of `width`, the empty sequence's included."""
+    members, member_start = groups[1:3]
+    m = np.diff(member_start)[1:]
+    actions = np.diff(plex[0])[members[member_start[1:-1]]]
+    lanes, rows = np.where(m > 1, m, actions), np.where(m > 1, actions, 1)
+    return width + int(((lanes + width - 1) // width * width * rows).sum())
+
+
+def lay_out_side(plex: Plex, groups: Groups, width: int, unit_size: int) -> SideLayout:
+    """Return the layout of one side."""
+    above, members, member_start, child = groups
+    fields = _lay_out(*plex, above, members, member_start, child, width, unit_size)
+    position, bundle, parent, real, n_positions, unit_position, unit_bundle = fields
+    units = unit_position, unit_bundle, unit_size
+    level = [1]
+    while level[-1] < len(bundle):
+        level.append(int(np.searchsorted(above, level[-1])))
+    rows = _rows(bundle, child, unit_bundle, width)
+    links = np.array(level, np.int32), child, parent, real, rows
+    return SideLayout(position, bundle, *links, n_positions, *units, width)
+
+
+def _rows(
+    bundle: NDArray[np.int32], child: NDArray[np.int32], unit_bundle: NDArray[np.int32], width: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return `SideLayout.rows`."""
+    below = bundle[child[1] :]
+    if np.any(bundle[1:, WIDE] != width) or np.any(bundle[1:, MEMBERS] == 1) or np.any(below[:, BEFORE] < 0):
+        return np.empty(0, np.int32), np.empty(0, np.int32)
+    first_row = np.append(bundle[:, UNIT0], len(unit_bundle))
+    return first_row[child].astype(np.int32), bundle[unit_bundle, BEFORE]
 
 
 @kernel
@@ -95,15 +148,8 @@ def _group(
     entry_column: NDArray[np.int32],
     n_columns: int,
     merge: bool,
-) -> tuple[
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int32],
-]:
-    """Return (bundle, lane of each infoset; parent, members of each bundle; bundles behind each door)."""
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Return the groups."""
     n = len(parent)
     n_sequences = start[n]
     owner = np.full(n_sequences, -1, np.int32)
@@ -138,8 +184,6 @@ def _group(
         free[i] = rank[i] + 1
         order[rank[i]] = i
 
-    bundle_of = np.zeros(n, np.int32)
-    lane_of = np.zeros(n, np.int32)
     above = np.zeros(n + 1, np.int32)
     members = np.empty(n, np.int32)
     member_start = np.zeros(n + 2, np.int32)
@@ -206,14 +250,10 @@ def _group(
             for g in range(m):
                 if leader[group[g]] != group[g]:
                     continue
-                lane = 0
                 for h in range(m):
                     if leader[group[h]] == group[g]:
                         members[n_placed] = group[h]
                         n_placed += 1
-                        bundle_of[group[h]] = n_bundles
-                        lane_of[group[h]] = lane
-                        lane += 1
                 above[n_bundles] = b
                 member_start[n_bundles + 1] = n_placed
                 n_bundles += 1
@@ -221,39 +261,33 @@ def _group(
             member_start[1] = 0
         b += 1
     child_bundle[n_doors] = n_bundles
-    above, member_start, child = above[:n_bundles], member_start[: n_bundles + 1], child_bundle[: n_doors + 1]
-    return bundle_of, lane_of, above, members, member_start, child
+    return above[:n_bundles], members, member_start[: n_bundles + 1], child_bundle[: n_doors + 1]
 
 
 @kernel
 def _lay_out(
     start: NDArray[np.int32],
     parent: NDArray[np.int32],
-    entry_start: NDArray[np.int64],
-    entry_column: NDArray[np.int32],
-    n_columns: int,
-    merge: bool,
+    above: NDArray[np.int32],
+    members: NDArray[np.int32],
+    member_start: NDArray[np.int32],
+    child: NDArray[np.int32],
+    width: int,
     unit_size: int,
 ) -> tuple[
     NDArray[np.int32],
     NDArray[np.int32],
     NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int32],
+    NDArray[np.uint8],
     int,
     NDArray[np.int32],
     NDArray[np.int32],
-    int,
 ]:
-    """Return the fields of a SideLayout."""
-    n = len(parent)
-    bundle_of, lane_of, above, members, member_start, child = _group(
-        start, parent, entry_start, entry_column, n_columns, merge
-    )
-    n_bundles = len(above)
+    """Return (position, bundle, parent, real, n_positions, unit_position, unit_bundle) of a SideLayout."""
+    n_bundles = len(member_start) - 1
     bundle = np.zeros((n_bundles, FIELDS), np.int32)
     bundle[0, ACTIONS] = 1
-    base = WIDTH
+    base = width
     lanes = 0
     units = 1
     doors = 1
@@ -261,33 +295,48 @@ def _lay_out(
         m = member_start[b + 1] - member_start[b]
         first = members[member_start[b]]
         actions = start[first + 1] - start[first]
-        wide = ((m if m > 1 else actions) + WIDTH - 1) // WIDTH * WIDTH
+        wide = ((m if m > 1 else actions) + width - 1) // width * width
         rows = actions if m > 1 else 1
         row = bundle[b]
         row[BASE], row[ROWS], row[WIDE], row[MEMBERS], row[ACTIONS] = base, rows, wide, m, actions
-        row[LANE0], row[UNIT0], row[DOOR0] = lanes, units, doors
+        row[LANE0], row[UNIT0], row[ABOVE] = lanes, units, above[b]
+        row[DOOR0] = doors
         base += rows * wide
         lanes += wide
         units += rows * ((wide + unit_size - 1) // unit_size)
         doors += actions
 
-    position = np.zeros(start[n], np.int32)
+    position = np.zeros(start[len(parent)], np.int32)
     lane_parent = np.ones(lanes, np.int32)
-    for i in range(n):
-        row = bundle[bundle_of[i]]
-        first = position[parent[i]]
-        if row[MEMBERS] > 1:
-            lane_parent[row[LANE0] + lane_of[i]] = first
+    real = np.zeros(lanes // width, np.uint8)
+    for b in range(1, n_bundles):
+        row = bundle[b]
+        base, rows, wide, lane0 = row[BASE], row[ROWS], row[WIDE], row[LANE0]
+        own = members[member_start[b] : member_start[b + 1]]
+        before = position[parent[own[0]]]
+        if len(own) == 1:
+            row[BEFORE] = before
             for a in range(row[ACTIONS]):
-                position[start[i] + a] = row[BASE] + a * row[WIDE] + lane_of[i]
-        else:
-            for a in range(row[ACTIONS]):
-                lane_parent[row[LANE0] + a] = first
-                position[start[i] + a] = row[BASE] + a
+                lane_parent[lane0 + a] = before
+                real[(lane0 + a) // width] |= 1 << (lane0 + a) % width
+                position[start[own[0]] + a] = base + a
+            continue
+        rising = position[parent[own[-1]]] - before < wide
+        for k in range(1, len(own)):
+            rising &= position[parent[own[k]]] > position[parent[own[k - 1]]]
+        row[BEFORE] = before if rising else -1
+        for k in range(len(own)):
+            place = position[parent[own[k]]]
+            lane = lane0 + (place - before if rising else k)
+            lane_parent[lane] = place
+            real[lane // width] |= 1 << lane % width
+            for a in range(rows):
+                position[start[own[k]] + a] = base + a * wide + lane - lane0
 
     unit_position = np.zeros(units + 1, np.int32)
     unit_bundle = np.zeros(units, np.int32)
-    unit_position[units] = base
+    n_positions = bundle[-1, BASE] + bundle[-1, ROWS] * bundle[-1, WIDE] if n_bundles > 1 else width
+    unit_position[units] = n_positions
     u = 1
     for b in range(1, n_bundles):
         row = bundle[b]
@@ -297,4 +346,4 @@ def _lay_out(
                 unit_bundle[u] = b
                 u += 1
     # Boxes may read and write a little beyond the last position.
-    return position, bundle, above, child, lane_parent, base + 16, unit_position, unit_bundle, unit_size
+    return position, bundle, lane_parent, real, n_positions + 16, unit_position, unit_bundle

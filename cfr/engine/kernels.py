@@ -15,9 +15,11 @@ from cfr.engine.arrays import (
     borrow_state,
     borrow_work,
 )
+from cfr.engine.borrowed import borrow
 from cfr.engine.bundles import BASE, FIELDS, MEMBERS, ROWS, WIDE
-from cfr.engine.simd import WIDTH, borrow, load, select_positive, splat, store, total
-from cfr.engine.sweeps import sweep_best, sweep_down, sweep_up
+from cfr.engine.downward import sweep_down
+from cfr.engine.simd import add_fours, four_zeros, load, select_positive, splat, store, total, width
+from cfr.engine.upward import sweep_best, sweep_up
 from games.support.kernel import kernel
 
 __all__ = ["average", "discount_table", "evaluate", "iterate", "pay"]
@@ -48,27 +50,30 @@ def average(
     side: Side, strategy_sum: NDArray[np.float64], policy: NDArray[np.float64], out: NDArray[np.float64]
 ) -> None:
     """Fill `out` with the average policy, and with `policy` where it was never reached."""
-    bundle, n, _, _, _, _ = borrow_side(side)
+    zero, bundle, n, _, _, _, _, _, _, _ = borrow_side(side)
     sums, fallback, mean = borrow(strategy_sum), borrow(policy), borrow(out)
+    one = splat(zero, 1.0)
     for b in range(1, n):
         row = b * FIELDS
         base, rows, wide = bundle[row + BASE], bundle[row + ROWS], bundle[row + WIDE]
         if bundle[row + MEMBERS] > 1:
-            for first in range(base, base + wide, WIDTH):
-                mass = splat(0.0)
+            for first in range(base, base + wide, width(zero)):
+                mass = zero
                 for at in range(first, first + rows * wide, wide):
-                    mass = mass + load(sums, at)
-                scale = splat(1.0) / mass
+                    mass = mass + load(zero, sums, at)
+                scale = one / mass
                 for at in range(first, first + rows * wide, wide):
-                    store(mean, at, select_positive(mass, load(sums, at) * scale, load(fallback, at)))
+                    mean_here = load(zero, sums, at) * scale
+                    store(mean, at, select_positive(mass, mean_here, load(zero, fallback, at)))
         else:
-            mass = splat(0.0)
-            for at in range(base, base + wide, WIDTH):
-                mass = mass + load(sums, at)
-            mass = splat(total(mass))
-            scale = splat(1.0) / mass
-            for at in range(base, base + wide, WIDTH):
-                store(mean, at, select_positive(mass, load(sums, at) * scale, load(fallback, at)))
+            fours = four_zeros()
+            for at in range(base, base + wide, width(zero)):
+                fours = add_fours(load(zero, sums, at), fours)
+            mass = splat(zero, total(fours))
+            scale = one / mass
+            for at in range(base, base + wide, width(zero)):
+                mean_here = load(zero, sums, at) * scale
+                store(mean, at, select_positive(mass, mean_here, load(zero, fallback, at)))
 
 
 @kernel

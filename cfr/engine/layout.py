@@ -7,12 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from cfr.engine.boxes import Boxes, Entries, make_boxes
-from cfr.engine.bundles import SideLayout, lay_out_side
-from cfr.engine.simd import WIDTH
+from cfr.engine.bundles import Groups, Plex, SideLayout, group_side, lay_out_side, positions_needed
+from cfr.engine.simd import WIDTHS
 
 __all__ = ["Layout", "make_layout"]
 
@@ -35,7 +32,7 @@ class Layout:
 
 
 def make_layout(
-    plexes: tuple[tuple[NDArray[np.int32], NDArray[np.int32]], ...],
+    plexes: tuple[Plex, ...],
     rows: Entries,
     columns: Entries,
 ) -> Layout:
@@ -46,10 +43,15 @@ def make_layout(
     """
     best: Layout | None = None
     n_sequences = plexes[0][0][-1], plexes[1][0][-1]
-    for merge, unit_size in ((True, UNIT_SIZE), (False, UNIT_SIZE), (False, WIDTH)):
+    for merge, unit_size in ((True, UNIT_SIZE), (False, UNIT_SIZE), (False, 0)):
+        groups = (
+            group_side(plexes[0], rows[:2], n_sequences[1], merge=merge),
+            group_side(plexes[1], columns[:2], n_sequences[0], merge=merge),
+        )
+        width = _width(plexes, groups)
         sides = (
-            lay_out_side(plexes[0], rows[:2], n_sequences[1], merge=merge, unit_size=unit_size),
-            lay_out_side(plexes[1], columns[:2], n_sequences[0], merge=merge, unit_size=unit_size),
+            lay_out_side(plexes[0], groups[0], width, max(unit_size, width)),
+            lay_out_side(plexes[1], groups[1], width, max(unit_size, width)),
         )
         boxes, n_cells, n_distinct = make_boxes(rows, sides)
         if best is None or n_cells < best.n_cells:
@@ -58,3 +60,12 @@ def make_layout(
             break
     assert best is not None
     return best
+
+
+def _width(plexes: tuple[Plex, ...], groups: tuple[Groups, ...]) -> int:
+    """Return the width of vectors: the larger one, unless it would make most positions padding."""
+    n_sequences = sum(int(start[-1]) for start, _ in plexes)
+    n_positions = sum(
+        positions_needed(plex, group, WIDTHS[1]) for plex, group in zip(plexes, groups, strict=True)
+    )
+    return WIDTHS[1] if n_positions <= 2 * n_sequences else WIDTHS[0]

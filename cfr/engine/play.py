@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cfr.engine import kernels
-from cfr.engine.arrays import Work
-from cfr.engine.bundles import ACTIONS, BASE, WIDE
+from cfr.engine.arrays import Work, aligned_zeros
+from cfr.engine.bundles import BASE, WIDE
 from cfr.sequence_form import SequenceForm
 
 __all__ = ["FormArrays", "Pair"]
@@ -34,16 +34,15 @@ class FormArrays:
         self._slots = tuple(plex.slot[1:] for plex in form.sides)
 
     def work(self) -> tuple[Work, Work]:
-        """Return fresh scratch for each side: (plan, reach, value, marked, queue, units, doors)."""
+        """Return fresh scratch for each side: (plan, reach, value, marked, queue, units)."""
         a, b = (
             (
-                np.zeros(side.n_positions),
-                np.empty(int(side.bundle[:, WIDE].max())),
-                np.zeros(side.n_positions),
+                aligned_zeros(side.n_positions),
+                aligned_zeros(int(side.bundle[:, WIDE].max())),
+                aligned_zeros(side.n_positions),
                 np.zeros((len(side.bundle) + 7) // 8 * 8, np.uint8),
-                np.empty(len(side.bundle) + 1, np.int32),
+                np.empty(len(side.bundle) + len(side.child), np.int32),
                 np.empty(len(side.unit_bundle) + 1, np.int32),
-                np.empty(int(side.bundle[:, ACTIONS].max()) + 1, np.int32),
             )
             for side in self.form.layout.sides
         )
@@ -51,7 +50,7 @@ class FormArrays:
 
     def zeros(self) -> Pair:
         """Return zeros by position, float64."""
-        a, b = (np.zeros(side.n_positions) for side in self.form.layout.sides)
+        a, b = (aligned_zeros(side.n_positions) for side in self.form.layout.sides)
         return a, b
 
     def to_slots(self, arrays: Pair) -> NDArray[np.float64]:

@@ -1,13 +1,11 @@
-"""Vectors of four float64, and borrowed arrays, inside numba kernels.
+"""Vectors of four or eight float64 inside numba kernels.
 
 Sequence-form solvers spend their time on rows of six private dice or ten cards: loops too short for the
 compiler to vectorise by itself. The vector intrinsics emit LLVM vectors, which become AVX, AVX-512, SSE or
-NEON instructions, whatever the machine has.
+NEON instructions, whatever the machine has. How many numbers a vector holds, its width, is part of its type:
+kernels are compiled once for each width that is used, and `zeros(lanes)` begins with a tuple of that length.
 
-`borrow(array)` is the address of a contiguous array's first element: indexed like the array, unchecked and
-without wrap-around, and not counted, so that kernels can pass it to each other in their innermost loops.
-(Counting references there costs more than the arithmetic, and spills the vector registers.) Whoever borrows
-an array must keep it alive, which a function does that holds it as an argument.
+Sums over all entries go by fours in both widths, so that results do not depend on the width.
 """
 
 from __future__ import annotations
@@ -17,19 +15,24 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from llvmlite import ir
-from numba import extending, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import models, register_model, type_callable
 
+from cfr.engine.borrowed import Lowered, borrow, intrinsic, lower_builtin
+
 __all__ = [
-    "WIDTH",
+    "WIDTHS",
     "above",
+    "add_fours",
     "any_nonzero",
     "borrow",
     "extract",
     "fma",
+    "fma_fours",
+    "four_zeros",
     "gather",
-    "keep_first",
+    "keep",
     "load",
     "maximum",
     "positive",
@@ -38,131 +41,68 @@ __all__ = [
     "store",
     "total",
     "vmax",
+    "width",
+    "zeros",
 ]
 
-WIDTH = 4
+WIDTHS = 4, 8
+"""Numbers in a vector."""
 
-Lowered = tuple[Any, Callable[..., Any]] | None
-"""What an intrinsic gives Numba: its signature and the function that emits its code; None for other types."""
-
-
-def _intrinsic(function: Any) -> Any:
-    """Return `numba.extending.intrinsic(function)`, without the types of its compile-time signature."""
-    return extending.intrinsic(function)
-
-
-def _lower_builtin(*what: Any) -> Callable[[Any], Any]:
-    """Return `numba.extending.lower_builtin(*what)`, a decorator that Numba gives no types."""
-    decorator: Callable[[Any], Any] = _lower(*what)
-    return decorator
-
-
-_lower: Any = extending.lower_builtin
 _get_or_insert_function: Any = cgutils.get_or_insert_function
 _make_model: Any = models.PrimitiveModel.__init__
 
 
 _DOUBLE = ir.DoubleType()
-_VECTOR = ir.VectorType(_DOUBLE, WIDTH)
 _INT = ir.IntType(32)
 
 
-class _Float64x4(types.Type):
-    def __init__(self) -> None:
-        super().__init__(name="float64x4")
+class _Vector(types.Type):
+    def __init__(self, n: int) -> None:
+        self.n = n
+        super().__init__(name=f"float64x{n}")
 
 
-float64x4 = _Float64x4()
-
-
-@register_model(_Float64x4)
-class _Float64x4Model(models.PrimitiveModel):
+@register_model(_Vector)
+class _VectorModel(models.PrimitiveModel):
     def __init__(self, dmm: Any, fe_type: Any) -> None:
-        _make_model(self, dmm, fe_type, _VECTOR)
+        _make_model(self, dmm, fe_type, ir.VectorType(_DOUBLE, fe_type.n))
 
 
-def _constant(values: Iterable[float]) -> ir.Constant:
-    return ir.Constant(_VECTOR, [ir.Constant(_DOUBLE, v) for v in values])
+_FOUR = _Vector(4)
 
 
-_ZERO = _constant([0.0] * WIDTH)
+def _zeros(n: int) -> ir.Constant:
+    return ir.Constant(ir.VectorType(_DOUBLE, n), [ir.Constant(_DOUBLE, 0.0)] * n)
 
 
-class _Borrowed(types.Type):
-    def __init__(self, dtype: Any) -> None:
-        self.dtype = dtype
-        super().__init__(name=f"borrowed({dtype})")
+def _undefined(n: int) -> ir.Constant:
+    return ir.Constant(ir.VectorType(_DOUBLE, n), ir.Undefined)
 
 
-@register_model(_Borrowed)
-class _BorrowedModel(models.PrimitiveModel):
-    def __init__(self, dmm: Any, fe_type: Any) -> None:
-        _make_model(self, dmm, fe_type, dmm.lookup(fe_type.dtype).get_data_type().as_pointer())
+def _pointer(builder: ir.IRBuilder, array: Any, index: Any, n: int) -> Any:
+    return builder.bitcast(builder.gep(array, [index]), ir.VectorType(_DOUBLE, n).as_pointer())
 
 
-@_intrinsic
-def borrow(typing: Any, array: Any) -> Lowered:
-    """Return the address of a contiguous array's first element."""
-    if not (isinstance(array, types.Array) and array.layout == "C"):
-        return None
-
-    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-        return context.make_array(signature.args[0])(context, builder, args[0]).data
-
-    return _Borrowed(array.dtype)(array), codegen
-
-
-@type_callable(operator.getitem)
-def _type_getitem(context: Any) -> Any:
-    def typer(borrowed: Any, index: Any) -> Any:
-        if isinstance(borrowed, _Borrowed) and isinstance(index, types.Integer):
-            return borrowed.dtype
-        return None
-
-    return typer
-
-
-@_lower_builtin(operator.getitem, _Borrowed, types.Integer)
-def _lower_getitem(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-    borrowed, index = signature.args
-    at = context.cast(builder, args[1], index, types.intp)
-    return context.unpack_value(builder, borrowed.dtype, builder.gep(args[0], [at]))
-
-
-@type_callable(operator.setitem)
-def _type_setitem(context: Any) -> Any:
-    def typer(borrowed: Any, index: Any, value: Any) -> Any:
-        if isinstance(borrowed, _Borrowed) and isinstance(index, types.Integer):
-            return types.void
-        return None
-
-    return typer
-
-
-@_lower_builtin(operator.setitem, _Borrowed, types.Integer, types.Number)
-def _lower_setitem(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-    borrowed, index, number = signature.args
-    at = context.cast(builder, args[1], index, types.intp)
-    value = context.cast(builder, args[2], number, borrowed.dtype)
-    context.pack_value(builder, borrowed.dtype, value, builder.gep(args[0], [at]))
-    return context.get_dummy_value()
-
-
-def _pointer(builder: ir.IRBuilder, args: Any) -> Any:
-    return builder.bitcast(builder.gep(args[0], [args[1]]), _VECTOR.as_pointer())
-
-
-def _call(builder: ir.IRBuilder, name: str, args: Any, result: Any = _VECTOR) -> Any:
+def _call(builder: ir.IRBuilder, name: str, args: Any, result: Any) -> Any:
     function_type = ir.FunctionType(result, [a.type for a in args])
     function = _get_or_insert_function(builder.module, function_type, name)
     return builder.call(function, args)
 
 
-def _splat(builder: ir.IRBuilder, value: Any) -> Any:
-    one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), value, ir.Constant(_INT, 0))
-    return builder.shuffle_vector(
-        one, ir.Constant(_VECTOR, ir.Undefined), ir.Constant(ir.VectorType(_INT, WIDTH), [0] * WIDTH)
-    )
+def _fma(builder: ir.IRBuilder, a: Any, b: Any, c: Any) -> Any:
+    return _call(builder, f"llvm.fmuladd.v{a.type.count}f64", [a, b, c], a.type)
+
+
+def _shuffle(builder: ir.IRBuilder, vector: Any, order: Iterable[int]) -> Any:
+    lanes = list(order)
+    mask = ir.Constant(ir.VectorType(_INT, len(lanes)), lanes)
+    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), mask)
+
+
+def _fours(builder: ir.IRBuilder, vector: Any) -> list[Any]:
+    """Return the vector in pieces of four."""
+    n = vector.type.count
+    return [_shuffle(builder, vector, range(k, k + 4)) for k in range(0, n, 4)] if n > 4 else [vector]
 
 
 for _operator, _emit in (
@@ -175,161 +115,218 @@ for _operator, _emit in (
     @type_callable(_operator)
     def _typing(context: Any) -> Any:
         def typer(left: Any, right: Any) -> Any:
-            if isinstance(left, _Float64x4) and isinstance(right, _Float64x4):
-                return float64x4
-            return None
+            return left if isinstance(left, _Vector) and left == right else None
 
         return typer
 
-    @_lower_builtin(_operator, _Float64x4, _Float64x4)
+    @lower_builtin(_operator, _Vector, _Vector)
     def _lower_operator(
         context: Any, builder: ir.IRBuilder, signature: Any, args: Any, emit: Any = _emit
     ) -> Any:
         return getattr(builder, emit)(*args)
 
 
-@_intrinsic
-def load(typing: Any, array: Any, index: Any) -> Lowered:
-    """Return array[index:index + 4]; the array is borrowed."""
+@intrinsic
+def zeros(typing: Any, lanes: Any) -> Lowered:
+    """Return the vector of zeros that is as wide as a tuple of floats is long."""
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-        return builder.load(_pointer(builder, args), align=8)
+        return _zeros(lanes.count)
 
-    return float64x4(array, types.intp), codegen
+    return _Vector(lanes.count)(lanes), codegen
 
 
-@_intrinsic
+@intrinsic
+def four_zeros(typing: Any) -> Lowered:
+    """Return a vector of four zeros."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        return _zeros(4)
+
+    return _FOUR(), codegen
+
+
+@intrinsic
+def width(typing: Any, vector: Any) -> Lowered:
+    """Return how many numbers the vector holds."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        return ir.Constant(ir.IntType(64), vector.n)
+
+    return types.int64(vector), codegen
+
+
+@intrinsic
+def load(typing: Any, like: Any, array: Any, index: Any) -> Lowered:
+    """Return array[index:index + width], a vector as wide as `like`; the array is borrowed."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        return builder.load(_pointer(builder, args[1], args[2], like.n), align=8)
+
+    return like(like, array, types.intp), codegen
+
+
+@intrinsic
 def store(typing: Any, array: Any, index: Any, vector: Any) -> Lowered:
-    """Write the vector to array[index:index + 4]."""
+    """Write the vector to array[index:index + width]."""
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-        builder.store(args[2], _pointer(builder, args), align=8)
+        builder.store(args[2], _pointer(builder, args[0], args[1], vector.n), align=8)
         return context.get_dummy_value()
 
-    return types.void(array, types.intp, float64x4), codegen
+    return types.void(array, types.intp, vector), codegen
 
 
-@_intrinsic
-def splat(typing: Any, value: Any) -> Lowered:
-    """Return a vector of four equal numbers."""
+@intrinsic
+def splat(typing: Any, like: Any, value: Any) -> Lowered:
+    """Return a vector of equal numbers, as wide as `like`."""
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-        return _splat(builder, args[0])
+        one = builder.insert_element(_undefined(like.n), args[1], ir.Constant(_INT, 0))
+        return _shuffle(builder, one, [0] * like.n)
 
-    return float64x4(types.float64), codegen
+    return like(like, types.float64), codegen
 
 
-@_intrinsic
+@intrinsic
+def gather(typing: Any, like: Any, array: Any, indices: Any, first: Any) -> Lowered:
+    """Return array[indices[first:first + width]]; both borrowed, indices int32."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        _, data, numbers, start = args
+        out = _undefined(like.n)
+        for k in range(like.n):
+            at = builder.add(start, ir.Constant(start.type, k))
+            index = builder.sext(builder.load(builder.gep(numbers, [at])), ir.IntType(64))
+            value = builder.load(builder.gep(data, [index]))
+            out = builder.insert_element(out, value, ir.Constant(_INT, k))
+        return out
+
+    return like(like, array, indices, types.intp), codegen
+
+
+@intrinsic
 def fma(typing: Any, a: Any, b: Any, c: Any) -> Lowered:
     """Return a * b + c, fused where the machine can."""
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-        return _call(builder, f"llvm.fmuladd.v{WIDTH}f64", args)
+        return _fma(builder, *args)
 
-    return float64x4(float64x4, float64x4, float64x4), codegen
+    return a(a, b, c), codegen
 
 
-@_intrinsic
+@intrinsic
 def maximum(typing: Any, a: Any, b: Any) -> Lowered:
     """Return the larger of each pair."""
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
         return builder.select(builder.fcmp_ordered(">", *args), *args)
 
-    return float64x4(float64x4, float64x4), codegen
+    return a(a, b), codegen
 
 
-@_intrinsic
+@intrinsic
 def positive(typing: Any, a: Any) -> Lowered:
     """Return the positive parts."""
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-        return builder.select(builder.fcmp_ordered(">", args[0], _ZERO), args[0], _ZERO)
+        zero = _zeros(a.n)
+        return builder.select(builder.fcmp_ordered(">", args[0], zero), args[0], zero)
 
-    return float64x4(float64x4), codegen
+    return a(a), codegen
 
 
-@_intrinsic
+@intrinsic
 def above(typing: Any, a: Any, threshold: Any) -> Lowered:
     """Return the entries that are larger than the threshold's, 0 instead of the others."""
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-        return builder.select(builder.fcmp_ordered(">", *args), args[0], _ZERO)
+        return builder.select(builder.fcmp_ordered(">", *args), args[0], _zeros(a.n))
 
-    return float64x4(float64x4, float64x4), codegen
+    return a(a, threshold), codegen
 
 
-@_intrinsic
+@intrinsic
 def select_positive(typing: Any, condition: Any, yes: Any, no: Any) -> Lowered:
     """Return `yes` where the condition is above 0, else `no`."""
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-        return builder.select(builder.fcmp_ordered(">", args[0], _ZERO), args[1], args[2])
+        return builder.select(builder.fcmp_ordered(">", args[0], _zeros(yes.n)), args[1], args[2])
 
-    return float64x4(float64x4, float64x4, float64x4), codegen
-
-
-@_intrinsic
-def keep_first(typing: Any, a: Any, n: Any, other: Any) -> Lowered:
-    """Return the vector with all but its first n entries replaced by those of `other`."""
-
-    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-        lanes = ir.VectorType(_INT, WIDTH)
-        count = builder.trunc(args[1], _INT)
-        one = builder.insert_element(ir.Constant(lanes, ir.Undefined), count, ir.Constant(_INT, 0))
-        counts = builder.shuffle_vector(
-            one, ir.Constant(lanes, ir.Undefined), ir.Constant(lanes, [0] * WIDTH)
-        )
-        inside = builder.icmp_signed("<", ir.Constant(lanes, list(range(WIDTH))), counts)
-        return builder.select(inside, args[0], args[2])
-
-    return float64x4(float64x4, types.intp, float64x4), codegen
+    return yes(condition, yes, no), codegen
 
 
-@_intrinsic
-def gather(typing: Any, array: Any, indices: Any, first: Any) -> Lowered:
-    """Return array[indices[first:first + 4]]; both borrowed, indices int32."""
+@intrinsic
+def keep(typing: Any, a: Any, mask: Any, other: Any) -> Lowered:
+    """Return the vector with the entries whose bit in the mask is 0 replaced by those of `other`."""
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-        data, numbers, _ = args
-        out = ir.Constant(_VECTOR, ir.Undefined)
-        for k in range(WIDTH):
-            at = builder.add(args[2], ir.Constant(args[2].type, k))
-            index = builder.sext(builder.load(builder.gep(numbers, [at])), ir.IntType(64))
-            value = builder.load(builder.gep(data, [index]))
-            out = builder.insert_element(out, value, ir.Constant(_INT, k))
-        return out
+        bits = ir.IntType(a.n)
+        inside = builder.trunc(args[1], bits) if args[1].type.width > a.n else args[1]
+        lanes = builder.bitcast(inside, ir.VectorType(ir.IntType(1), a.n))
+        return builder.select(lanes, args[0], args[2])
 
-    return float64x4(array, indices, types.intp), codegen
+    return a(a, types.uint8, other), codegen
 
 
-@_intrinsic
+@intrinsic
 def any_nonzero(typing: Any, a: Any) -> Lowered:
     """Return whether any entry differs from 0."""
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-        bits = builder.bitcast(builder.fcmp_unordered("!=", args[0], _ZERO), ir.IntType(WIDTH))
-        return builder.icmp_unsigned("!=", bits, ir.Constant(ir.IntType(WIDTH), 0))
+        bits = builder.bitcast(builder.fcmp_unordered("!=", args[0], _zeros(a.n)), ir.IntType(a.n))
+        return builder.icmp_unsigned("!=", bits, ir.Constant(ir.IntType(a.n), 0))
 
-    return types.boolean(float64x4), codegen
+    return types.boolean(a), codegen
+
+
+@intrinsic
+def add_fours(typing: Any, a: Any, sums: Any) -> Lowered:
+    """Return four sums plus each four of the vector in turn."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        out = args[1]
+        for part in _fours(builder, args[0]):
+            out = builder.fadd(out, part)
+        return out
+
+    return sums(a, sums), codegen
+
+
+@intrinsic
+def fma_fours(typing: Any, a: Any, b: Any, sums: Any) -> Lowered:
+    """Return four sums plus the products of each four of both vectors in turn."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        out = args[2]
+        for x, y in zip(_fours(builder, args[0]), _fours(builder, args[1]), strict=True):
+            out = _fma(builder, x, y, out)
+        return out
+
+    return sums(a, b, sums), codegen
 
 
 def _pairwise(builder: ir.IRBuilder, vector: Any, join: Callable[[Any, Any], Any]) -> Any:
-    parts = [builder.extract_element(vector, ir.Constant(_INT, k)) for k in range(WIDTH)]
-    return join(join(parts[0], parts[2]), join(parts[1], parts[3]))
+    """Join the vector's halves, then the halves of that, down to one number."""
+    n = vector.type.count
+    while n > 1:
+        n //= 2
+        halves = _shuffle(builder, vector, range(n)), _shuffle(builder, vector, range(n, 2 * n))
+        vector = join(*halves)
+    return builder.extract_element(vector, ir.Constant(_INT, 0))
 
 
-@_intrinsic
+@intrinsic
 def total(typing: Any, a: Any) -> Lowered:
-    """Return the sum of the entries."""
+    """Return the sum of four entries."""
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
         return _pairwise(builder, args[0], builder.fadd)
 
-    return types.float64(float64x4), codegen
+    return types.float64(_FOUR), codegen
 
 
-@_intrinsic
+@intrinsic
 def vmax(typing: Any, a: Any) -> Lowered:
     """Return the largest entry."""
 
@@ -339,14 +336,14 @@ def vmax(typing: Any, a: Any) -> Lowered:
 
         return _pairwise(builder, args[0], join)
 
-    return types.float64(float64x4), codegen
+    return types.float64(a), codegen
 
 
-@_intrinsic
+@intrinsic
 def extract(typing: Any, a: Any, k: Any) -> Lowered:
     """Return entry k."""
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
         return builder.extract_element(args[0], builder.trunc(args[1], _INT))
 
-    return types.float64(float64x4, types.intp), codegen
+    return types.float64(a, types.intp), codegen

@@ -3,7 +3,7 @@
     gs2 bench cfr leduc_poker liars_dice_6
 
 Times are processor seconds of one thread, compiled code warm. Both programs run in one process, turn by
-turn; quote the ratio, not the seconds, across machines.
+turn; quote the ratio, not the seconds, across machines. What the floor is says `cfr.engine.floor`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cfr.engine.floor import Floor, measure_floor
 from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.solver import Solver
 from cfr.tree import grow
@@ -119,6 +120,7 @@ class CfrRecord:
 
     construction: tuple[Construction, ...]
     speed: tuple[CfrSpeed, ...]
+    floor: tuple[Floor, ...]
     convergence: tuple[Convergence, ...]
 
 
@@ -135,17 +137,18 @@ def measure_cfr(
     """
     work = work or CfrWork()
     tell = progress or (lambda _: None)
-    construction, speed, convergence = [], [], []
+    construction, speed, floor, convergence = [], [], [], []
     for name in games:
         tell(f"{name}: construction")
         construction.append(_construct(name))
         form = sequence_form(grow(load_game(name), keep_states=False))
         tell(f"{name}: CFR+")
         speed.append(_speed(name, form, work, work.openspiel_seconds if openspiel else 0.0))
+        floor.append(measure_floor(name, form, work.iterations, speed[-1].iteration_ms * 1e3))
         for row in work.variants:
             tell(f"{name}: {row}")
             convergence += _converge(name, form, row, work)
-    return CfrRecord(tuple(construction), tuple(speed), tuple(convergence))
+    return CfrRecord(tuple(construction), tuple(speed), tuple(floor), tuple(convergence))
 
 
 def _construct(name: str) -> Construction:
@@ -306,6 +309,37 @@ def cfr_tables(result: CfrRecord) -> list[Table]:
         )
         speed.add_row(*ours, *(theirs if peers else ()))
 
+    floor = Table(
+        title="An iteration of CFR+ beside the bytes that it must move",
+        caption="bytes at the speed of an array of that size; state: regrets, policy and sums alone",
+    )
+    for column in (
+        "game",
+        "updated",
+        "reached",
+        "state",
+        "payoffs",
+        "GB/s",
+        "floor",
+        "takes",
+        "state",
+        "all",
+    ):
+        floor.add_column(column, justify="left" if column == "game" else "right")
+    for f in result.floor:
+        floor.add_row(
+            f.game,
+            f"{f.updated:,.0f}",
+            f"{f.reached:,.0f}",
+            f"{f.state_bytes / 1e3:,.0f} kB",
+            f"{f.payoff_bytes / 1e3:,.0f} kB",
+            f"{f.gb_per_second:.0f}",
+            f"{f.floor_us:.2f} µs",
+            f"{f.iteration_us:.2f} µs",
+            f"{f.state_ratio:.1f} ×",
+            f"{f.ratio:.1f} ×",
+        )
+
     targets = sorted({c.target for c in result.convergence}, reverse=True)
     reach = Table(title="Seconds (iterations) to an exploitability, checks included")
     for column in ("game", "variant", *(f"{target:g}" for target in targets)):
@@ -319,7 +353,7 @@ def cfr_tables(result: CfrRecord) -> list[Table]:
             for t in targets
         ]
         reach.add_row(game, row, *words)
-    return [build, speed, reach]
+    return [build, speed, floor, reach]
 
 
 def _ratio(theirs: float | None, ours: float | None) -> str:

@@ -87,10 +87,11 @@ def pay(layout: Layout, side: int, plan: np.ndarray) -> np.ndarray:
     value = np.zeros(own.n_positions)
     met = set()
     for unit in range(len(other.unit_bundle)):
-        for first, chunks, start, n, cell, bundle in boxes.box[boxes.start[unit] : boxes.start[unit + 1]]:
+        mine = slice(boxes.start[unit], boxes.start[unit + 1])
+        for (first, start, cell, bundle), (fours, n) in zip(boxes.box[mine], boxes.shape[mine], strict=True):
             assert other.unit_position[unit] <= start < other.unit_position[unit + 1]
-            cells = boxes.pool[cell : cell + n * chunks * 4].reshape(n, chunks * 4)
-            value[first : first + chunks * 4] += by_position[start : start + n] @ cells
+            cells = boxes.pool[cell : cell + n * fours * 4].reshape(n, fours * 4)
+            value[first : first + fours * 4] += by_position[start : start + n] @ cells
             met.add(int(bundle))
     assert met <= set(own.unit_bundle.tolist())
     return value[own.position]
@@ -135,6 +136,35 @@ def test_the_layout_does_not_change_what_is_solved(monkeypatch: pytest.MonkeyPat
     usual.run(20)
     other.run(20)
     np.testing.assert_allclose(other.average_policy(), usual.average_policy(), atol=1e-9)
+
+
+@pytest.mark.parametrize("source", ["leduc", "goofspiel(cards=4)", 3])
+@pytest.mark.parametrize("name", ["cfr+", "pdcfr+"])
+def test_the_width_of_vectors_changes_no_bit(
+    source: str | int, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = random_tree(source, levels=8, width=4) if isinstance(source, int) else tree_of(source)
+    found = []
+    for width in (4, 8):
+        monkeypatch.setattr(layouts, "WIDTHS", (width, width))
+        solver = Solver(tree, name)
+        assert {side.width for side in solver.form.layout.sides} == {width}
+        solver.run(30)
+        found.append(solver.state_dict())
+    for key in ("regret", "prediction", "policy", "strategy_sum", "stamp", "marked"):
+        np.testing.assert_array_equal(found[0][key], found[1][key])
+
+
+@pytest.mark.parametrize("source", [*SMALL, 0, 1])
+def test_padding_stays_empty(source: str | int) -> None:
+    # Rows are read beyond their ends: what stands there must be multiplied by 0.
+    tree = random_tree(source, levels=8, width=4) if isinstance(source, int) else tree_of(source)
+    solver = Solver(tree, "dcfr")
+    solver.run(10)
+    for side, policy, regret in zip(solver.form.layout.sides, solver._policy, solver._regret, strict=True):
+        empty = np.delete(np.arange(side.n_positions), side.position)
+        assert not policy[empty].any()
+        assert not regret[empty].any()
 
 
 def test_forests_sum_over_weighted_roots() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from experiments.bench.benches import CFR
@@ -30,7 +31,13 @@ def test_every_figure_of_a_game_is_measured() -> None:
     for found in result.convergence:
         # Two hundred iterations reach a hundredth, but not a billionth.
         assert (found.seconds is not None) == (found.iterations is not None) == (found.target == 1e-2)
-    assert len(cfr_tables(result)) == 3
+    (floor,) = result.floor
+    assert (floor.iterations, floor.samples) == (50, 20)
+    # Kuhn poker has twelve infosets of two actions.
+    assert 0 < floor.reached <= 24 and 0 < floor.updated <= 24
+    assert floor.ratio == pytest.approx(floor.iteration_us / floor.floor_us)
+    assert floor.ratio < floor.state_ratio
+    assert len(cfr_tables(result)) == 4
 
 
 def test_tables_are_written_as_markdown_with_their_figures(tmp_path: Path) -> None:

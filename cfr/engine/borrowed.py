@@ -1,0 +1,97 @@
+"""Borrowed arrays inside numba kernels.
+
+`borrow(array)` is the address of a contiguous array's first element: indexed like the array, unchecked and
+without wrap-around, and not counted, so that kernels can pass it to each other in their innermost loops.
+(Counting references there costs more than the arithmetic, and spills the vector registers.) Whoever borrows
+an array must keep it alive, which a function does that holds it as an argument.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import extending, types
+from numba.extending import models, register_model, type_callable
+
+__all__ = ["Lowered", "borrow", "intrinsic", "lower_builtin"]
+
+Lowered = tuple[Any, Callable[..., Any]] | None
+"""What an intrinsic gives Numba: its signature and the function that emits its code; None for other types."""
+
+
+def intrinsic(function: Any) -> Any:
+    """Return `numba.extending.intrinsic(function)`, without the types of its compile-time signature."""
+    return extending.intrinsic(function)
+
+
+def lower_builtin(*what: Any) -> Callable[[Any], Any]:
+    """Return `numba.extending.lower_builtin(*what)`, a decorator that Numba gives no types."""
+    decorator: Callable[[Any], Any] = _lower(*what)
+    return decorator
+
+
+_lower: Any = extending.lower_builtin
+_make_model: Any = models.PrimitiveModel.__init__
+
+
+class _Borrowed(types.Type):
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = dtype
+        super().__init__(name=f"borrowed({dtype})")
+
+
+@register_model(_Borrowed)
+class _BorrowedModel(models.PrimitiveModel):
+    def __init__(self, dmm: Any, fe_type: Any) -> None:
+        _make_model(self, dmm, fe_type, dmm.lookup(fe_type.dtype).get_data_type().as_pointer())
+
+
+@intrinsic
+def borrow(typing: Any, array: Any) -> Lowered:
+    """Return the address of a contiguous array's first element."""
+    if not (isinstance(array, types.Array) and array.layout == "C"):
+        return None
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        return context.make_array(signature.args[0])(context, builder, args[0]).data
+
+    return _Borrowed(array.dtype)(array), codegen
+
+
+@type_callable(operator.getitem)
+def _type_getitem(context: Any) -> Any:
+    def typer(borrowed: Any, index: Any) -> Any:
+        if isinstance(borrowed, _Borrowed) and isinstance(index, types.Integer):
+            return borrowed.dtype
+        return None
+
+    return typer
+
+
+@lower_builtin(operator.getitem, _Borrowed, types.Integer)
+def _lower_getitem(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+    borrowed, index = signature.args
+    at = context.cast(builder, args[1], index, types.intp)
+    return context.unpack_value(builder, borrowed.dtype, builder.gep(args[0], [at]))
+
+
+@type_callable(operator.setitem)
+def _type_setitem(context: Any) -> Any:
+    def typer(borrowed: Any, index: Any, value: Any) -> Any:
+        if isinstance(borrowed, _Borrowed) and isinstance(index, types.Integer):
+            return types.void
+        return None
+
+    return typer
+
+
+@lower_builtin(operator.setitem, _Borrowed, types.Integer, types.Number)
+def _lower_setitem(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+    borrowed, index, number = signature.args
+    at = context.cast(builder, args[1], index, types.intp)
+    value = context.cast(builder, args[2], number, borrowed.dtype)
+    context.pack_value(builder, borrowed.dtype, value, builder.gep(args[0], [at]))
+    return context.get_dummy_value()
