@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from games.support.files import open_regular, replacing
 
-__all__ = ["ArrayFile", "ArrayFileError", "Member", "is_array_file", "pieces_of", "write_arrays"]
+__all__ = ["ArrayFile", "ArrayFileError", "Member", "is_array_file", "pieces_of", "raw_bytes", "write_arrays"]
 
 MOST_HEADER = 1 << 20
 """Bytes of the longest header that is read."""
@@ -61,6 +61,12 @@ class Member:
         return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
 
 
+def raw_bytes(array: NDArray[Any]) -> memoryview:
+    """Return the bytes of a contiguous array, not copied."""
+    data: Any = array.reshape(-1).view(np.uint8)
+    return memoryview(data)
+
+
 def pieces_of(array: NDArray[Any]) -> Iterable[NDArray[Any]]:
     """Yield an array in order, in flat pieces of a few million entries."""
     flat = array.reshape(-1)
@@ -82,7 +88,7 @@ def write_arrays(path: str | Path, meta: dict[str, Any], members: Sequence[Membe
         for member in order:
             checksum, written = 0, 0
             for piece in member.pieces():
-                view = memoryview(np.ascontiguousarray(piece, member.dtype)).cast("B")
+                view = raw_bytes(np.ascontiguousarray(piece, member.dtype))
                 checksum, written = zlib.crc32(view, checksum), written + len(view)
                 file.write(view)
             if written != member.nbytes:
@@ -133,8 +139,8 @@ def _read_header(
             raise TypeError(_META)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         raise ArrayFileError(
-            f"{path}: it is no file of arrays that gs2 wrote, or its header is damaged; name another, or make "
-            "it again"
+            f"{path}: it is no file of arrays that gs2 wrote, or its header is damaged; name another, or "
+            "make it again"
         ) from None
     return meta, about
 
@@ -146,10 +152,10 @@ class ArrayFile:
     """
 
     def __init__(
-        self, path: Path, meta: dict[str, Any], places: dict[str, tuple[Any, ...]], data: memoryview
+        self, path: Path, meta: dict[str, Any], places: dict[str, tuple[Any, ...]], data: mmap.mmap
     ) -> None:
         self.path, self.meta = path, meta
-        self._places, self._data = places, data
+        self._places, self._map, self._data = places, data, memoryview(data)
 
     @classmethod
     def open(cls, path: str | Path, magic: str, newest: int) -> ArrayFile:
@@ -164,11 +170,12 @@ class ArrayFile:
                 raise ArrayFileError(f"{path}: it must be a {magic} file; it is a {meta.get('magic')!r}")
             if not isinstance(meta.get("format"), int) or not 1 <= meta["format"] <= newest:
                 raise ArrayFileError(
-                    f"{path}: its format must be at most {newest}; it is {meta.get('format')!r}; use a newer gs2"
+                    f"{path}: its format must be at most {newest}; it is {meta.get('format')!r}; "
+                    "use a newer gs2"
                 )
             start = file.tell()
             end = file.seek(0, 2)
-            data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         places = {}
         try:
             at = 0
@@ -220,16 +227,23 @@ class ArrayFile:
         for start in range(0, len(flat), PIECE):
             piece = target[start : start + PIECE]
             piece[:] = flat[start : start + PIECE]
-            checksum = zlib.crc32(memoryview(piece).cast("B"), checksum)
+            checksum = zlib.crc32(raw_bytes(piece), checksum)
+            self._let_go()
         self._compare(name, checksum)
 
-    def check(self) -> None:
-        """Raise ArrayFileError if the checksum of any array is wrong. Reads the whole file."""
-        for name in self._places:
+    def check(self, names: Iterable[str] | None = None) -> None:
+        """Raise ArrayFileError if the checksum of an array is wrong. names: of those read, by default all."""
+        for name in self._places if names is None else names:
             checksum = 0
             for piece in pieces_of(self.mapped(name)):
-                checksum = zlib.crc32(memoryview(piece).cast("B"), checksum)
+                checksum = zlib.crc32(raw_bytes(piece), checksum)
+                self._let_go()
             self._compare(name, checksum)
+
+    def _let_go(self) -> None:
+        """Let the pages go that were read: they would count as this process's memory."""
+        if hasattr(mmap, "MADV_DONTNEED"):
+            self._map.madvise(mmap.MADV_DONTNEED)
 
     def _place(self, name: str) -> tuple[Any, ...]:
         if name not in self._places:

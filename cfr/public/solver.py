@@ -117,7 +117,7 @@ class PublicSolver:
         return Evaluation(value(0, VALUE), (value(0, BEST), value(1, BEST)))
 
     def resume_at(self, iteration: int) -> None:
-        """Take the arrays of `sides` for those after so many iterations (`cfr.public.checkpoint`)."""
+        """Take the arrays of `sides` for those after so many iterations (`cfr.public.saved_run`)."""
         self.iteration = iteration
         if iteration >= len(self._discounts):
             v = self.variant

@@ -182,16 +182,21 @@ def plot_spliced(rows: list[Row], path: Path) -> None:
 
     figure, axis = pyplot.subplots(figsize=(6, 4))
     axis.axhline(1.0, color="grey", linewidth=1, label="blueprint")
+    lines: list[object] = []
     curves: dict[str, list[tuple[int, float]]] = {}
     for row in rows:
         share = row["after"] / row["before"]
         if row["k"] is None:
-            axis.axhline(share, linestyle="--", linewidth=1, label=f"{row['method']}, {row['source']}")
+            name, style = f"{row['method']}, {row['source']}", ("--", ":")[len(lines) % 2]
+            lines.append(axis.axhline(share, linestyle=style, color=f"C{5 + len(lines)}", label=name))
         else:
             curves.setdefault(f"{row['method']}, {row['source']}", []).append((row["k"], share))
     for name, points in curves.items():
         axis.plot(*zip(*sorted(points), strict=True), marker="o", label=name)
+    axis.set_yscale("log")
+    axis.set_yticks((0.5, 1, 2, 5), ("0.5", "1", "2", "5"))
     axis.set_xscale("log")
+    axis.minorticks_off()
     axis.set_xticks(SIZES, [str(k) for k in SIZES])
     axis.set_xlabel("histories, k")
     axis.set_ylabel("exploitability, share of the blueprint's")

@@ -138,11 +138,15 @@ def _describe(game: Game, as_json: bool) -> None:
 
 
 def _estimate(game: Game, seed: int, as_json: bool) -> None:
+    from dataclasses import asdict
+
     import numpy as np
 
+    from cfr.public.public_size import estimate_public_size
     from cfr.tree.duration import CFR_SECONDS, seconds_per_history, words_of_seconds
     from cfr.tree.memory import CFR_BYTES, SEARCH_BYTES, bytes_per_history, memory_limit, words_of_bytes
     from games.game import GameError
+    from games.infosets.factored import FactoredGame
     from games.size import Count, estimate_size
 
     try:
@@ -153,6 +157,7 @@ def _estimate(game: Game, seed: int, as_json: bool) -> None:
     size = estimate_size(game, seed=seed)
     assert size.infosets is not None and size.actions is not None  # one root is always kept
     limit = memory_limit()
+    public = estimate_public_size(game, seed=seed) if isinstance(game, FactoredGame) else None
     growing = seconds_per_history(game, np.random.default_rng(seed))
     seconds = {"growth_seconds": growing, "cfr_iteration_seconds": CFR_SECONDS}
     tree = bytes_per_history(game, keep_states=False)
@@ -167,8 +172,11 @@ def _estimate(game: Game, seed: int, as_json: bool) -> None:
             for name, b in each.items()
         }
         fits = {name: row["mean"] <= limit for name, row in memory.items()}
+        about = {} if public is None else {"public": asdict(public)}
         times = {name: each * size.histories.mean for name, each in seconds.items()}
-        print_json({"game": game.name, **size.to_json(), **memory, **times, "limit": limit, "fits": fits})
+        print_json(
+            {"game": game.name, **size.to_json(), **memory, **times, "limit": limit, "fits": fits, **about}
+        )
         return
 
     def taken(b: float) -> str:
@@ -197,8 +205,22 @@ def _estimate(game: Game, seed: int, as_json: bool) -> None:
         "1,000_iterations": f"about {words_of_seconds(1000 * CFR_SECONDS * size.histories.mean)} of CFR",
         "may_be_taken": words_of_bytes(limit) if limit < float("inf") else "unlimited",
     }
+    if public is not None:
+        each_in = (("64", public.cfr_bytes), ("32", public.float32_bytes))
+        row["public_form"] = f"{public.nodes} nodes, {public.slots} probabilities"
+        row["private_states"] = [*public.private]
+        row["to_solve_that"] = "; ".join(
+            f"{words_of_bytes(count.mean)} by CFR in {bits} bits, which "
+            f"{'fits' if count.mean <= limit else 'does not fit'}"
+            for bits, count in each_in
+        )
     _print_row(row, as_json)
-    if tree * size.histories.mean > limit:
+    if public is not None and tree * size.histories.mean > limit and public.float32_bytes.mean <= limit:
+        stdout().print(
+            f"\nIts tree does not fit, its public tree does: gs2 blueprint '{game.name}' -o FILE solves that",
+            soft_wrap=True,
+        )
+    elif tree * size.histories.mean > limit:
         name = f"'{game.name}'" if "(" in game.name else game.name
         stdout().print(
             f"\nIts tree does not fit: train a network with gs2 train {name} -o FILE, and let agents meet "

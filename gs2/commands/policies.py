@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cfr.public.solver import Evaluation
     from cfr.variants import Variant
     from games.game import Game
+    from gs2.public.whole_game import Settings
 
 __all__ = ["Limits", "blueprint", "exploitability", "print_measured"]
 
@@ -61,7 +62,7 @@ LISTEN_EVERY = 0.2
     type=click.Choice(("auto", "listed", "public")),
     default="auto",
     show_default=True,
-    help="Solve the listed game, or the public tree of one with all its secrets dealt at the start; auto takes "
+    help="Solve the listed game, or the public tree of one that deals its secrets at the start; auto takes "
     "the public tree where the listed one does not fit.",
 )
 @click.option(
@@ -96,8 +97,8 @@ def blueprint(
     name ends in .json, the file holds the policy in words for other programs, as
     {infoset: {action: probability}}, and cannot be resumed.
 
-    In the public form, for games as large as liars_dice(dice=2,sides=6), the state of the run is a file of its
-    own beside the output, OUTPUT.run; the policy is written when the command ends.
+    In the public form, for games as large as liars_dice(dice=2,sides=6), the state of the run is a file
+    of its own beside the output, OUTPUT.run; the policy is written when the command ends.
     """
     from cfr.policy import PolicyError, load_policy, load_state, save_policy, tabular_policy
     from cfr.policy_words import policy_words, save_policy_json
@@ -119,6 +120,10 @@ def blueprint(
     limits = Limits(
         iterations if iterations is not None else (None if target or seconds else 1000), target, seconds
     )
+    if form == "public" and in_words:
+        raise click.UsageError(
+            "a JSON policy is of the listed form; name the output otherwise, or --form listed"
+        )
     if form == "auto" and output is not None and is_public_output(output):
         form = "public"
     tree = None
@@ -129,13 +134,18 @@ def blueprint(
             if form == "listed" or in_words or not is_factored(game):
                 raise
     if tree is None:
-        _public_blueprint(game, row, limits, output, fresh=fresh, as_json=as_json, **public)
+        from gs2.public.whole_game import Settings
+
+        precision, bits = (
+            None if public[name] is None else int(public[name]) for name in ("precision", "bits")
+        )
+        settings = Settings(precision, bits or 32, public["threads"], fresh)
+        _public_blueprint(game, row, limits, settings, output, as_json)
         return
     if any(value is not None for value in public.values()):
         raise click.UsageError("--precision, --bits and --threads are of the public form; add --form public")
     words = policy_words(game, tree) if in_words else None
-    form = sequence_form(tree)
-    solver = Solver(form, row)
+    solver = Solver(sequence_form(tree), row)
     console = stderr()
     if output is not None and output.exists() and not fresh:
         load_policy(output, game.name)
@@ -198,22 +208,17 @@ def _public_blueprint(
     game: Game,
     row: Variant,
     limits: Limits,
+    settings: Settings,
     output: Path | None,
-    *,
-    fresh: bool,
     as_json: bool,
-    precision: str | None,
-    bits: str | None,
-    threads: int | None,
 ) -> None:
     """Compute a strategy on the game's public tree."""
-    from gs2.public.whole_game import PublicRun, Settings
+    from gs2.public.whole_game import PublicRun
 
-    settings = Settings(None if precision is None else int(precision), int(bits or 32), threads)
     with working(f"growing the public tree of {game.name} …"):
-        run = PublicRun.begin(game, row, settings, output, fresh=fresh)
+        run = PublicRun.begin(game, row, settings, output)
     if run.resumed:
-        stderr().print(f"resuming {run.state_file} at iteration {run.iteration:,}")
+        stderr().print(f"resuming {run.run_file} at iteration {run.iteration:,}")
     began = time.perf_counter()
     with Interruption() as asked:
         stopped = _advance(run, row.name, limits, run.save, asked)
@@ -230,13 +235,13 @@ def _public_blueprint(
         "seconds": time.perf_counter() - began,
         **_measured(found),
         "file": str(output) if output else None,
-        "state_file": str(run.state_file) if run.state_file else None,
+        "run_file": str(run.run_file) if run.run_file else None,
     }
     _print_result(result, as_json)
     if output and not as_json:
         stdout().print(
-            f"written to {output}; run the command again with more --iterations to go on from {run.state_file}, "
-            "or delete that",
+            f"written to {output}; run the command again with more --iterations to go on from "
+            f"{run.run_file}, or delete that",
             soft_wrap=True,
         )
     if stopped == "interruption":
@@ -324,7 +329,7 @@ def exploitability(game: Game, policy: str, as_json: bool) -> None:
     POLICY is a file written by `gs2 blueprint`, or a name such as uniform, cfr:100 or noise:0.25. One on a
     public tree is measured there, in a game of any size.
     """
-    from cfr.public.policy_file import is_public_policy
+    from cfr.public.policies.policy_file import is_public_policy
 
     if is_public_policy(policy):
         print_measured(game, policy, as_json)
@@ -356,9 +361,9 @@ def exploitability(game: Game, policy: str, as_json: bool) -> None:
 
 def print_measured(game: Game, policy: str, as_json: bool) -> None:
     """Print what a policy on a public tree, a file, is worth, and its exact exploitability."""
-    from cfr.public.policy_file import open_public_policy
-    from cfr.public.policy_values import evaluate_policy
-    from cfr.public.solver import cores
+    from cfr.public.policies.policy_file import open_public_policy
+    from cfr.public.policies.policy_values import evaluate_policy
+    from gs2.public.strategy import cores
 
     opened = open_public_policy(policy, game)
     with working(f"measuring {policy} on the public tree of {game.name} …"):

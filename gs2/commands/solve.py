@@ -128,7 +128,8 @@ def solve(
     gs2 solve guandan --help.
 
     In a game too large to list, histories of the infoset are drawn; the blueprint must then be a file, or
-    uniform, and --depth with --leaf value or rollout keeps the subgame small.
+    uniform, and --depth with --leaf value or rollout keeps the subgame small. With a policy on a public tree
+    (`gs2 blueprint --form public`) the search is on that tree, unless --source sampled is given.
     """
     if methods:
         _list_methods(as_json)
@@ -136,6 +137,7 @@ def solve(
     import numpy as np
 
     from cfr.best_response import best_response_values
+    from cfr.public.policies.policy_file import is_public_policy
     from cfr.sequence_form import sequence_form
     from games.support.configuration import ConfigError
     from gs2.explore.explore_page import write_explore_page
@@ -161,7 +163,9 @@ def solve(
                 "output holds a strategy of the whole game, which is not listed where histories are drawn; "
                 f"got {output}; use --json for the infoset's"
             )
-        result = _solve_sampled(game, spec, infoset, config, seed, options)
+        on_tree = is_public_policy(spec) and config.histories.source != "sampled"
+        search = _solve_public if on_tree else _solve_sampled
+        result = search(game, spec, infoset, config, seed, options)
         if page is not None:
             write_explore_page(page, solve_picture(result, None, blueprint_spec=spec, seed=seed))
         if as_json:
@@ -189,6 +193,22 @@ def solve(
         print_json({**result.to_json(), **extra})
         return
     render(result, (best[0], best[1]), replaced, rows)
+
+
+def _solve_public(
+    game: Game, spec: str, infoset: Infoset, config: SearchConfig, seed: int, options: SearchOptions
+) -> SearchResult:
+    """Return the result of a search on the public tree of a stored policy."""
+    import numpy as np
+
+    from cfr.public.policies.policy_file import open_public_policy
+    from gs2.public.explain import PublicBlueprint
+    from gs2.public.strategy import StoredStrategy
+    from gs2.search.explain import solve_infoset
+
+    blueprint = PublicBlueprint(StoredStrategy(open_public_policy(spec, game)))
+    with working(f"solving by {config.name} on the public tree …"):
+        return solve_infoset(game, blueprint, infoset, config, np.random.default_rng(seed), options)
 
 
 def _solve_sampled(

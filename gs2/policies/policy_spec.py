@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from cfr.policy import load_policy, uniform_policy
 from cfr.policy_words import load_policy_json
+from cfr.public.policies.policy_file import is_public_policy, open_public_policy
 from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.solver import solve
 from cfr.tree import FlatTree
@@ -47,11 +48,11 @@ def policy_from_spec(
     spec: `uniform`; `cfr:100`, the average policy of that many iterations of a CFR variant; `noise:0.25`,
         a near-equilibrium mixed with 25 % of uniform play at every infoset; `dmc:20000`, a soft choice by
         action values of that many games of Monte-Carlo self-play; `network:300000`, a Deep-Monte-Carlo
-        network after that many decisions; a policy file, .json or not; or a network's checkpoint
-        (.safetensors).
+        network after that many decisions; a policy file, .json or not, or on a public tree; or a network's
+        checkpoint (.safetensors).
     seed: of `dmc` and `network`.
     Raises PolicySpecError if it is none of these, PolicyError or CheckpointError if the file is another
-    game's, ValueError for a network of `gs2 train GAME` on a tree without states.
+    game's, ValueError for a network of `gs2 train GAME`, or a policy on a public tree, without states.
     """
     word, colon, amount = spec.partition(":")
     word = word.strip().lower()
@@ -91,6 +92,8 @@ def policy_from_spec(
         return policy_of(read, game, tree)
     if spec.endswith(".json") and Path(spec).is_file():
         return load_policy_json(spec, game, tree).on(tree)
+    if is_public_policy(spec):
+        return policy_of(open_public_policy(spec, game), game, tree)
     if Path(spec).is_file():
         return load_policy(spec, game.name).on(tree)
     raise PolicySpecError(

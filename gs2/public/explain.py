@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.public.kernels import VALUE
-from cfr.public.state_index import private_numbers
+from cfr.public.policies.state_index import private_numbers
 from cfr.public.tree import PublicTree
 from games.game import CHANCE, Infoset
 from games.infosets.sampling import sample_infoset
@@ -167,7 +167,7 @@ def explain_public(found: PublicRefinement, config: SearchConfig, *, most: int |
         decisions=found.nodes,
         infosets=found.nodes,
         iterations=found.iterations,
-        gap=float("nan"),
+        gap=found.gap,
         cut_off=found.notes,
         kept_refined=found.weight > 0,
         anchor=found.weight,

@@ -55,6 +55,7 @@ class PublicRefinement:
     alternative, solved: [opponent's] float64, in payoffs; nan where the subgame has none.
     policy: [rows below, wide] float64, the player's policy. lanes: [own] bool, where it is meant.
     weight: of the solution in it; 0 leaves all as it was.
+    gap: exploitability of the solution within the gadget, in payoffs.
     nodes: public states solved. iterations: run. seconds: wall-clock time of each stage.
     """
 
@@ -70,6 +71,7 @@ class PublicRefinement:
     policy: NDArray[np.float64]
     lanes: NDArray[np.bool_]
     weight: float
+    gap: float
     nodes: int
     iterations: int
     seconds: dict[str, float] = field(default_factory=dict)
@@ -202,6 +204,7 @@ def refine_public(
         policy=mixed,
         lanes=lanes,
         weight=weight,
+        gap=solution.gap,
         nodes=len(below),
         iterations=solution.iterations,
         seconds=seconds,
@@ -228,6 +231,7 @@ def _untouched(
         policy=base.old,
         lanes=np.zeros(len(base.reach), bool),
         weight=0.0,
+        gap=0.0,
         nodes=0,
         iterations=0,
         notes=tuple(notes),

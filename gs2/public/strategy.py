@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from cfr.engine.kernels import discount_table
 from cfr.public.arrays import Rules, SideArrays, policy_into
 from cfr.public.kernels import AVERAGE, BEST, CURRENT, POLICY, VALUE
+from cfr.public.policies.public_policy import PublicPolicy
 from cfr.public.solver import PublicSolver
 from cfr.public.sweeper import Sweep, Sweeper
 from cfr.public.tree import PublicTree, padded
 from games.support.array_types import Array
 
-__all__ = ["PublicStrategy", "TreeSweeper", "cores", "path_to", "public_states"]
+__all__ = ["PublicStrategy", "StoredStrategy", "TreeSweeper", "cores", "path_to", "public_states"]
 
 NO_RULES: Rules = (False, False, 0.0, discount_table(0, float("inf"), float("inf")))
 
@@ -182,6 +183,40 @@ class PublicStrategy:
         """Return NashConv / 2, in payoffs."""
         with _sweeper_of(self.tree, sweeper) as one:
             return (self.best_response(0, one) + self.best_response(1, one)) / 2
+
+
+class StoredStrategy(PublicStrategy):
+    """The policies of a file, of which a search reads what it needs."""
+
+    def __init__(self, policy: PublicPolicy) -> None:
+        none = np.zeros((0, 0))
+        super().__init__(policy.tree, (none, none))
+        object.__setattr__(self, "policy", policy)
+
+    policy: PublicPolicy
+
+    def reach(self, node: int, player: int) -> NDArray[np.float64]:
+        """Return the probability with which a player's own actions lead to a node, [its private states]."""
+        tree = self.tree
+        found = np.ones(tree.n_private[player])
+        for at, edge in path_to(tree, node):
+            if tree.player[at] == player:
+                found *= self.policy.probs(at)[:, int(edge - tree.first_edge[at])]
+        return found
+
+    def at(self, node: int) -> NDArray[np.float64]:
+        """Return the acting player's policy at a node, [its private states, actions]."""
+        return self.policy.probs(node)
+
+    def below(self, node: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return both policies below a node, [rows, wide] float64."""
+        return self.policy.below(node)
+
+    def spliced(
+        self, node: int, player: int, probs: NDArray[np.float64], private: NDArray[np.bool_]
+    ) -> PublicStrategy:
+        """Return the whole strategy, in memory, with one player's policy below a node replaced."""
+        return PublicStrategy(self.tree, self.policy.below(0)).spliced(node, player, probs, private)
 
 
 @contextmanager

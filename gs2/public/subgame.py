@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cfr.engine.kernels import discount_table
 from cfr.public.arrays import Rules, SideArrays, new_side, policy_into
-from cfr.public.kernels import AVERAGE, BEST, CURRENT, LEARN
+from cfr.public.kernels import AVERAGE, BEST, CURRENT, LEARN, VALUE
 from cfr.public.sweeper import Sweep, Sweeper
 from cfr.public.tree import PublicTree, padded
 from cfr.variants import REGRET_NOISE, Variant
@@ -66,13 +67,13 @@ class PublicSolution:
 
     policy: [rows, wide] float64, the searching player's below the public state.
     solved: [opponent's private states] float64, what they are worth to the opponent against it, as the
-        subgame sees it; nan where the subgame leaves them out. margin: least of alternative - solved.
-    iterations: run.
+        subgame sees it; nan where the subgame leaves them out.
+    gap: exploitability of the solution within the gadget, in payoffs. iterations: run.
     """
 
     policy: NDArray[np.float64]
     solved: NDArray[np.float64]
-    margin: float
+    gap: float
     iterations: int
 
 
@@ -103,23 +104,50 @@ class EntryChoice:
         total = float(number.sum())
         return np.asarray(number / total if total > 0 else self.live[:, None] / self.live.sum())
 
-    def reach(self) -> NDArray[np.float64]:
-        """Return what the roots are dealt with: [opponent's private states], to multiply the pairs with."""
+    def reach(self, *, average: bool = False) -> NDArray[np.float64]:
+        """Return what the roots are dealt with: [opponent's private states], to multiply the pairs with.
+
+        average: by the average of all choices so far, in place of the next one.
+        """
         if self.problem.gadget == "unsafe":
             likely = self.problem.opponent_reach * self.live
             if not (likely @ self.mass) > LIVE:
                 likely = self.live.astype(np.float64)
             return np.asarray(likely / (likely @ self.mass))
-        policy = self._policy()
+        policy = self._average() if average else self._policy()
         if self.problem.gadget == "resolve":
             return np.asarray(policy[:, 1] * self.live / self.mass[self.live].sum())
         return np.asarray(np.where(self.live, policy[:, 0] / np.where(self.live, self.mass, 1), 0.0))
 
-    def learn(self, values: NDArray[np.float64]) -> None:
-        """Update the choices from counterfactual values [opponent's private states] of entering."""
+    def _average(self) -> NDArray[np.float64]:
+        total = self._sum.sum(1, keepdims=True) if self.problem.gadget == "resolve" else self._sum.sum()
+        return np.asarray(np.where(total > 0, self._sum / np.where(total > 0, total, 1), self._policy()))
+
+    def worth(self, solved: NDArray[np.float64], theirs: float) -> tuple[float, float]:
+        """Return what the opponent gets by the best choices, and what its average choices make sure of.
+
+        solved: [opponent's private states], each one's value against the solution. theirs: what the player
+        gets by best-responding, with the roots dealt as the average has it.
+        """
+        problem, solved = self.problem, np.where(self.live, solved, 0.0)
+        if problem.gadget == "unsafe":
+            return float((self.reach() * self.mass) @ solved), -theirs
+        average, outside = self._average(), np.where(self.live, problem.alternative, 0.0)
+        if problem.gadget == "resolve":
+            share = np.where(self.live, self.mass, 0.0) / self.mass[self.live].sum()
+            best = float(share @ np.maximum(solved, outside))
+            return best, float((share * average[:, 0]) @ outside) - theirs
+        return float((solved - outside)[self.live].max()), -theirs - float(average[:, 0] @ outside)
+
+    def learn(self, values: NDArray[np.float64], weight: float) -> None:
+        """Update the choices from counterfactual values [opponent's private states] of entering.
+
+        weight: of the choices just made in their average.
+        """
         if self.problem.gadget == "unsafe":
             return
         policy, problem = self._policy(), self.problem
+        self._sum += weight * policy
         self._t += 1
         if problem.gadget == "resolve":
             total = self.mass[self.live].sum()
@@ -153,7 +181,7 @@ def solve_problem(
     """Return the solution after some iterations, or when the deadline (of `time.perf_counter()`) is over."""
     tree, me = problem.tree, problem.player
     opponent = 1 - me
-    n_mine, n_other = tree.n_private[me], tree.n_private[opponent]
+    n_mine = tree.n_private[me]
     sweeper = Sweeper(tree, np.float64, threads)
     fresh = [new_side(tree, p, np.float64, predictive=v.predictive, held=False) for p in (0, 1)]
     sides: tuple[SideArrays, SideArrays] = (fresh[0], fresh[1])
@@ -174,7 +202,7 @@ def solve_problem(
         sweeper.sweep(Sweep(me, LEARN, CURRENT, (t - 1, t - 1), t, weight), rules, sides, entry)
         updated = (t, t - 1) if me == 0 else (t - 1, t)
         values = sweeper.sweep(Sweep(opponent, LEARN, CURRENT, updated, t, weight), rules, sides, reach)
-        choice.learn(values)
+        choice.learn(values, weight)
         done = t
         if deadline is not None and time.perf_counter() >= deadline:
             break
@@ -182,15 +210,32 @@ def solve_problem(
     policy_into(me, AVERAGE, done, rules, (sweeper.arrays, sides[me], out))
     policy = out.reshape(-1, padded(n_mine))
     policy[:, :n_mine] = np.where(problem.free, policy[:, :n_mine], problem.old[:, :n_mine])
-    # What the opponent makes of it: its own side follows nothing, so that its best actions count alone.
-    mine = list(sides[me])
-    mine[2] = np.ascontiguousarray(policy).reshape(-1)
-    pair: tuple[SideArrays, SideArrays] = (
-        (tuple(mine), sides[1]) if me == 0 else (sides[0], tuple(mine))  # type: ignore[assignment]
-    )
-    values = sweeper.sweep(Sweep(opponent, BEST, AVERAGE, (done, done)), rules, pair, reach)
+    gap, solved = _review(sweeper, rules, sides, problem, choice, policy, done)
     sweeper.close()
+    return PublicSolution(policy, solved, gap, done)
+
+
+def _review(
+    sweeper: Sweeper,
+    rules: Rules,
+    sides: tuple[SideArrays, SideArrays],
+    problem: PublicProblem,
+    choice: EntryChoice,
+    policy: NDArray[np.float64],
+    done: int,
+) -> tuple[float, NDArray[np.float64]]:
+    """Return (gap, what each of the opponent's private states is worth against the policy) in the subgame."""
+    me = problem.player
+    mine: Any = list(sides[me])
+    mine[2] = np.ascontiguousarray(policy).reshape(-1)
+    pair = (tuple(mine), sides[1]) if me == 0 else (sides[0], tuple(mine))
+
+    def values(player: int, mode: int, reach: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(sweeper.sweep(Sweep(player, mode, AVERAGE, (done, done)), rules, pair, reach))
+
+    entry = choice.reach(average=True)
+    own = np.where(problem.free, values(me, BEST, entry), values(me, VALUE, entry))
     with np.errstate(invalid="ignore", divide="ignore"):
-        solved = np.where(choice.live, np.asarray(values, np.float64) / choice.mass, np.nan)
-    margin = float(np.nanmin(problem.alternative - solved)) if choice.live.any() else 0.0
-    return PublicSolution(policy, solved[:n_other], margin, done)
+        solved = np.where(choice.live, values(1 - me, BEST, problem.reach) / choice.mass, np.nan)
+    best, sure = choice.worth(solved, float(problem.reach @ own))
+    return (best - sure) / 2, solved

@@ -1,4 +1,4 @@
-"""A run of CFR on a whole public tree: begun or resumed, saved now and then, and its policy written at the end."""
+"""A run of CFR on a whole public tree: begun or resumed, saved now and then, its policy written last."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 
 from cfr.policy import PolicyError
 from cfr.public.array_file import is_array_file
-from cfr.public.checkpoint import CHECKPOINT, load_checkpoint, save_checkpoint
-from cfr.public.policy_file import is_public_policy, save_public_policy
+from cfr.public.policies.policy_file import is_public_policy, save_public_policy
 from cfr.public.public_size import require_memory, solver_bytes
+from cfr.public.saved_run import CHECKPOINT, load_checkpoint, save_checkpoint, saved_dtype
 from cfr.public.solver import Evaluation, PublicSolver
 from cfr.public.tree import grow_public
 from cfr.tree.memory import memory_limit
@@ -21,7 +21,7 @@ from cfr.variants import Variant
 from games.game import Game, GameError
 from games.infosets.factored import FactoredGame
 
-__all__ = ["PublicRun", "Settings", "is_public_output", "state_file"]
+__all__ = ["PublicRun", "Settings", "is_public_output", "run_file"]
 
 SHARE = 0.05
 """Most of the time that goes into saves on the way."""
@@ -31,65 +31,68 @@ SHARE = 0.05
 class Settings:
     """How a run is done.
 
-    precision: bits of a number; None for 64, or 32 where that alone fits. bits: of a probability in the
-    policy's file. threads: None for all cores.
+    precision: bits of a number; None for those of a resumed run, else 64, or 32 where that alone fits.
+    bits: of a probability in the policy's file. threads: None for all cores. fresh: begin anew, whatever the
+    output holds.
     """
 
     precision: int | None = None
     bits: int = 32
     threads: int | None = None
+    fresh: bool = False
 
 
-def state_file(output: Path) -> Path:
+def run_file(output: Path) -> Path:
     """Return the file with the state of the run whose policy goes to `output`."""
     return output.with_name(output.name + ".run")
 
 
 def is_public_output(output: Path) -> bool:
     """Return whether a file is a policy on a public tree, or such a policy's run is beside it."""
-    return is_public_policy(output) or is_array_file(state_file(output), CHECKPOINT)
+    return is_public_policy(output) or is_array_file(run_file(output), CHECKPOINT)
 
 
 class PublicRun:
     """A run under way.
 
-    state_file: where its state is saved; None where nothing is. resumed: whether it goes on from there.
+    run_file: where its state is saved; None where nothing is. resumed: whether it goes on from there.
     """
 
     def __init__(self, solver: PublicSolver, settings: Settings, output: Path | None) -> None:
         self._solver, self._settings, self._output = solver, settings, output
-        self.state_file = None if output is None else state_file(output)
+        self.run_file = None if output is None else run_file(output)
         self.resumed = False
         self._saved_at, self._saving = time.perf_counter(), 0.0
         self._evaluated: tuple[int, Evaluation] | None = None
 
     @classmethod
-    def begin(
-        cls, game: Game, row: Variant, settings: Settings, output: Path | None, *, fresh: bool
-    ) -> PublicRun:
-        """Return a run, resumed if its state is there and `fresh` does not forbid it.
+    def begin(cls, game: Game, row: Variant, settings: Settings, output: Path | None) -> PublicRun:
+        """Return a run, resumed if its state is there and the settings do not forbid it.
 
         Raises GameError for a game without a factored form, TooLarge for one that does not fit, PolicyError
         for an output that holds no run to go on with, StateError for another run's state.
         """
         if not isinstance(game, FactoredGame):
             raise GameError(
-                f"{game.name}: the public form is of games that deal each player one secret at the start; this "
-                "one has none; use --form listed (see games.infosets.factored)"
+                f"{game.name}: the public form is of games that deal each player one secret at the start; "
+                "this one has none; use --form listed (see games.infosets.factored)"
             )
-        there = output is not None and state_file(output).exists() and not fresh
-        if output is not None and output.exists() and not there and not fresh:
+        state = None if output is None or settings.fresh else run_file(output)
+        there = state is not None and state.exists()
+        if output is not None and output.exists() and not there and not settings.fresh:
             raise PolicyError(
                 f"{output}: it holds no run to resume on a public tree; use --fresh to replace it"
             )
         tree = grow_public(game)
         dtype = np.dtype(np.float32 if settings.precision == 32 else np.float64)
-        if settings.precision is None and solver_bytes(tree, row, dtype) > memory_limit():
+        if settings.precision is None and state is not None and there:
+            dtype = saved_dtype(state)
+        elif settings.precision is None and solver_bytes(tree, row, dtype) > memory_limit():
             dtype = np.dtype(np.float32)
         require_memory(tree, row, dtype)
         run = cls(PublicSolver(tree, row, dtype=dtype, threads=settings.threads), settings, output)
-        if there and run.state_file is not None:
-            load_checkpoint(run.state_file, run._solver)
+        if state is not None and there:
+            load_checkpoint(state, run._solver)
             run.resumed = True
         return run
 
@@ -101,7 +104,7 @@ class PublicRun:
     @property
     def precision(self) -> int:
         """Return the bits of a number."""
-        return 8 * self._solver.dtype.itemsize
+        return 8 * int(self._solver.dtype.itemsize)
 
     def run(self, n: int) -> None:
         """Run `n` more iterations."""
@@ -119,15 +122,15 @@ class PublicRun:
 
     def save(self) -> None:
         """Save the state, unless saves would take more than a small share of the time."""
-        if self.state_file is not None and time.perf_counter() - self._saved_at >= self._saving / SHARE:
-            self._save(self.state_file)
+        if self.run_file is not None and time.perf_counter() - self._saved_at >= self._saving / SHARE:
+            self._save(self.run_file)
 
     def finish(self, tell: Callable[[str], None] = lambda words: None) -> None:
         """Save the state, and write the policy."""
-        if self._output is None or self.state_file is None:
+        if self._output is None or self.run_file is None:
             return
-        tell(f"saving {self.state_file} …")
-        self._save(self.state_file)
+        tell(f"saving {self.run_file} …")
+        self._save(self.run_file)
         tell(f"writing {self._output} …")
         save_public_policy(self._output, self._solver, bits=self._settings.bits)
 

@@ -26,7 +26,7 @@ __all__ = ["OwnSearch", "explain", "listed_context", "solve_infoset"]
 
 def solve_infoset(
     game: Game | SearchContext,
-    blueprint: AnyStrategy,
+    blueprint: AnyStrategy | OwnSearch,
     infoset: Infoset | Trail | int,
     config: SearchConfig,
     rng: np.random.Generator,

@@ -99,6 +99,7 @@ def test_a_search_is_the_listed_one(name: str, method: str) -> None:
                 assert row[1:] == pytest.approx(other[1:], abs=1e-9)
             if method in ("1-klss", "2-klss", "maxmargin"):
                 assert min(ours.margins) == pytest.approx(min(theirs.margins), abs=MARGIN_TOLERANCE)
+            assert ours.gap == pytest.approx(theirs.gap, abs=MARGIN_TOLERANCE) and ours.gap > -1e-9
         assert sum(ours.refined.values()) == pytest.approx(1)
         assert str(ours.to_json()["infoset"]) == ours.infoset
 
@@ -206,7 +207,7 @@ def test_what_the_public_form_does_not_have_is_refused(
 
 def test_an_infoset_without_a_choice_is_refused() -> None:
     game = load_game("liars_dice(sides=3)")
-    with pytest.raises(PublicSearchError, match="has a choice"):
+    with pytest.raises(PublicSearchError, match="must have a choice"):
         find_place(grow_public(game), game.parse_infoset("P1 holds 1 | 2x3"))
     with pytest.raises(GameError):
         find_place(grow_public(game), game.parse_infoset("P1 holds 9 | 2x3"))

@@ -3,8 +3,8 @@
     save_checkpoint("liars.run", solver)
     load_checkpoint("liars.run", solver)        # a new solver of the same game, variant and dtype
 
-The file holds regrets, predictions, sums and stamps as they are, so the iterates after a break are the same to
-the bit. It appears whole or not at all, and neither way is an array held twice.
+The file holds regrets, predictions, sums and stamps as they are, so the iterates after a break are the same
+to the bit. It appears whole or not at all, and neither way is an array held twice.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.engine.resume import StateError, check_iteration
-from cfr.public.array_file import ArrayFile, ArrayFileError, Member, pieces_of, write_arrays
+from cfr.public.array_file import ArrayFile, ArrayFileError, Member, pieces_of, raw_bytes, write_arrays
 from cfr.public.solver import PublicSolver
 from cfr.public.tree import PublicTree
 
-__all__ = ["CHECKPOINT", "load_checkpoint", "save_checkpoint", "tree_digest"]
+__all__ = ["CHECKPOINT", "load_checkpoint", "save_checkpoint", "saved_dtype", "tree_digest"]
 
 CHECKPOINT = "gs2-public-cfr"
 """What a checkpoint says that it is."""
@@ -34,7 +34,7 @@ def tree_digest(tree: PublicTree) -> str:
     """Return a fingerprint of a public tree's shape: who acts where, with how many actions, leading where."""
     found = 0
     for array in (tree.player, tree.first_edge, tree.child):
-        found = zlib.crc32(memoryview(np.ascontiguousarray(array)).cast("B"), found)
+        found = zlib.crc32(raw_bytes(np.ascontiguousarray(array)), found)
     return f"{found:08x}"
 
 
@@ -51,16 +51,13 @@ def load_checkpoint(path: str | Path, solver: PublicSolver) -> None:
     the solver is as it was, or begins anew. FileNotFoundError if there is no file, FileProblem if it may not
     be read.
     """
-    try:
-        file = ArrayFile.open(path, CHECKPOINT, FORMAT)
-    except ArrayFileError as error:
-        raise StateError(f"resume: {error}") from None
+    file = _opened(path)
     for name, mine in _description(solver).items():
         saved = file.meta.get(name)
         if saved != mine:
             raise StateError(
-                f"resume: {path}: {name} must be this run's, {_shown(mine)}; got {_shown(saved)}; resume with "
-                "what it was made for, or solve afresh"
+                f"resume: {path}: {name} must be this run's, {_shown(mine)}; got {_shown(saved)}; resume "
+                "with what it was made for, or solve afresh"
             )
     iteration = check_iteration(file.meta.get("iteration"))
     arrays = _arrays(solver)
@@ -82,6 +79,18 @@ def load_checkpoint(path: str | Path, solver: PublicSolver) -> None:
         raise
 
 
+def saved_dtype(path: str | Path) -> np.dtype[Any]:
+    """Return the type of the numbers of a saved run, float32 or float64. Raises StateError if it is none."""
+    return np.dtype(np.float32 if _opened(path).meta.get("dtype") == "float32" else np.float64)
+
+
+def _opened(path: str | Path) -> ArrayFile:
+    try:
+        return ArrayFile.open(path, CHECKPOINT, FORMAT)
+    except ArrayFileError as error:
+        raise StateError(f"resume: {error}") from None
+
+
 def _description(solver: PublicSolver) -> dict[str, Any]:
     """Return what must be the same for a run to go on."""
     tree, variant = solver.tree, solver.variant
@@ -99,11 +108,11 @@ def _description(solver: PublicSolver) -> dict[str, Any]:
 
 
 def _arrays(solver: PublicSolver) -> dict[str, NDArray[Any]]:
-    return {
-        f"{name}{player}": array
-        for player, side in enumerate(solver.sides)
-        for name, array in zip(_KEPT, side[: len(_KEPT)], strict=True)
-    }
+    found: dict[str, NDArray[Any]] = {}
+    for player, (regret, prediction, sums, stamp, *_) in enumerate(solver.sides):
+        arrays = regret, prediction, sums, stamp
+        found |= {f"{name}{player}": array for name, array in zip(_KEPT, arrays, strict=True)}
+    return found
 
 
 def _shown(value: Any) -> str:

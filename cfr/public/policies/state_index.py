@@ -1,8 +1,8 @@
-"""Which node of a public tree a public state is, by a sorted list of hashes; and whose private state is which.
+"""Which node of a public tree a public state is, by a sorted list of hashes; and which private state is held.
 
-A tree keeps no states: a hash of 64 bits and a number of 32 for each node take their place. Hashes of one tree
-are all different, which is made sure of by drawing others until they are. A state that is no node is taken for
-one in 1 of 2^64 / nodes cases.
+A tree keeps no states: a hash of 64 bits and a number of 32 for each node take their place. Hashes of one
+tree are all different, which is made sure of by drawing others until they are. A state that is no node is
+taken for one in 1 of 2^64 / nodes cases.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from games.game import TERMINAL, GameError
 from games.infosets.factored import FactoredGame
 from games.support.array_types import Array
 
-__all__ = ["StateIndex", "index_states", "past_forced", "private_numbers"]
+__all__ = ["StateIndex", "ends_ahead", "index_states", "past_forced", "private_numbers"]
 
 SALTS = 8
 """Sets of hashes that are tried."""
@@ -41,7 +41,7 @@ class StateIndex:
         """Return the nodes of public states, [n] int64; -1 for one that is none."""
         wanted = _hashes(states, self.salt)
         at = np.minimum(np.searchsorted(self.hashes, wanted), len(self.hashes) - 1)
-        return np.where(self.hashes[at] == wanted, self.nodes[at], -1)
+        return np.where(self.hashes[at] == wanted, self.nodes[at].astype(np.int64), -1)
 
 
 def index_states(tree: PublicTree) -> StateIndex:
@@ -56,8 +56,8 @@ def index_states(tree: PublicTree) -> StateIndex:
         if not (hashes[1:] == hashes[:-1]).any():
             return StateIndex(hashes, order, salt)
     raise GameError(
-        f"{tree.game.name}: public states must be different wherever players saw or did different things; two "
-        "are the same; see games.infosets.factored"
+        f"{tree.game.name}: public states must be different wherever players saw or did different things; "
+        "two are the same; see games.infosets.factored"
     )
 
 
@@ -94,6 +94,31 @@ def private_numbers(game: FactoredGame, public: Array, states: Array, player: in
     return out
 
 
+def ends_ahead(tree: PublicTree) -> dict[bytes, tuple[int, int]]:
+    """Return the public states from which forced moves lead to an end, each with the edge that leads there.
+
+    By their bytes: (the last node before, the edge taken there). Walks through the whole game.
+    """
+    game, found = tree.game, {}
+    nodes, states = np.zeros(1, np.int64), past_forced(game, game.public_root())
+    while len(nodes):
+        actions = game.actions(states)
+        first = tree.first_edge[nodes]
+        edges = first[actions.rows] + np.arange(len(actions.values)) - actions.offsets[actions.rows]
+        after = game.step(states, actions.rows, actions.values)
+        over = np.flatnonzero(tree.child[edges] < 0)
+        state = after[over]
+        while len(over):
+            going = np.flatnonzero(game.player(state) != TERMINAL)
+            over, state = over[going], state[going]
+            for row, one in zip(over.tolist(), state, strict=True):
+                found[one.tobytes()] = int(nodes[actions.rows[row]]), int(edges[row])
+            state = game.step(state, np.arange(len(state)), game.actions(state).values)
+        on = np.flatnonzero(tree.child[edges] >= 0)
+        nodes, states = tree.child[edges][on].astype(np.int64), past_forced(game, after[on])
+    return found
+
+
 def _walk(tree: PublicTree, salt: int) -> NDArray[np.uint64]:
     """Return the hash of every node's public state, [nodes] uint64."""
     game = tree.game
@@ -120,12 +145,12 @@ def _walk(tree: PublicTree, salt: int) -> NDArray[np.uint64]:
 
 
 def _hashes(states: Array, salt: int) -> NDArray[np.uint64]:
-    """Return a hash of each state, [n] uint64: the finaliser of SplitMix64 (Steele et al. 2014), word by word."""
+    """Return a hash of each state, [n] uint64: SplitMix64 (Steele et al. 2014) of its words."""
     parts = np.concatenate(_bytes_of(states), axis=1)
     width = -(-parts.shape[1] // 8) * 8
     padded = np.zeros((len(parts), width), np.uint8)
     padded[:, : parts.shape[1]] = parts
-    found = np.full(len(parts), salt + 1, np.uint64) * _MULTIPLIERS[2]
+    found: NDArray[np.uint64] = np.full(len(parts), salt + 1, np.uint64) * _MULTIPLIERS[2]
     for word in padded.view("<u8").T:
         found ^= word
         found += _MULTIPLIERS[2]
@@ -139,4 +164,5 @@ def _bytes_of(values: Array) -> list[NDArray[np.uint8]]:
     """Return rows of anything as rows of bytes, in parts [n, bytes]; what pads a record is left out."""
     if values.dtype.names:
         return [part for name in values.dtype.names for part in _bytes_of(values[name])]
-    return [np.ascontiguousarray(values).view(np.uint8).reshape(len(values), -1)]
+    width = values.itemsize * int(np.prod(values.shape[1:], dtype=np.int64))
+    return [np.ascontiguousarray(values).reshape(-1).view(np.uint8).reshape(len(values), width)]

@@ -1,0 +1,1 @@
+"""Policies on public trees: looked up, valued, and kept in files."""

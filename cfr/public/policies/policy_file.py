@@ -1,0 +1,157 @@
+"""Files of policies on public trees, opened without reading them.
+
+    save_public_policy("liars.policy", solver, bits=16)
+    policy = open_public_policy("liars.policy", load_game("liars_dice(dice=2,sides=6)"))
+    policy.infoset("P0 holds 1 6 | 2x3")
+
+A file holds the tree, an index of its public states and every probability, so that nothing is grown; only the
+pages of what is looked up are read.
+
+With 16 bits a probability is kept as the nearest of 0 … 65535, and an infoset's are divided by their sum when
+they are read. Of n actions none is off by more than (n + 1) / 131070; what is below 1 / 131070 becomes 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cfr.public.array_file import ArrayFile, ArrayFileError, Member, is_array_file, write_arrays
+from cfr.public.policies.averaging import policy_rows
+from cfr.public.policies.public_play import PublicPolicyError
+from cfr.public.policies.public_policy import PublicPolicy
+from cfr.public.policies.state_index import StateIndex, index_states
+from cfr.public.solver import PublicSolver
+from cfr.public.tree import PublicTree
+from games.game import Game
+from games.infosets.factored import FactoredGame
+
+__all__ = ["is_public_policy", "open_public_policy", "save_public_policy"]
+
+MAGIC = "gs2-public-policy"
+FORMAT = 1
+FULL = 65535
+"""What a probability of 1 is in 16 bits."""
+_KINDS: dict[int, np.dtype[Any]] = {16: np.dtype("<u2"), 32: np.dtype("<f4")}
+_TREE = {"player": "i1", "first_edge": "<i8", "child": "<i4", "size": "<i4", "row": "<i8", "payoffs": "<f8"}
+
+
+def save_public_policy(
+    path: str | Path,
+    source: PublicSolver | PublicPolicy,
+    *,
+    bits: int = 32,
+    index: StateIndex | None = None,
+    note: str | None = None,
+) -> None:
+    """Write a solver's average policy, or one in memory; a solver's is made piece by piece, never as a whole.
+
+    bits: of a probability, 32 or 16 (see the module). index: of the tree, if it is known already.
+    Raises FileProblem if it cannot be written, PublicPolicyError for other bits.
+    """
+    if bits not in _KINDS:
+        raise PublicPolicyError(f"bits must be 16 or 32; got {bits}")
+    tree = source.tree
+    index = index or (source.index if isinstance(source, PublicPolicy) else index_states(tree))
+    if note is None and isinstance(source, PublicSolver):
+        note = f"{source.variant.name}, {source.iteration} iterations"
+    meta = {
+        "magic": MAGIC,
+        "format": FORMAT,
+        "game": tree.game.name,
+        "note": note if note is not None else getattr(source, "note", ""),
+        "n_private": list(tree.n_private),
+        "n_rows": list(tree.n_rows),
+        "depth": tree.depth,
+        "n_terminals": tree.n_terminals,
+        "salt": index.salt,
+    }
+
+    def probs(player: int) -> Callable[[], Iterable[NDArray[Any]]]:
+        def pieces() -> Iterable[NDArray[Any]]:
+            if isinstance(source, PublicSolver):
+                parts: Iterable[NDArray[Any]] = policy_rows(source, player)
+            else:
+                parts = source.values.normalised(player)
+            for part in parts:
+                yield part if bits == 32 else np.rint(part * FULL)
+
+        return pieces
+
+    members = [Member.of(name, np.asarray(getattr(tree, name), kind)) for name, kind in _TREE.items()]
+    members += [Member.of("hashes", index.hashes), Member.of("nodes", index.nodes)]
+    for player in (0, 1):
+        shape = tree.n_rows[player], tree.n_private[player]
+        members.append(Member(f"probs{player}", _KINDS[bits], shape, probs(player)))
+    write_arrays(path, meta, members)
+
+
+def is_public_policy(path: str | Path) -> bool:
+    """Return whether a file is there and says that it is a policy on a public tree."""
+    return is_array_file(path, MAGIC)
+
+
+def open_public_policy(path: str | Path, game: Game) -> PublicPolicy:
+    """Return the policy in a file, memory-mapped: its pages are read when they are looked at.
+
+    Raises PublicPolicyError for a file that is none, damage, a newer format, or another game;
+    FileNotFoundError if there is none, FileProblem if it may not be read.
+    """
+    try:
+        file = ArrayFile.open(path, MAGIC, FORMAT)
+        meta = file.meta
+        if meta.get("game") != game.name or not isinstance(game, FactoredGame):
+            raise PublicPolicyError(
+                f"{path}: the policy must belong to {game.name}; it is for {meta.get('game')}; make one with "
+                f"`gs2 blueprint '{game.name}'`"
+            )
+        depth, terminals, salt = (_whole(file, name) for name in ("depth", "n_terminals", "salt"))
+        (n,), (m,), payoffs = file.shape("player"), file.shape("child"), [*file.shape("payoffs"), 0]
+        private, n_rows = _pair(file, "n_private"), _pair(file, "n_rows")
+        if private != game.private_states():
+            raise ArrayFileError(f"{path}: private states must be {game.private_states()}; got {private}")
+        wanted: dict[str, tuple[Any, tuple[int, ...]]] = {name: (_TREE[name], (n,)) for name in _TREE}
+        wanted |= {"first_edge": ("<i8", (n + 1,)), "child": ("<i4", (m,))}
+        wanted |= {
+            "payoffs": ("<f8", (payoffs[0], *private)),
+            "hashes": ("<u8", (n,)),
+            "nodes": ("<i4", (n,)),
+        }
+        kind = file.mapped("probs0").dtype
+        wanted |= {f"probs{p}": (kind, (n_rows[p], private[p])) for p in (0, 1)}
+        file.require(wanted)
+    except (ArrayFileError, ValueError) as error:
+        if isinstance(error, PublicPolicyError):
+            raise
+        raise PublicPolicyError(str(error)) from None
+    arrays = {name: file.mapped(name) for name in _TREE}
+    tree = PublicTree(
+        game=game,
+        **arrays,
+        n_rows=n_rows,
+        n_private=private,
+        depth=depth,
+        n_terminals=terminals,
+    )
+    index = StateIndex(file.mapped("hashes"), file.mapped("nodes"), salt)
+    probs = file.mapped("probs0"), file.mapped("probs1")
+    note = str(meta.get("note", ""))
+    return PublicPolicy(tree, probs, index, name=str(path), note=note, file=file)
+
+
+def _whole(file: ArrayFile, name: str) -> int:
+    found = file.meta.get(name)
+    if not isinstance(found, int) or isinstance(found, bool) or not 0 <= found < 1 << 53:
+        raise ArrayFileError(f"{file.path}: {name} must be a whole number; got {found!r}; make it again")
+    return found
+
+
+def _pair(file: ArrayFile, name: str) -> tuple[int, int]:
+    found = file.meta.get(name)
+    if not (isinstance(found, list) and len(found) == 2 and all(type(n) is int and n >= 0 for n in found)):
+        raise ArrayFileError(f"{file.path}: {name} must be two numbers; got {found!r}; make the file again")
+    return found[0], found[1]

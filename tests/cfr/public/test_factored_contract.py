@@ -1,0 +1,119 @@
+"""Factored games keep their contract, and broken ones are named by the rule that they break."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from games import GameError, check_game, load_game
+from games.infosets.factored import check_factored, is_factored
+from games.ragged import Ragged
+from games.research.kuhn_poker import BETTING, KuhnPoker
+from games.research.leduc_poker import LeducPoker
+from tests.cfr.public.random_factored import RandomFactored
+from tests.cfr.public.setting import GAMES
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_registered_factored_games_keep_the_contract(name: str) -> None:
+    game = load_game(name)
+    assert is_factored(game)
+    assert check_factored(game, np.random.default_rng(0), width=60) > 3
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_factored_games_keep_both_contracts(seed: int) -> None:
+    game = RandomFactored(seed)
+    check_game(game, np.random.default_rng(seed))
+    assert check_factored(game, np.random.default_rng(seed)) == len(game.nodes) - 2
+
+
+def test_other_games_are_not_factored() -> None:
+    game = load_game("goofspiel(cards=3)")
+    assert not is_factored(game)
+    with pytest.raises(GameError, match="must offer the functions of FactoredGame"):
+        check_factored(game, np.random.default_rng(0))
+
+
+def broken(function: str, change: Callable, base: type = KuhnPoker) -> KuhnPoker:
+    """Return a game with `change` applied to what one of its functions returns."""
+    right = getattr(base, function)
+
+    def wrong(self, *arguments):
+        return change(right(self, *arguments), *arguments)
+
+    return type("Broken", (base,), {function: wrong})()
+
+
+def public(states: np.ndarray) -> np.ndarray:
+    return (states["card0"] == 0) & (states["card1"] == 0)
+
+
+def one_less(actions: Ragged, states: np.ndarray) -> Ragged:
+    """Return actions of which histories with player 0's first card lack one that the public state has."""
+    cut = (
+        (states["card0"] == 1) & (states["card1"] > 0) & (actions.counts == 2) & (states["stage"] >= BETTING)
+    )
+    keep = np.ones(len(actions.values), bool)
+    keep[actions.offsets[:-1][cut]] = False
+    return Ragged.from_counts(actions.counts - cut, actions.values[keep])
+
+
+def without_a_board(actions: Ragged, states: np.ndarray) -> Ragged:
+    """Return actions of public states that leave out the first card of the board."""
+    cut = public(states) & (states["node"] > 1) & (actions.counts > 3)
+    keep = np.ones(len(actions.values), bool)
+    keep[actions.offsets[:-1][cut]] = False
+    return Ragged.from_counts(actions.counts - cut, actions.values[keep])
+
+
+def another_turn(acting: np.ndarray, states: np.ndarray) -> np.ndarray:
+    turned = (states["card0"] == 1) & (states["card1"] > 0) & (acting == 0)
+    return np.where(turned, 1, acting).astype(np.int8)
+
+
+def told(key: np.ndarray, states: np.ndarray, player: int) -> np.ndarray:
+    return key << np.uint64(4) | states[f"card{1 - player}"][:, None]
+
+
+def forgotten(key: np.ndarray, states: np.ndarray, player: int) -> np.ndarray:
+    late = (states["stage"] > BETTING)[:, None]
+    return np.where(late, key >> np.uint64(4) << np.uint64(4), key)
+
+
+BROKEN = {
+    "public_state must be public_root": broken("public_root", lambda root: root_at(root, BETTING + 1)),
+    "deal_weights must give at the root what chance deals": broken("deal_weights", lambda w, s: w[:, ::-1]),
+    "deal_weights must be at least 0 and": broken("deal_weights", lambda w, s: w[:, :2]),
+    "deal_weights must be multiplied by what chance shows": broken(
+        "deal_weights", lambda w, s: np.where((s["board"] > 0)[:, None, None], 1.1 * w, w), LeducPoker
+    ),
+    "public_state must": broken("public_state", lambda p, s: p["card0"].fill(1) or p),
+    "player must be one for all private states": broken("player", another_turn),
+    "infoset_key must tell the own private state and nothing": broken("infoset_key", told),
+    "infoset_key must tell the own": broken("infoset_key", forgotten),
+    "payoff_kinds must be equal only where payoffs and weights are": broken(
+        "payoff_kinds", lambda k, s: k * 0
+    ),
+    "actions must be one for all private states": broken("actions", one_less),
+    "actions must hold all that chance may show": broken("actions", without_a_board, LeducPoker),
+}
+
+
+def root_at(root: np.ndarray, stage: int) -> np.ndarray:
+    root["stage"] = stage
+    return root
+
+
+@pytest.mark.parametrize("complaint", BROKEN)
+def test_check_factored_names_the_broken_rule(complaint: str) -> None:
+    with pytest.raises(GameError, match=complaint):
+        check_factored(BROKEN[complaint], np.random.default_rng(0))
+
+
+def test_check_game_holds_the_public_form_too() -> None:
+    game = broken("payoff_kinds", lambda kinds, states: kinds * 0)
+    with pytest.raises(GameError, match="payoff_kinds must be equal only where"):
+        check_game(game, np.random.default_rng(0))

@@ -1,0 +1,64 @@
+"""Searches spliced into a blueprint on the public tree: rows that go on, and a table that says what they hold."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from cfr.public.tree import grow_public
+from experiments.refinement import on_public_tree
+from experiments.refinement.on_public_tree import SplicedMethod, main, random_places, spliced_methods
+from games.registry import load_game
+
+GAME = "liars_dice(dice=2,sides=2)"
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> list[SplicedMethod]:
+    chosen = [method for method in spliced_methods() if method.k in (None, 3)]
+    monkeypatch.setattr(on_public_tree, "spliced_methods", lambda: chosen)
+    return chosen
+
+
+def run(folder: Path, *more: str) -> Result:
+    words = ["--game", GAME, "--infosets", "6", "--iterations", "20", "-o", str(folder), *more]
+    return CliRunner().invoke(main, words)
+
+
+def test_every_method_has_a_row_and_a_run_goes_on(tmp_path: Path, few: list[SplicedMethod]) -> None:
+    first = run(tmp_path)
+    assert first.exit_code == 0, first.output
+    file = tmp_path / "rows.jsonl"
+    lines = file.read_text().splitlines()
+    rows = [json.loads(line) for line in lines[1:]]
+    assert len(rows) == len(few) and (tmp_path / "spliced.png").stat().st_size > 0
+    for row in rows:
+        assert len(row["rises"]) == len(row["seconds"]) == 6 and row["before"] == rows[0]["before"] > 0
+        if (row["method"], row["source"]) == ("gs2+", "enumerated"):
+            # Each rise is of one search, the whole of all six: what each is certified not to raise stays down.
+            assert max(row["rises"]) <= 1e-12 and row["after"] <= row["before"] + 1e-12
+    file.write_text("\n".join(lines[:-1]) + "\n")
+    again = run(tmp_path)
+    told = [json.loads(line) for line in file.read_text().splitlines()[1:]]
+    assert [row["after"] for row in told] == [row["after"] for row in rows]
+    assert again.stdout == first.stdout or "| gs2+ | sampled | 3 |" in again.stdout
+    refused = run(tmp_path, "--seed", "1")
+    assert refused.exit_code != 0 and "seed" in str(refused.exception) + refused.output
+
+
+def test_places_are_different_decisions_below_the_root() -> None:
+    tree = grow_public(load_game("leduc_poker"))
+    places = random_places(tree, 60, np.random.default_rng(3))
+    assert len({(place.node, place.private) for place in places}) == 60
+    for place in places:
+        player = int(tree.player[place.node])
+        assert place.node > 0 and player >= 0 and 0 <= place.private < tree.n_private[player]
+
+
+def test_a_game_without_a_factored_form_is_refused(tmp_path: Path) -> None:
+    found = CliRunner().invoke(main, ["--game", "goofspiel(cards=3,turns=3)", "-o", str(tmp_path / "x")])
+    assert found.exit_code != 0 and "factored form" in str(found.exception) + found.output

@@ -1,0 +1,163 @@
+"""`gs2 blueprint --form public` and the commands that take what it writes, as a person types them."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cfr.public.policies.policy_file import open_public_policy
+from gs2.cli import main
+from tests.cfr.public.setting import both
+
+GAME = "liars_dice(sides=4)"
+LARGE = "liars_dice(dice=2,sides=3)"
+
+
+def gs2(*words: str) -> Result:
+    return CliRunner().invoke(main, list(words))
+
+
+def told(*words: str) -> dict:
+    result = gs2(*words, "--json")
+    assert result.exit_code == 0, result.output
+    found: dict = json.loads(result.stdout)
+    return found
+
+
+def refusal(*words: str) -> str:
+    """Return the error of a refused command: exit code 2 and no traceback."""
+    result = gs2(*words)
+    assert result.exit_code == 2, result.output
+    assert "Traceback" not in result.stderr
+    return result.stderr
+
+
+@pytest.fixture
+def policy(tmp_path: Path) -> str:
+    path = str(tmp_path / "a.policy")
+    made = told("blueprint", GAME, "--form", "public", "--iterations", "30", "-o", path, "--threads", "1")
+    assert made["form"] == "public" and made["precision"] == 64 and made["file"] == path
+    return path
+
+
+def test_both_forms_come_to_the_same(policy: str) -> None:
+    listed = told("blueprint", GAME, "--iterations", "30")
+    public = told("exploitability", GAME, policy)
+    assert listed["form"] == "listed" and public["note"] == "dcfr, 30 iterations"
+    assert abs(listed["exploitability"] - public["exploitability"]) < 1e-7  # the file has float32
+    assert told("exploit", GAME, policy)["exploitability"] == public["exploitability"]
+    for words in (("exploitability", GAME, policy), ("exploit", GAME, policy)):
+        said = gs2(*words).stdout
+        assert "exploitability (NashConv / 2)" in said and "on the public tree" in said
+
+
+def test_a_run_goes_on_where_it_stopped(policy: str, tmp_path: Path) -> None:
+    again = gs2("blueprint", GAME, "--iterations", "50", "-o", policy)
+    assert "iteration 30" in again.stderr
+    assert "on the public tree, 50 iterations" in again.stdout and "a.policy.run" in again.stdout
+    whole = str(tmp_path / "b.policy")
+    told("blueprint", GAME, "--form", "public", "--iterations", "50", "-o", whole)
+    assert Path(whole).read_bytes() == Path(policy).read_bytes()
+    assert Path(whole + ".run").read_bytes() == Path(policy + ".run").read_bytes()
+    assert "variant must be this run's, cfr+; got dcfr" in refusal(
+        *("blueprint", GAME, "--variant", "cfr+", "-o", policy, "--iterations", "60")
+    )
+    assert "dtype must be this run's, 'float32'" in refusal(
+        *("blueprint", GAME, "--precision", "32", "-o", policy, "--iterations", "60")
+    )
+    assert "game must be this run's" in refusal("blueprint", "kuhn_poker", "-o", policy, "--iterations", "60")
+    Path(policy + ".run").unlink()
+    assert "holds no run to resume" in refusal("blueprint", GAME, "-o", policy, "--iterations", "60")
+    assert told("blueprint", GAME, "--form", "public", "--fresh", "-o", policy, "--iterations", "3")
+
+
+def test_sixteen_bits_are_half_the_file(policy: str, tmp_path: Path) -> None:
+    short = str(tmp_path / "b.policy")
+    told("blueprint", GAME, "--form", "public", "--iterations", "30", "-o", short, "--bits", "16")
+    read = open_public_policy(short, both(GAME).game)
+    assert read.bits == 16
+    fewer = Path(policy).stat().st_size - Path(short).stat().st_size
+    assert abs(fewer - 2 * both(GAME).tree.n_slots) < 64
+
+
+def test_the_public_tree_is_taken_where_the_listed_one_does_not_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = str(tmp_path / "a.policy")
+    monkeypatch.setenv("GS2_MEMORY", "4M")
+    made = told("blueprint", LARGE, "--iterations", "20", "-o", path)
+    assert made["form"] == "public" and made["exploitability"] < 0.1
+    assert "tree must fit into 4 MB" in refusal("blueprint", LARGE, "--form", "listed")
+    words = ("solve", LARGE, "--infoset", "P0 holds 1 2 | 1x2 2x2", "--blueprint", path)
+    said = gs2(*words).stdout
+    assert "P0 holds 1 2 | 1x2 2x2" in said and "liar" in said and "dcfr, 20 iterations" in said
+    shown = told(*words)
+    assert shown["form"] == "public" and len(shown["actions"]) == 8
+    assert abs(sum(row["blueprint"] for row in shown["actions"]) - 1) < 1e-9
+    drawn = told(*words, "--source", "sampled", "--samples", "4", "--iterations", "5", "--method", "unsafe")
+    for ours, theirs in zip(shown["actions"], drawn["actions"], strict=True):
+        assert ours["action"] == theirs["action"] and abs(ours["blueprint"] - theirs["blueprint"]) < 1e-9
+    size = gs2("games", LARGE, "--size").stdout
+    assert "public form" in size and "its public tree does: gs2 blueprint" in size
+
+
+def test_a_policy_plays_and_is_refined(policy: str) -> None:
+    played = told("match", GAME, policy, "uniform", "--pairs", "40")
+    assert played["net"] > 0
+    solved = told("solve", GAME, "--infoset", "P0 holds 2", "--blueprint", policy, "--iterations", "20")
+    values = {row["action"]: row["blueprint"] for row in solved["actions"]}
+    ours = open_public_policy(policy, both(GAME).game).infoset("P0 holds 2")
+    assert list(values.values()) == pytest.approx(ours.tolist(), abs=1e-9)
+    met = told("match", GAME, policy + "+gs2+:iterations=5", policy, "--pairs", "2")
+    assert met["pairs"] == 2
+
+
+def test_sizes_name_the_public_form_of_factored_games_alone() -> None:
+    public = told("games", GAME, "--size")["public"]
+    assert public["nodes"]["mean"] == len(both(GAME).tree) and public["private"] == [4, 4]
+    assert "public" not in told("games", "goofspiel(cards=3)", "--size")
+    assert "private states" in gs2("games", GAME, "--size").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("blueprint goofspiel(cards=3) --form public", "this one has none; use --form listed"),
+        ("blueprint kuhn_poker --precision 32", "are of the public form; add --form public"),
+        ("blueprint kuhn_poker --threads 2", "are of the public form; add --form public"),
+        ("blueprint kuhn_poker --form public -o {}/a.json", "a JSON policy is of the listed form"),
+        ("blueprint kuhn_poker --form pubic", "'pubic' is not one of"),
+        ("exploitability kuhn_poker {policy}", "must belong to kuhn_poker; it is for liars_dice"),
+        ("match kuhn_poker {policy} uniform --pairs 2", "must belong to kuhn_poker"),
+        ("solve kuhn_poker --blueprint {policy}", "must belong to kuhn_poker"),
+    ],
+)
+def test_what_does_not_fit_is_refused(policy: str, tmp_path: Path, words: str, says: str) -> None:
+    text = words.replace("{policy}", policy).replace("{}", str(tmp_path))
+    assert says in refusal(*text.split())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("how", ["SIGINT", "SIGKILL"])
+def test_an_interrupted_run_loses_nothing_and_a_killed_one_little(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "a.policy"
+    words = [sys.executable, "-m", "gs2", "blueprint", LARGE, "--form", "public", "-o", str(path)]
+    process = subprocess.Popen([*words, "--seconds", "600"], stderr=subprocess.DEVNULL)
+    state = Path(f"{path}.run")
+    deadline = time.monotonic() + 120
+    while how == "SIGKILL" and not state.exists() and time.monotonic() < deadline:
+        time.sleep(0.2)
+    time.sleep(6 if how == "SIGINT" else 0)
+    process.send_signal(getattr(signal, how))
+    process.wait(60)
+    assert state.exists() and path.exists() == (how == "SIGINT")
+    again = CliRunner().invoke(main, [*words[3:], "--seconds", "1", "--json"])
+    assert again.exit_code == 0, again.output
+    assert "resuming" in again.stderr and json.loads(again.stdout)["iterations"] > 100
