@@ -9,11 +9,11 @@ from .best_response import nash_conv as nash_conv
 from .lp import solve_lp as solve_lp
 from .mccfr import MonteCarloSolver as MonteCarloSolver
 from .plain import PlainCfr as PlainCfr
-from .policy import Policy as Policy
-from .policy import load_policy as load_policy
-from .policy import save_policy as save_policy
-from .policy import tabular_policy as tabular_policy
-from .policy import uniform_policy as uniform_policy
+from .policies.policy import Policy as Policy
+from .policies.policy import load_policy as load_policy
+from .policies.policy import save_policy as save_policy
+from .policies.policy import tabular_policy as tabular_policy
+from .policies.policy import uniform_policy as uniform_policy
 from .solver import Progress as Progress
 from .solver import Solution as Solution
 from .solver import Solver as Solver

@@ -1,7 +1,7 @@
 from .base import TwoPlayerGame as TwoPlayerGame
 from .check import CheckReport as CheckReport
 from .check import check_game as check_game
-from .contract import ContractError as ContractError
+from .support.contract import ContractError as ContractError
 from .game import CHANCE as CHANCE
 from .game import TERMINAL as TERMINAL
 from .game import Game as Game

@@ -5,7 +5,7 @@ What the package exports is in `__init__.pyi`; each name is imported on first us
 
 import lazy_loader
 
-from gs2.shadow import check_packages
+from gs2.startup.shadow import check_packages
 
 check_packages()  # before the first import of another package of ours
 

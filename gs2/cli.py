@@ -1,8 +1,8 @@
 """The `gs2` command: one tree of commands, each imported only when it runs.
 
 A command of ours is named here by module and attribute, so that `gs2 --help` answers without NumPy, Numba or
-torch. Other packages add theirs by entry points (`gs2.extensions`); those that measure, which come with gs2,
-are found in the same way.
+torch. Other packages add theirs by entry points (`gs2.startup.extensions`); those that measure, which come
+with gs2, are found in the same way.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ DATA = {
     "blueprint/weights/guandan-quick.safetensors",
     "blueprint/weights/guandan.json",
     "blueprint/weights/guandan.safetensors",
+    "games/climbing/doudizhu/rulings.json",
     "games/research/research_games.json",
     "gs2/guandan/positions.json",
     "gs2/guandan/beliefs/BELIEFS.md",

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from cfr.engine.resume import StateError, check_iteration
 from cfr.public.array_file import ArrayFile, ArrayFileError, Member, pieces_of, raw_bytes, write_arrays
-from cfr.public.solver import PublicSolver
+from cfr.public.public_solver import PublicSolver
 from cfr.public.tree import PublicTree
 
 __all__ = ["CHECKPOINT", "load_checkpoint", "save_checkpoint", "saved_dtype", "tree_digest"]

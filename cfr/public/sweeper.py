@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from cfr.public.arrays import Floats, Job, Rules, Scratch, SideArrays, TreeArrays, sweep_node
-from cfr.public.kernels import GATHER, JOIN, STACK_FIELDS, WHOLE
+from cfr.public.sweep_arrays import Floats, Job, Rules, Scratch, SideArrays, TreeArrays, sweep_node
+from cfr.public.sweep_kernels import GATHER, JOIN, STACK_FIELDS, WHOLE
 from cfr.public.tree import PublicTree, padded
 
 __all__ = ["Sweep", "Sweeper"]
@@ -28,7 +28,7 @@ LEAST_TASK = 1024
 class Sweep:
     """What one sweep does.
 
-    traverser: the player whose values come up. mode, which: see `cfr.public.kernels`.
+    traverser: the player whose values come up. mode, which: see `cfr.public.sweep_kernels`.
     t: the iteration, from 1. weight: of the opponent's policy in its average; 0 leaves the average alone.
     updated: for each player, the iteration in which its regrets were last updated, 0 if never.
     hold: whether the traverser's regrets are held back.

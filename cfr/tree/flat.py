@@ -13,8 +13,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from games.support.contract import ContractError
 from games.game import TERMINAL
+from games.support.contract import ContractError
 
 __all__ = ["EnumeratedTree", "FlatTree", "InvalidTree", "require_states"]
 

@@ -20,7 +20,7 @@ from typing import Any
 import click
 import numpy as np
 
-from cfr.public.solver import PublicSolver
+from cfr.public.public_solver import PublicSolver
 from cfr.public.tree import PublicTree, grow_public
 from experiments.commit import commit_of_code
 from games.game import GameError
@@ -29,8 +29,9 @@ from games.registry import load_game
 from games.support.files import check_folder
 from games.support.json_rows import JsonRows, Row
 from gs2.commands.groups import run_alone
-from gs2.public.search import PublicPlace, refine_public
-from gs2.public.strategy import PublicStrategy, TreeSweeper
+from gs2.public.pairs import PublicPlace
+from gs2.public.public_search import refine_public
+from gs2.public.public_strategy import PublicStrategy, TreeSweeper
 from gs2.search.config.presets import preset
 from gs2.search.config.search import SearchConfig
 

@@ -1,1 +1,1 @@
-"""Climbing games for up to four seats beside GuanDan: play higher of the same kind, or pass; empty your hand."""
+"""Climbing games beside GuanDan: play higher of the same kind, or pass, and empty your hand."""

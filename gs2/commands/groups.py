@@ -1,7 +1,7 @@
 """Groups of commands that are imported when they run, and commands that are programs of their own.
 
 Both have the same boundary: what goes wrong outside of our code becomes one line on stderr and an exit code
-(`gs2.refusals`), and a program that was interrupted ends at once.
+(`gs2.startup.refusals`), and a program that was interrupted ends at once.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import click
 
 from games.support.near import near
-from gs2.extensions import ExtensionError, extensions, load_extension
-from gs2.refusals import INTERRUPTIONS, refusals
+from gs2.startup.extensions import ExtensionError, extensions, load_extension
+from gs2.startup.refusals import INTERRUPTIONS, refusals
 
 __all__ = ["Boundary", "LazyGroup", "Target", "run_alone"]
 
@@ -45,7 +45,7 @@ class Boundary(click.Command):
     ) -> click.Context:
         """Return the context of a command line; from here on anything can be printed on any terminal."""
         if parent is None:
-            from gs2.plain import spell_on_every_terminal
+            from gs2.startup.plain import spell_on_every_terminal
 
             spell_on_every_terminal()
         return super().make_context(info_name, args, parent, **extra)
@@ -171,7 +171,7 @@ class _Alone(Boundary):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """Return the command's own context, a word that it refuses told in one line."""
-        from gs2.plain import spell_on_every_terminal
+        from gs2.startup.plain import spell_on_every_terminal
 
         spell_on_every_terminal()
         with refusals():

@@ -25,7 +25,7 @@ from gs2.commands.progress import Lines, working
 
 if TYPE_CHECKING:
     from cfr.engine.resume import Runs
-    from cfr.public.solver import Evaluation
+    from cfr.public.public_solver import Evaluation
     from cfr.variants import Variant
     from games.game import Game
     from gs2.public.whole_game import Settings
@@ -100,8 +100,8 @@ def blueprint(
     In the public form, for games as large as liars_dice(dice=2,sides=6), the state of the run is a file
     of its own beside the output, OUTPUT.run; the policy is written when the command ends.
     """
-    from cfr.policy import PolicyError, load_policy, load_state, save_policy, tabular_policy
-    from cfr.policy_words import policy_words, save_policy_json
+    from cfr.policies.policy import PolicyError, load_policy, load_state, save_policy, tabular_policy
+    from cfr.policies.policy_words import policy_words, save_policy_json
     from cfr.sequence_form import sequence_form
     from cfr.solver import Solver
     from cfr.tree import grow
@@ -363,7 +363,7 @@ def print_measured(game: Game, policy: str, as_json: bool) -> None:
     """Print what a policy on a public tree, a file, is worth, and its exact exploitability."""
     from cfr.public.policies.policy_file import open_public_policy
     from cfr.public.policies.policy_values import evaluate_policy
-    from gs2.public.strategy import cores
+    from gs2.public.public_strategy import cores
 
     opened = open_public_policy(policy, game)
     with working(f"measuring {policy} on the public tree of {game.name} …"):

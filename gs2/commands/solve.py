@@ -202,8 +202,8 @@ def _solve_public(
     import numpy as np
 
     from cfr.public.policies.policy_file import open_public_policy
-    from gs2.public.explain import PublicBlueprint
-    from gs2.public.strategy import StoredStrategy
+    from gs2.public.public_explain import PublicBlueprint
+    from gs2.public.public_strategy import StoredStrategy
     from gs2.search.explain import solve_infoset
 
     blueprint = PublicBlueprint(StoredStrategy(open_public_policy(spec, game)))
@@ -232,8 +232,8 @@ def _solve_sampled(
 
 
 def _write(output: Path, game: Game, tree: FlatTree, probs: NDArray[np.float64], note: str) -> None:
-    from cfr.policy import save_policy, tabular_policy
-    from cfr.policy_words import policy_words, save_policy_json
+    from cfr.policies.policy import save_policy, tabular_policy
+    from cfr.policies.policy_words import policy_words, save_policy_json
 
     policy = tabular_policy(game.name, tree, probs, note)
     if output.suffix == ".json":

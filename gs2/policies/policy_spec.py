@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.policy import load_policy, uniform_policy
-from cfr.policy_words import load_policy_json
+from cfr.policies.policy import load_policy, uniform_policy
+from cfr.policies.policy_words import load_policy_json
 from cfr.public.policies.policy_file import is_public_policy, open_public_policy
 from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.solver import solve

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from cfr.policy import PolicyError
+from cfr.policies.policy import PolicyError
 from cfr.public.array_file import is_array_file
 from cfr.public.policies.policy_file import is_public_policy, save_public_policy
 from cfr.public.public_size import require_memory, solver_bytes
+from cfr.public.public_solver import Evaluation, PublicSolver
 from cfr.public.saved_run import CHECKPOINT, load_checkpoint, save_checkpoint, saved_dtype
-from cfr.public.solver import Evaluation, PublicSolver
 from cfr.public.tree import grow_public
 from cfr.tree.memory import memory_limit
 from cfr.variants import Variant

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
-from cfr.policy import Policy
+from cfr.policies.policy import Policy
 from cfr.tree import FlatTree, TreeBudget, grow, require_states
 from cfr.tree.memory import SEARCH_BYTES
 from cfr.values import infoset_parent_slot

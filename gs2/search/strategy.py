@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
-from cfr.policy import Policy, tabular_policy
+from cfr.policies.policy import Policy, tabular_policy
 from cfr.tree import FlatTree, require_states
 from cfr.values import Reach, check_policy, counterfactual_values, node_values, reach
 from games.game import Game

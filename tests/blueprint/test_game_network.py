@@ -23,7 +23,7 @@ from blueprint.research.infoset_features import ActionColumns, InfosetFeatures, 
 from blueprint.research.named_network import is_listed, load_network
 from blueprint.research.research_training import Budget
 from cfr.best_response import best_response_values, expected_value
-from cfr.policy import uniform_policy
+from cfr.policies.policy import uniform_policy
 from cfr.sequence_form import sequence_form
 from cfr.tree import grow
 from games import TERMINAL, Ragged, load_game

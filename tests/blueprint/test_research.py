@@ -14,7 +14,7 @@ from blueprint.research.infoset_table import list_infosets
 from blueprint.research.research_network import ResearchBlueprint, ResearchConfig, load_research_blueprint
 from blueprint.research.research_training import Budget, sample_games, train_research_blueprint
 from cfr.best_response import best_response_values, expected_value
-from cfr.policy import uniform_policy
+from cfr.policies.policy import uniform_policy
 from cfr.sequence_form import sequence_form
 from cfr.tree import FlatTree, grow
 from games.game import GameError

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cfr.best_response import best_response_values, expected_value, nash_conv
-from cfr.policy import uniform_policy
+from cfr.policies.policy import uniform_policy
 from cfr.solver import Solver, solve
 from cfr.tree import FlatTree
 from cfr.tree_cfr import TreeSolver

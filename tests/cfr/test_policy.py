@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cfr.best_response import exploitability
-from cfr.policy import (
+from cfr.policies.policy import (
     PolicyError,
     load_policy,
     load_state,

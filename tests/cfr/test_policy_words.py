@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cfr.best_response import best_response_values, exploitability, nash_conv
-from cfr.policy import Policy, PolicyError, tabular_policy
-from cfr.policy_words import load_policy_json, policy_words, save_policy_json
+from cfr.policies.policy import Policy, PolicyError, tabular_policy
+from cfr.policies.policy_words import load_policy_json, policy_words, save_policy_json
 from cfr.solver import solve
 from cfr.tree import FlatTree, grow
 from games import Game, GameError, load_game

@@ -11,7 +11,7 @@ import pytest
 
 from cfr.best_response import best_response_values, expected_value, exploitability
 from cfr.lp import solve_lp
-from cfr.policy import uniform_policy
+from cfr.policies.policy import uniform_policy
 from cfr.sequence_form import sequence_form
 from cfr.solver import Progress, Solver, SolverError, Stop, solve
 from cfr.tree_cfr import TreeSolver

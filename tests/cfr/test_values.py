@@ -16,7 +16,7 @@ from cfr.best_response import (
     nash_conv,
 )
 from cfr.lp import solve_lp
-from cfr.policy import uniform_policy
+from cfr.policies.policy import uniform_policy
 from cfr.sequence_form import sequence_form
 from cfr.values import (
     best_response_value,

@@ -18,7 +18,7 @@ from safetensors import safe_open
 from safetensors.numpy import save
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
-from cfr.policy import PolicyError, load_policy
+from cfr.policies.policy import PolicyError, load_policy
 from gs2.cli import main
 
 ONE = ("--processes", "1")

@@ -20,7 +20,7 @@ from click.testing import CliRunner
 
 from gs2.cli import main
 from gs2.commands.guandan_solve import guandan_solve
-from gs2.refusals import refusals
+from gs2.startup.refusals import refusals
 
 INTERRUPT_AFTER = 4.0
 """Seconds after which a command is interrupted as by Ctrl-C, and again every second."""

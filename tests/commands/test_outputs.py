@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from blueprint.checkpoint import SHIPPED, read_checkpoint
-from cfr.policy import load_policy, load_state
+from cfr.policies.policy import load_policy, load_state
 from experiments.refinement.rows import read_rows
 from games.support.locks import hold
 from gs2.cli import main

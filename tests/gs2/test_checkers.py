@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 import games, gs2, blueprint
 from cfr.sequence_form import sequence_form
-from cfr.policy import uniform_policy
+from cfr.policies.policy import uniform_policy
 from games import ContractError
 from gs2.search.context import SearchContext
 from gs2.search.strategy import Strategy

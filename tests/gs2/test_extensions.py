@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gs2.cli import main
-from gs2.extensions import extending_packages
+from gs2.startup.extensions import extending_packages
 
 MODULE = '''
 from dataclasses import dataclass

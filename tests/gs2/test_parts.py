@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from games.support.contract import ContractError
 from games.support.configuration import ConfigError
+from games.support.contract import ContractError
 from gs2.parts import register_gadget, register_generator
 from gs2.search.config.search import SearchConfig
 from gs2.search.config.stages import GADGET_NAMES, GENERATOR_NAMES

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gs2.plain import spell
+from gs2.startup.plain import spell
 
 ROOT = Path(__file__).parents[2]
 LINES = (

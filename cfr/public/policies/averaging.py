@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from games.support.kernel import kernel
 
 if TYPE_CHECKING:
-    from cfr.public.solver import PublicSolver
+    from cfr.public.public_solver import PublicSolver
 
 __all__ = ["policy_rows"]
 

@@ -25,7 +25,7 @@ from cfr.public.policies.averaging import policy_rows
 from cfr.public.policies.public_play import PublicPolicyError
 from cfr.public.policies.public_policy import PublicPolicy
 from cfr.public.policies.state_index import StateIndex, index_states
-from cfr.public.solver import PublicSolver
+from cfr.public.public_solver import PublicSolver
 from cfr.public.tree import PublicTree
 from games.game import Game
 from games.infosets.factored import FactoredGame

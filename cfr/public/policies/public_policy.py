@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from cfr.public.policies.averaging import policy_rows
 from cfr.public.policies.policy_values import PolicyValues
 from cfr.public.policies.public_play import PublicPlay
-from cfr.public.solver import PublicSolver
+from cfr.public.public_solver import PublicSolver
 from cfr.public.tree import padded
 from games.game import Game
 from games.ragged import Ragged

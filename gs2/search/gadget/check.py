@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from cfr.tree import FlatTree
-from games.support.contract import require
 from games.game import CHANCE
+from games.support.contract import require
 from gs2.search.gadget.graft import Gadget
 
 __all__ = ["check_gadget"]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
-from cfr.policy import Policy, load_policy
+from cfr.policies.policy import Policy, load_policy
 from cfr.public.policies.policy_file import is_public_policy, open_public_policy
 from games.game import Game
 from games.ragged import Ragged

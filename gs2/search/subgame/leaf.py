@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
-from games.support.contract import require
 from games.game import CHANCE, TERMINAL, Game
+from games.support.contract import require
 from gs2.search.subgame.continuation_policies import Continuation, ContinuationBlueprint
 from gs2.search.subgame.playing_out import FreshDraws, play_out
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from cfr.public.policies.policy_slots import to_slots
 from cfr.public.policies.public_policy import PublicPolicy
-from cfr.public.solver import PublicSolver
+from cfr.public.public_solver import PublicSolver
 from cfr.public.tree import PublicTree, grow_public
 from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.tree import EnumeratedTree, grow

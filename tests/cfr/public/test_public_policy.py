@@ -214,7 +214,7 @@ def test_sixteen_bits_cost_next_to_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker", "liars_dice(sides=4)"])
 def test_openspiel_finds_the_same_exploitability(name: str) -> None:
     pyspiel = pytest.importorskip("pyspiel")
-    from cfr.policy import tabular_policy
+    from cfr.policies.policy import tabular_policy
     from games.openspiel.names import openspiel_game
 
     forms, solver = both(name), solver_of(name, 25)

@@ -8,7 +8,7 @@ import pytest
 from cfr.best_response import best_response_values, expected_value
 from cfr.public import sweeper
 from cfr.public.policies.public_policy import PublicPolicy
-from cfr.public.solver import PublicSolver, PublicSolverError
+from cfr.public.public_solver import PublicSolver, PublicSolverError
 from cfr.public.tree import grow_public
 from cfr.solver import Solver
 from cfr.tree.memory import TooLarge

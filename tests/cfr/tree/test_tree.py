@@ -174,7 +174,7 @@ def first_only(game: Game, states: np.ndarray, player: int, actions: Ragged) -> 
 
 @pytest.mark.parametrize("rule", [uniform, first_only])
 def test_frozen_nodes_follow_the_policy_as_chance(rule: Callable) -> None:
-    from cfr.policy import uniform_policy
+    from cfr.policies.policy import uniform_policy
     from cfr.values import root_values
 
     game = load_game("leduc_poker")

@@ -1,4 +1,4 @@
-"""Searches spliced into a blueprint on the public tree: rows that go on, and a table that says what they hold."""
+"""Searches spliced into a blueprint on the public tree: rows that go on, and a table of them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ def test_every_method_has_a_row_and_a_run_goes_on(tmp_path: Path, few: list[Spli
     for row in rows:
         assert len(row["rises"]) == len(row["seconds"]) == 6 and row["before"] == rows[0]["before"] > 0
         if (row["method"], row["source"]) == ("gs2+", "enumerated"):
-            # Each rise is of one search, the whole of all six: what each is certified not to raise stays down.
             assert max(row["rises"]) <= 1e-12 and row["after"] <= row["before"] + 1e-12
     file.write_text("\n".join(lines[:-1]) + "\n")
     again = run(tmp_path)

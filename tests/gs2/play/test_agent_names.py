@@ -12,7 +12,7 @@ from blueprint.protocol import Blueprint, GameAgent
 from blueprint.research.game_network import GameNetworkConfig
 from blueprint.research.game_training import TrainingFiles, train_game_network
 from blueprint.research.research_training import Budget
-from cfr.policy import save_policy, tabular_policy
+from cfr.policies.policy import save_policy, tabular_policy
 from cfr.solver import solve
 from cfr.tree import grow
 from games import load_game

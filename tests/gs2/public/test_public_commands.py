@@ -97,9 +97,10 @@ def test_the_public_tree_is_taken_where_the_listed_one_does_not_fit(
     assert "tree must fit into 4 MB" in refusal("blueprint", LARGE, "--form", "listed")
     words = ("solve", LARGE, "--infoset", "P0 holds 1 2 | 1x2 2x2", "--blueprint", path)
     said = gs2(*words).stdout
-    assert "P0 holds 1 2 | 1x2 2x2" in said and "liar" in said and "dcfr, 20 iterations" in said
+    assert "P0 holds 1 2 | 1x2 2x2" in said and "liar" in said and "by maxmargin gadget" in said
     shown = told(*words)
-    assert shown["form"] == "public" and len(shown["actions"]) == 8
+    assert shown["histories_considered"] == 36 and len(shown["actions"]) == 8
+    assert all(row["margin"] >= -1e-9 for row in shown["opponents"]) and shown["gap"] >= -1e-9
     assert abs(sum(row["blueprint"] for row in shown["actions"]) - 1) < 1e-9
     drawn = told(*words, "--source", "sampled", "--samples", "4", "--iterations", "5", "--method", "unsafe")
     for ours, theirs in zip(shown["actions"], drawn["actions"], strict=True):

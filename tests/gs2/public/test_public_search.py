@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cfr.public.kernels import BEST
-from cfr.public.solver import PublicSolver
+from cfr.public.public_solver import PublicSolver
+from cfr.public.sweep_kernels import BEST
 from cfr.public.tree import PublicTree, grow_public, padded
 from games.game import GameError, Infoset
 from games.registry import load_game
 from gs2.policies.policy_spec import policy_from_spec
-from gs2.public.explain import PublicBlueprint, find_place, public_action_values
-from gs2.public.search import PublicPlace, PublicSearchError, refine_public
-from gs2.public.strategy import PublicStrategy, TreeSweeper, path_to, public_states
+from gs2.public.pairs import PublicPlace, PublicSearchError
+from gs2.public.public_explain import PublicBlueprint, find_place, public_action_values
+from gs2.public.public_search import refine_public
+from gs2.public.public_strategy import PublicStrategy, TreeSweeper, path_to, public_states
 from gs2.search.config.presets import preset
 from gs2.search.context import SearchContext
 from gs2.search.explain import solve_infoset

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from cfr.policy import uniform_policy
+from cfr.policies.policy import uniform_policy
 from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.solver import solve
 from games.registry import load_game

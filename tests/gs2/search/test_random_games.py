@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cfr.best_response import best_response_values
 from cfr.lp import solve_lp
-from cfr.policy import uniform_policy
+from cfr.policies.policy import uniform_policy
 from cfr.sequence_form import SequenceForm, sequence_form
 from cfr.solver import solve
 from cfr.tree import FlatTree

@@ -155,7 +155,7 @@ def test_workers_of_a_script_that_calls_without_a_guard_are_explained(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
         "import gs2, games\n"
-        "from cfr.policy import uniform_policy\n"
+        "from cfr.policies.policy import uniform_policy\n"
         "context = gs2.SearchContext(games.load_game('kuhn_poker'))\n"
         "gs2.refine_policy(context, uniform_policy(context.tree), 0, gs2.preset('resolve', iterations=1),\n"
         "                  gs2.RefineOptions(workers=2))\n"

@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from blueprint.tabular import TabularBlueprint
-from cfr.policy import PolicyError, load_policy, save_policy, tabular_policy, uniform_policy
+from cfr.policies.policy import PolicyError, load_policy, save_policy, tabular_policy, uniform_policy
 from cfr.tree import FlatTree
 from games.registry import load_game
 from gs2.policies.tabulate import tabulate

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cfr.best_response import best_response_values
-from cfr.policy import uniform_policy
+from cfr.policies.policy import uniform_policy
 from games import GameError, load_game
 from gs2.search.config.presets import preset
 from gs2.search.context import SearchContext

@@ -7,8 +7,8 @@ import pytest
 
 from cfr.best_response import best_response_values
 from cfr.lp import solve_lp
-from games.support.contract import ContractError
 from games.registry import load_game
+from games.support.contract import ContractError
 from gs2.policies.tabulate import tabulate
 from gs2.search.config.presets import preset
 from gs2.search.context import SearchOptions

@@ -9,7 +9,7 @@ import pytest
 
 from blueprint.tabular import TabularBlueprint
 from cfr.lp import solve_lp
-from cfr.policy import uniform_policy
+from cfr.policies.policy import uniform_policy
 from cfr.tree import TreeRules, grow
 from cfr.values import node_values
 from games.game import CHANCE

@@ -9,7 +9,7 @@ import pytest
 
 from cfr.best_response import best_response_values
 from cfr.lp import solve_lp
-from cfr.policy import uniform_policy
+from cfr.policies.policy import uniform_policy
 from cfr.sequence_form import ImperfectRecall, sequence_form
 from cfr.solver import solve
 from cfr.tree import FlatTree, TreeRules, grow

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from cfr.policy import Policy, PolicyError, tabular_policy
+from cfr.policies.policy import Policy, PolicyError, tabular_policy
 from cfr.tree import EnumeratedTree, FlatTree, grow, require_states
 from games.game import Game
 from games.infosets import normal_text, unknown_infoset

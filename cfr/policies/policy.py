@@ -194,7 +194,7 @@ class Policy:
         `open_spiel.python.policy.pyspiel_policy_to_python_policy`.
         Raises GameError if OpenSpiel is not installed or has no such game.
         """
-        from cfr.policy_words import to_openspiel
+        from cfr.policies.policy_words import to_openspiel
 
         return to_openspiel(self)
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.engine.simd import borrow
-from cfr.public import kernels
+from cfr.public import sweep_kernels as kernels
 from cfr.public.tree import PublicTree, padded
 from games.support.kernel import kernel
 

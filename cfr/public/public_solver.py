@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from cfr.engine.kernels import discount_table
-from cfr.public.arrays import Rules, SideArrays, new_side, release_side
-from cfr.public.kernels import AVERAGE, BEST, CURRENT, LEARN, VALUE
+from cfr.public.sweep_arrays import Rules, SideArrays, new_side, release_side
+from cfr.public.sweep_kernels import AVERAGE, BEST, CURRENT, LEARN, VALUE
 from cfr.public.sweeper import Sweep, Sweeper
 from cfr.public.tree import PublicTree
 from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, Variant, variant

@@ -21,7 +21,7 @@ def check_packages() -> None:
 
     Raises HiddenPackageError; as the command `gs2` or `python -m gs2`, prints one line and ends with code 2.
     """
-    ours = Path(__file__).resolve().parents[1]
+    ours = Path(__file__).resolve().parents[2]
     for name in PACKAGES:
         place = _place(name)
         if place is None or place == ours / name:

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.engine.kernels import discount_table
-from cfr.public.arrays import Rules, SideArrays, new_side, policy_into
-from cfr.public.kernels import AVERAGE, BEST, CURRENT, LEARN, VALUE
+from cfr.public.sweep_arrays import Rules, SideArrays, new_side, policy_into
+from cfr.public.sweep_kernels import AVERAGE, BEST, CURRENT, LEARN, VALUE
 from cfr.public.sweeper import Sweep, Sweeper
 from cfr.public.tree import PublicTree, padded
 from cfr.variants import REGRET_NOISE, Variant
@@ -210,7 +210,7 @@ def solve_problem(
     policy_into(me, AVERAGE, done, rules, (sweeper.arrays, sides[me], out))
     policy = out.reshape(-1, padded(n_mine))
     policy[:, :n_mine] = np.where(problem.free, policy[:, :n_mine], problem.old[:, :n_mine])
-    gap, solved = _review(sweeper, rules, sides, problem, choice, policy, done)
+    gap, solved = _review(sweeper, rules, sides, choice, policy, done)
     sweeper.close()
     return PublicSolution(policy, solved, gap, done)
 
@@ -219,12 +219,12 @@ def _review(
     sweeper: Sweeper,
     rules: Rules,
     sides: tuple[SideArrays, SideArrays],
-    problem: PublicProblem,
     choice: EntryChoice,
     policy: NDArray[np.float64],
     done: int,
 ) -> tuple[float, NDArray[np.float64]]:
     """Return (gap, what each of the opponent's private states is worth against the policy) in the subgame."""
+    problem = choice.problem
     me = problem.player
     mine: Any = list(sides[me])
     mine[2] = np.ascontiguousarray(policy).reshape(-1)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.public.kernels import VALUE
 from cfr.public.policies.state_index import private_numbers
+from cfr.public.sweep_kernels import VALUE
 from cfr.public.tree import PublicTree
 from games.game import CHANCE, Infoset
 from games.infosets.sampling import sample_infoset
 from games.support.array_types import Array
-from gs2.public.search import PublicPlace, PublicRefinement, PublicSearchError, refine_public
-from gs2.public.strategy import PublicStrategy, TreeSweeper, public_states
+from gs2.public.pairs import PublicPlace, PublicSearchError
+from gs2.public.public_search import PublicRefinement, refine_public
+from gs2.public.public_strategy import PublicStrategy, TreeSweeper, public_states
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchOptions
 from gs2.search.gadget.entry import LIVE

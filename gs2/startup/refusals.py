@@ -20,7 +20,7 @@ import click
 
 from games.support.files import DoubleRows, explain_error
 from games.support.interruption import INTERRUPTED, Noticed
-from gs2.extensions import extending_packages
+from gs2.startup.extensions import extending_packages
 
 __all__ = ["INTERRUPTIONS", "InputError", "MachineError", "refusals"]
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.engine.kernels import discount_table
-from cfr.public.arrays import Rules, SideArrays, policy_into
-from cfr.public.kernels import AVERAGE, BEST, CURRENT, POLICY, VALUE
 from cfr.public.policies.public_policy import PublicPolicy
-from cfr.public.solver import PublicSolver
+from cfr.public.public_solver import PublicSolver
+from cfr.public.sweep_arrays import Rules, SideArrays, policy_into
+from cfr.public.sweep_kernels import AVERAGE, BEST, CURRENT, POLICY, VALUE
 from cfr.public.sweeper import Sweep, Sweeper
 from cfr.public.tree import PublicTree, padded
 from games.support.array_types import Array
@@ -90,7 +90,7 @@ class TreeSweeper:
     ) -> NDArray[np.float64]:
         """Return a player's counterfactual values at the root, [its private states], in payoffs times chance.
 
-        mode: BEST or VALUE of `cfr.public.kernels`. policies: both players', [rows, wide].
+        mode: BEST or VALUE of `cfr.public.sweep_kernels`. policies: both players', [rows, wide].
         reach: of the other's private states at the root, by default 1.
         """
         sides = self.side(0, policies[0]), self.side(1, policies[1])

@@ -5,7 +5,7 @@ other's average, for its reach is at hand there. Subtrees that the opponent does
 teach nothing: they are left out, and the discounts that they missed are made up for when they are met again.
 
 Vectors over private states lie in `vec`, a stack as long as the path. All arrays are borrowed; the tuples are
-described where `cfr.public.arrays` makes them.
+described where `cfr.public.sweep_arrays` makes them.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Tabular policies and their files."""

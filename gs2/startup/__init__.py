@@ -1,0 +1,1 @@
+"""What happens before a command runs and where its errors end."""
