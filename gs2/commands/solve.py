@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from games.game import Game, Infoset
     from gs2.search.config.search import SearchConfig
     from gs2.search.context import SearchOptions
-    from gs2.search.result import SearchResult
+    from gs2.search.result import SampleSize, SearchResult
 
 __all__ = ["SolveCommand", "solve"]
 
@@ -129,7 +129,7 @@ def solve(
 
     In a game too large to list, histories of the infoset are drawn; the blueprint must then be a file, or
     uniform, and --depth with --leaf value or rollout keeps the subgame small. With a policy on a public tree
-    (`gs2 blueprint --form public`) the search is on that tree, unless --source sampled is given.
+    (`gs2 blueprint --form public`) the search is on that tree, unless --source or --output is given.
     """
     if methods:
         _list_methods(as_json)
@@ -137,7 +137,6 @@ def solve(
     import numpy as np
 
     from cfr.best_response import best_response_values
-    from cfr.public.policies.policy_file import is_public_policy
     from cfr.sequence_form import sequence_form
     from games.support.configuration import ConfigError
     from gs2.explore.explore_page import write_explore_page
@@ -155,15 +154,17 @@ def solve(
     infoset = game.parse_infoset(text or _example_infoset(game))
     options = SearchOptions(listed=None if all_rows else MAX_LISTED)
     rows = None if all_rows else SHOWN_ROWS
-    with working(f"growing {game.name} …"):
-        context = listed_context(game, config)
+    on_tree = output is None and changes["source"] is None and _has_public_form(spec, config)
+    context = None
+    if not on_tree:
+        with working(f"growing {game.name} …"):
+            context = listed_context(game, config)
     if context is None:
         if output is not None:
             raise ConfigError(
                 "output holds a strategy of the whole game, which is not listed where histories are drawn; "
                 f"got {output}; use --json for the infoset's"
             )
-        on_tree = is_public_policy(spec) and config.histories.source != "sampled"
         search = _solve_public if on_tree else _solve_sampled
         result = search(game, spec, infoset, config, seed, options)
         if page is not None:
@@ -193,6 +194,21 @@ def solve(
         print_json({**result.to_json(), **extra})
         return
     render(result, (best[0], best[1]), replaced, rows)
+
+
+def _has_public_form(spec: str, config: SearchConfig) -> bool:
+    """Return whether a strategy is a policy on a public tree, and a search one that is made there."""
+    from cfr.public.policies.policy_file import is_public_policy
+    from gs2.public.pairs import PublicSearchError
+    from gs2.public.public_search import check_public
+
+    if not is_public_policy(spec):
+        return False
+    try:
+        check_public(config)
+    except PublicSearchError:
+        return False
+    return True
 
 
 def _solve_public(
@@ -324,25 +340,25 @@ def render(result: SearchResult, best: tuple[float, float] | None, replaced: int
         out.print(f"anchored: {result.anchor:.2f} of the subgame's strategy, the rest the blueprint's")
     for note in result.cut_off:
         out.print(f"- {note}", soft_wrap=True)
-    if best is None:
-        _print_sample(result)
-    else:
+    if best is not None:
         _print_whole_game(best, replaced)
+    elif result.sampled is not None:
+        _print_sample(result.sampled, result.config)
+    else:
+        out.print("[bold]Public tree[/bold]: every pair of private states counts, and values are exact")
     times = "  ".join(f"{stage} {1000 * seconds:.1f}" for stage, seconds in result.seconds.items())
     out.print(f"[dim]milliseconds: {times}[/dim]", soft_wrap=True)
 
 
-def _print_sample(result: SearchResult) -> None:
-    """Say how much of the game the result speaks for."""
-    size = result.sampled
-    assert size is not None  # only a listed game has a best response in the whole game
+def _print_sample(size: SampleSize, config: SearchConfig) -> None:
+    """Say how much of the game a result speaks for."""
     drawn = (
         f"{size.histories:,} histories of the infoset (effective {size.effective:.1f}) at {size.opponents:,} "
         f"opponent infosets, {size.drawn:,} histories of these"
     )
     if size.complete:
         words = "all there are, so that values are exact up to the depth and the leaves"
-    elif result.config.safety.certificate == "none":
+    elif config.safety.certificate == "none":
         words = "nothing is certified; another seed draws others, and shows how far the answer hangs on them"
     else:
         words = "none of the opponent infosets drawn gains; of others it is only likely"

@@ -181,6 +181,8 @@ def refine_public(
     new = solution.policy if config.safety.scope != "infoset" else _only_here(below, player, old, solution)
     weight, mixed = certified_mixture(sweeper, base, (old, new, reply), lanes, config)
     sweeper.close()
+    if weight == 0:
+        notes.append("no mixture with the old strategy was certified: the strategy is left as it was")
     lap("safety")
     return PublicRefinement(
         before=strategy,

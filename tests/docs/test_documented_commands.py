@@ -47,6 +47,7 @@ SMALLER = (
     (r"gs2 ladder ", "--rounds 2 --processes 1"),
     (r"gs2 experiment refine", GRID),
     (r"refinement\.approach", "--game kuhn_poker --infosets 1 --seeds 1 --iterations 3"),
+    (r"refinement\.on_public_tree", "--game kuhn_poker --infosets 2 --iterations 2"),
     (r"gs2 experiment agent rounds ", "--deals 1"),
     (r"gs2 experiment learning", "--rounds 8 --held-out 4 --try trace=0.9"),
     (r"gs2 experiment trace", "--pairs 2 --playouts 4"),
@@ -76,7 +77,7 @@ LONG = re.compile(
 )
 """Commands that play or search at GuanDan: half a minute each, even so."""
 GUARDS = re.compile(
-    r"runs/annealed|runs/grown|--device cuda|--tensorboard|strangers|focus|\bFILE\b|X\.safetensors"
+    r"runs/annealed|runs/grown|dice26|--device cuda|--tensorboard|strangers|focus|\bFILE\b|X\.safetensors"
 )
 """Commands that need what this run did not make, a file of the reader's, or a device: only their words are
 checked."""

@@ -98,6 +98,7 @@ def test_the_public_tree_is_taken_where_the_listed_one_does_not_fit(
     words = ("solve", LARGE, "--infoset", "P0 holds 1 2 | 1x2 2x2", "--blueprint", path)
     said = gs2(*words).stdout
     assert "P0 holds 1 2 | 1x2 2x2" in said and "liar" in said and "by maxmargin gadget" in said
+    assert "Public tree: every pair" in said
     shown = told(*words)
     assert shown["histories_considered"] == 36 and len(shown["actions"]) == 8
     assert all(row["margin"] >= -1e-9 for row in shown["opponents"]) and shown["gap"] >= -1e-9
