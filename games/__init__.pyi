@@ -1,7 +1,6 @@
 from .base import TwoPlayerGame as TwoPlayerGame
 from .check import CheckReport as CheckReport
 from .check import check_game as check_game
-from .support.contract import ContractError as ContractError
 from .game import CHANCE as CHANCE
 from .game import TERMINAL as TERMINAL
 from .game import Game as Game
@@ -16,3 +15,4 @@ from .registry import game_spec as game_spec
 from .registry import game_specs as game_specs
 from .registry import load_game as load_game
 from .registry import register_game as register_game
+from .support.contract import ContractError as ContractError
