@@ -84,8 +84,10 @@ def require_memory(tree: PublicTree, variant_name: str | Variant, dtype: Any) ->
     """Raise TooLarge if a solver would take more memory than it may."""
     taken, limit = solver_bytes(tree, variant_name, dtype), memory_limit()
     if taken > limit:
+        smaller = "--precision 32, " if np.dtype(dtype) == np.float64 else ""
+        plainer = "a variant without predictions, " if variant(variant_name).predictive else ""
         raise TooLarge(
             f"{tree.game.name}: CFR on its public tree must fit into {words_of_bytes(limit)} of memory; it "
-            f"takes {words_of_bytes(taken)} in {np.dtype(dtype).name}; choose --precision 32, a variant "
-            "without predictions or a smaller game, or allow more with --memory or GS2_MEMORY"
+            f"takes {words_of_bytes(taken)} in {np.dtype(dtype).name}; choose {smaller}{plainer}a smaller "
+            "game, or allow more with --memory or GS2_MEMORY"
         )

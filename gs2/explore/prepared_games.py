@@ -29,7 +29,7 @@ KEPT_HISTORIES = 2_500_000
 """Histories of all games together that are kept, the last one in any case."""
 KEPT_STRATEGIES = 4
 """Blueprints kept of each game."""
-NOT_LISTED = ("big2", "guandan")
+NOT_LISTED = ("big2", "doudizhu", "guandan")
 """Games here that have no tree, or too large a one as they come."""
 
 

@@ -189,7 +189,7 @@ def test_the_commands_refuse_in_one_line_and_let_one_allow_more() -> None:
 
     for words in (
         ("games", "liars_dice(dice=2)"),
-        ("blueprint", "liars_dice(dice=2)", "--iterations", "1"),
+        ("blueprint", "liars_dice(dice=2)", "--iterations", "1", "--form", "listed"),
         ("exploitability", "liars_dice(dice=2)", "uniform"),
         ("solve", "liars_dice(dice=2)", "--infoset", "P0 holds 1 1", "--source", "enumerated"),
         ("knowledge", "liars_dice(dice=2)", "--infoset", "P0 holds 1 1"),
@@ -198,6 +198,8 @@ def test_the_commands_refuse_in_one_line_and_let_one_allow_more() -> None:
         assert result.exit_code == 2 and result.stdout == ""
         assert len(result.stderr.strip().splitlines()) == 1
         assert "must fit into 2 GB" in result.stderr and "would fit" in result.stderr
+    public = gs2("blueprint", "liars_dice(dice=2)", "--iterations", "1", "--memory", "2G")
+    assert public.exit_code == 2 and "public tree" in public.stderr
     assert gs2("games", "liars_dice", "--memory", "10M").exit_code == 2
     assert gs2("games", "liars_dice", "--memory", "unlimited").exit_code == 0
     assert "memory must be a size" in gs2("games", "liars_dice", "--memory", "big").stderr

@@ -13,7 +13,7 @@ from games import GameError, Infoset, TwoPlayerGame, decision_infosets, load_gam
 from games.infosets import find_infoset, infoset_at, normal_text
 from games.research.kuhn_poker import KuhnPoker
 
-RECORDED = json.loads((Path(__file__).parent.parent / "data" / "efg.json").read_text())["games"]
+RECORDED = json.loads((Path(__file__).parents[2] / "data" / "efg.json").read_text())["games"]
 GAMES = (
     "kuhn_poker",
     "leduc_poker",
