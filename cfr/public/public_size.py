@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.public.policies.state_index import past_forced
-from cfr.public.tree import PublicTree, grow_public, padded
+from cfr.public.tree import PublicTree, grow_public, padded, past_forced
 from cfr.tree.memory import TooLarge, memory_limit, words_of_bytes
 from cfr.variants import DEFAULT_VARIANT, Variant, variant
 from games.infosets.factored import FactoredGame

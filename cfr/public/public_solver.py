@@ -9,7 +9,6 @@ Source: Johanson et al. 2011 (best response on the public tree), Zinkevich et al
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +17,7 @@ import numpy as np
 from cfr.engine.kernels import discount_table
 from cfr.public.sweep_arrays import Rules, SideArrays, new_side, release_side
 from cfr.public.sweep_kernels import AVERAGE, BEST, CURRENT, LEARN, VALUE
-from cfr.public.sweeper import Sweep, Sweeper
+from cfr.public.sweeper import Sweep, Sweeper, usable_cores
 from cfr.public.tree import PublicTree
 from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, Variant, variant
 
@@ -65,13 +64,12 @@ class PublicSolver:
     ) -> None:
         if np.dtype(dtype) not in (np.float32, np.float64):
             raise PublicSolverError(f"dtype must be float32 or float64; got {dtype}")
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         if threads is not None and threads < 1:
             raise PublicSolverError(f"threads must be at least 1; got {threads}")
         self.tree, self.variant = tree, variant(variant_name)
         self.dtype = np.dtype(dtype)
         self.iteration = 0
-        self.sweeper = Sweeper(tree, dtype, threads or cores)
+        self.sweeper = Sweeper(tree, dtype, threads or usable_cores())
         self._noise = REGRET_NOISE * tree.payoff_scale
         v = self.variant
         self.sides: tuple[SideArrays, SideArrays] = (

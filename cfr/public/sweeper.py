@@ -6,6 +6,7 @@ for any number of threads.
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -16,12 +17,17 @@ from cfr.public.sweep_arrays import Floats, Job, Rules, Scratch, SideArrays, Tre
 from cfr.public.sweep_kernels import GATHER, JOIN, STACK_FIELDS, WHOLE
 from cfr.public.tree import PublicTree, padded
 
-__all__ = ["Sweep", "Sweeper"]
+__all__ = ["Sweep", "Sweeper", "usable_cores"]
 
 TASKS = 256
 """About so many tasks a sweep is cut into."""
 LEAST_TASK = 1024
 """Nodes below which a subtree is not worth a task of its own."""
+
+
+def usable_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True)

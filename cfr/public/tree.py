@@ -20,7 +20,7 @@ from games.infosets.factored import FactoredGame
 from games.support.array_types import Array
 from games.support.kernel import kernel
 
-__all__ = ["PublicTree", "grow_public", "padded"]
+__all__ = ["PublicTree", "grow_public", "padded", "past_forced"]
 
 MOST_NODES = 2**31 - 2
 GROWTH_BYTES = 60
@@ -123,7 +123,7 @@ def grow_public(game: FactoredGame, root: Array | None = None, *, memory: float 
     Raises TooLarge if it would take more; GameError if nobody has a choice below the root.
     """
     limit = memory_limit() if memory is None else memory
-    states = _with_a_choice(game, game.public_root() if root is None else root)
+    states = past_forced(game, game.public_root() if root is None else root)
     if game.player(states)[0] == TERMINAL:
         raise GameError(
             f"{game.name}: nobody has a choice below this public state; there is nothing to solve"
@@ -141,7 +141,7 @@ def grow_public(game: FactoredGame, root: Array | None = None, *, memory: float 
                 f"it has more than {n_edges:,} edges, which is more than {words_of_bytes(needed)}; "
                 "choose a smaller game, or allow more with --memory or GS2_MEMORY"
             )
-        after = _with_a_choice(game, game.step(states, actions.rows, actions.values))
+        after = past_forced(game, game.step(states, actions.rows, actions.values))
         over = game.player(after) == TERMINAL
         leads = np.empty(len(after), np.int64)
         leads[~over] = np.arange(len(after) - over.sum())
@@ -175,17 +175,17 @@ def grow_public(game: FactoredGame, root: Array | None = None, *, memory: float 
     )
 
 
-def _with_a_choice(game: FactoredGame, states: Array) -> Array:
+def past_forced(game: FactoredGame, states: Array) -> Array:
     """Return the public states that follow [n] states once every forced move is made."""
     states = states.copy()
     while True:
-        forced = np.flatnonzero(game.player(states) != TERMINAL)
-        counts = game.actions(states[forced]).counts
-        forced = forced[counts == 1]
+        going = np.flatnonzero(game.player(states) != TERMINAL)
+        actions = game.actions(states[going])
+        forced = np.flatnonzero(actions.counts == 1)
         if not len(forced):
             return states
-        before = states[forced]
-        states[forced] = game.step(before, np.arange(len(before)), game.actions(before).values)
+        taken = actions.values[actions.offsets[:-1][forced]]
+        states[going[forced]] = game.step(states[going], forced, taken)
 
 
 def _kinds_of(game: FactoredGame, states: Array, kinds: dict[int, Array]) -> NDArray[np.int64]:

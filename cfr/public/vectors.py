@@ -8,45 +8,28 @@ that they were loaded from.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
+from numba.extending import models, register_model, type_callable
+
+from cfr.engine.borrowed import Lowered, intrinsic, lower_builtin
 
 __all__ = [
     "LANES",
     "add_product",
-    "highest",
     "larger",
     "over",
     "put",
     "same",
     "some",
-    "sum_of",
     "take",
     "where_positive",
 ]
 
 LANES = 8
-
-Lowered = tuple[Any, Callable[..., Any]] | None
-"""What an intrinsic gives Numba: its signature and the function that emits its code; None for other types."""
-
-
-def _intrinsic(function: Any) -> Any:
-    """Return `numba.extending.intrinsic(function)`, without the types of its compile-time signature."""
-    return intrinsic(function)
-
-
-def _lower(*what: Any) -> Callable[[Any], Any]:
-    """Return `numba.extending.lower_builtin(*what)`, a decorator that Numba gives no types."""
-    emit: Any = lower_builtin
-    decorator: Callable[[Any], Any] = emit(*what)
-    return decorator
-
 
 _model: Any = models.PrimitiveModel.__init__
 _function: Any = cgutils.get_or_insert_function
@@ -92,14 +75,14 @@ for _operator, _emit in (
 
         return typer
 
-    @_lower(_operator, _Lanes, _Lanes)
+    @lower_builtin(_operator, _Lanes, _Lanes)
     def _lower_operator(
         context: Any, builder: ir.IRBuilder, signature: Any, args: Any, emit: Any = _emit
     ) -> Any:
         return getattr(builder, emit)(*args)
 
 
-@_intrinsic
+@intrinsic
 def take(typing: Any, array: Any, index: Any) -> Lowered:
     """Return array[index:index + 8]; the array is borrowed."""
 
@@ -109,7 +92,7 @@ def take(typing: Any, array: Any, index: Any) -> Lowered:
     return _Lanes(array.dtype)(array, types.intp), codegen
 
 
-@_intrinsic
+@intrinsic
 def put(typing: Any, array: Any, index: Any, vector: Any) -> Lowered:
     """Write the vector to array[index:index + 8]."""
 
@@ -120,7 +103,7 @@ def put(typing: Any, array: Any, index: Any, vector: Any) -> Lowered:
     return types.void(array, types.intp, vector), codegen
 
 
-@_intrinsic
+@intrinsic
 def same(typing: Any, array: Any, value: Any) -> Lowered:
     """Return a vector of eight equal numbers, of the type of the borrowed array's."""
 
@@ -133,7 +116,7 @@ def same(typing: Any, array: Any, value: Any) -> Lowered:
     return _Lanes(array.dtype)(array, value), codegen
 
 
-@_intrinsic
+@intrinsic
 def add_product(typing: Any, a: Any, b: Any, c: Any) -> Lowered:
     """Return a * b + c, fused where the machine can."""
 
@@ -145,7 +128,7 @@ def add_product(typing: Any, a: Any, b: Any, c: Any) -> Lowered:
     return a(a, b, c), codegen
 
 
-@_intrinsic
+@intrinsic
 def larger(typing: Any, a: Any, b: Any) -> Lowered:
     """Return the larger of each pair."""
 
@@ -155,7 +138,7 @@ def larger(typing: Any, a: Any, b: Any) -> Lowered:
     return a(a, b), codegen
 
 
-@_intrinsic
+@intrinsic
 def over(typing: Any, a: Any, threshold: Any) -> Lowered:
     """Return the entries that are larger than the threshold's, 0 instead of the others."""
 
@@ -165,7 +148,7 @@ def over(typing: Any, a: Any, threshold: Any) -> Lowered:
     return a(a, threshold), codegen
 
 
-@_intrinsic
+@intrinsic
 def where_positive(typing: Any, condition: Any, yes: Any, no: Any) -> Lowered:
     """Return `yes` where the condition is above 0, else `no`."""
 
@@ -175,7 +158,7 @@ def where_positive(typing: Any, condition: Any, yes: Any, no: Any) -> Lowered:
     return condition(condition, yes, no), codegen
 
 
-@_intrinsic
+@intrinsic
 def some(typing: Any, a: Any) -> Lowered:
     """Return whether any entry differs from 0."""
 
@@ -184,37 +167,3 @@ def some(typing: Any, a: Any) -> Lowered:
         return builder.icmp_unsigned("!=", bits, ir.Constant(ir.IntType(LANES), 0))
 
     return types.boolean(a), codegen
-
-
-def _folded(builder: ir.IRBuilder, vector: Any, join: Callable[[Any, Any], Any]) -> Any:
-    empty = ir.Constant(vector.type, ir.Undefined)
-    half = LANES // 2
-    while half:
-        order = [k + half if k < half else k for k in range(LANES)]
-        mask = ir.Constant(ir.VectorType(_INT, LANES), order)
-        vector = join(vector, builder.shuffle_vector(vector, empty, mask))
-        half //= 2
-    return builder.extract_element(vector, ir.Constant(_INT, 0))
-
-
-@_intrinsic
-def sum_of(typing: Any, a: Any) -> Lowered:
-    """Return the sum of the entries."""
-
-    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-        return _folded(builder, args[0], builder.fadd)
-
-    return a.dtype(a), codegen
-
-
-@_intrinsic
-def highest(typing: Any, a: Any) -> Lowered:
-    """Return the largest entry."""
-
-    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-        def join(x: Any, y: Any) -> Any:
-            return builder.select(builder.fcmp_ordered(">", x, y), x, y)
-
-        return _folded(builder, args[0], join)
-
-    return a.dtype(a), codegen

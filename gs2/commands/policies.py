@@ -363,11 +363,11 @@ def print_measured(game: Game, policy: str, as_json: bool) -> None:
     """Print what a policy on a public tree, a file, is worth, and its exact exploitability."""
     from cfr.public.policies.policy_file import open_public_policy
     from cfr.public.policies.policy_values import evaluate_policy
-    from gs2.public.public_strategy import cores
+    from cfr.public.sweeper import usable_cores
 
     opened = open_public_policy(policy, game)
     with working(f"measuring {policy} on the public tree of {game.name} …"):
-        found = evaluate_policy(opened, threads=cores())
+        found = evaluate_policy(opened, threads=usable_cores())
     _print_measured(game, policy, {"form": "public", "note": opened.note, **_measured(found)}, as_json)
 
 

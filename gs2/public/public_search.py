@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.public.sweep_kernels import BEST, VALUE
+from cfr.public.sweeper import usable_cores
 from cfr.public.tree import PublicTree
 from cfr.variants import variant
 from gs2.public.certified import certified_mixture
@@ -25,7 +26,7 @@ from gs2.public.pairs import (
     generated_pairs,
     listed_pairs,
 )
-from gs2.public.public_strategy import PublicStrategy, TreeSweeper, cores, public_states
+from gs2.public.public_strategy import PublicStrategy, TreeSweeper, public_states
 from gs2.public.public_subgame import PublicProblem, PublicSolution, solve_problem
 from gs2.search.config.search import SearchConfig
 from gs2.search.gadget.entry import LIVE
@@ -97,7 +98,11 @@ def check_public(config: SearchConfig) -> None:
         (config.gadget.entry_floor > 0, "entry_floor", config.gadget.entry_floor, "0"),
         (config.subgame.depth is not None, "depth", config.subgame.depth, "none: public trees go to the end"),
         (config.subgame.branches is not None, "branches", config.subgame.branches, "none"),
+        (config.subgame.rest == "summary" and not config.subgame.whole, "whole", 0, "above 0"),
         (config.solve.solver != "cfr", "solver", config.solve.solver, "cfr"),
+        (config.solve.warm_start > 0, "warm_start", config.solve.warm_start, "0"),
+        (config.solve.target is not None, "target", config.solve.target, "none"),
+        (config.safety.shrink < 1, "shrink", config.safety.shrink, "1"),
         (config.histories.alternative == "value", "alternative", "value", "best-response or profile"),
         (
             config.safety.certificate not in ("none", "margin", "anchored"),
@@ -175,7 +180,7 @@ def refine_public(
     lap("generation")
     v = variant(config.solve.variant, **({} if config.solve.gamma is None else {"gamma": config.solve.gamma}))
     deadline = None if config.time_limit is None else time.perf_counter() + config.time_limit
-    solution = solve_problem(problem, v, config.solve.iterations, threads or cores(), deadline)
+    solution = solve_problem(problem, v, config.solve.iterations, threads or usable_cores(), deadline)
     lap("solve")
     lanes = base.free & ((config.safety.scope == "block") | (np.arange(len(reach)) == place.private))
     new = solution.policy if config.safety.scope != "infoset" else _only_here(below, player, old, solution)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,23 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.engine.kernels import discount_table
 from cfr.public.policies.public_policy import PublicPolicy
 from cfr.public.public_solver import PublicSolver
 from cfr.public.sweep_arrays import Rules, SideArrays, policy_into
 from cfr.public.sweep_kernels import AVERAGE, BEST, CURRENT, POLICY, VALUE
-from cfr.public.sweeper import Sweep, Sweeper
-from cfr.public.tree import PublicTree, padded
+from cfr.public.sweeper import Sweep, Sweeper, usable_cores
+from cfr.public.tree import PublicTree, padded, past_forced
 from games.support.array_types import Array
 
-__all__ = ["PublicStrategy", "StoredStrategy", "TreeSweeper", "cores", "path_to", "public_states"]
+__all__ = ["PublicStrategy", "StoredStrategy", "TreeSweeper", "path_to", "public_states"]
 
-NO_RULES: Rules = (False, False, 0.0, discount_table(0, float("inf"), float("inf")))
-
-
-def cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+NO_RULES: Rules = (False, False, 0.0, np.array([[1.0, 1.0, 0.0, 0.0]]))
+"""Policies that are followed, not learnt, discount nothing."""
 
 
 def path_to(tree: PublicTree, node: int) -> list[tuple[int, int]]:
@@ -48,16 +42,11 @@ def public_states(tree: PublicTree, node: int) -> Array:
     """Return the public state at a node, [1]."""
     game = tree.game
 
-    def forced(states: Array) -> Array:
-        while len(values := game.actions(states).values) == 1:
-            states = game.step(states, np.zeros(1, np.int64), values)
-        return states
-
-    states = forced(game.public_root())
+    states = past_forced(game, game.public_root())
     for at, edge in path_to(tree, node):
         action = edge - int(tree.first_edge[at])
         values = game.actions(states).values[action : action + 1]
-        states = forced(game.step(states, np.zeros(1, np.int64), values))
+        states = past_forced(game, game.step(states, np.zeros(1, np.int64), values))
     return states
 
 
@@ -66,7 +55,7 @@ class TreeSweeper:
 
     def __init__(self, tree: PublicTree, threads: int | None = None) -> None:
         self.tree = tree
-        self._sweeper = Sweeper(tree, np.float64, threads or cores())
+        self._sweeper = Sweeper(tree, np.float64, threads or usable_cores())
         self._none = np.zeros(1)
         self._stamp = np.zeros(len(tree), np.int32)
 

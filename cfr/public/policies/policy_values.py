@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from cfr.engine.kernels import discount_table
 from cfr.public.policies.public_play import PublicPlay
-from cfr.public.policies.state_index import ends_ahead, past_forced
+from cfr.public.policies.state_index import ends_ahead
 from cfr.public.public_solver import Evaluation
 from cfr.public.sweep_arrays import Rules, new_side
 from cfr.public.sweep_kernels import BEST, POLICY, VALUE
 from cfr.public.sweeper import Sweep, Sweeper
-from cfr.public.tree import PublicTree
+from cfr.public.tree import PublicTree, past_forced
 from games.game import TERMINAL, Infoset
 from games.ragged import Ragged
 from games.support.array_types import Array

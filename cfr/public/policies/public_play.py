@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.public.array_file import ArrayFile, ArrayFileError
-from cfr.public.policies.state_index import StateIndex, index_states, past_forced, private_numbers
-from cfr.public.tree import PublicTree
+from cfr.public.policies.state_index import StateIndex, index_states, private_numbers
+from cfr.public.tree import PublicTree, past_forced
 from games.game import CHANCE, Game, Infoset
 from games.infosets.factored import FactoredGame
 from games.infosets.histories import follow_lines

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.public.tree import PublicTree
+from cfr.public.tree import PublicTree, past_forced
 from games.game import TERMINAL, GameError
 from games.infosets.factored import FactoredGame
 from games.support.array_types import Array
 
-__all__ = ["StateIndex", "ends_ahead", "index_states", "past_forced", "private_numbers"]
+__all__ = ["StateIndex", "ends_ahead", "index_states", "private_numbers"]
 
 SALTS = 8
 """Sets of hashes that are tried."""
@@ -59,19 +59,6 @@ def index_states(tree: PublicTree) -> StateIndex:
         f"{tree.game.name}: public states must be different wherever players saw or did different things; "
         "two are the same; see games.infosets.factored"
     )
-
-
-def past_forced(game: FactoredGame, states: Array) -> Array:
-    """Return the public states that follow [n] states once every forced move is made."""
-    states = states.copy()
-    while True:
-        going = np.flatnonzero(game.player(states) != TERMINAL)
-        actions = game.actions(states[going])
-        forced = np.flatnonzero(actions.counts == 1)
-        if not len(forced):
-            return states
-        taken = actions.values[actions.offsets[:-1][forced]]
-        states[going[forced]] = game.step(states[going], forced, taken)
 
 
 def private_numbers(game: FactoredGame, public: Array, states: Array, player: int) -> NDArray[np.int64]:

@@ -44,7 +44,7 @@ def test_every_method_has_a_row_and_a_run_goes_on(tmp_path: Path, few: list[Spli
     again = run(tmp_path)
     told = [json.loads(line) for line in file.read_text().splitlines()[1:]]
     assert [row["after"] for row in told] == [row["after"] for row in rows]
-    assert again.stdout == first.stdout or "| gs2+ | sampled | 3 |" in again.stdout
+    assert again.stdout.count("\n") == first.stdout.count("\n") and "| gs2+ | sampled | 3 |" in again.stdout
     refused = run(tmp_path, "--seed", "1")
     assert refused.exit_code != 0 and "seed" in str(refused.exception) + refused.output
 

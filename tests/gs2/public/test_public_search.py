@@ -196,6 +196,10 @@ def test_action_values_are_weighed_by_chance_where_the_opponent_never_leads() ->
         ("maxmargin", {"entry_floor": 0.1}, "entry_floor"),
         ("1-klss", {"scope": "both"}, "scope"),
         ("2-klss", {}, "order on a public tree"),
+        ("gs2+", {"whole": 0}, "whole on a public tree must be above 0"),
+        ("maxmargin", {"warm_start": 2.0}, "warm_start on a public tree must be 0"),
+        ("maxmargin", {"target": 0.1}, "target on a public tree must be none"),
+        ("gs2+", {"shrink": 0.5}, "shrink on a public tree must be 1"),
     ],
 )
 def test_what_the_public_form_does_not_have_is_refused(
