@@ -239,6 +239,7 @@ def _prepare(words: list[str], place: Path) -> None:
     earlier = {
         "liars5.safetensors": "gs2 train liars_dice(dice=5) -o liars5.safetensors --decisions 100",
         "dice.npz": "gs2 blueprint liars_dice_6 --iterations 10 -o dice.npz",
+        "dice24.gs2": "gs2 blueprint liars_dice(dice=2,sides=4) --form public --iterations 5 -o dice24.gs2",
         "match.jsonl": "gs2 guandan play-random --record match.jsonl",
         "runs/mine/last.safetensors": f"gs2 train runs/mine {TINY}",
         **{
