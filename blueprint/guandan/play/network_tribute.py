@@ -59,6 +59,11 @@ class NetworkTribute:
 
     def __call__(self, decisions: CardDecisions) -> NDArray[np.int64]:
         """Return a card for each decision, [k] int64."""
+        found: NDArray[np.int64] = self.option_values(decisions).argmax(1)
+        return found
+
+    def option_values(self, decisions: CardDecisions) -> NDArray[np.float64]:
+        """Return the value of giving each card, [k, 54]: -inf for no option, 0 for the only one."""
         value = np.full(decisions.options.shape, -np.inf)
         value[decisions.options] = 0.0
         open_ = decisions.options.sum(1) > 1
@@ -66,8 +71,7 @@ class NetworkTribute:
             at, cards = np.nonzero(decisions.options & (open_ & (decisions.back == back))[:, None])
             if len(at):
                 value[at, cards] = self._value(decisions, at, cards, back)
-        found: NDArray[np.int64] = value.argmax(1)
-        return found
+        return value
 
     def _value(
         self, decisions: CardDecisions, at: NDArray[np.int64], cards: NDArray[np.int64], back: bool

@@ -86,8 +86,9 @@ class MatchChances:
         often = (often + often[::-1]) / 2
         results = np.asarray(RESULTS, np.float64)[_PLAYED]
         spread = np.sqrt(often @ results**2)
-        mean = chance[:, _PLAYED] @ often
-        deviation = np.sqrt(((chance[:, _PLAYED] - mean[:, None]) ** 2) @ often)
+        # no matrix products: their last digit follows how many rounds are asked for at once
+        mean = (chance[:, _PLAYED] * often).sum(1)
+        deviation = np.sqrt((((chance[:, _PLAYED] - mean[:, None]) ** 2) * often).sum(1))
         scale = np.where(deviation > 1e-9, spread / np.maximum(deviation, 1e-9), 0.0)
         found: NDArray[np.float64] = (chance - mean[:, None]) * scale[:, None]
         found[:, RESULTS.index(0)] = 0.0

@@ -16,6 +16,8 @@ __all__ = ["review"]
 BARS = "▁▂▃▄▅▆▇█"
 WIDTH = 48
 """Characters of a round's curve at most."""
+CARD_LOSS = 0.05
+"""Levels from which a tribute or return card is worth a word."""
 STYLES = {"blunder": "bold red", "mistake": "red", "inaccuracy": "yellow"}
 
 
@@ -101,7 +103,9 @@ def _of_seat(found: dict[str, Any], seat: int) -> dict[str, Any]:
         kept = [j for j, decision in enumerate(played["decisions"]) if decision["seat"] == seat]
         place = {old: new for new, old in enumerate(kept)}
         plays = [{**play, "decision": place.get(play["decision"])} for play in played["plays"]]
-        rounds.append({**played, "decisions": [played["decisions"][j] for j in kept], "plays": plays})
+        cards = [card for card in played["cards"] if card["seat"] == seat]
+        judged = [played["decisions"][j] for j in kept]
+        rounds.append({**played, "decisions": judged, "plays": plays, "cards": cards})
     players = [player for player in found["players"] if player["seat"] == seat]
     return {**found, "rounds": rounds, "players": players}
 
@@ -164,6 +168,7 @@ def _render(found: dict[str, Any], rows: int) -> None:
         "moves cost beside the network's own in the deals as they were, luck included[/dim]",
         soft_wrap=True,
     )
+    _cards(found, rows)
     for place, played, decision in _dearest(found, rows):
         out.print()
         _explain(found, place, played, decision)
@@ -172,6 +177,20 @@ def _render(found: dict[str, Any], rows: int) -> None:
     for place, played in enumerate(found["rounds"], 1):
         for note in played["notes"]:
             out.print(f"- round {place}: {note}", soft_wrap=True, markup=False)
+
+
+def _cards(found: dict[str, Any], rows: int) -> None:
+    """Print the tribute and return cards that the network would have chosen otherwise, the dearest first."""
+    every = [(place, card) for place, played in enumerate(found["rounds"], 1) for card in played["cards"]]
+    every = [entry for entry in every if entry[1]["loss"] >= CARD_LOSS]
+    every.sort(key=lambda entry: (-entry[1]["loss"], entry[0]))
+    if every and rows:
+        stdout().print()
+    for place, card in every[:rows]:
+        gave = f"{'returned' if card['back'] else 'paid'} {card['card']}"
+        who = f"round {place}: {found['names'][card['seat']]} ({card['seat']})"
+        more = f"the network thinks the hand worth {card['loss']:.2f} levels more"
+        stdout().print(f"{who} {gave}; with {card['best']} given {more}", soft_wrap=True, markup=False)
 
 
 def _explain(found: dict[str, Any], place: int, played: dict[str, Any], decision: dict[str, Any]) -> None:

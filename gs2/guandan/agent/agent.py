@@ -353,6 +353,10 @@ class Gs2Agent:
         if solved is None or not solved.settled:
             progress.notes.append("the endgame of two was too large to solve in time: rollouts decide")
             return False
+        won, lost = solved.worth(state, seat)
+        if won <= lost:
+            progress.notes.append("being out first is worth no more in this match: rollouts decide")
+            return False
         progress.worlds = worlds
         progress.endgame = solved
         if not solved.won.any():

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.guandan.objective import result_worth
 from games.guandan.cards import BOMB, NUM_RANKS, PASS
 from games.guandan.moves.listing import RESERVE, list_moves, moves_scratch
 from games.guandan.rounds.round import advance
@@ -52,6 +53,15 @@ class Endgame:
     known: NDArray[np.bool_]
     values: tuple[float, float]
     positions: int
+
+    def worth(self, state: Array, seat: int) -> tuple[float, float]:
+        """Return what the two payoffs are worth to `seat` in its match; state: [1] STATE before the move.
+
+        In a match a level less can be worth more: moves are then not settled by who is out first.
+        """
+        worth = result_worth(state, np.array([seat]))[0]
+        won, lost = (float(worth[3 - int(value)]) for value in self.values)
+        return won, lost
 
     @property
     def settled(self) -> bool:

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.objective import result_worth
 from games.game import GameError
 from games.guandan.rounds.round import legal
 from games.ragged import Ragged
@@ -207,10 +206,8 @@ class Judge:
         solved = solve_endgame(worlds.states, choice.seat, choice.actions, self.config.endgame)
         if not solved.settled or not solved.known[choice.played]:
             return None
-        worth = result_worth(choice.state, np.array([choice.seat]))[0]
-        won, lost = (float(worth[3 - int(value)]) for value in solved.values)
+        won, lost = solved.worth(choice.state, choice.seat)
         if won <= lost:
-            # in a match a level less can be worth more: who is out first has not been asked for its own sake
             return None
         values = np.where(solved.won, won, lost)
         right = np.flatnonzero(solved.won == solved.won.any())
@@ -252,6 +249,15 @@ def _unsearched(choice: TakenDecision, q: NDArray[np.float64], stage: str) -> Ju
     )
 
 
+def _weighted(weights: NDArray[np.float64], each: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sum over deals of each move's column, by weight, to the same bit wherever the arrays lie.
+
+    A library's matrix product is not: its last digit follows where in memory they begin.
+    """
+    total: NDArray[np.float64] = (weights[:, None] * each).sum(0)
+    return total
+
+
 def _compared(
     choice: TakenDecision, q: NDArray[np.float64], moves: NDArray[np.int64], comparison: MoveComparison
 ) -> Judgement:
@@ -259,9 +265,9 @@ def _compared(
     payoffs, weights = comparison.payoffs, comparison.weights / comparison.weights.sum()
     mine = int(np.flatnonzero(moves == choice.played)[0])
     difference = payoffs - payoffs[:, [mine]]
-    mean = weights @ difference
-    count = 1.0 / (weights @ weights)
-    square = weights @ (difference - mean) ** 2
+    mean = _weighted(weights, difference)
+    count = 1.0 / (weights**2).sum()
+    square = _weighted(weights, (difference - mean) ** 2)
     variance = (count * square + SPREAD_WEIGHT * SPREAD**2) / (count + SPREAD_WEIGHT)
     # how likely deals are is an estimate too, so that a list of all counts no more than as many draws
     noise = (0.0 if len(weights) == 1 else variance / count) + NOISE**2
@@ -288,9 +294,9 @@ def _compared(
         moves[order],
         gains[order],
         errors[order],
-        (weights @ payoffs)[order],
+        _weighted(weights, payoffs)[order],
         deals=len(payoffs),
-        better=round(float(weights @ (swing > EVEN)) * len(payoffs)),
-        worse=round(float(weights @ (swing < -EVEN)) * len(payoffs)),
+        better=round(float(weights[swing > EVEN].sum()) * len(payoffs)),
+        worse=round(float(weights[swing < -EVEN].sum()) * len(payoffs)),
         likely=comparison.worlds.states[[int(np.argmax(comparison.worlds.weights))]],
     )

@@ -1,4 +1,4 @@
-"""A review as plain data: what a file, a page or another program reads. The schema is version 1.
+"""A review as plain data: what a file, a page or another program reads. The schema is version 2.
 
 Seats are 0..3, moves `[type, rank, cards]` as in records, values and losses in levels. In a match a result
 counts for what it adds to the chance of winning the match, on the scale of levels.
@@ -16,13 +16,14 @@ __all__ = [
     "LineMove",
     "PlayerSummary",
     "Review",
+    "ReviewedCard",
     "ReviewedDecision",
     "ReviewedPlay",
     "ReviewedRound",
 ]
 
 FORMAT = "gs2 review"
-VERSION = 1
+VERSION = 2
 Move = list[Any]
 """`[type, rank, cards]`."""
 
@@ -95,12 +96,29 @@ class ReviewedPlay:
 
 
 @dataclass(frozen=True)
+class ReviewedCard:
+    """A tribute or return card that was judged by the network's value of the hand that it leaves.
+
+    back: whether it was returned. best: the card that leaves the hand worth most. loss: levels that it is
+    worth more than the one given; there is no search behind it. choices: how many might have been given.
+    """
+
+    seat: int
+    back: bool
+    card: str
+    best: str
+    loss: float
+    choices: int
+
+
+@dataclass(frozen=True)
 class ReviewedRound:
     """One round.
 
     game, number: of the game, and of the round in its game, from 1. level: played at; levels: of the teams;
     owner: whose level it is. first: who leads. hands: at the first lead, None where one is not known.
-    tributes, returns: [from, to, card], which nobody judges; anti: seats that refused tribute.
+    tributes, returns: [from, to, card]; anti: seats that refused tribute. cards: those judged, where the
+    giver's hand is known and there was a choice.
     curve: [plays + 1], value to team 0 before every move and after the last; curve_of: None as the cards lie,
     else the seat that expects it. result: order, payoffs, levels and cards left, None for a round cut off.
     """
@@ -120,6 +138,7 @@ class ReviewedRound:
     curve_of: int | None
     decisions: tuple[ReviewedDecision, ...]
     result: dict[str, Any] | None
+    cards: tuple[ReviewedCard, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -131,7 +150,7 @@ class PlayerSummary:
     or level. lost: levels behind the search's best moves, of all that is worse than level, and error, its
     standard error; lost_a_round: the same for each round judged. behind_network: levels behind the
     blueprint's own moves, all told. as_it_lay: the sum of what they cost in the very deals, None where hands
-    are not known.
+    are not known. cards: levels lost by tribute and return cards, which `lost` leaves out.
     costliest: (round's place in the review, play) of the dearest, at most ten.
     """
 
@@ -146,6 +165,7 @@ class PlayerSummary:
     behind_network: float
     as_it_lay: float | None
     costliest: tuple[tuple[int, int], ...]
+    cards: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from games.guandan.cards import RANKS, hand_text, unpack
+from games.guandan.cards import CARD_NAMES, RANKS, hand_text, unpack
 from games.guandan.notation import action_list
 from games.guandan.rounds.state import NOBODY
 from games.support.array_types import Array, Bytes, Row
@@ -22,6 +22,7 @@ from gs2.guandan.agent.deals.dealing import DealNetworks
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 from gs2.guandan.review.game_files import ReviewError, parse_game
 from gs2.guandan.review.judging import Judge, Judgement, TakenDecision, choices_of
+from gs2.guandan.review.judging_cards import judge_cards
 from gs2.guandan.review.recorded_rounds import RecordedGame, RecordedRound, printable
 from gs2.guandan.review.review_cache import keep_review, kept_review, review_key
 from gs2.guandan.review.review_data import (
@@ -29,6 +30,7 @@ from gs2.guandan.review.review_data import (
     LineMove,
     PlayerSummary,
     Review,
+    ReviewedCard,
     ReviewedDecision,
     ReviewedPlay,
     ReviewedRound,
@@ -174,6 +176,17 @@ class Reviewer:
                 for j, found in enumerate(judgements)
             ),
             _result(played),
+            tuple(
+                ReviewedCard(
+                    card.seat,
+                    card.back,
+                    CARD_NAMES[card.given],
+                    CARD_NAMES[card.best],
+                    card.loss,
+                    card.choices,
+                )
+                for card in judge_cards(played, self.networks.evaluator)
+            ),
             played.notes,
         )
 
@@ -321,6 +334,7 @@ def _summary(seat: int, name: str, rounds: Sequence[ReviewedRound]) -> PlayerSum
         sum(found.behind_network for _, found in mine),
         None if any(cost is None for cost in lay) else sum(cost for cost in lay if cost is not None),
         tuple((place, found.play) for place, found in dear[:SHOWN]),
+        sum(card.loss for played in rounds for card in played.cards if card.seat == seat),
     )
 
 

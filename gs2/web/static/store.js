@@ -1,5 +1,7 @@
 // What the browser keeps: name, seats, ways to show; and requests to the server.
 
+import { say } from "gs2/words.js";
+
 /** Return a kept text, or `otherwise`. */
 export function kept(name, otherwise = "") {
   try {
@@ -19,8 +21,19 @@ export function keep(name, text) {
   }
 }
 
-/** An answer that was no success: its message is for people. */
-export class RequestError extends Error {}
+/** An answer that was no success: its message is for people, in their language where its code has words. */
+export class RequestError extends Error {
+  constructor(text, code) {
+    super(problemWords(code, text));
+  }
+}
+
+/** Return what to tell people of a refusal: words for its code, or the server's own. */
+export function problemWords(code, text) {
+  const key = `error.${code}`;
+  const told = say(key);
+  return told === key ? text : told;
+}
 
 /**
  * Ask the server; return its JSON.
@@ -40,7 +53,7 @@ export async function ask(path, { method, json, text } = {}) {
     throw new RequestError(String(error.message ?? error));
   }
   const answer = await response.json().catch(() => null);
-  if (!response.ok) throw new RequestError(answer?.error ?? answer?.text ?? `${response.status} ${response.statusText}`);
+  if (!response.ok) throw new RequestError(answer?.error ?? answer?.text ?? `${response.status} ${response.statusText}`, answer?.code);
   return answer;
 }
 

@@ -7,6 +7,7 @@ import "gs2/review-words.js";
 import { language, say, setLanguage } from "gs2/words.js";
 
 const WRONG = ["inaccuracy", "mistake", "blunder"];
+const CARD_LOSS = 0.05; // levels from which a tribute or return card is worth a word
 const SIGNS = { best: "★", level: "=", inaccuracy: "?!", mistake: "?", blunder: "??", unknown: "–" };
 
 /** A number of levels with its sign. */
@@ -290,7 +291,9 @@ class ReviewPage {
     }
     if (round.anti.length) told.push(say("reviewed.anti", { names: round.anti.map((seat) => this.name(seat)).join(", ") }));
     if (!told.length || this.at > 0) return null;
-    if (round.tributes.length) told.push(say("reviewed.notJudged"));
+    for (const card of round.cards) {
+      if (card.loss >= CARD_LOSS) told.push(say("reviewed.cardLoss", { name: this.name(card.seat), best: cardText(card.best), loss: card.loss.toFixed(2) }));
+    }
     return h("p", { class: "quiet review-exchange" }, told.join(" · "));
   }
 

@@ -7,7 +7,7 @@ import { felt, request, seatName, standing } from "gs2/felt.js";
 import { hintView } from "gs2/hint.js";
 import { OwnSeat } from "gs2/own-seat.js";
 import { dialog, helpDialog, lastTrickDialog, matchDialog, moveLog, nameDialog, roundDialog } from "gs2/side.js";
-import { ask, keep, kept } from "gs2/store.js";
+import { ask, keep, kept, problemWords } from "gs2/store.js";
 import { paceTools, watcherTools } from "gs2/watching.js";
 import { say } from "gs2/words.js";
 import "gs2/table-words.js";
@@ -157,11 +157,7 @@ export class Table {
     else if (data.type === "fits") this.own.fitted(data);
     else if (data.type === "suggestions") this.suggested(data);
     else if (data.type === "hint") this.hinted(data);
-    else if (data.type === "error") {
-      const key = `error.${data.code}`;
-      const text = say(key);
-      this.complain(text === key ? data.text : text);
-    }
+    else if (data.type === "error") this.complain(problemWords(data.code, data.text));
   }
 
   update(state) {

@@ -45,7 +45,7 @@ def test_a_review_is_plain_data_that_fits_together(small):
     text = record_text(1, 3, NAMES)
     review = review_text(text, name="mine", progress=lambda done, total: told.append((done, total)))
     assert json.loads(json.dumps(review, allow_nan=False)) == review
-    assert (review["format"], review["version"], review["kind"]) == ("gs2 review", 1, "record")
+    assert (review["format"], review["version"], review["kind"]) == ("gs2 review", 2, "record")
     assert review["names"] == NAMES
     assert len(review["rounds"]) == 3
     assert told[0][0] == 0
@@ -114,7 +114,7 @@ def test_a_review_that_was_made_before_is_read_and_a_damaged_one_made_anew(small
         b"[]",
         b"\xff",
         file.read_bytes()[:-20],
-        file.read_bytes().replace(b"1", b"2", 3),
+        file.read_bytes().replace(b'"version": 2', b'"version": 1'),
     ):
         file.write_bytes(damage)
         assert review_text(text, name="one", cache=folder) == first
