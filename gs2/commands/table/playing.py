@@ -24,6 +24,8 @@ from gs2.commands.table.options import (
 from gs2.commands.table.play_options import Crew, Own, Where
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from gs2.guandan.table.client.client import TableClient
     from gs2.guandan.table.client.outcome import ClientResult
     from gs2.guandan.table.client.person_host import PersonHost
@@ -100,7 +102,8 @@ __all__ = ["play"]
     click.option(
         "--record",
         type=RECORDS,
-        help="Folder for the records of your own table; nothing in it is overwritten.",
+        help="Folder for the records of your own table, or for what a server said, as a transcript that `gs2 "
+        "review` reads; nothing in it is overwritten.",
     ),
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
@@ -119,7 +122,7 @@ def play(where: Where, crew: Crew, own: Own, as_json: bool) -> None:
 
         play_here(crew, own, where.games, as_json)
         return
-    for option in ("others", "seed", "rules", "record"):
+    for option in ("others", "seed", "rules"):
         _refuse_given(option, "is of a table of your own; leave out --server, or leave it out")
     crew = replace(crew, agents=crew.agents or ("gs2",))
     need_extra()
@@ -130,7 +133,7 @@ def play(where: Where, crew: Crew, own: Own, as_json: bool) -> None:
             f"give one --seat for each --agent or none; got {len(crew.seats)} for {len(crew.agents)}"
         )
     try:
-        results = asyncio.run(_play(where, crew, as_json))
+        results = asyncio.run(_play(where, crew, own.record, as_json))
     except KeyboardInterrupt:
         # by now the seats are left and the connections closed
         stderr().print("left the table")
@@ -171,12 +174,14 @@ def _show(results: list[ClientResult]) -> None:
             stdout().print(f"result: {result.result}")
 
 
-async def _play(where: Where, crew: Crew, as_json: bool) -> list[ClientResult]:
+async def _play(where: Where, crew: Crew, record: Path | None, as_json: bool) -> list[ClientResult]:
     from gs2.guandan.table.agents import host_for, start_hosts
     from gs2.guandan.table.client.client import TableClient
+    from gs2.guandan.table.client.heard import Transcript
     from gs2.guandan.table.client.visit import ClientConfig
 
     assert where.url is not None
+    transcript = None if record is None else Transcript(record)
     person = None
     hosts: dict[str, Host] = {}
     for name in dict.fromkeys(crew.agents):
@@ -203,6 +208,7 @@ async def _play(where: Where, crew: Crew, as_json: bool) -> list[ClientResult]:
                 token=where.token,
             )
             client = TableClient(config, hosts[name])
+            client.transcript = transcript
             clients.append(client)
             if name == "human" and crew.agents.index(name) == place:
                 client.listeners.append(watch)
@@ -220,6 +226,9 @@ async def _play(where: Where, crew: Crew, as_json: bool) -> list[ClientResult]:
         for host in hosts.values():
             host.close()
         await asyncio.gather(*tasks, return_exceptions=True)
+        if transcript is not None:
+            transcript.close()
+            stderr().print(f"transcript: {transcript.path}", markup=False, soft_wrap=True)
 
 
 async def _results(

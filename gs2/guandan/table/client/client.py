@@ -21,6 +21,7 @@ from websockets.exceptions import (
     WebSocketException,
 )
 
+from gs2.guandan.table.client.heard import Transcript
 from gs2.guandan.table.client.outcome import ClientResult, Ending
 from gs2.guandan.table.client.tracker import Tracker
 from gs2.guandan.table.client.visit import ClientConfig, ClientError
@@ -55,7 +56,7 @@ class TableClient:
         result = await client.run()
 
     seated: resolves to the room's number when the server has given a seat (openguandan).
-    listeners: told of every message, too, but requests.
+    listeners: told of every message, too, but requests. transcript: hears every message that can be read.
     """
 
     def __init__(self, config: ClientConfig, host: Host) -> None:
@@ -63,6 +64,7 @@ class TableClient:
         self.tracker = Tracker()
         self.result = ClientResult(config.user)
         self.listeners: list[MessageListener] = []
+        self.transcript: Transcript | None = None
         self.seated: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._room = config.room
         # of the whole visit: whether the server has ever given us a seat; of this connection: whether it has
@@ -233,14 +235,20 @@ class TableClient:
         if not self._seated:
             self._check_dialect(message)
         if isinstance(message, m.Act):
+            self._keep(text)
             self._ending.note(message)
             await self._asked(socket, message)
             return
         told: list[MessageListener] = [self.result, self._ending, self.tracker, *self.listeners]
         for listener in told:
             listener.note(message)
+        self._keep(text)
         if isinstance(message, m.Reply):
             await self._replied(socket, message)
+
+    def _keep(self, text: str | bytes) -> None:
+        if self.transcript is not None:
+            self.transcript.hear(self.result.seat, text)
 
     def _check_dialect(self, message: m.ServerMessage) -> None:
         """Take what a server says before it has given us a seat as a sign of its dialect.

@@ -13,11 +13,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from games.guandan.matches.record import read_record
 from gs2.commands.table import play, serve
+from gs2.guandan.review.game_files import parse_game
 
 
 @contextmanager
@@ -44,7 +46,8 @@ def serving(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
 def test_four_agents_from_one_command_play_at_a_served_table(tmp_path, dialect):
     options = ("--dialect", dialect, "--record", str(tmp_path), "--sessions", "1", "--games", "1", "--json")
     with serving(*options) as (process, url):
-        arguments = ["--server", url, "--dialect", dialect, "--games", "1", "--json"]
+        heard = tmp_path / "heard"
+        arguments = ["--server", url, "--dialect", dialect, "--games", "1", "--json", "--record", str(heard)]
         done = CliRunner().invoke(play, [*arguments, *["--agent", "random"] * 4], catch_exceptions=False)
         assert done.exit_code == 0, done.output
         results = json.loads(done.stdout)
@@ -54,7 +57,18 @@ def test_four_agents_from_one_command_play_at_a_served_table(tmp_path, dialect):
     assert session["games"] == 1 and session["fallbacks"] == [0] * 4
     assert [result["rounds"] for result in results] == [session["rounds"]] * 4
     assert sorted(result["seat"] for result in results) == [0, 1, 2, 3]
-    assert all(read_record(path).complete for path in tmp_path.glob("*-room*.jsonl"))
+    (kept,) = tmp_path.glob("*-room*.jsonl")
+    assert read_record(kept).complete
+    # what the seats heard tells the same rounds as the server's own record
+    (transcript,) = heard.iterdir()
+    told, known = (parse_game(path.read_text()) for path in (transcript, kept))
+    assert (told.kind, len(told.rounds)) == (dialect, len(known.rounds))
+    for one, other in zip(told.rounds, known.rounds, strict=True):
+        assert one.known == (True,) * 4
+        assert one.start["hand"].tobytes() == other.start["hand"].tobytes()
+        assert np.array_equal(one.seats, other.seats)
+        assert one.actions.tobytes() == other.actions.tobytes()
+        assert one.tributes == other.tributes
 
 
 def test_a_served_table_is_filled_with_agents_and_ends_on_a_signal():
