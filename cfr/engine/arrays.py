@@ -32,8 +32,10 @@ _Floats = NDArray[np.float64]
 LINE = 64
 """Bytes in a cache line."""
 
-Side = tuple[tuple[float, ...], _Ints, _Ints, _Ints, _Ints, NDArray[np.uint8], tuple[_Ints, _Ints], int]
-"""(lanes, bundle, level, child, parent, real, rows, unit_size) of a `SideLayout`.
+Side = tuple[
+    tuple[float, ...], _Ints, _Ints, _Ints, _Ints, NDArray[np.uint8], tuple[_Ints, _Ints, _Ints], int, bool
+]
+"""(lanes, bundle, level, child, parent, real, rows, unit_size, singles) of a `SideLayout`.
 
 lanes: as many zeros as a vector holds, which makes the width part of the type. Borrowed, they are the vector
 of zeros, and the numbers of bundles and levels come after these, whether there are rows after the rows.
@@ -41,20 +43,17 @@ of zeros, and the numbers of bundles and levels come after these, whether there 
 BoxArrays = tuple[_Ints, _Ints, _Ints, int, _Floats]
 """(start, box, shape, columns, pool) of `Boxes`."""
 Work = tuple[_Floats, _Floats, _Floats, NDArray[np.uint8], _Ints, _Ints]
-"""Scratch of one side: (plan, reach, value, marked, queue, units).
-
-Borrowed, the marks follow once more as words of eight.
-"""
+"""Scratch of one side: (plan, reach, value, marked, queue, units); the marks fill whole lines of 64."""
 State = tuple[_Floats, _Floats, _Floats, _Floats, _Ints]
 """What CFR keeps of one side: (regret, prediction, policy, strategy_sum, stamp)."""
 
 
 @kernel
 def borrow_side(side: Side) -> Any:
-    lanes, bundle, level, child, parent, real, (row_child, row_before), unit_size = side
+    lanes, bundle, level, child, parent, real, (row_child, row_before, row_fields), unit_size, singles = side
     bundles = borrow(bundle), len(bundle), borrow(level), len(level) - 1
-    rows = borrow(row_child), borrow(row_before), len(row_child) > 0
-    return zeros(lanes), *bundles, borrow(child), borrow(parent), borrow(real), rows, unit_size
+    rows = borrow(row_child), borrow(row_before), borrow(row_fields), len(row_child) > 0
+    return zeros(lanes), *bundles, borrow(child), borrow(parent), borrow(real), rows, unit_size, singles
 
 
 @kernel
@@ -66,8 +65,7 @@ def borrow_boxes(boxes: BoxArrays) -> Any:
 @kernel
 def borrow_work(work: Work) -> Any:
     plan, reach, value, marked, queue, units = work
-    marks = borrow(marked), borrow(marked.view(np.uint64))
-    return borrow(plan), borrow(reach), borrow(value), *marks, borrow(queue), borrow(units)
+    return borrow(plan), borrow(reach), borrow(value), borrow(marked), borrow(queue), borrow(units)
 
 
 @kernel

@@ -68,7 +68,8 @@ class SideLayout:
     real: [L / width] uint8, of each vector of lanes the bits of those that are no padding.
     rows: if every bundle but those behind door 0 is one vector wide and has a BEFORE and several members, so
         that rows, units and doors are the same: ([D + 1] int32, the rows behind door d are `[d]:[d + 1]`;
-        [U] int32, position before the first lane of each row). Otherwise both are empty.
+        [U] int32, position before the first lane of each row; [B, 4] int32, BASE, ROWS, BEFORE and ABOVE of
+        each bundle). Otherwise all are empty.
     n_positions: P, padding included.
     unit_position: [U + 1] int32, first position of each unit. unit_bundle: [U] int32, its bundle.
     unit_size: positions of the largest unit, a multiple of the width.
@@ -81,7 +82,7 @@ class SideLayout:
     child: NDArray[np.int32]
     parent: NDArray[np.int32]
     real: NDArray[np.uint8]
-    rows: tuple[NDArray[np.int32], NDArray[np.int32]]
+    rows: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
     n_positions: int
     unit_position: NDArray[np.int32]
     unit_bundle: NDArray[np.int32]
@@ -92,7 +93,15 @@ class SideLayout:
     def arrays(self) -> Side:
         """Return what the kernels take."""
         lanes = (0.0,) * self.width
-        return lanes, self.bundle, self.level, self.child, self.parent, self.real, self.rows, self.unit_size
+        links = self.level, self.child, self.parent
+        return lanes, self.bundle, *links, self.real, self.rows, self.unit_size, self.singles
+
+    @property
+    def singles(self) -> bool:
+        """Whether each bundle is one infoset with a choice, of at most two vectors."""
+        found = self.bundle[1:]
+        alone = (found[:, MEMBERS] == 1) & (found[:, ACTIONS] > 1)
+        return bool((alone & (found[:, WIDE] <= 2 * self.width)).all())
 
 
 def group_side(
@@ -131,13 +140,14 @@ def lay_out_side(plex: Plex, groups: Groups, width: int, unit_size: int) -> Side
 
 def _rows(
     bundle: NDArray[np.int32], child: NDArray[np.int32], unit_bundle: NDArray[np.int32], width: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
     """Return `SideLayout.rows`."""
     below = bundle[child[1] :]
     if np.any(bundle[1:, WIDE] != width) or np.any(bundle[1:, MEMBERS] == 1) or np.any(below[:, BEFORE] < 0):
-        return np.empty(0, np.int32), np.empty(0, np.int32)
+        return np.empty(0, np.int32), np.empty(0, np.int32), np.empty((0, 4), np.int32)
     first_row = np.append(bundle[:, UNIT0], len(unit_bundle))
-    return first_row[child].astype(np.int32), bundle[unit_bundle, BEFORE]
+    fields = np.ascontiguousarray(bundle[:, [BASE, ROWS, BEFORE, ABOVE]])
+    return first_row[child].astype(np.int32), bundle[unit_bundle, BEFORE], fields
 
 
 @kernel

@@ -17,9 +17,9 @@ from cfr.engine.arrays import (
 )
 from cfr.engine.borrowed import borrow
 from cfr.engine.bundles import BASE, FIELDS, MEMBERS, ROWS, WIDE
-from cfr.engine.downward import sweep_down
 from cfr.engine.simd import add_fours, four_zeros, load, select_positive, splat, store, total, width
-from cfr.engine.upward import sweep_best, sweep_up
+from cfr.engine.sweeps.downward import sweep_down
+from cfr.engine.sweeps.upward import sweep_best, sweep_up
 from games.support.kernel import kernel
 
 __all__ = ["average", "discount_table", "evaluate", "iterate", "pay"]
@@ -50,7 +50,7 @@ def average(
     side: Side, strategy_sum: NDArray[np.float64], policy: NDArray[np.float64], out: NDArray[np.float64]
 ) -> None:
     """Fill `out` with the average policy, and with `policy` where it was never reached."""
-    zero, bundle, n, _, _, _, _, _, _, _ = borrow_side(side)
+    zero, bundle, n, _, _, _, _, _, _, _, _ = borrow_side(side)
     sums, fallback, mean = borrow(strategy_sum), borrow(policy), borrow(out)
     one = splat(zero, 1.0)
     for b in range(1, n):

@@ -40,8 +40,8 @@ class FormArrays:
                 aligned_zeros(side.n_positions),
                 aligned_zeros(int(side.bundle[:, WIDE].max())),
                 aligned_zeros(side.n_positions),
-                np.zeros((len(side.bundle) + 7) // 8 * 8, np.uint8),
-                np.empty(len(side.bundle) + len(side.child), np.int32),
+                np.zeros((len(side.bundle) + 63) // 64 * 64, np.uint8),
+                np.zeros(len(side.bundle) + len(side.child) + 8, np.int32),
                 np.empty(len(side.unit_bundle) + 1, np.int32),
             )
             for side in self.form.layout.sides

@@ -28,13 +28,16 @@ __all__ = [
     "any_nonzero",
     "borrow",
     "extract",
+    "fetch",
     "fma",
     "fma_fours",
     "four_zeros",
     "gather",
+    "highest",
     "keep",
     "load",
     "maximum",
+    "nonzero_bits",
     "positive",
     "select_positive",
     "splat",
@@ -337,6 +340,46 @@ def vmax(typing: Any, a: Any) -> Lowered:
         return _pairwise(builder, args[0], join)
 
     return types.float64(a), codegen
+
+
+@intrinsic
+def fetch(typing: Any, array: Any, index: Any) -> Lowered:
+    """Ask for the cache line of array[index], which will soon be needed."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        function = _get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        at = builder.bitcast(builder.gep(args[0], [args[1]]), byte)
+        builder.call(function, [at, *(ir.Constant(number, k) for k in (0, 3, 1))])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), codegen
+
+
+@intrinsic
+def nonzero_bits(typing: Any, array: Any, index: Any) -> Lowered:
+    """Return which of array[index:index + 64] are not 0, as the bits of a uint64; borrowed bytes."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        kind = ir.VectorType(ir.IntType(8), 64)
+        data = builder.load(builder.bitcast(builder.gep(args[0], [args[1]]), kind.as_pointer()), align=1)
+        some = builder.icmp_unsigned("!=", data, ir.Constant(kind, [0] * 64))
+        return builder.bitcast(some, ir.IntType(64))
+
+    return types.uint64(array, types.intp), codegen
+
+
+@intrinsic
+def highest(typing: Any, bits: Any) -> Lowered:
+    """Return the number of the highest bit that is set in a uint64 other than 0."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        word = ir.IntType(64)
+        zeros_above = _call(builder, "llvm.ctlz.i64", [args[0], ir.Constant(ir.IntType(1), 1)], word)
+        return builder.sub(ir.Constant(word, 63), zeros_above)
+
+    return types.int64(types.uint64), codegen
 
 
 @intrinsic

@@ -17,7 +17,7 @@ from cfr.policies.policy import Policy, PolicyError, tabular_policy
 from cfr.tree import EnumeratedTree, FlatTree, grow, require_states
 from games.game import Game
 from games.infosets import normal_text, unknown_infoset
-from games.openspiel.names import openspiel_game
+from games.openspiel.names import openspiel_actions, openspiel_game
 from games.registry import load_game
 from games.support.files import read_text, write_text
 
@@ -173,7 +173,7 @@ def to_openspiel(policy: Policy) -> Any:
     table = {}
     for number, node in enumerate(tree.infoset_first_node().tolist()):
         state = theirs.new_initial_state()
-        for action in _way(tree, node):
+        for action in openspiel_actions(game, _way(tree, node)):
             state.apply_action(action)
         slots = range(offset[number], offset[number + 1])
         name = state.information_state_string()

@@ -29,7 +29,16 @@ MOST_HEADER = 1 << 20
 """Bytes of the longest header that is read."""
 PIECE = 1 << 22
 """Entries that are read or written at once."""
-_NAMES = {"F64": "<f8", "I64": "<i8", "U64": "<u8", "F32": "<f4", "I32": "<i4", "U16": "<u2", "I8": "<i1"}
+_NAMES = {
+    "F64": "<f8",
+    "I64": "<i8",
+    "U64": "<u8",
+    "F32": "<f4",
+    "I32": "<i4",
+    "I16": "<i2",
+    "U16": "<u2",
+    "I8": "<i1",
+}
 _META = "__metadata__"
 
 
@@ -206,6 +215,11 @@ class ArrayFile:
                     f"{self.path}: array {name} must be {wanted.get(name, 'left out')}; it is "
                     f"{found.get(name, 'missing')}; make the file again"
                 )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the arrays."""
+        return tuple(self._places)
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Return the shape of an array. Raises ArrayFileError if it is not there."""

@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cfr.public.packed_numbers import LANES
+from cfr.public.sweep_arrays import swept_dtype
+from cfr.public.swept_payoffs import swept_bytes
 from cfr.public.tree import PublicTree, grow_public, padded, past_forced
 from cfr.tree.memory import TooLarge, memory_limit, words_of_bytes
 from cfr.variants import DEFAULT_VARIANT, Variant, variant
@@ -70,20 +73,25 @@ def estimate_public_size(game: FactoredGame, *, seed: int = 0) -> PublicSize:
 
 
 def solver_bytes(tree: PublicTree, variant_name: str | Variant, dtype: Any) -> int:
-    """Return the bytes that a solver on a public tree takes, the tree's included."""
+    """Return the bytes that a solver on a public tree takes, the tree's included.
+
+    dtype: of what it keeps, as of `PublicSolver`.
+    """
     row = variant(variant_name)
-    numbers = 2 * tree.payoffs.size
+    numbers = 0
     for player in (0, 1):
         arrays = 2 + row.predictive + (player == 0 and not row.alternating)
         numbers += tree.n_rows[player] * padded(tree.n_private[player]) * arrays
-    return int(tree.nbytes + 2 * 4 * len(tree) + numbers * np.dtype(dtype).itemsize)
+    payoffs = swept_bytes(tree.payoffs, tree.kinds_used, swept_dtype(dtype))
+    exponents = numbers // LANES if np.dtype(dtype) == np.int16 else 0
+    return int(tree.nbytes + payoffs + 2 * 4 * len(tree) + numbers * np.dtype(dtype).itemsize + exponents)
 
 
 def require_memory(tree: PublicTree, variant_name: str | Variant, dtype: Any) -> None:
     """Raise TooLarge if a solver would take more memory than it may."""
     taken, limit = solver_bytes(tree, variant_name, dtype), memory_limit()
     if taken > limit:
-        smaller = "--precision 32, " if np.dtype(dtype) == np.float64 else ""
+        smaller = {8: "--precision 32, ", 4: "--precision 16, "}.get(np.dtype(dtype).itemsize, "")
         plainer = "a variant without predictions, " if variant(variant_name).predictive else ""
         raise TooLarge(
             f"{tree.game.name}: CFR on its public tree must fit into {words_of_bytes(limit)} of memory; it "

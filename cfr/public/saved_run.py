@@ -3,8 +3,9 @@
     save_checkpoint("liars.run", solver)
     load_checkpoint("liars.run", solver)        # a new solver of the same game, variant and dtype
 
-The file holds regrets, predictions, sums and stamps as they are, so the iterates after a break are the same
-to the bit. It appears whole or not at all, and neither way is an array held twice.
+The file holds regrets, predictions, sums and stamps as they are, and with which private states a player
+learns, so the iterates after a break are the same to the bit. It appears whole or not at all, and neither way
+is an array held twice.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from cfr.engine.resume import StateError, check_iteration
 from cfr.public.array_file import ArrayFile, ArrayFileError, Member, pieces_of, raw_bytes, write_arrays
+from cfr.public.packed_numbers import LEAST_EXPONENT, MOST_EXPONENT
 from cfr.public.public_solver import PublicSolver
 from cfr.public.tree import PublicTree
 
@@ -26,8 +28,10 @@ __all__ = ["CHECKPOINT", "load_checkpoint", "save_checkpoint", "saved_dtype", "t
 
 CHECKPOINT = "gs2-public-cfr"
 """What a checkpoint says that it is."""
-FORMAT = 1
-_KEPT = ("regret", "prediction", "sums", "stamp")
+FORMAT = 2
+"""In format 1 every private state learnt, and none said so."""
+_KEPT = ("regret", "prediction", "sums", "stamp", "free")
+_SCALES = "_exponents"
 
 
 def tree_digest(tree: PublicTree) -> str:
@@ -53,7 +57,7 @@ def load_checkpoint(path: str | Path, solver: PublicSolver) -> None:
     """
     file = _opened(path)
     for name, mine in _description(solver).items():
-        saved = file.meta.get(name)
+        saved = FORMAT if name == "format" else file.meta.get(name)
         if saved != mine:
             raise StateError(
                 f"resume: {path}: {name} must be this run's, {_shown(mine)}; got {_shown(saved)}; resume "
@@ -61,18 +65,22 @@ def load_checkpoint(path: str | Path, solver: PublicSolver) -> None:
             )
     iteration = check_iteration(file.meta.get("iteration"))
     arrays = _arrays(solver)
+    if file.meta["format"] == 1:
+        arrays = {name: array for name, array in arrays.items() if not name.startswith("free")}
     try:
         file.require({name: (array.dtype, array.shape) for name, array in arrays.items()})
     except ArrayFileError as error:
         raise StateError(f"resume: {error}") from None
     try:
+        for side in solver.sides:
+            side[5][:] = 1
         for name, array in arrays.items():
             file.read_into(name, array)
             _require_sound(path, name, array, iteration)
         solver.resume_at(iteration)
     except BaseException as error:
-        for array in arrays.values():
-            array[:] = 0
+        for name, array in arrays.items():
+            array[:] = name.startswith("free")
         solver.resume_at(0)
         if isinstance(error, ArrayFileError):
             raise StateError(f"resume: {error}") from None
@@ -80,8 +88,9 @@ def load_checkpoint(path: str | Path, solver: PublicSolver) -> None:
 
 
 def saved_dtype(path: str | Path) -> np.dtype[Any]:
-    """Return the type of the numbers of a saved run, float32 or float64. Raises StateError if it is none."""
-    return np.dtype(np.float32 if _opened(path).meta.get("dtype") == "float32" else np.float64)
+    """Return the type of what a saved run keeps, as of `PublicSolver`. Raises StateError if it is none."""
+    kinds: dict[Any, np.dtype[Any]] = {"float32": np.dtype(np.float32), "int16": np.dtype(np.int16)}
+    return kinds.get(_opened(path).meta.get("dtype"), np.dtype(np.float64))
 
 
 def _opened(path: str | Path) -> ArrayFile:
@@ -109,9 +118,11 @@ def _description(solver: PublicSolver) -> dict[str, Any]:
 
 def _arrays(solver: PublicSolver) -> dict[str, NDArray[Any]]:
     found: dict[str, NDArray[Any]] = {}
-    for player, (regret, prediction, sums, stamp, *_) in enumerate(solver.sides):
-        arrays = regret, prediction, sums, stamp
-        found |= {f"{name}{player}": array for name, array in zip(_KEPT, arrays, strict=True)}
+    for player, (regret, prediction, sums, stamp, _, free, *_) in enumerate(solver.sides):
+        for name, array in zip(_KEPT, (regret, prediction, sums, stamp, free), strict=True):
+            if isinstance(array, tuple):
+                array, found[f"{name}{player}{_SCALES}"], _ = array
+            found[f"{name}{player}"] = array
     return found
 
 
@@ -122,7 +133,13 @@ def _shown(value: Any) -> str:
 def _require_sound(path: str | Path, name: str, array: NDArray[Any], iteration: int) -> None:
     """Raise StateError unless an array holds what a run can."""
     for piece in pieces_of(array):
-        stamps = piece.dtype.kind == "i"
-        sound = piece.min() >= 0 and piece.max() <= iteration if stamps else bool(np.isfinite(piece).all())
+        if name.startswith("stamp"):
+            sound = piece.min() >= 0 and piece.max() <= iteration
+        elif name.startswith("free"):
+            sound = np.isin(piece, (0, 1)).all()
+        elif name.endswith(_SCALES):
+            sound = piece.min() >= LEAST_EXPONENT and piece.max() <= MOST_EXPONENT
+        else:
+            sound = np.isfinite(piece).all()
         if not sound:
             raise StateError(f"resume: {path}: {name} must hold numbers of a run; solve afresh")

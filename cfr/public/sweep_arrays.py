@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from cfr.engine.simd import borrow
 from cfr.public import sweep_kernels as kernels
+from cfr.public.packed_numbers import LANES, Numbers, borrow_numbers, zeros_packed
+from cfr.public.swept_payoffs import SweptPayoffs
 from cfr.public.tree import PublicTree, padded
 from games.support.kernel import kernel
 
@@ -21,7 +23,9 @@ __all__ = [
     "new_side",
     "policy_into",
     "release_side",
+    "set_round",
     "sweep_node",
+    "swept_dtype",
 ]
 
 Floats = NDArray[Any]
@@ -30,7 +34,7 @@ TreeArrays = tuple[
     NDArray[np.int8], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]
 ]
 """(player, first_edge, child, size, row) of a `PublicTree`."""
-SideArrays = tuple[Floats, Floats, Floats, NDArray[np.int32], Floats, Floats, int, int]
+SideArrays = tuple[Numbers, Numbers, Numbers, NDArray[np.int32], Numbers, Floats, int, int]
 """What is kept of one player: (regret, prediction, sums, stamp, held, free, wide, private states); free
 [wide] is 1 for private states with which the player learns, 0 for those that go on as they began."""
 Scratch = tuple[Floats, NDArray[np.int64], NDArray[np.int64], Floats, Floats]
@@ -44,8 +48,8 @@ Rules = tuple[bool, bool, float, NDArray[np.float64]]
 @kernel(nogil=True)
 def _borrow_side(side: SideArrays) -> Any:
     regret, prediction, sums, stamp, held, free, wide, n = side
-    numbers = borrow(regret), borrow(prediction), borrow(sums)
-    return (wide, *numbers, borrow(stamp), borrow(held), n, borrow(free))
+    numbers = borrow_numbers(regret), borrow_numbers(prediction), borrow_numbers(sums)
+    return (wide, *numbers, borrow(stamp), borrow_numbers(held), n, borrow(free))
 
 
 @kernel(nogil=True)
@@ -61,12 +65,19 @@ def _borrow_tree(tree: TreeArrays) -> Any:
 
 
 @kernel(nogil=True)
+def _borrow_payoffs(payoffs: SweptPayoffs) -> Any:
+    matrix, first, plan, amounts, numbers, index, spare = payoffs
+    items = borrow(first), borrow(plan), borrow(amounts)
+    return (borrow(matrix), *items, borrow(numbers), borrow(index), spare)
+
+
+@kernel(nogil=True)
 def sweep_node(
     job: Job,
     rules: Rules,
     tree: TreeArrays,
     sides: tuple[SideArrays, SideArrays],
-    payoff: Floats,
+    payoffs: SweptPayoffs,
     scratch: Scratch,
 ) -> int:
     """Sweep a subtree as `kernels.sweep` does; sides: the traverser's, the opponent's."""
@@ -76,7 +87,7 @@ def sweep_node(
         (clip, predictive, noise, borrow(discount)),
         _borrow_tree(tree),
         (_borrow_side(sides[0]), _borrow_side(sides[1])),
-        borrow(payoff),
+        _borrow_payoffs(payoffs),
         borrow_scratch(scratch),
     )
 
@@ -110,17 +121,38 @@ def policy_into(
     kernels.write_policy(_borrow_side(side), where, which, rule, borrow(out))
 
 
+def set_round(sides: tuple[SideArrays, SideArrays], t: int) -> None:
+    """Tell packed numbers the iteration that they are stored in."""
+    for side in sides:
+        if isinstance(side[0], tuple):
+            side[0][2][0] = t
+
+
+def swept_dtype(dtype: Any) -> np.dtype[Any]:
+    """Return the type of the numbers that sweeps count with, where those kept are of a type."""
+    return np.dtype(np.float32 if dtype == np.int16 else dtype)
+
+
 def new_side(tree: PublicTree, player: int, dtype: Any, *, predictive: bool, held: bool) -> SideArrays:
-    """Return a player's arrays before the first iteration. held: whether its regrets may be held back."""
+    """Return a player's arrays before the first iteration.
+
+    dtype: float64 or float32; int16 for packed numbers. held: whether its regrets may be held back.
+    """
     wide = padded(tree.n_private[player])
-    shape, none = (tree.n_rows[player] * wide,), np.zeros(1, dtype)
+    size = tree.n_rows[player] * wide
+
+    tick = np.zeros(1, np.int32)
+
+    def zeros(n: int) -> Numbers:
+        return zeros_packed(n, tick) if dtype == np.int16 else np.zeros(n, dtype)
+
     return (
-        np.zeros(shape, dtype),
-        np.zeros(shape, dtype) if predictive else none,
-        np.zeros(shape, dtype),
+        zeros(size),
+        zeros(size if predictive else LANES),
+        zeros(size),
         np.zeros(len(tree), np.int32),
-        np.zeros(shape, dtype) if held else none,
-        np.ones(wide, dtype),
+        zeros(size if held else LANES),
+        np.ones(wide, swept_dtype(dtype)),
         wide,
         tree.n_private[player],
     )

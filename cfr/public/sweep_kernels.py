@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from cfr.public.payoff_kernels import add_payoffs
 from cfr.public.vectors import LANES, add_product, larger, over, put, same, some, take, where_positive
 from games.support.kernel import kernel
 
@@ -90,30 +91,6 @@ def _reach(side: Any, row: int, n: int, vec: Any, at: int, reach: int, weight: f
             put(vec, at + k, here)
             if weight > 0:
                 put(sums, start + k, add_product(weights, here, take(sums, start + k)))
-
-
-@kernel(nogil=True)
-def _pay(payoff: Any, start: int, n: int, wide: int, vec: Any, reach: int, value: int) -> None:
-    """Add the payoffs [n, wide] from `start` against the reach at vec[reach:] to vec[value:]."""
-    j = 0
-    while j + LANES < wide:
-        sum_0, sum_1 = take(vec, value + j), take(vec, value + j + LANES)
-        at = start + j
-        for i in range(reach, reach + n):
-            prob = same(vec, vec[i])
-            sum_0 = add_product(prob, take(payoff, at), sum_0)
-            sum_1 = add_product(prob, take(payoff, at + LANES), sum_1)
-            at += wide
-        put(vec, value + j, sum_0)
-        put(vec, value + j + LANES, sum_1)
-        j += 2 * LANES
-    if j < wide:
-        sum_0 = take(vec, value + j)
-        at = start + j
-        for i in range(reach, reach + n):
-            sum_0 = add_product(same(vec, vec[i]), take(payoff, at), sum_0)
-            at += wide
-        put(vec, value + j, sum_0)
 
 
 @kernel(nogil=True)
@@ -196,6 +173,7 @@ def sweep(job: Any, variant: Any, tree: Any, sides: Any, payoff: Any, scratch: A
     job: (traverser, iteration t, what it does, which policies, phase, size of tasks, node, weight of the
     average, iterations in which the traverser's and the opponent's regrets were last updated, hold).
     variant: (clip, predictive, noise, discount). sides: the traverser's, the opponent's.
+    payoff: of the traverser's, see `cfr.public.payoff_kernels`.
     scratch: (vec, stack, task_node, task_reach, task_value); vec begins with the opponent's reach at the
     node, and the traverser's values are added to what follows it.
     """
@@ -204,7 +182,7 @@ def sweep(job: Any, variant: Any, tree: Any, sides: Any, payoff: Any, scratch: A
     player, first_edge, child, size, rows = tree
     mine, other = sides
     wide, other_wide = mine[0], other[0]
-    matrix, n_other = other[6] * wide, other[6]
+    sizes = other[6], other_wide, wide
     vec, stack, task_node, task_reach, task_value = scratch
     my_rule = (last_me, predictive, noise, discount[4 * last_me], discount[4 * last_me + 1])
     other_rule = (last_other, predictive, noise, discount[4 * last_other], discount[4 * last_other + 1])
@@ -265,7 +243,7 @@ def sweep(job: Any, variant: Any, tree: Any, sides: Any, payoff: Any, scratch: A
                 continue
         if to < 0:
             if phase != GATHER:
-                _pay(payoff, (-1 - to) * matrix, n_other, wide, vec, reach, value)
+                add_payoffs(payoff, -1 - to, sizes, vec, reach, value)
         elif size[to] <= cut:
             if phase == GATHER:
                 task_node[tasks] = to

@@ -15,6 +15,7 @@ import numpy as np
 
 from cfr.public.sweep_arrays import Floats, Job, Rules, Scratch, SideArrays, TreeArrays, sweep_node
 from cfr.public.sweep_kernels import GATHER, JOIN, STACK_FIELDS, WHOLE
+from cfr.public.swept_payoffs import swept_payoffs
 from cfr.public.tree import PublicTree, padded
 
 __all__ = ["Sweep", "Sweeper", "usable_cores"]
@@ -65,7 +66,8 @@ class Sweeper:
         self.tree, self.dtype = tree, np.dtype(dtype)
         self.wide = padded(tree.n_private[0]), padded(tree.n_private[1])
         self.arrays: TreeArrays = tree.player, tree.first_edge, tree.child, tree.size, tree.row
-        self.payoffs = self._payoff(0), self._payoff(1)
+        used, spare = tree.kinds_used, self._room()
+        self.payoffs = tuple(swept_payoffs(tree.payoffs, used, p, self.dtype, spare) for p in (0, 1))
         cut = max(LEAST_TASK, len(tree) // TASKS)
         self._cut = cut if cut < len(tree) else 0
         most = self._most_tasks() if self._cut else 1
@@ -73,12 +75,10 @@ class Sweeper:
         self._idle = [self._scratch(1) for _ in range(threads if self._cut else 0)]
         self._pool = ThreadPoolExecutor(threads) if self._cut and threads > 1 else None
 
-    def _payoff(self, player: int) -> Floats:
-        """Return [kinds, n of the other, wide] of the player's payoffs."""
-        paid = np.swapaxes(self.tree.payoffs, 1, 2) if player == 0 else -self.tree.payoffs
-        out = np.zeros((*paid.shape[:2], self.wide[player]), self.dtype)
-        out[:, :, : paid.shape[2]] = paid
-        return out
+    def _room(self) -> int:
+        """Return how many numbers the vectors of a path take."""
+        actions = int(np.diff(self.tree.first_edge).max())
+        return 2 * max(self.wide) * (1 + actions * (self.tree.depth + 2))
 
     def _most_tasks(self) -> int:
         size, node, found = self.tree.size, 0, 0
@@ -89,11 +89,10 @@ class Sweeper:
         return found
 
     def _scratch(self, tasks: int) -> Scratch:
-        wide, depth = max(self.wide), self.tree.depth + 2
-        actions = int(np.diff(self.tree.first_edge).max())
+        wide = max(self.wide)
         return (
-            np.zeros(2 * wide * (1 + actions * depth), self.dtype),
-            np.zeros(STACK_FIELDS * depth, np.int64),
+            np.zeros(self._room() + wide + 1, self.dtype),
+            np.zeros(STACK_FIELDS * (self.tree.depth + 2), np.int64),
             np.zeros(tasks, np.int64),
             np.zeros((tasks, wide), self.dtype),
             np.zeros((tasks, wide), self.dtype),

@@ -2,7 +2,7 @@
 
 A node is a public state at which somebody has a choice or chance decides; a forced move is no node, its edge
 leads on to what follows. Nodes lie in preorder, so that the subtree below a node is one slice of every array
-and a sweep reads them in the order in which they lie. Payoffs are matrices over both private states with all
+and a sweep reads them in the order in which they lie. Payoffs are functions of both private states with all
 of chance's probabilities multiplied in, one for each kind of terminal.
 """
 
@@ -16,13 +16,16 @@ from numpy.typing import NDArray
 from cfr.public.vectors import LANES
 from cfr.tree.memory import TooLarge, memory_limit, words_of_bytes
 from games.game import CHANCE, TERMINAL, GameError
-from games.infosets.factored import FactoredGame
+from games.infosets.factored import FactoredGame, payoffs_at
+from games.infosets.payoff_forms import PayoffForms
 from games.support.array_types import Array
 from games.support.kernel import kernel
 
-__all__ = ["PublicTree", "grow_public", "padded", "past_forced"]
+__all__ = ["PublicTree", "grow_public", "padded", "past_forced", "path_to"]
 
 MOST_NODES = 2**31 - 2
+PIECE = 1 << 20
+"""Edges that are looked at at once."""
 GROWTH_BYTES = 60
 """Bytes an edge takes at the peak of growing, besides its public state."""
 
@@ -38,8 +41,7 @@ class PublicTree:
     size: [n] int32, nodes in the subtree of each.
     row: [n] int64, first of the rows that the acting player's arrays hold for the node, one row an edge.
     n_rows: rows of each player. n_private: private states of each player.
-    payoffs: [kinds, n0, n1] float64, the payoff to player 0 times all of chance's probabilities.
-    possible: of each player, [n0] or [n1] bool, the private states that chance deals at all.
+    payoffs: for each kind, the payoff to player 0 times all of chance's probabilities.
     depth: edges on the longest path. n_terminals: terminal public states, forced moves followed.
     """
 
@@ -51,7 +53,7 @@ class PublicTree:
     row: NDArray[np.int64]
     n_rows: tuple[int, int]
     n_private: tuple[int, int]
-    payoffs: NDArray[np.float64]
+    payoffs: PayoffForms
     depth: int
     n_terminals: int
 
@@ -68,6 +70,15 @@ class PublicTree:
         """Largest payoff of any terminal, in payoffs."""
         low, high = self.game.payoff_range
         return max(abs(low), abs(high))
+
+    @property
+    def kinds_used(self) -> NDArray[np.bool_]:
+        """Which kinds of terminals the tree has, [kinds] bool."""
+        used = np.zeros(len(self.payoffs), bool)
+        for start in range(0, len(self.child), PIECE):
+            part = self.child[start : start + PIECE]
+            used[-1 - part[part < 0]] = True
+        return used
 
     @property
     def nbytes(self) -> int:
@@ -116,6 +127,20 @@ def padded(n: int) -> int:
     return -(-n // LANES) * LANES
 
 
+def path_to(tree: PublicTree, node: int) -> list[tuple[int, int]]:
+    """Return the (node, edge) pairs that lead from the tree's root to a node."""
+    found, at = [], 0
+    while at != node:
+        edges = np.arange(tree.first_edge[at], tree.first_edge[at + 1])
+        below = tree.child[edges]
+        inner = edges[below >= 0]
+        # Preorder: the child that the node lies under is the last one that does not come after it.
+        edge = int(inner[np.searchsorted(tree.child[inner], node, "right") - 1])
+        found.append((at, edge))
+        at = int(tree.child[edge])
+    return found
+
+
 def grow_public(game: FactoredGame, root: Array | None = None, *, memory: float | None = None) -> PublicTree:
     """Return the public tree of a game below a public state, by default its first.
 
@@ -159,7 +184,7 @@ def grow_public(game: FactoredGame, root: Array | None = None, *, memory: float 
         ends = np.cumsum(own)
         row[player == seat] = (ends - own)[player == seat]
         n_rows.append(int(ends[-1]))
-    payoffs = _payoffs(game, np.concatenate([kinds[kind] for kind in sorted(kinds, key=list(kinds).index)]))
+    payoffs = payoffs_at(game, np.concatenate(list(kinds.values())))
     return PublicTree(
         game=game,
         player=player,
@@ -195,15 +220,6 @@ def _kinds_of(game: FactoredGame, states: Array, kinds: dict[int, Array]) -> NDA
         kinds.setdefault(kind, states[at : at + 1])
     number = {kind: k for k, kind in enumerate(kinds)}
     return np.array([number[kind] for kind in found.tolist()], np.int64)[which]
-
-
-def _payoffs(game: FactoredGame, states: Array) -> NDArray[np.float64]:
-    """Return [len(states), n0, n1] float64, the payoff to player 0 times chance at terminal public states."""
-    weights = game.deal_weights(states)
-    at, private0, private1 = np.nonzero(weights)
-    out = np.zeros(weights.shape)
-    out[at, private0, private1] = game.returns(game.deal(states[at], private0, private1))[:, 0]
-    return out * weights
 
 
 def _in_preorder(

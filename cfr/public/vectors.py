@@ -1,6 +1,7 @@
 """Vectors of eight numbers, float32 or float64, inside numba kernels; `borrow` an array to load from it.
 
-Private states lie eight to a vector, the last ones padded. The intrinsics emit LLVM vectors, which become
+Private states lie eight to a vector, the last ones padded. Numbers in 16 bits
+(`cfr.public.packed_numbers`) are taken and put as float32. The intrinsics emit LLVM vectors, which become
 AVX-512, AVX, SSE or NEON instructions, whatever the machine has. Their numbers are of the type of the array
 that they were loaded from.
 """
@@ -16,10 +17,12 @@ from numba.core import cgutils
 from numba.extending import models, register_model, type_callable
 
 from cfr.engine.borrowed import Lowered, intrinsic, lower_builtin
+from cfr.public.packed_numbers import LANES, is_packed, put_packed, take_packed
 
 __all__ = [
     "LANES",
     "add_product",
+    "lane_sum",
     "larger",
     "over",
     "put",
@@ -28,8 +31,6 @@ __all__ = [
     "take",
     "where_positive",
 ]
-
-LANES = 8
 
 _model: Any = models.PrimitiveModel.__init__
 _function: Any = cgutils.get_or_insert_function
@@ -51,6 +52,11 @@ class _LanesModel(models.PrimitiveModel):
 
 def _vector(dtype: Any) -> Any:
     return ir.VectorType(_KINDS[dtype][0], LANES)
+
+
+def _type_of(array: Any) -> Any:
+    """Return the type of a borrowed array's numbers."""
+    return types.float32 if is_packed(array) else array.dtype
 
 
 def _zero(vector: Any) -> Any:
@@ -87,9 +93,11 @@ def take(typing: Any, array: Any, index: Any) -> Lowered:
     """Return array[index:index + 8]; the array is borrowed."""
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        if is_packed(array):
+            return take_packed(builder, *args)
         return builder.load(_at(builder, args, array.dtype), align=4)
 
-    return _Lanes(array.dtype)(array, types.intp), codegen
+    return _Lanes(_type_of(array))(array, types.intp), codegen
 
 
 @intrinsic
@@ -97,7 +105,10 @@ def put(typing: Any, array: Any, index: Any, vector: Any) -> Lowered:
     """Write the vector to array[index:index + 8]."""
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-        builder.store(args[2], _at(builder, args, array.dtype), align=4)
+        if is_packed(array):
+            put_packed(builder, *args)
+        else:
+            builder.store(args[2], _at(builder, args, array.dtype), align=4)
         return context.get_dummy_value()
 
     return types.void(array, types.intp, vector), codegen
@@ -108,12 +119,12 @@ def same(typing: Any, array: Any, value: Any) -> Lowered:
     """Return a vector of eight equal numbers, of the type of the borrowed array's."""
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-        number = context.cast(builder, args[1], value, array.dtype)
-        empty = ir.Constant(_vector(array.dtype), ir.Undefined)
+        number = context.cast(builder, args[1], value, _type_of(array))
+        empty = ir.Constant(_vector(_type_of(array)), ir.Undefined)
         one = builder.insert_element(empty, number, ir.Constant(_INT, 0))
         return builder.shuffle_vector(one, empty, ir.Constant(ir.VectorType(_INT, LANES), [0] * LANES))
 
-    return _Lanes(array.dtype)(array, value), codegen
+    return _Lanes(_type_of(array))(array, value), codegen
 
 
 @intrinsic
@@ -156,6 +167,22 @@ def where_positive(typing: Any, condition: Any, yes: Any, no: Any) -> Lowered:
         return builder.select(builder.fcmp_ordered(">", args[0], _zero(args[0])), args[1], args[2])
 
     return condition(condition, yes, no), codegen
+
+
+@intrinsic
+def lane_sum(typing: Any, a: Any) -> Lowered:
+    """Return the sum of the entries, halves first: the same on every machine."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+        found, n = args[0], LANES
+        while n > 1:
+            n //= 2
+            ends = [ir.Constant(ir.VectorType(_INT, n), [k + shift for k in range(n)]) for shift in (0, n)]
+            low, high = (builder.shuffle_vector(found, found, end) for end in ends)
+            found = builder.fadd(low, high)
+        return builder.extract_element(found, ir.Constant(_INT, 0))
+
+    return a.dtype(a), codegen
 
 
 @intrinsic

@@ -25,6 +25,8 @@ PolicyRule = Callable[[Game, Rows, int, Ragged], NDArray[np.float64]]
 """(game, states, player, actions) -> [m] float64, action probabilities that sum to 1 in each row."""
 FrozenRule = Callable[[Game, Rows, NDArray[np.int8]], NDArray[np.bool_]]
 """(game, states, players) -> [n] bool, where the blueprint moves in the player's stead."""
+CutRule = Callable[[Game, Rows], NDArray[np.bool_]]
+"""(game, states) -> [n] bool, where a tree may end though chance acts there."""
 LeafRule = Callable[[Game, Rows], NDArray[np.float64]]
 """(game, states) -> [n, players] float64, what a history beyond the depth limit is worth, in payoffs."""
 
@@ -64,6 +66,7 @@ class TreeRules:
     """Which part of the game below the roots a tree holds; by default all of it.
 
     depth_limit: player decisions (frozen ones included, chance not) below a root before `leaf` values it.
+    cut: histories beyond the limit that `leaf` values though chance acts there; by default chance goes on.
     branch_limit: which actions to keep at decision nodes; it must depend on the infoset alone.
     frozen: where a player's decision becomes a chance node that follows `policy`.
     Raises ValueError for rules that need each other.
@@ -71,6 +74,7 @@ class TreeRules:
 
     depth_limit: int | None = None
     leaf: LeafRule | None = None
+    cut: CutRule | None = None
     branch_limit: BranchRule | None = None
     frozen: FrozenRule | None = None
     policy: PolicyRule | None = None
@@ -161,7 +165,8 @@ def grow(
         if terminal.any():
             returns[terminal] = game.returns(level.states[terminal])
         if rules.depth_limit is not None and rules.leaf is not None:
-            cut = ~terminal & (player >= 0) & (level.depth >= rules.depth_limit)
+            ready = player >= 0 if rules.cut is None else (player >= 0) | rules.cut(game, level.states)
+            cut = ~terminal & ready & (level.depth >= rules.depth_limit)
             if cut.any():
                 returns[cut] = rules.leaf(game, level.states[cut])
                 player[cut] = TERMINAL

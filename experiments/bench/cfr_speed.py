@@ -311,7 +311,8 @@ def cfr_tables(result: CfrRecord) -> list[Table]:
 
     floor = Table(
         title="An iteration of CFR+ beside the bytes that it must move",
-        caption="bytes at the speed of an array of that size; state: regrets, policy and sums alone",
+        caption="bytes at the speed of an array of that size; state: regrets, policy and sums alone; "
+        "vectors: what the layout loads and stores, padding, plans and values included",
     )
     for column in (
         "game",
@@ -324,6 +325,7 @@ def cfr_tables(result: CfrRecord) -> list[Table]:
         "takes",
         "state",
         "all",
+        "vectors",
     ):
         floor.add_column(column, justify="left" if column == "game" else "right")
     for f in result.floor:
@@ -338,6 +340,7 @@ def cfr_tables(result: CfrRecord) -> list[Table]:
             f"{f.iteration_us:.2f} µs",
             f"{f.state_ratio:.1f} ×",
             f"{f.ratio:.1f} ×",
+            f"{f.vector_ratio:.1f} ×",
         )
 
     targets = sorted({c.target for c in result.convergence}, reverse=True)

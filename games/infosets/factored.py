@@ -5,6 +5,9 @@ nobody has to list its histories. A game that offers the functions of `FactoredG
 solved in that form (`cfr.public`). Its states do double duty: where nothing private has been dealt, a state
 is a *public state*, what both players see; `player`, `actions` and `step` serve it as they serve a history.
 
+A game that offers `payoff_forms` as well (`StructuredGame`) says how its payoffs compare strengths, so that
+nobody has to keep a matrix of them.
+
 `check_factored(game)` holds a game's factored form against its histories. Source of the form: Johanson,
 Waugh, Bowling and Zinkevich 2011, "Accelerating best response calculation in large extensive games".
 """
@@ -17,11 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.game import CHANCE, TERMINAL, Game, GameError
+from games.infosets.payoff_forms import PayoffForms
 from games.support.array_types import Array
 
-__all__ = ["FactoredGame", "check_factored", "is_factored"]
+__all__ = ["FactoredGame", "StructuredGame", "check_factored", "is_factored", "payoffs_at"]
 
 WEIGHT_TOLERANCE = 1e-12
+PAYOFF_TOLERANCE = 1e-12
+"""Of structured payoffs, as a share of the largest payoff."""
 
 
 @runtime_checkable
@@ -62,6 +68,31 @@ class FactoredGame(Game, Protocol):
         ...
 
 
+@runtime_checkable
+class StructuredGame(FactoredGame, Protocol):
+    """A factored game whose payoffs have a structured form."""
+
+    def payoff_forms(self, states: Array) -> PayoffForms:
+        """Return the payoffs to player 0 times chance, `deal_weights`, at terminal public states [n]."""
+        ...
+
+
+def payoffs_at(game: FactoredGame, states: Array) -> PayoffForms:
+    """Return the payoffs at terminal public states: the game's own forms, or matrices where it has none."""
+    if isinstance(game, StructuredGame):
+        return game.payoff_forms(states)
+    return PayoffForms.of_matrices(_matrices(game, states))
+
+
+def _matrices(game: FactoredGame, states: Array) -> NDArray[np.float64]:
+    """Return [n, n0, n1] float64, the payoff to player 0 times chance at terminal public states."""
+    weights = game.deal_weights(states)
+    at, private0, private1 = np.nonzero(weights)
+    out = np.zeros(weights.shape)
+    out[at, private0, private1] = game.returns(game.deal(states[at], private0, private1))[:, 0]
+    return out * weights
+
+
 def is_factored(game: Game) -> bool:
     """Return whether a game has a factored form."""
     return isinstance(game, FactoredGame)
@@ -72,7 +103,8 @@ def check_factored(game: Game, rng: np.random.Generator, *, width: int = 400) ->
 
     Every public state is looked at with every pair of private states, up to `width` random public states of
     each depth: who acts, the actions, the probabilities of chance, infosets that tell the private state and
-    nothing of the other's, payoffs by kind, and that the root's weights are the dealing's.
+    nothing of the other's, payoffs by kind, payoffs in structured form if the game has one, and that the
+    root's weights are the dealing's.
     Raises GameError that names the function and the rule.
     """
     if not isinstance(game, FactoredGame):
@@ -88,6 +120,7 @@ def check_factored(game: Game, rng: np.random.Generator, *, width: int = 400) ->
         acting, actions = game.player(states), game.actions(states)
         for row in range(len(states)):
             _check_public(game, states[row : row + 1], kinds)
+        _check_forms(game, states[acting == TERMINAL])
         inner = actions.counts > 0
         states = game.step(states, actions.rows, actions.values)
         if not np.array_equal(inner, acting != TERMINAL):
@@ -126,6 +159,24 @@ def _check_deal(game: FactoredGame, root: Array) -> None:
     told = {key.tobytes(): float(p) for key, p in zip(np.concatenate(keys, axis=1), weights, strict=True)}
     if found.keys() != told.keys() or any(abs(found[k] - told[k]) > WEIGHT_TOLERANCE for k in found):
         _refuse(game, "deal_weights", "must give at the root what chance deals")
+
+
+def _check_forms(game: FactoredGame, ends: Array) -> None:
+    """Hold payoffs in structured form against those of the histories."""
+    if not len(ends) or not isinstance(game, StructuredGame):
+        return
+    forms, wanted = game.payoff_forms(ends), _matrices(game, ends)
+    if len(forms) != len(ends) or forms.private != game.private_states():
+        _refuse(game, "payoff_forms", f"must be of {len(ends)} states and {game.private_states()}")
+    allowed = PAYOFF_TOLERANCE * max(map(abs, game.payoff_range))
+    for row in range(len(ends)):
+        if np.abs(forms.dense(row) - wanted[row]).max() > allowed:
+            _refuse(game, "payoff_forms", "must be the payoffs times deal_weights")
+        for player, paid in ((0, wanted[row]), (1, -wanted[row].T)):
+            # Sums over sorted strengths, for a reach that tells all private states apart.
+            reach = np.arange(1.0, paid.shape[1] + 1)
+            if np.abs(forms.values(row, player, reach) - paid @ reach).max() > allowed * reach.sum():
+                _refuse(game, "payoff_forms", "must add up to the payoffs times deal_weights")
 
 
 def _check_public(

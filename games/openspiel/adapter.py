@@ -41,10 +41,13 @@ class OpenSpielGame(TwoPlayerGame):
     max_states: GameError is raised for a game with more histories.
     derived: seats for which what they know where they wait was derived, not taken from OpenSpiel.
     remembers: whether what a player knows says what it knew before, where it waits as well.
+    not_factored: why it has no public form.
     Raises GameError if the extra is not installed, OpenSpiel has no such game, or the game has other than two
     players, is not zero-sum, has no explicit chance or information states, or forgets (imperfect recall); the
     last names two histories that share a string and should not.
     """
+
+    not_factored = ""
 
     def __init__(self, text: str, *, max_states: int = MAX_STATES) -> None:
         self._game = load_openspiel(text)

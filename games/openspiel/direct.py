@@ -22,6 +22,7 @@ from games.base import TwoPlayerGame
 from games.check import check_game
 from games.game import CHANCE, TERMINAL, GameError, Infoset
 from games.infosets import normal_text, unknown_infoset
+from games.openspiel.betting_tree import NotPoker
 from games.openspiel.expansion import TooManyHistories, load_openspiel
 from games.openspiel.infoset_words import ACTS, OTHER_ACTS, OVER, infoset_line, joined_lines, numbered
 from games.ragged import Ragged
@@ -47,10 +48,12 @@ class DirectOpenSpielGame(TwoPlayerGame):
     """A two-player zero-sum OpenSpiel game of perfect recall, of any size, without its tree.
 
     text: OpenSpiel's own game string, nested games included. check: hold a sample against the contract.
+    not_factored: why it has no public form.
     Raises GameError as `OpenSpielGame` does, and for a game whose strings fail the check.
     """
 
     key_width: int = 2
+    not_factored = ""
 
     def __init__(self, text: str, *, check: bool = True) -> None:
         self._game = load_openspiel(text)
@@ -207,19 +210,29 @@ class DirectOpenSpielGame(TwoPlayerGame):
 
 
 def load_any_openspiel(text: str) -> TwoPlayerGame:
-    """Return OpenSpiel's game, expanded where it is small enough and step by step where it is not.
+    """Return OpenSpiel's game: poker in factored form, others expanded, or step by step if that is too large.
 
     Raises GameError if it is not installed, has no such game, or the game is not of our kind.
     """
     from games.openspiel.adapter import OpenSpielGame
+    from games.openspiel.poker_game import POKER, OpenSpielPoker
 
+    why = f"of OpenSpiel's games only {', '.join(sorted(POKER))} are offered in that form"
+    if text.partition("(")[0].strip() in POKER:
+        try:
+            return OpenSpielPoker(text)
+        except NotPoker as other:
+            why = other.rule
+    game: OpenSpielGame | DirectOpenSpielGame
     try:
-        return OpenSpielGame(text)
+        game = OpenSpielGame(text)
     except TooManyHistories as large:
         try:
-            return DirectOpenSpielGame(text)
+            game = DirectOpenSpielGame(text)
         except GameError as error:
             raise GameError(f"{error}; and {large}") from error
+    game.not_factored = why
+    return game
 
 
 def _names(states: Array) -> list[bytes]:

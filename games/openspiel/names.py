@@ -6,14 +6,15 @@ from typing import Any
 
 from games.game import Game, GameError
 
-__all__ = ["openspiel_game"]
+__all__ = ["openspiel_actions", "openspiel_game"]
 
 
 def openspiel_game(game: Game) -> Any:
     """Return OpenSpiel's own game with the same histories, actions, infosets and payoffs, a `pyspiel.Game`.
 
     For games loaded as `openspiel:…`, and for our Kuhn and Leduc poker, Liar's Dice and Goofspiel under the
-    parameters that OpenSpiel has too. Moves at once are made one after the other.
+    parameters that OpenSpiel has too. Moves at once are made one after the other. Where chance deals several
+    cards by one action of ours, it has more histories (`openspiel_actions`).
     Raises GameError if OpenSpiel is not installed or has no such game.
     """
     try:
@@ -24,8 +25,9 @@ def openspiel_game(game: Game) -> Any:
         ) from None
     from games.openspiel.adapter import OpenSpielGame
     from games.openspiel.direct import DirectOpenSpielGame
+    from games.openspiel.poker_game import OpenSpielPoker
 
-    if isinstance(game, OpenSpielGame | DirectOpenSpielGame):
+    if isinstance(game, OpenSpielGame | DirectOpenSpielGame | OpenSpielPoker):
         return game.openspiel_game()
     name = _name(game)
     if name is None:
@@ -34,6 +36,13 @@ def openspiel_game(game: Game) -> Any:
             "kuhn_poker, leduc_poker, liars_dice or goofspiel with parameters that OpenSpiel knows"
         )
     return pyspiel.load_game(name)
+
+
+def openspiel_actions(game: Game, actions: list[int]) -> list[int]:
+    """Return the actions of `openspiel_game(game)` for those that lead to a decision of `game`."""
+    from games.openspiel.poker_game import OpenSpielPoker
+
+    return game.openspiel_actions(actions) if isinstance(game, OpenSpielPoker) else actions
 
 
 def _name(game: Game) -> str | None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from games.base import TwoPlayerGame
 from games.game import CHANCE, TERMINAL, Infoset
+from games.infosets.payoff_forms import FormBuilder, PayoffForms
 from games.parameters import Int, canonical_name
 from games.ragged import Ragged
 from games.research.poker import rank_names
@@ -145,6 +146,19 @@ class KuhnPoker(TwoPlayerGame):
     def payoff_kinds(self, states: Array) -> NDArray[np.int64]:
         kinds: NDArray[np.int64] = states["stage"].astype(np.int64)
         return kinds
+
+    def payoff_forms(self, states: Array) -> PayoffForms:
+        forms, one = FormBuilder((self.cards, self.cards)), np.ones(self.cards)
+        likely = one / (self.cards * (self.cards - 1))
+        deal = forms.deal(likely, one, diagonal=-likely)
+        cards = forms.strengths(np.arange(self.cards), np.arange(self.cards))
+        for row, stage in enumerate(states["stage"].tolist()):
+            stake = float(STAKE[stage])
+            if stage in FOLDED:
+                forms.pay(row, deal, None, stake if stage == FOLDED[0] else -stake)
+            else:
+                forms.pay(row, deal, cards, (-stake, 0.0, stake))
+        return forms.build(len(states))
 
     def history_in(self, text: str) -> Array | None:
         read = re.fullmatch(r"p([01]) holds (\w)(?: \| (.*))?", text)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from games.base import TwoPlayerGame
 from games.game import CHANCE, TERMINAL, GameError, Infoset
+from games.infosets.payoff_forms import FormBuilder, PayoffForms
 from games.parameters import Bool, Int, Ints, canonical_name
 from games.ragged import Ragged
 from games.research.poker import rank_names
@@ -325,6 +326,27 @@ class LeducPoker(TwoPlayerGame):
     def payoff_kinds(self, states: Array) -> NDArray[np.int64]:
         kinds: NDArray[np.int64] = states["node"].astype(np.int64) << 8 | states["board"]
         return kinds
+
+    def payoff_forms(self, states: Array) -> PayoffForms:
+        n, total = len(self._card_names), len(self._card_names) * self._copies
+        forms = FormBuilder((n, n))
+        for row, state in enumerate(states):
+            node, shown = int(state["node"]), int(state["board"])
+            left, likely = np.full(n, float(self._copies)), 1 / (total * (total - 1))
+            hands = self._rank_of
+            if shown:
+                likely *= self._copies / (total - 2)
+                left[shown - 1] -= 1
+                hands = hands + self.ranks * (hands == self._rank_of[shown - 1])
+            # What is left of a card is one less where the other has it too.
+            deal = forms.deal(likely * left, left, diagonal=-likely * left)
+            chips, folded = self._chips[node], self._folded[node]
+            if folded >= 0:
+                forms.pay(row, deal, None, float(-chips[0] if folded == 0 else chips[1]))
+            else:
+                paid = float(-chips[0]), 0.0, float(chips[1])
+                forms.pay(row, deal, forms.strengths(hands, hands), paid)
+        return forms.build(len(states))
 
     def history_in(self, text: str) -> Array | None:
         read = re.fullmatch(

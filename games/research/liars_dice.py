@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from games.base import TwoPlayerGame
 from games.game import CHANCE, TERMINAL, GameError, Infoset
+from games.infosets.payoff_forms import FormBuilder, PayoffForms
 from games.parameters import Bool, Int, OneOf, canonical_name
 from games.ragged import Ragged
 from games.support.array_types import Array
@@ -96,6 +97,8 @@ class LiarsDice(TwoPlayerGame):
 
         cups = itertools.combinations_with_replacement(range(1, sides + 1), dice)
         self._cups = np.array([self._packed(faces) for faces in cups], self._dtype["dice0"])
+        orders = np.bincount(self._sorted[self._rolled == dice].astype(np.int64), minlength=size)
+        self._chance = orders[self._cups] / sides**dice
 
     def root(self) -> Array:
         states = np.zeros(1, self._dtype)
@@ -219,15 +222,24 @@ class LiarsDice(TwoPlayerGame):
         return public
 
     def deal_weights(self, states: Array) -> NDArray[np.float64]:
-        rolled = np.bincount(
-            self._sorted[self._rolled == self.dice].astype(np.int64), minlength=len(self._rolled)
-        )
-        chance = rolled[self._cups] / self.sides**self.dice
+        chance = self._chance
         return np.broadcast_to(np.outer(chance, chance), (len(states), len(chance), len(chance)))
 
     def payoff_kinds(self, states: Array) -> NDArray[np.int64]:
         kinds: NDArray[np.int64] = states["next"].astype(np.int64) << 1 | (states["turn"] == CALLED_BY_1)
         return kinds
+
+    def payoff_forms(self, states: Array) -> PayoffForms:
+        forms = FormBuilder(self.private_states())
+        deal = forms.deal(self._chance, self._chance)
+        for row, state in enumerate(states):
+            bid = int(state["next"]) - 1
+            count = self._matches[self._cups, self._face[bid]].astype(np.int64)
+            # The bid is true where player 0's count is what player 1's lacks of it, or more.
+            order = forms.strengths(count, self._quantity[bid] - count)
+            true = 1.0 if state["turn"] == CALLED_BY_1 else -1.0
+            forms.pay(row, deal, order, (-true, true, true))
+        return forms.build(len(states))
 
     def parse_infoset(self, text: str) -> Infoset:
         """Return the infoset that `text` names; the dice may come in any order."""

@@ -85,8 +85,7 @@ def public_action_values(strategy: PublicStrategy, place: PublicPlace) -> NDArra
     for edge in range(int(tree.first_edge[node]), int(tree.first_edge[node + 1])):
         to = int(tree.child[edge])
         if to < 0:
-            paid = tree.payoffs[-1 - to] if player == 0 else -tree.payoffs[-1 - to].T
-            found.append(float(paid[place.private] @ theirs))
+            found.append(float(tree.payoffs.values(-1 - to, player, theirs)[place.private]))
             continue
         sweeper = TreeSweeper(tree.below(to))
         values = sweeper.values(player, VALUE, strategy.below(to), theirs)

@@ -15,33 +15,18 @@ from cfr.public.public_solver import PublicSolver
 from cfr.public.sweep_arrays import Rules, SideArrays, policy_into
 from cfr.public.sweep_kernels import AVERAGE, BEST, CURRENT, POLICY, VALUE
 from cfr.public.sweeper import Sweep, Sweeper, usable_cores
-from cfr.public.tree import PublicTree, padded, past_forced
+from cfr.public.tree import PublicTree, padded, past_forced, path_to
 from games.support.array_types import Array
 
-__all__ = ["PublicStrategy", "StoredStrategy", "TreeSweeper", "path_to", "public_states"]
+__all__ = ["PublicStrategy", "StoredStrategy", "TreeSweeper", "public_states"]
 
 NO_RULES: Rules = (False, False, 0.0, np.array([[1.0, 1.0, 0.0, 0.0]]))
 """Policies that are followed, not learnt, discount nothing."""
 
 
-def path_to(tree: PublicTree, node: int) -> list[tuple[int, int]]:
-    """Return the (node, edge) pairs that lead from the tree's root to a node."""
-    found, at = [], 0
-    while at != node:
-        edges = np.arange(tree.first_edge[at], tree.first_edge[at + 1])
-        below = tree.child[edges]
-        inner = edges[below >= 0]
-        # Preorder: the child that the node lies under is the last one that does not come after it.
-        edge = int(inner[np.searchsorted(tree.child[inner], node, "right") - 1])
-        found.append((at, edge))
-        at = int(tree.child[edge])
-    return found
-
-
 def public_states(tree: PublicTree, node: int) -> Array:
     """Return the public state at a node, [1]."""
     game = tree.game
-
     states = past_forced(game, game.public_root())
     for at, edge in path_to(tree, node):
         action = edge - int(tree.first_edge[at])
@@ -119,7 +104,7 @@ class PublicStrategy:
         found = []
         for player in (0, 1):
             side = solver.sides[player]
-            out = np.zeros(len(side[2]), solver.dtype)
+            out = np.zeros(solver.tree.n_rows[player] * side[6], solver.sweeper.dtype)
             arrays = (solver.sweeper.arrays, side, out)
             policy_into(player, AVERAGE, solver.iteration, solver.rules(), arrays)
             found.append(out.astype(np.float64).reshape(-1, side[6]))

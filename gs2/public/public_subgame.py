@@ -58,7 +58,8 @@ class PublicProblem:
     def masked_tree(self, weights: NDArray[np.float64]) -> PublicTree:
         """Return the tree without the payoffs of pairs that are left out. weights: [n0, n1], all pairs."""
         kept = (self.pairs > 0) if self.player == 0 else (self.pairs > 0).T
-        return replace(self.tree, payoffs=self.tree.payoffs * (kept | (weights <= 0)))
+        paid = self.tree.payoffs.restricted(kept, weights > 0, self.tree.kinds_used)
+        return replace(self.tree, payoffs=paid)
 
 
 @dataclass(frozen=True, eq=False)

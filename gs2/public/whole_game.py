@@ -31,7 +31,8 @@ SHARE = 0.05
 class Settings:
     """How a run is done.
 
-    precision: bits of a number; None for those of a resumed run, else 64, or 32 where that alone fits.
+    precision: bits of a number, 16, 32 or 64; None for those of a resumed run, else 64, or 32 where that
+    alone fits.
     bits: of a probability in the policy's file. threads: None for all cores. fresh: begin anew, whatever the
     output holds.
     """
@@ -73,9 +74,10 @@ class PublicRun:
         for an output that holds no run to go on with, StateError for another run's state.
         """
         if not isinstance(game, FactoredGame):
+            why = getattr(game, "not_factored", "") or "this one has none"
             raise GameError(
                 f"{game.name}: the public form is of games that deal each player one secret at the start; "
-                "this one has none; use --form listed (see games.infosets.factored)"
+                f"{why}; use --form listed (see games.infosets.factored)"
             )
         state = None if output is None or settings.fresh else run_file(output)
         there = state is not None and state.exists()
@@ -84,7 +86,7 @@ class PublicRun:
                 f"{output}: it holds no run to resume on a public tree; use --fresh to replace it"
             )
         tree = grow_public(game)
-        dtype = np.dtype(np.float32 if settings.precision == 32 else np.float64)
+        dtype = np.dtype({16: np.int16, 32: np.float32}.get(settings.precision or 64, np.float64))
         if settings.precision is None and state is not None and there:
             dtype = saved_dtype(state)
         elif settings.precision is None and solver_bytes(tree, row, dtype) > memory_limit():

@@ -83,7 +83,7 @@ class SlowPublicCfr:
     ) -> Floats:
         """Return the seat's counterfactual values; add the other's part of the average."""
         if node < 0:
-            paid = self.tree.payoffs[-1 - node]
+            paid = self.tree.payoffs.dense(-1 - node)
             return paid @ other if seat == 0 else -(other @ paid)
         who = int(self.tree.player[node])
         if who == seat:

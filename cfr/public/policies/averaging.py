@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cfr.public.packed_numbers import unpacked
 from games.support.kernel import kernel
 
 if TYPE_CHECKING:
@@ -41,10 +42,10 @@ def policy_rows(solver: PublicSolver, player: int, *, current: bool = False) -> 
         first = int(ends[start] - counts[start])
         end = max(start + 1, int(np.searchsorted(ends, first + ROWS, side="right")))
         out = np.empty((int(ends[end - 1]) - first, n))
-        numbers = (regret, prediction, sums, stamp)
-        _match_rows(
-            (own[start:end], counts[start:end], first, solver.sweeper.wide[player]), numbers, rule, out
-        )
+        wide = solver.sweeper.wide[player]
+        part = slice(first * wide, int(ends[end - 1]) * wide)
+        numbers = (*(unpacked(array, part) for array in (regret, prediction, sums)), stamp)
+        _match_rows((own[start:end], counts[start:end], wide), numbers, rule, out)
         yield out
         start = end
 
@@ -53,12 +54,12 @@ def policy_rows(solver: PublicSolver, player: int, *, current: bool = False) -> 
 def _match_rows(nodes: Any, numbers: Any, rule: Any, out: NDArray[np.float64]) -> None:
     """Fill `out` with the policy at some nodes of one player.
 
-    nodes: (their numbers, their numbers of actions, the first one's first row, numbers in a row).
+    nodes: (their numbers, their numbers of actions, numbers in a row).
     """
-    node, counts, row, wide = nodes
+    node, counts, wide = nodes
     regret, prediction, sums, stamp = numbers
     current, predictive, noise, positive, negative, last = rule
-    at = 0
+    at = row = 0
     for k in range(len(node)):
         count = counts[k]
         expectant = predictive and stamp[node[k]] == last

@@ -14,6 +14,7 @@ they are read. Of n actions none is off by more than (n + 1) / 131070; what is b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -29,15 +30,18 @@ from cfr.public.public_solver import PublicSolver
 from cfr.public.tree import PublicTree
 from games.game import Game
 from games.infosets.factored import FactoredGame
+from games.infosets.payoff_forms import PayoffForms
 
 __all__ = ["is_public_policy", "open_public_policy", "save_public_policy"]
 
 MAGIC = "gs2-public-policy"
-FORMAT = 1
+FORMAT = 2
+"""Format 1 held payoffs as one array of matrices, `payoffs`."""
 FULL = 65535
 """What a probability of 1 is in 16 bits."""
 _KINDS: dict[int, np.dtype[Any]] = {16: np.dtype("<u2"), 32: np.dtype("<f4")}
-_TREE = {"player": "i1", "first_edge": "<i8", "child": "<i4", "size": "<i4", "row": "<i8", "payoffs": "<f8"}
+_TREE = {"player": "i1", "first_edge": "<i8", "child": "<i4", "size": "<i4", "row": "<i8"}
+_FORMS = "payoffs_"
 
 
 def save_public_policy(
@@ -83,6 +87,7 @@ def save_public_policy(
         return pieces
 
     members = [Member.of(name, np.asarray(getattr(tree, name), kind)) for name, kind in _TREE.items()]
+    members += [Member.of(name, array) for name, array in _prefixed(tree.payoffs).items()]
     members += [Member.of("hashes", index.hashes), Member.of("nodes", index.nodes)]
     for player in (0, 1):
         shape = tree.n_rows[player], tree.n_private[player]
@@ -110,17 +115,18 @@ def open_public_policy(path: str | Path, game: Game) -> PublicPolicy:
                 f"`gs2 blueprint '{game.name}'`"
             )
         depth, terminals, salt = (_whole(file, name) for name in ("depth", "n_terminals", "salt"))
-        (n,), (m,), payoffs = file.shape("player"), file.shape("child"), [*file.shape("payoffs"), 0]
+        (n,), (m,) = file.shape("player"), file.shape("child")
         private, n_rows = _pair(file, "n_private"), _pair(file, "n_rows")
         if private != game.private_states():
             raise ArrayFileError(f"{path}: private states must be {game.private_states()}; got {private}")
         wanted: dict[str, tuple[Any, tuple[int, ...]]] = {name: (_TREE[name], (n,)) for name in _TREE}
         wanted |= {"first_edge": ("<i8", (n + 1,)), "child": ("<i4", (m,))}
-        wanted |= {
-            "payoffs": ("<f8", (payoffs[0], *private)),
-            "hashes": ("<u8", (n,)),
-            "nodes": ("<i4", (n,)),
-        }
+        wanted |= {"hashes": ("<u8", (n,)), "nodes": ("<i4", (n,))}
+        payoffs = _payoffs(file)
+        given = {"payoffs": payoffs.matrices} if file.meta["format"] == 1 else _prefixed(payoffs)
+        wanted |= {name: (array.dtype, array.shape) for name, array in given.items()}
+        if payoffs.private != private:
+            raise ArrayFileError(f"{path}: payoffs must be of {private} private states; make it again")
         kind = file.mapped("probs0").dtype
         wanted |= {f"probs{p}": (kind, (n_rows[p], private[p])) for p in (0, 1)}
         file.require(wanted)
@@ -132,6 +138,7 @@ def open_public_policy(path: str | Path, game: Game) -> PublicPolicy:
     tree = PublicTree(
         game=game,
         **arrays,
+        payoffs=payoffs,
         n_rows=n_rows,
         n_private=private,
         depth=depth,
@@ -141,6 +148,18 @@ def open_public_policy(path: str | Path, game: Game) -> PublicPolicy:
     probs = file.mapped("probs0"), file.mapped("probs1")
     note = str(meta.get("note", ""))
     return PublicPolicy(tree, probs, index, name=str(path), note=note, file=file)
+
+
+def _prefixed(payoffs: PayoffForms) -> dict[str, NDArray[Any]]:
+    """Return the arrays of payoffs by their names in a file."""
+    return {_FORMS + name: array for name, array in payoffs.arrays().items()}
+
+
+def _payoffs(file: ArrayFile) -> PayoffForms:
+    """Return the payoffs in a file, memory-mapped. Raises GameError for what are none."""
+    if file.meta["format"] == 1:
+        return PayoffForms.of_matrices(file.mapped("payoffs"))
+    return PayoffForms(**{field.name: file.mapped(_FORMS + field.name) for field in fields(PayoffForms)})
 
 
 def _whole(file: ArrayFile, name: str) -> int:

@@ -20,7 +20,7 @@ from cfr.public.public_solver import Evaluation
 from cfr.public.sweep_arrays import Rules, new_side
 from cfr.public.sweep_kernels import BEST, POLICY, VALUE
 from cfr.public.sweeper import Sweep, Sweeper
-from cfr.public.tree import PublicTree, past_forced
+from cfr.public.tree import PublicTree, past_forced, path_to
 from games.game import TERMINAL, Infoset
 from games.ragged import Ragged
 from games.support.array_types import Array
@@ -140,8 +140,7 @@ class PolicyValues:
                 if to >= 0:
                     found.append(self._below(to, player, reach))
                 else:
-                    paid = tree.payoffs[-1 - to]
-                    found.append(paid @ reach if player == 0 else -(paid.T @ reach))
+                    found.append(tree.payoffs.values(-1 - to, player, reach))
             return np.stack(found, axis=1)
 
         return self._means(public, player, self._reach(node, player), numbers)
@@ -218,15 +217,10 @@ class PolicyValues:
     def _reach(self, node: int, player: int) -> Floats:
         """Return the other's reach of a node by the policy, [its private states] float64."""
         tree, other = self._tree, 1 - player
-        reach, at = np.ones(tree.n_private[other]), 0
-        while at != node:
-            first, end = int(tree.first_edge[at]), int(tree.first_edge[at + 1])
-            below = tree.child[first:end]
-            # In preorder the subtree that holds the node is the last one that begins before it.
-            edge = int(np.argmax(np.where(below <= node, below, -1)))
+        reach = np.ones(tree.n_private[other])
+        for at, edge in path_to(tree, node):
             if tree.player[at] == other:
-                reach = reach * self._policy.probs(at)[:, edge]
-            at = int(below[edge])
+                reach = reach * self._policy.probs(at)[:, edge - int(tree.first_edge[at])]
         return reach
 
 
@@ -261,5 +255,4 @@ def _owned(tree: PublicTree) -> PublicTree:
         child=np.array(tree.child, np.int32),
         size=np.array(tree.size, np.int32),
         row=np.array(tree.row, np.int64),
-        payoffs=np.array(tree.payoffs, np.float64),
     )

@@ -66,5 +66,5 @@ class PublicPolicy(PublicPlay):
     def values(self) -> PolicyValues:
         """Return what values nodes by sweeping the tree below them."""
         if self.file is not None:
-            self.check(("player", "first_edge", "child", "size", "row", "payoffs"))
+            self.check(name for name in self.file.names if not name.startswith("probs"))
         return PolicyValues(self)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cfr.engine.bundles import ROWS, WIDE
 from cfr.engine.floor import measure_floor, measured_bandwidth
 from cfr.sequence_form import sequence_form
 from cfr.solver import Solver
@@ -28,6 +29,27 @@ def test_the_floor_counts_what_an_iteration_changes(source: str) -> None:
     assert found.state_bytes == 8 * (3 * len(updated) + either + 2 * len(reached))
     assert found.floor_us > 0
     assert found.state_ratio > found.ratio == pytest.approx(10.0 / found.floor_us)
+
+
+@pytest.mark.parametrize("name", ["leduc_poker", "liars_dice(sides=4)", "goofspiel(cards=4,turns=3)"])
+def test_the_layout_moves_more_than_the_floor(name: str) -> None:
+    form = sequence_form(tree_of(name))
+    found = measure_floor(name, form, 30, 10.0)
+    assert found.vector_bytes > found.state_bytes + found.payoff_bytes
+    assert found.vector_ratio == pytest.approx(
+        found.ratio * (found.state_bytes + found.payoff_bytes) / found.vector_bytes
+    )
+    # With every unit reached and every bundle updated there is no more to move.
+    sides, everything = form.layout.sides, 0
+    for side, own in enumerate(sides):
+        boxes, width = form.layout.boxes[1 - side], own.width
+        shape = boxes.shape.astype(np.int64)
+        vectors = 5 * own.n_positions // width + int(
+            ((own.bundle[1:, WIDE] // width) * (6 * own.bundle[1:, ROWS] + 2)).sum()
+        )
+        vectors += int((-(-4 * shape[:, 0] // width) * (2 + 2 * shape[:, 1])).sum())
+        everything += 8 * width * vectors
+    assert found.vector_bytes <= everything
 
 
 def test_equal_payoffs_count_once_in_each_sweep() -> None:

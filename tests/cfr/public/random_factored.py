@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from games import CHANCE, TERMINAL, Ragged
 from games.base import TwoPlayerGame
+from games.infosets.payoff_forms import FormBuilder, PayoffForms
 
 STATE = np.dtype([("node", "i4"), ("held0", "i2"), ("held1", "i2")])
 DEAL_0, DEAL_1, FIRST = 0, 1, 2
@@ -45,7 +46,7 @@ class RandomFactored(TwoPlayerGame):
         joint.flat[rng.integers(joint.size)] += 0.5
         joint /= joint.sum()
         self.nodes: list[PublicNode] = [PublicNode(CHANCE, joint), PublicNode(CHANCE, joint)]
-        self._pool = [np.round(rng.normal(0, 2, self.n), int(rng.integers(3))) for _ in range(3)]
+        self._pool = [self._payoff(rng) for _ in range(3)]
         self._kinds: dict[tuple, int] = {}
         self._rng, self._depth, self._width = rng, depth, width
         self._add(joint, 0, ())
@@ -57,6 +58,9 @@ class RandomFactored(TwoPlayerGame):
             most = 1.0
         self.payoff_range = (-most, most)
         self.who = np.array([node.who for node in self.nodes], np.int8)
+
+    def _payoff(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        return np.round(rng.normal(0, 2, self.n), int(rng.integers(3)))
 
     def _add(self, weights: NDArray[np.float64], depth: int, shown: tuple) -> int:
         rng, number = self._rng, len(self.nodes)
@@ -173,3 +177,43 @@ class RandomFactored(TwoPlayerGame):
 
     def payoff_kinds(self, states: NDArray) -> NDArray[np.int64]:
         return np.array([self.nodes[int(node)].kind for node in states["node"]], np.int64)
+
+
+class RandomStructured(RandomFactored):
+    """A random game whose payoffs have a structured form: one to three terms, with strengths that often tie.
+
+    Weights by chance are no products: the forms list what is left of them, pair by pair.
+    """
+
+    def __init__(self, seed: int, *, depth: int = 4, most_private: int = 5) -> None:
+        self._forms: list[list[tuple]] = []
+        super().__init__(seed, depth=depth, most_private=most_private)
+        self.name = f"random_structured(seed={seed})"
+
+    def _payoff(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        terms = []
+        paid = np.zeros(self.n)
+        for _ in range(int(rng.integers(1, 4))):
+            strengths = [rng.integers(0, int(rng.integers(1, 6)), n) for n in self.n]
+            amounts = np.round(rng.normal(0, 2, 3), 1) + 0.05
+            amounts[1] = amounts[[0, 1, 2][int(rng.integers(3))]]
+            if rng.random() < 0.3:
+                amounts[:] = amounts[0]
+            terms.append((strengths, tuple(amounts.tolist())))
+            paid += amounts[1 + np.sign(strengths[0][:, None] - strengths[1])]
+        self._forms.append(terms)
+        return paid
+
+    def payoff_forms(self, states: NDArray) -> PayoffForms:
+        builder = FormBuilder(self.n)
+        for row, state in enumerate(states):
+            node = self.nodes[int(state["node"])]
+            weights = node.weights
+            first, second = weights.sum(axis=1), weights.sum(axis=0) / max(weights.sum(), 1e-300)
+            rest = weights - np.outer(first, second)
+            pairs = np.argwhere(rest != 0)
+            deal = builder.deal(first, second, pairs=pairs, share=rest[tuple(pairs.T)])
+            which = next(k for k, paid in enumerate(self._pool) if paid is node.payoff)
+            for strengths, amounts in self._forms[which]:
+                builder.pay(row, deal, builder.strengths(*strengths), amounts)
+        return builder.build(len(states))

@@ -141,7 +141,7 @@ def test_nodes_lie_in_preorder_with_their_subtrees_behind_them() -> None:
 
 def test_what_cannot_be_solved_is_refused_in_words() -> None:
     tree = both("kuhn_poker").tree
-    with pytest.raises(PublicSolverError, match="dtype must be float32 or float64; got"):
+    with pytest.raises(PublicSolverError, match="dtype must be float32, float64 or int16; got"):
         PublicSolver(tree, dtype=np.int64)
     with pytest.raises(PublicSolverError, match="threads must be at least 1; got 0"):
         PublicSolver(tree, threads=0)

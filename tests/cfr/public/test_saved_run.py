@@ -6,6 +6,7 @@ import errno
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,17 +24,22 @@ GAME = "liars_dice(sides=4)"
 
 
 def bits(solver: PublicSolver) -> list[bytes]:
-    return [array.tobytes() for side in solver.sides for array in side[:4]]
+    kept = [array for side in solver.sides for array in (*side[:4], side[5])]
+    return [
+        part.tobytes() for array in kept for part in (array[:2] if isinstance(array, tuple) else (array,))
+    ]
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.int16])
 @pytest.mark.parametrize("name", VARIANTS)
 @pytest.mark.parametrize("alternating", [True, False])
-def test_a_resumed_run_goes_on_to_the_bit(tmp_path: Path, name: str, alternating: bool) -> None:
+def test_a_resumed_run_goes_on_to_the_bit(tmp_path: Path, name: str, alternating: bool, dtype: Any) -> None:
     kind = variant(name, alternating=alternating)
-    whole = PublicSolver(both(GAME).tree, kind, threads=1)
+    whole = PublicSolver(both(GAME).tree, kind, dtype=dtype, threads=1)
     whole.run(7)
     save_checkpoint(tmp_path / "a.run", whole)
-    again = PublicSolver(both(GAME).tree, kind, threads=1)
+    assert saved_dtype(tmp_path / "a.run") == dtype
+    again = PublicSolver(both(GAME).tree, kind, dtype=dtype, threads=1)
     again.run(3)  # what it was before does not matter
     load_checkpoint(tmp_path / "a.run", again)
     assert again.iteration == 7 and bits(again) == bits(whole)
@@ -41,6 +47,38 @@ def test_a_resumed_run_goes_on_to_the_bit(tmp_path: Path, name: str, alternating
     for solver in (whole, again):
         solver.run(9)
     assert bits(again) == bits(whole)
+
+
+def test_private_states_that_learn_nothing_are_told_by_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.run"
+    held = PublicSolver(both(GAME).tree, "dcfr", threads=1)
+    held.sides[0][5][1] = 0
+    held.run(5)
+    save_checkpoint(path, held)
+    again = solver_of(GAME, 3)
+    load_checkpoint(path, again)
+    assert again.sides[0][5][1] == 0 and bits(again) == bits(held)
+    for solver in (held, again):
+        solver.run(4)
+    assert bits(again) == bits(held) != bits(solver_of(GAME, 9))
+    held.sides[0][5][1] = 0.5
+    save_checkpoint(path, held)
+    with pytest.raises(StateError, match="free0 must hold numbers of a run"):
+        load_checkpoint(path, again)
+    assert bits(again) == bits(solver_of(GAME, 0))
+
+
+def test_a_run_of_the_first_format_is_one_in_which_all_learn(tmp_path: Path) -> None:
+    path, solver = tmp_path / "a.run", solver_of(GAME, 5)
+    save_checkpoint(path, solver)
+    file = ArrayFile.open(path, CHECKPOINT, 2)
+    meta = {name: value for name, value in file.meta.items() if name != "checksums"} | {"format": 1}
+    members = [Member.of(name, file.mapped(name)) for name in file.names if not name.startswith("free")]
+    write_arrays(path, meta, members)
+    again = solver_of(GAME, 2)
+    again.sides[1][5][0] = 0
+    load_checkpoint(path, again)
+    assert bits(again) == bits(solver)
 
 
 def test_a_run_is_refused_by_what_does_not_fit(tmp_path: Path) -> None:
@@ -81,6 +119,12 @@ def test_a_damaged_run_is_refused_and_the_solver_begins_anew(tmp_path: Path, whe
 
 def test_numbers_of_no_run_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.run"
+    packed = PublicSolver(both(GAME).tree, "dcfr", dtype=np.int16, threads=1)
+    packed.sides[1][2][1][3] = 120
+    save_checkpoint(path, packed)
+    with pytest.raises(StateError, match="sums1_exponents must hold numbers of a run"):
+        load_checkpoint(path, packed)
+    assert bits(packed) == bits(PublicSolver(both(GAME).tree, "dcfr", dtype=np.int16, threads=1))
     for number, where in ((np.nan, 0), (np.inf, 2), (9, 3)):
         solver = solver_of(GAME, 2)
         solver.sides[1][where][5] = number  # type: ignore[index]

@@ -87,6 +87,17 @@ def test_sixteen_bits_are_half_the_file(policy: str, tmp_path: Path) -> None:
     assert abs(fewer - 2 * both(GAME).tree.n_slots) < 64
 
 
+def test_a_run_in_16_bits_is_resumed_in_16_bits(policy: str, tmp_path: Path) -> None:
+    short, whole = str(tmp_path / "b.policy"), str(tmp_path / "c.policy")
+    words = "blueprint", GAME, "--form", "public", "--precision", "16"
+    made = told(*words, "--iterations", "40", "-o", whole)
+    assert made["precision"] == 16 and made["exploitability"] < 0.1
+    told(*words, "--iterations", "25", "-o", short)
+    assert told("blueprint", GAME, "--iterations", "40", "-o", short)["precision"] == 16
+    assert Path(whole).read_bytes() == Path(short).read_bytes()
+    assert Path(whole + ".run").stat().st_size < Path(policy + ".run").stat().st_size
+
+
 def test_the_public_tree_is_taken_where_the_listed_one_does_not_fit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

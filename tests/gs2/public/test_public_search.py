@@ -7,14 +7,14 @@ import pytest
 
 from cfr.public.public_solver import PublicSolver
 from cfr.public.sweep_kernels import BEST
-from cfr.public.tree import PublicTree, grow_public, padded
+from cfr.public.tree import PublicTree, grow_public, padded, path_to
 from games.game import GameError, Infoset
 from games.registry import load_game
 from gs2.policies.policy_spec import policy_from_spec
 from gs2.public.pairs import PublicPlace, PublicSearchError
 from gs2.public.public_explain import PublicBlueprint, find_place, public_action_values
 from gs2.public.public_search import refine_public
-from gs2.public.public_strategy import PublicStrategy, TreeSweeper, path_to, public_states
+from gs2.public.public_strategy import PublicStrategy, TreeSweeper, public_states
 from gs2.search.config.presets import preset
 from gs2.search.context import SearchContext
 from gs2.search.explain import solve_infoset

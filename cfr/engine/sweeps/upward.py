@@ -12,18 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.engine.bundles import ABOVE, ACTIONS, BASE, BEFORE, FIELDS, LANE0, MEMBERS, ROWS, WIDE
-from cfr.engine.downward import PAID
 from cfr.engine.simd import (
-    above,
     add_fours,
     extract,
     fma,
     fma_fours,
     four_zeros,
+    highest,
     keep,
     load,
     maximum,
-    positive,
+    nonzero_bits,
     select_positive,
     splat,
     store,
@@ -31,58 +30,35 @@ from cfr.engine.simd import (
     vmax,
     width,
 )
+from cfr.engine.sweeps.downward import EXPECTANT, PAID
+from cfr.engine.sweeps.learn_regrets import current_discounts, learn, learning_rule
+from cfr.engine.sweeps.short_bundles import update_rows, update_singles
 from games.support.kernel import kernel
 
 __all__ = ["sweep_best", "sweep_up"]
 
-EXPECTANT = 2
-"""Mark of a bundle whose policy follows a prediction that may not come true."""
+EVERY = np.uint64(2**64 - 1)
+"""All bits."""
 
 
 @kernel
 def _list_marked(first: int, end: int, work: Any) -> int:
     """List the marked bundles from `first` to before `end` in `queue`, last ones first; return how many."""
-    _, _, _, marked, eights, queue, _ = work
+    _, _, _, marked, queue, _ = work
     n = 0
-    for eight in range((end - 1) >> 3, (first >> 3) - 1, -1):
-        if eights[eight] == 0:
-            continue
-        if 8 * eight >= first and 8 * eight + 8 <= end:
-            for k in range(8):
-                b = 8 * eight + 7 - k
-                queue[n] = b
-                n += marked[b] != 0
-        else:
-            for b in range(min(8 * eight + 7, end - 1), max(8 * eight, first) - 1, -1):
-                queue[n] = b
-                n += marked[b] != 0
+    last_block, first_block = (end - 1) >> 6, first >> 6
+    for block in range(last_block, first_block - 1, -1):
+        bits = nonzero_bits(marked, 64 * block)
+        if block == last_block:
+            bits &= EVERY >> np.uint64(64 * block + 64 - end)
+        if block == first_block:
+            bits &= EVERY << np.uint64(first - 64 * block)
+        while bits != 0:
+            k = highest(bits)
+            queue[n] = 64 * block + k
+            n += 1
+            bits ^= np.uint64(1) << np.uint64(k)
     return n
-
-
-@kernel
-def _learn(
-    regret: NDArray[np.float64],
-    prediction: NDArray[np.float64],
-    policy: NDArray[np.float64],
-    at: int,
-    gain: Any,
-    rule: Any,
-) -> Any:
-    """Add instantaneous regrets `gain` at `at`; return what the next policy is in proportion to."""
-    positive_now, negative_now, positive_next, negative_next, noise, clip, predictive = rule
-    old = load(gain, regret, at)
-    discount = select_positive(old, positive_now, negative_now)
-    new = fma(old, discount, gain)
-    if clip:
-        new = positive(new)
-    store(regret, at, new)
-    if predictive:
-        store(prediction, at, gain)
-        discount = select_positive(new, positive_next, negative_next)
-        new = fma(new, discount, gain)
-    new = above(new, noise)
-    store(policy, at, new)
-    return new
 
 
 @kernel
@@ -109,7 +85,12 @@ def sweep_up(
     level, n_levels = side[3], side[4]
     for depth in range(n_levels - 1, -1, -1):
         n = _list_marked(level[depth], level[depth + 1], work)
-        _update(n, t, variant, discounts, side, work, state)
+        if depth > 0 and side[8][3]:
+            update_rows(n, t, variant, discounts, side, work, state)
+        elif side[10]:
+            update_singles(n, t, variant, discounts, side, work, state)
+        else:
+            _update(n, t, variant, discounts, side, work, state)
     work[2][0] = 0.0
     work[3][0] = 0
 
@@ -125,16 +106,13 @@ def _update(
     state: Any,
 ) -> None:
     """Update the first `n` bundles in `queue`, and mark those above them."""
-    zero, bundle, _, _, _, _, parent, real, _, _ = side
-    _, _, value, marked, _, queue, _ = work
+    zero, bundle, _, _, _, _, parent, real, _, _, _ = side
+    _, _, value, marked, queue, _ = work
     regret, prediction, policy, _, stamp = state
-    clip, predictive = variant[3] > 0, variant[4] > 0
+    predictive = variant[4] > 0
     one = splat(zero, 1.0)
     shift = 3 if width(zero) == 8 else 2
-    now = 4 * (t - 1)
-    usual = splat(zero, discounts[now]), splat(zero, discounts[now + 1])
-    later = splat(zero, discounts[now + 4]), splat(zero, discounts[now + 5]), splat(zero, variant[6])
-    discounted = discounts[now] + discounts[now + 1] < 2.0
+    usual, later = learning_rule(zero, t, variant, discounts)
     for k in range(n):
         b = queue[k]
         row = b * FIELDS
@@ -151,15 +129,8 @@ def _update(
                 _give(zero, value, parent, before + j if before >= 0 else -1, lane0 + j, worth)
             continue
         marked[b] = EXPECTANT if predictive and paid else 0
-        # Skipping is exact: without counterfactual reach the instantaneous regrets are zero.
-        discount_now = usual
-        if discounted and stamp[b] != t - 1:
-            since = 4 * max(stamp[b] - 1, 0)
-            positive_now = np.exp(discounts[now + 2] - discounts[since + 2])
-            negative_now = np.exp(discounts[now + 3] - discounts[since + 3])
-            discount_now = splat(zero, positive_now), splat(zero, negative_now)
+        rule = (*current_discounts(t, stamp[b], usual, discounts), *later)
         stamp[b] = t
-        rule = (*discount_now, *later, clip, predictive)
         uniform = splat(zero, 1.0 / bundle[row + ACTIONS])
         if bundle[row + MEMBERS] > 1:
             for j in range(0, wide, width(zero)):
@@ -169,9 +140,10 @@ def _update(
                     expected = fma(load(zero, policy, at), load(zero, value, at), expected)
                 mass = zero
                 for at in range(first, end, wide):
-                    gain = load(zero, value, at) - expected
+                    new = learn(regret, prediction, at, load(zero, value, at) - expected, rule)
                     store(value, at, zero)
-                    mass = mass + _learn(regret, prediction, policy, at, gain, rule)
+                    store(policy, at, new)
+                    mass = mass + new
                 equal = keep(uniform, real[(lane0 + j) >> shift], zero)
                 scale = one / mass
                 for at in range(first, end, wide):
@@ -184,7 +156,7 @@ def _update(
             value[before] += worth
             store(value, base, zero)
             gain = keep(values - splat(zero, worth), mask, zero)
-            new = _learn(regret, prediction, policy, base, gain, rule)
+            new = learn(regret, prediction, base, gain, rule)
             mass = splat(zero, total(add_fours(new, four_zeros())))
             store(policy, base, select_positive(mass, new * (one / mass), keep(uniform, mask, zero)))
         else:
@@ -198,7 +170,9 @@ def _update(
                 mask = real[(lane0 + j) >> shift]
                 gain = keep(load(zero, value, base + j) - splat(zero, worth), mask, zero)
                 store(value, base + j, zero)
-                fours = add_fours(_learn(regret, prediction, policy, base + j, gain, rule), fours)
+                new = learn(regret, prediction, base + j, gain, rule)
+                store(policy, base + j, new)
+                fours = add_fours(new, fours)
             mass = splat(zero, total(fours))
             scale = one / mass
             for j in range(0, wide, width(zero)):
@@ -210,8 +184,8 @@ def _update(
 @kernel
 def sweep_best(side: Any, work: Any) -> float:
     """Return the best-response value of the payoffs in `value`, bottom up over the marked bundles."""
-    zero, bundle, _, level, n_levels, _, parent, real, _, _ = side
-    _, _, value, marked, _, queue, _ = work
+    zero, bundle, _, level, n_levels, _, parent, real, _, _, _ = side
+    _, _, value, marked, queue, _ = work
     lowest = splat(zero, -np.inf)
     shift = 3 if width(zero) == 8 else 2
     for depth in range(n_levels - 1, -1, -1):

@@ -30,10 +30,14 @@ from cfr.engine.simd import (
 )
 from games.support.kernel import kernel
 
-__all__ = ["PAID", "sweep_down"]
+__all__ = ["EXPECTANT", "PAID", "sweep_down"]
 
 PAID = 1
 """Mark of a bundle whose values are not all zero."""
+EXPECTANT = 2
+"""Mark of a bundle whose policy follows a prediction that may not come true."""
+TEN = (0.0,) * 10
+"""As long as the most common box of twelve positions is wide."""
 
 
 @kernel
@@ -55,8 +59,8 @@ def _realize(
 
     Returns how many units are reached; `units` lists them.
     """
-    zero, _, _, _, _, _, _, _, (row_child, row_before, has_rows), _ = side
-    plan, _, _, _, _, queue, units = work
+    zero, _, _, _, _, _, _, _, (row_child, row_before, _, has_rows), _, _ = side
+    plan, _, _, _, queue, units = work
     # The queue is of doors. What is reached changes all the time: lists are filled without branches on it.
     plan[0] = 1.0
     queue[0] = 0
@@ -95,8 +99,8 @@ def _realize_bundles(
 
     Returns how many units and doors are listed then.
     """
-    zero, bundle, _, _, _, child, parent, _, _, unit_size = side
-    plan, reach, _, _, _, queue, units = work
+    zero, bundle, _, _, _, child, parent, _, _, unit_size, _ = side
+    plan, reach, _, _, queue, units = work
     weights = splat(zero, weight)
     n_units, tail, head = 1, 1, 0
     while head < min(tail, most_doors):
@@ -153,6 +157,39 @@ def _realize_bundles(
 
 
 @kernel
+def _realize_singles(
+    side: Any, policy: NDArray[np.float64], work: Any, weight: float, strategy_sum: NDArray[np.float64]
+) -> int:
+    """As `_realize`, for bundles of one infoset each, in one vector or two."""
+    zero, bundle, _, _, _, child, _, _, _, _, _ = side
+    plan, _, _, _, queue, units = work
+    weights = splat(zero, weight)
+    plan[0] = 1.0
+    queue[0] = 0
+    units[0] = 0
+    n_units, tail, head = 1, 1, 0
+    while head < tail:
+        first, end = child[queue[head]], child[queue[head] + 1]
+        head += 1
+        before = splat(zero, plan[bundle[first * FIELDS + BEFORE]])
+        for b in range(first, end):
+            row = b * FIELDS
+            base, door, actions = bundle[row + BASE], bundle[row + DOOR0], bundle[row + ACTIONS]
+            for at in range(base, base + bundle[row + WIDE], width(zero)):
+                here = before * load(zero, policy, at)
+                store(plan, at, here)
+                if weight > 0:
+                    store(strategy_sum, at, fma(weights, here, load(zero, strategy_sum, at)))
+            units[n_units] = b
+            n_units += 1
+            if child[door + actions] > child[door]:
+                for a in range(actions):
+                    queue[tail] = door + a
+                    tail += (plan[base + a] != 0.0) & (child[door + a + 1] > child[door + a])
+    return n_units
+
+
+@kernel
 def _pay_alike(
     columns: tuple[float, ...],
     zero: Any,
@@ -181,6 +218,26 @@ def _pay_alike(
 
 
 @kernel
+def _pay_twelve(
+    columns: tuple[float, ...],
+    zero: Any,
+    box: tuple[int, int, int],
+    pool: NDArray[np.float64],
+    plan: NDArray[np.float64],
+    value: NDArray[np.float64],
+) -> None:
+    """Pay twelve positions of one box, with as many columns as the tuple is long."""
+    own, other, cell = box
+    sums, last_four = load(zero, value, own), load(four_zeros(), value, own + 8)
+    for j in range(len(columns)):
+        prob, at = plan[other + j], cell + 12 * j
+        sums = fma(splat(zero, prob), load(zero, pool, at), sums)
+        last_four = fma(splat(last_four, prob), load(last_four, pool, at + 8), last_four)
+    store(value, own, sums)
+    store(value, own + 8, last_four)
+
+
+@kernel
 def _pay(
     zero: Any,
     units: NDArray[np.int32],
@@ -206,7 +263,9 @@ def _pay(
                 own, other, cell = box[b], box[b + 1], box[b + 2]
                 marked[box[b + 3]] |= PAID
                 fours, n = shape[2 * index], shape[2 * index + 1]
-                if fours == 3 and width(zero) == 8:
+                if fours == 3 and n == 10 and width(zero) == 8:
+                    _pay_twelve(TEN, zero, (own, other, cell), pool, plan, value)
+                elif fours == 3 and width(zero) == 8:
                     sums, last_four = load(zero, value, own), load(four_zeros(), value, own + 8)
                     for j in range(n):
                         prob, at = plan[other + j], cell + 12 * j
@@ -235,5 +294,8 @@ def sweep_down(
     strategy_sum: NDArray[np.float64],
 ) -> None:
     """Realize a policy and pay the other side. boxes: of the payoffs to the other side."""
-    n_units = _realize(side, policy, work, weight, strategy_sum)
-    _pay(side[0], work[6], n_units, boxes, work[0], other_work[2], other_work[3])
+    if side[10]:
+        n_units = _realize_singles(side, policy, work, weight, strategy_sum)
+    else:
+        n_units = _realize(side, policy, work, weight, strategy_sum)
+    _pay(side[0], work[5], n_units, boxes, work[0], other_work[2], other_work[3])

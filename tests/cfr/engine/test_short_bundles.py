@@ -1,0 +1,85 @@
+"""The kernels for short bundles beside the ones for any bundle: the same numbers, to the bit."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from cfr.engine.bundles import MEMBERS, ROWS, WIDE
+from cfr.engine.sweeps.short_bundles import CLOSE
+from cfr.sequence_form import SequenceForm, sequence_form
+from cfr.solver import Solver
+from cfr.tree import grow
+from cfr.variants import VARIANTS
+from games import load_game
+from tests.cfr.trees import random_tree
+
+ROW_GAMES = ("leduc_poker", "liars_dice(sides=5)", "leduc_poker(ranks=2,suits=2,raise_caps=3/1)")
+SINGLE_GAMES = (
+    "goofspiel(cards=4,turns=3)",
+    "goofspiel(cards=9,turns=2,points_order=ascending)",
+    "goofspiel(cards=11,turns=2,points_order=ascending)",
+)
+
+
+@cache
+def form_of(name: str) -> SequenceForm:
+    return sequence_form(grow(load_game(name), keep_states=False))
+
+
+def plainly(solver: Solver) -> Solver:
+    """Return the solver with the kernels for any bundle."""
+    none, table = np.empty(0, np.int32), np.empty((0, 4), np.int32)
+    solver._play.sides = tuple(  # type: ignore[assignment]
+        (*side[:6], (none, none, table), side[7], False) for side in solver._play.sides
+    )
+    return solver
+
+
+def assert_alike(form: SequenceForm, variant: str, iterations: int) -> None:
+    short, plain = Solver(form, variant), plainly(Solver(form, variant))
+    for n in (1, iterations - 1):
+        short.run(n)
+        plain.run(n)
+        ours, theirs = short.state_dict(), plain.state_dict()
+        for name in ("regret", "prediction", "policy", "strategy_sum"):
+            np.testing.assert_array_equal(ours[name], theirs[name], err_msg=name)
+        assert short.evaluate() == plain.evaluate()
+
+
+@pytest.mark.parametrize("name", [*ROW_GAMES, *SINGLE_GAMES])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_short_bundles_are_swept_as_any_others(name: str, variant: str) -> None:
+    assert_alike(form_of(name), variant, 60)
+
+
+def test_the_games_have_bundles_of_every_short_shape() -> None:
+    for name in ROW_GAMES:
+        for side in form_of(name).layout.sides:
+            assert len(side.rows[1]) and not side.singles
+    rows = np.concatenate(
+        [side.bundle[1:, ROWS] for name in ROW_GAMES for side in form_of(name).layout.sides]
+    )
+    assert set(rows.tolist()) >= {1, 2, 3, 4, 5}
+    vectors = set()
+    for name in SINGLE_GAMES:
+        for side in form_of(name).layout.sides:
+            assert side.singles and not len(side.rows[1]) and (side.bundle[1:, MEMBERS] == 1).all()
+            vectors |= set((side.bundle[1:, WIDE] // side.width).tolist())
+    assert vectors == {1, 2}
+    boxes = form_of(SINGLE_GAMES[2]).layout.boxes[0]
+    assert (3, 10) in set(map(tuple, boxes.shape.tolist())) and boxes.columns == 0
+
+
+def test_many_bundles_are_swept_alike_where_memory_is_asked_ahead() -> None:
+    for name in ("liars_dice(sides=6)", "goofspiel(cards=5,turns=2)"):
+        form = form_of(name)
+        assert_alike(form, "dcfr+", 5)
+    assert len(form_of("liars_dice(sides=6)").layout.sides[0].bundle) > CLOSE
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_trees_are_swept_alike(seed: int) -> None:
+    assert_alike(sequence_form(random_tree(seed)), "pdcfr+", 30)

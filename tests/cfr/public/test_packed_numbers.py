@@ -1,0 +1,124 @@
+"""Numbers in 16 bits lose little, keep their mean, and solve games."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from cfr.public import sweeper
+from cfr.public.packed_numbers import LANES, Packed, borrow_numbers, unpacked, zeros_packed
+from cfr.public.policies.public_policy import PublicPolicy
+from cfr.public.public_size import solver_bytes
+from cfr.public.public_solver import PublicSolver
+from cfr.public.tree import grow_public
+from cfr.public.vectors import put, take
+from cfr.variants import VARIANTS, variant
+from games import load_game
+from games.support.kernel import kernel
+from gs2.public.public_strategy import PublicStrategy
+from tests.cfr.public.setting import both
+from tests.reference.packed_numbers import slow_pack
+
+STEP = 2.0**-14
+"""What a number loses at most, of the largest of the eight."""
+
+
+@kernel
+def copy_into(numbers: Any, given: Any, out: Any) -> None:
+    source, target, back = borrow_numbers(given), borrow_numbers(numbers), borrow_numbers(out)
+    for k in range(0, len(given), 8):
+        put(target, k, take(source, k))
+        put(back, k, take(target, k))
+
+
+def packed(given: NDArray[np.float32], tick: int = 1) -> tuple[Packed, NDArray[np.float32]]:
+    """Return numbers packed by the kernels in a round, and what the kernels make of them again."""
+    numbers, back = zeros_packed(len(given), np.array([tick], np.int32)), np.empty_like(given)
+    copy_into(numbers, given, back)
+    return numbers, back
+
+
+def some_numbers(seed: int, n: int = 64) -> NDArray[np.float32]:
+    rng = np.random.default_rng(seed)
+    spread = np.repeat(10.0 ** rng.uniform(-36, 30, n // LANES), LANES)
+    numbers = rng.normal(size=n) * spread * 10.0 ** rng.uniform(-6, 0, n) * (rng.random(n) < 0.8)
+    return numbers.astype(np.float32)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_numbers_are_packed_as_one_by_one(seed: int) -> None:
+    given = some_numbers(seed)
+    (whole, exponents, tick), back = packed(given, 3 * seed + 1)
+    for k in range(0, len(given), LANES):
+        wanted, exponent = slow_pack(given[k : k + LANES], k, 3 * seed + 1)
+        assert whole[k : k + LANES].tolist() == wanted and exponents[k // LANES] == exponent
+    assert np.array_equal(unpacked((whole, exponents, tick), slice(0, len(given))), back)
+    largest = np.repeat(np.abs(given).reshape(-1, LANES).max(1), LANES)
+    assert (np.abs(back - given) <= STEP * largest + 2.0**-126).all()
+    again, same = packed(back, 5)  # what fits is not rounded again
+    assert np.array_equal(again[0], whole) and np.array_equal(same, back)
+
+
+def test_a_sum_of_small_parts_keeps_its_mean() -> None:
+    """Each part is a tenth of a step: rounded to the nearest, none would ever count."""
+    parts, n = 2000, 512
+    total = np.ones(n, np.float32)
+    small = np.float32(0.1 * 2.0**-14)
+    for t in range(parts):
+        total[1::LANES] += small
+        total[0::LANES] = 1.9
+        _, total = packed(total, t)
+    gained = float(total[1::LANES].mean()) - 1.0
+    error = float(total[1::LANES].std()) / np.sqrt(n / LANES)
+    assert abs(gained - parts * float(small)) < 5 * error
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("alternating", [True, False])
+def test_solvers_in_16_bits_do_what_those_in_32_do(name: str, alternating: bool) -> None:
+    kind = variant(name, alternating=alternating)
+    for game in ("leduc_poker", "liars_dice(sides=4)", "random 3"):
+        tree = both(game).tree
+        solvers = [PublicSolver(tree, kind, dtype=dtype, threads=1) for dtype in (np.float32, np.int16)]
+        for n, bound in ((1, 1e-3), (6, 3e-2), (93, 3e-2)):
+            for solver in solvers:
+                solver.run(n)
+            one, other = (solver.evaluate() for solver in solvers)
+            assert abs(one.exploitability - other.exploitability) < bound * tree.payoff_scale, (game, n)
+        # Policies are read the same by kernels, by rows, and in searches.
+        slots, strategy = PublicPolicy.of(solvers[1]), PublicStrategy.average(solvers[1])
+        for player in (0, 1):
+            rows = strategy.probs[player][:, : tree.n_private[player]]
+            assert np.allclose(rows, slots.rows[player], atol=1e-6)
+
+
+def test_the_error_stays_small_for_long() -> None:
+    tree = both("leduc_poker").tree
+    solver = PublicSolver(tree, "dcfr+", dtype=np.int16, threads=1)
+    solver.run(1500)
+    assert solver.exploitability() < 2e-3
+
+
+def test_threads_do_not_change_a_bit_of_16(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweeper, "LEAST_TASK", 4)
+    tree = grow_public(load_game("liars_dice(dice=2,sides=2)"))  # type: ignore[arg-type]
+    found = []
+    for threads in (1, 3):
+        solver = PublicSolver(tree, "pdcfr+", dtype=np.int16, threads=threads)
+        solver.run(5)
+        found.append([part.tobytes() for side in solver.sides for array in side[:3] for part in array[:2]])
+    assert found[0] == found[1]
+
+
+def test_what_is_kept_takes_little_more_than_half() -> None:
+    tree = both("liars_dice(dice=2,sides=2)").tree
+    rest = tree.nbytes + 2 * 4 * len(tree)
+    solver = PublicSolver(tree, dtype=np.int16, threads=1)
+    held = sum(part.nbytes for side in solver.sides for k in (0, 2) for part in side[k][:2])
+    taken = {d: solver_bytes(tree, "dcfr", d) - rest for d in (np.float32, np.int16)}
+    payoffs = sum(array.nbytes for paid in solver.sweeper.payoffs for array in paid[:6])
+    assert taken[np.int16] == held + payoffs
+    assert (taken[np.int16] - payoffs) / (taken[np.float32] - payoffs) == 17 / 32
