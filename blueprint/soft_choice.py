@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from games.support.array_types import Array, Ints
 from games.support.kernel import kernel
 
-__all__ = ["choose_soft", "draw_soft"]
+__all__ = ["choose_soft", "draw_soft", "near_best"]
 
 
 @kernel(nogil=True)
@@ -78,3 +78,14 @@ def draw_soft(
     chance = np.zeros(len(choice), np.float32)
     _choose_soft(values, offsets, temperature, epsilon, rng.random(len(choice)), choice, chance)
     return choice, chance
+
+
+def near_best(values: Array, offsets: NDArray[np.int64], near: float) -> Array:
+    """Return the values, [m], with -inf for actions that are more than `near` below the best of their row.
+
+    A soft choice among them is one among near-maximal actions alone. No row may be empty.
+    """
+    if len(offsets) < 2:
+        return values
+    best = np.maximum.reduceat(values, offsets[:-1])
+    return np.where(values < np.repeat(best - near, np.diff(offsets)), -np.inf, values)

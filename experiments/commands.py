@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from experiments.outputs import report_file, report_options
-from gs2.commands.common import FINITE, NEW_FOLDER, Interruption, html_option, print_json, stderr
+from gs2.commands.common import FINITE, NEW_FOLDER, ON, Interruption, html_option, print_json, stderr
 from gs2.commands.groups import LazyGroup, Target
 
 if TYPE_CHECKING:
     from experiments.refinement.rows import Row
+    from games.support.work.where import Place
 
 __all__ = [
     "AGENT",
@@ -75,6 +76,7 @@ def experiment() -> None:
     help="Folder of the run, resumed if it exists.  [default: runs/PRESET]",
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Number of processes.  [default: one per core]")
+@ON
 @click.option("--game", "games", multiple=True, help="Run this game instead of the grid's; repeatable.")
 @click.option("--method", "methods", multiple=True, help="Run this method instead of the grid's; repeatable.")
 @click.option("--blueprint", "blueprints", multiple=True, help="Refine this blueprint instead; repeatable.")
@@ -95,6 +97,7 @@ def refine(
     listing: bool,
     output: Path | None,
     workers: int | None,
+    on: Place,
     games: tuple[str, ...],
     methods: tuple[str, ...],
     blueprints: tuple[str, ...],
@@ -165,7 +168,7 @@ def refine(
         path = run_grid(
             chosen,
             folder,
-            workers=workers or os.cpu_count() or 1,
+            workers=on.with_count(workers or (os.cpu_count() or 1 if on.is_local else None)),
             progress=progress,
             stop=asked,
         )

@@ -32,6 +32,7 @@ HEAVY = {
     "pyspiel",
     "websockets",
     "msgspec",
+    "ray",
     "pettingzoo",
     "starlette",
     "uvicorn",

@@ -8,11 +8,13 @@ import attrs
 
 from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real, text
 
-__all__ = ["KINDS", "NETWORKS", "NetworkConfig", "TrainConfig"]
+__all__ = ["KINDS", "NETWORKS", "PERSONALITIES", "NetworkConfig", "TrainConfig"]
 
 KINDS = ("ours", "danzero")
 """Families of networks, each with inputs of its own."""
 WIDEST = 8192
+PERSONALITIES = ("aggressive", "conservative", "balanced", "exploration")
+"""Whose move it was: that of a rule-based personality, or the network's own (PDHQN, section 3.5)."""
 
 
 @attrs.frozen(slots=False)
@@ -29,6 +31,11 @@ class NetworkConfig(Configuration):
     past: whether the network remembers what the others did in the round (`acts` of STATE).
     hands: whether a head of the tower says who holds the hidden cards.
     stakes: whether the network sees what the round's results are worth in its match, and plays for that.
+    branch: danzero alone; whether it has a branch that values the position, as PPO needs one (DanZero+).
+    personality: danzero alone; width of a head that says whose move this would be (PERSONALITIES), with a
+        recogniser of the others' types whose answer the network sees (PDHQN: 1024); 0 is none.
+    opponent: danzero alone; width of a model of the others' cards and fewest moves, whose answer the network
+        sees (ODMC: 512); 0 is none.
     """
 
     label: ClassVar[str] = "NetworkConfig"
@@ -42,9 +49,22 @@ class NetworkConfig(Configuration):
     past: bool = attrs.field(default=False, validator=flag)
     hands: bool = attrs.field(default=False, validator=flag)
     stakes: bool = attrs.field(default=False, validator=flag)
+    branch: bool = attrs.field(default=False, validator=flag)
+    personality: int = attrs.field(default=0, validator=integer(0, WIDEST))
+    opponent: int = attrs.field(default=0, validator=integer(0, WIDEST))
 
     def check(self) -> None:
         """Raise ConfigError for a part that the network cannot have."""
+        if self.kind == "ours" and (self.branch or self.personality or self.opponent):
+            raise ConfigError(
+                "NetworkConfig: branch, personality and opponent are parts of danzero; got the kind 'ours'; "
+                "leave them out, or set kind=danzero and critic=0"
+            )
+        if self.personality and self.blocks < 3:
+            raise ConfigError(
+                f"NetworkConfig: with a personality head blocks must be at least 3; got {self.blocks}; the "
+                "head shares all hidden layers but the last two"
+            )
         if self.kind == "danzero" and self.critic:
             raise ConfigError(f"NetworkConfig: danzero has no critic, critic must be 0; got {self.critic}")
         if self.kind == "danzero" and (self.past or self.hands or self.stakes):
@@ -74,6 +94,8 @@ class TrainConfig(Configuration):
     temperature: of the softmax over advantages by which self-play chooses, in levels (SDMC); 0 is greedy. It
         falls as 1 / sqrt(1 + decisions / cooling).
     cooling: decisions after which the temperature has fallen by sqrt(2).
+    near: the soft choice is among moves that are at most so many levels worse than the best (SDMC); 0 is
+        among all.
     trace: lambda of the lambda-return: how far returns are bootstrapped from the critic's values, from one
         decision learned from to the next; 1 is plain Monte Carlo.
     critic: whether returns are measured against the critic's value of the full state, a baseline that acts
@@ -84,11 +106,14 @@ class TrainConfig(Configuration):
         so. 0 learns from all.
     forgotten: share of the decisions whose past is hidden from a network that remembers, so that it can do
         without.
-    hands: weight of the loss of who holds the hidden cards, in levels squared a nat.
+    hands: weight of the loss of who holds the hidden cards, in levels squared a nat; of an opponent model's.
+    personas: share of the seats that play a round by a rule-based personality, drawn evenly, which the
+        network learns to tell apart (PDHQN). labels: weight of these losses, in levels squared a nat.
     policy: weight of the policy's loss (PPO, see `policy_learning`) beside the squared loss of the
         advantages; 0 learns values alone. With it the weights that learn play, without random moves.
     policy_top: best moves that play draws from, where there is a policy. policy_clip: how far the probability
         of a move may go from what it was when it was played, as a share, before it counts no more.
+        policy_from: decisions of plain DMC, without temperature, that come before (DanZero+).
     average: Polyak averaging: the running mean of the weights, which plays, values and is shipped, looks back
         on this share of the decisions trained so far; 0 uses the weights themselves.
     guide: decisions over which the share of a teacher, the strong rule-based agent, in the play falls to zero
@@ -106,7 +131,12 @@ class TrainConfig(Configuration):
         network that does not see the stakes must not have any.
     tribute_by_value: whether tribute cards are chosen by the network's own values (see `network_tribute`)
         instead of by rule; needs a network with a value.
+    staleness: generations that a game may be older than the newest weights when it is collected. With 0 every
+        generation is played by the newest weights, and whoever plays waits for the learner and it for them.
+    pieces: shares in which a generation is played, each from a seed of its own; what a run learns depends on
+        them, not on who plays them. 0: one for each thread or actor that plays.
     seed: of everything random.
+    recipe: name of the recipe that the run was begun with (`recipe_book`), none for a run of its own.
     """
 
     label: ClassVar[str] = "TrainConfig"
@@ -121,6 +151,7 @@ class TrainConfig(Configuration):
     epsilon: float = attrs.field(default=0.01, validator=real(0, 1))
     temperature: float = attrs.field(default=0.06, validator=real(0, 10))
     cooling: float = attrs.field(default=3e6, validator=real(1, 1e15))
+    near: float = attrs.field(default=0.0, validator=real(0, 10))
     trace: float = attrs.field(default=0.95, validator=real(0, 1))
     critic: bool = attrs.field(default=True, validator=flag)
     critic_every: int = attrs.field(default=2, validator=integer(1, 64))
@@ -128,8 +159,11 @@ class TrainConfig(Configuration):
     policy: float = attrs.field(default=0.0, validator=real(0, 1000))
     policy_top: int = attrs.field(default=4, validator=integer(2, 64))
     policy_clip: float = attrs.field(default=0.2, validator=real(0, 10, above=True))
+    policy_from: float = attrs.field(default=0.0, validator=real(0, 1e15))
     forgotten: float = attrs.field(default=0.05, validator=real(0, 1))
     hands: float = attrs.field(default=0.2, validator=real(0, 1000))
+    personas: float = attrs.field(default=0.0, validator=real(0, 1))
+    labels: float = attrs.field(default=0.2, validator=real(0, 1000))
     average: float = attrs.field(default=0.03, validator=real(0, 1))
     guide: float = attrs.field(default=0.0, validator=real(0, 1e15))
     guide_share: float = attrs.field(default=0.5, validator=real(0, 1))
@@ -140,7 +174,10 @@ class TrainConfig(Configuration):
     tribute: float = attrs.field(default=0.5, validator=real(0, 1))
     matches: float = attrs.field(default=0.0, validator=real(0, 1))
     tribute_by_value: bool = attrs.field(default=False, validator=flag)
+    staleness: int = attrs.field(default=0, validator=integer(0, 64))
+    pieces: int = attrs.field(default=0, validator=integer(0, 1 << 16))
     seed: int = attrs.field(default=0, validator=integer(0, 1 << 63))
+    recipe: str = attrs.field(default="", validator=text)
 
     def check(self) -> None:
         """Raise ConfigError for rounds against an opponent pool in which there is nobody."""
@@ -150,4 +187,9 @@ class TrainConfig(Configuration):
             raise ConfigError(
                 "TrainConfig: a policy needs a critic and a temperature, and draws from all moves by itself; "
                 "leave guide and prune out"
+            )
+        if self.personas and (self.policy or self.strangers_share):
+            raise ConfigError(
+                f"TrainConfig: personas must be 0 beside a policy or strangers; got {self.personas}; a seat "
+                "plays by one of them"
             )

@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
-from multiprocessing import active_children, get_context
 from pathlib import Path
 
 import numpy as np
@@ -24,8 +21,11 @@ from experiments.refinement.mixture import mix_policies, split_draws
 from experiments.refinement.rows import ROWS, Row, csv_line, read_grid, read_rows
 from games.registry import load_game
 from games.support.files import LineFile, check_folder, write_text
-from games.support.interruption import Interrupted, breaking, deaf_children
 from games.support.locks import hold
+from games.support.work.carried import name_here
+from games.support.work.engines import executor_at
+from games.support.work.executor import Task, WorkerLost
+from games.support.work.where import Place, where_of
 from gs2.policies.policy_spec import policy_from_spec
 from gs2.search.context import SearchContext
 from gs2.search.refine import RefineOptions, RefineStats, refine_both
@@ -58,7 +58,7 @@ class _Refined:
 def _refined(cell: Cell, policy: NDArray[np.float64]) -> _Refined:
     """Return what one draw of a cell makes of a blueprint."""
     began = time.perf_counter()
-    context, _ = _prepared(cell.game)
+    context, _ = _prepared(name_here(cell.game))
     config = method_passes(cell.method, cell.limit, cell.iterations)
     infosets = []
     for player in (0, 1):
@@ -83,10 +83,10 @@ def run_cell(cell: Cell, commit: str = "") -> Row:
     A method with `draws=D` is the mixture of the draws with the seeds s D to s D + D - 1, s the cell's own
     (`experiments.refinement.mixture`); searches, skipped, late and seconds are then their sums.
     """
-    context, form = _prepared(cell.game)
+    context, form = _prepared(name_here(cell.game))
     method, draws = split_draws(cell.method)
     drawn = cell.seed if cell.blueprint.startswith("dmc") else 0
-    policy = _blueprint(cell.game, cell.blueprint, drawn)
+    policy = _blueprint(name_here(cell.game), name_here(cell.blueprint), drawn)
     seeds = (cell.seed,) if draws is None else range(cell.seed * draws, (cell.seed + 1) * draws)
     found: list[_Refined] = []
     for seed in seeds:
@@ -137,7 +137,7 @@ def run_grid(
     grid: Grid,
     folder: Path,
     *,
-    workers: int = 1,
+    workers: int | Place = 1,
     progress: Callable[[int, int, Row | None], None] | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Path:
@@ -145,6 +145,7 @@ def run_grid(
 
     The folder keeps the grid (`grid.json`) and a row per finished cell (`rows.csv`), each written whole: a
     killed run loses the cells in flight and goes on when called again. One process at a time has the folder.
+    workers: processes, or a place for them (`games.support.work`), whose machines need nothing of the folder.
     progress: called with (cells done, cells in all, newest row or None). stop: asked several times a second
     with more workers than one, else between cells, into which an `Interruption` breaks; cells in flight are
     dropped.
@@ -170,7 +171,7 @@ def run_grid(
         finished = len(cells) - len(todo)
         if progress is not None:
             progress(finished, len(cells), None)
-        for row in _rows(todo, had, commit_of_code(), workers, stop):
+        for row in _rows(todo, had, where_of(workers), stop):
             file.append([csv_line(["" if value is None else value for value in asdict(row).values()])])
             finished += 1
             if progress is not None:
@@ -178,9 +179,7 @@ def run_grid(
     return path
 
 
-def _rows(
-    cells: list[Cell], had: list[Row], commit: str, workers: int, stop: Callable[[], bool]
-) -> Iterator[Row]:
+def _rows(cells: list[Cell], had: list[Row], where: Place, stop: Callable[[], bool]) -> Iterator[Row]:
     """Yield a row per cell; a cell that came to its end in a shorter limit is not run again."""
     settled = {_without_limit(row.cell): row for row in had if not row.late}
 
@@ -190,55 +189,29 @@ def _rows(
             return None
         return replace(row, limit=cell.limit)
 
-    def ran(row: Row) -> Row:
-        if not row.late:
-            settled.setdefault(_without_limit(row.cell), row)
-        return row
+    with executor_at(where, Task(str, (commit_of_code(),), _run_cell)) as executor:
+        waiting = iter(cells)
+        try:
+            while True:
+                # no cell is taken on before it must be: another one's row may come to hold for it
+                while executor.waiting < executor.size and (following := next(waiting, None)) is not None:
+                    copied = known(following)
+                    if copied is None:
+                        executor.submit(following.key, following, (following.game, following.blueprint))
+                    else:
+                        yield copied
+                if not executor.waiting or stop():
+                    return
+                for _, row in executor.collect(stop):
+                    if not row.late:
+                        settled.setdefault(_without_limit(row.cell), row)
+                    yield row
+        except WorkerLost as error:
+            raise GridError(f"refine: {error}; use fewer --workers") from error
 
-    if workers == 1:
-        for cell in cells:
-            if stop():
-                return
-            try:
-                with breaking(stop):
-                    row = known(cell) or ran(run_cell(cell, commit))
-            except Interrupted:
-                return
-            yield row
-        return
-    waiting = iter(cells)
-    strangers = set(active_children())
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
-    running: set[Future[Row]] = set()
-    try:
-        while not stop():
-            while len(running) < workers:
-                following = next(waiting, None)
-                if following is None:
-                    break
-                copied = known(following)
-                if copied is None:
-                    with deaf_children():
-                        running.add(pool.submit(run_cell, following, commit))
-                else:
-                    yield copied
-            if not running:
-                return
-            finished, _ = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
-            for future in finished:
-                running.remove(future)
-                yield ran(future.result())
-    except BrokenProcessPool as error:
-        raise GridError(
-            "refine: a process ended without an answer (killed, or out of memory); use fewer --workers"
-        ) from error
-    finally:
-        ours = set(active_children()) - strangers
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in ours:
-            process.terminate()
-        for process in ours:
-            process.join()
+
+def _run_cell(commit: str, cell: Cell) -> Row:
+    return run_cell(cell, commit)
 
 
 def _without_limit(cell: Cell) -> Cell:

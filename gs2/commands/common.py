@@ -18,6 +18,7 @@ from games.support.interruption import Interruption
 
 if TYPE_CHECKING:
     from games.game import Game
+    from games.support.work.where import Place
 
 __all__ = [
     "FINITE",
@@ -25,6 +26,7 @@ __all__ = [
     "NEW_FILE",
     "NEW_FOLDER",
     "NOT_NEGATIVE",
+    "ON",
     "POSITIVE",
     "SEED",
     "SHARE",
@@ -110,6 +112,27 @@ class FiniteRange(click.FloatRange):
         return found
 
 
+class WhereType(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
+    """Where pieces of work are done: `local`, or a cluster that runs Ray."""
+
+    name = "place"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Place:
+        """Return the place; words that name none, and a cluster without Ray installed here, are refused."""
+        from games.support.work.where import Place, installed, where_from
+
+        return value if isinstance(value, Place) else installed(where_from(value))
+
+
+ON = click.option(
+    "--on",
+    type=WhereType(),
+    default="local",
+    show_default=True,
+    metavar="PLACE",
+    help="Where the work is done: local, ray, ray:HOST:PORT, ray://HOST:PORT.",
+)
+"""The option --on of commands whose work is many independent pieces."""
 FINITE = FiniteRange()
 POSITIVE = FiniteRange(min=0, min_open=True)
 NOT_NEGATIVE = FiniteRange(min=0)

@@ -67,8 +67,9 @@ LISTEN_EVERY = 0.2
 )
 @click.option(
     "--precision",
-    type=click.Choice(("32", "64")),
-    help="Bits of a number in the public form.  [default: 64, or 32 where that alone fits]",
+    type=click.Choice(("16", "32", "64")),
+    help="Bits of a regret and of a sum of the average in the public form; 16 are rounded by chance.  "
+    "[default: 64, or 32 where that alone fits]",
 )
 @click.option(
     "--bits", type=click.Choice(("16", "32")), help="Of a probability in a public file.  [default: 32]"
@@ -102,13 +103,15 @@ def blueprint(
     """
     from cfr.policies.policy import PolicyError, load_policy, load_state, save_policy, tabular_policy
     from cfr.policies.policy_words import policy_words, save_policy_json
-    from cfr.sequence_form import sequence_form
+    from cfr.sequence_form import is_two_sided, sequence_form
     from cfr.solver import Solver
     from cfr.tree import grow
     from cfr.tree.memory import TooLarge
+    from cfr.tree_cfr import TreeSolver
     from cfr.variants import variant as variant_row
     from games.infosets.factored import is_factored
     from games.support.locks import hold
+    from gs2.policies.profile_worth import solved_worth
     from gs2.public.whole_game import is_public_output
 
     row = variant_row(variant)
@@ -145,7 +148,7 @@ def blueprint(
     if any(value is not None for value in public.values()):
         raise click.UsageError("--precision, --bits and --threads are of the public form; add --form public")
     words = policy_words(game, tree) if in_words else None
-    solver = Solver(sequence_form(tree), row)
+    solver = Solver(sequence_form(tree), row) if is_two_sided(tree) else TreeSolver(tree, row)
     console = stderr()
     if output is not None and output.exists() and not fresh:
         load_policy(output, game.name)
@@ -169,7 +172,6 @@ def blueprint(
     with Interruption() as asked:
         stopped = _advance(solver, row.name, limits, save, asked)
         save()
-    value, best = solver.evaluate()
     result: dict[str, Any] = {
         "game": game.name,
         "form": "listed",
@@ -177,10 +179,7 @@ def blueprint(
         "iterations": solver.iteration,
         "stopped": stopped,
         "seconds": time.perf_counter() - began,
-        "value": value,
-        "best_response": list(best),
-        "nash_conv": sum(best),
-        "exploitability": sum(best) / 2,
+        **solved_worth(solver),
         "file": str(output) if output else None,
     }
     _print_result(result, as_json)
@@ -273,6 +272,8 @@ def _print_result(result: dict[str, Any], as_json: bool) -> None:
         f"value {number(result['value'], 6)} to player 0, exploitability "
         f"{number(result['exploitability'], 6)} (NashConv / 2)"
     )
+    if "meaning" in result:
+        out.print(f"a seat could gain {number(result['mean_gain'], 6)} on average: {result['meaning']}")
 
 
 def _advance(solver: Runs, name: str, limits: Limits, save: Callable[[], None], asked: Interruption) -> str:
@@ -335,15 +336,20 @@ def exploitability(game: Game, policy: str, as_json: bool) -> None:
         print_measured(game, policy, as_json)
         return
     from cfr.best_response import best_response_values, expected_value
-    from cfr.sequence_form import sequence_form
+    from cfr.sequence_form import is_two_sided, sequence_form
     from cfr.tree import grow
-    from gs2.policies.policy_spec import policy_from_spec
+    from gs2.policies.policy_spec import check_policy_spec, policy_from_spec
+    from gs2.policies.profile_worth import profile_worth
 
+    check_policy_spec(policy)  # a misspelt name or a missing file is told before the work
     with working(f"growing {game.name} …") as tell:
         tree = grow(game, keep_states=policy.endswith(".safetensors"))  # a network is asked at states
-        form = sequence_form(tree)
+        form = sequence_form(tree) if is_two_sided(tree) else None
         tell(f"computing {policy} …")
         probs = policy_from_spec(policy, game, tree, form)
+        if form is None:
+            _print_measured(game, policy, profile_worth(tree, probs), as_json)
+            return
         value = expected_value(form, probs)
         best = best_response_values(form, probs)
     _print_measured(
@@ -372,8 +378,9 @@ def print_measured(game: Game, policy: str, as_json: bool) -> None:
 
 
 def _print_measured(game: Game, policy: str, found: dict[str, Any], as_json: bool) -> None:
+    from gs2.policies.profile_worth import worth_lines
+
     low, high = game.payoff_range
-    best = found["best_response"]
     if as_json:
         print_json({"game": game.name, "policy": policy, **found, "payoff_range": [low, high]})
         return
@@ -381,7 +388,5 @@ def _print_measured(game: Game, policy: str, found: dict[str, Any], as_json: boo
     how = "on the public tree" if "form" in found else "perfect recall checked"
     out.print(f"{game.name}: {policy}   (payoffs {low:g} to {high:g}, {how})")
     out.print(f"  value to player 0                    {found['value']: .6f}")
-    for player in (0, 1):
-        out.print(f"  best response of player {player}            {best[player]: .6f}")
-    out.print(f"  NashConv (sum of best responses)     {sum(best): .6f}")
-    out.print(f"  exploitability (NashConv / 2)        {sum(best) / 2: .6f}")
+    for line in worth_lines(found):
+        out.print(f"  {line}")

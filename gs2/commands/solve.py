@@ -156,16 +156,16 @@ def solve(
     rows = None if all_rows else SHOWN_ROWS
     on_tree = output is None and changes["source"] is None and _has_public_form(spec, config)
     context = None
-    if not on_tree:
+    if not on_tree and game.num_players == 2:
         with working(f"growing {game.name} …"):
             context = listed_context(game, config)
     if context is None:
         if output is not None:
             raise ConfigError(
-                "output holds a strategy of the whole game, which is not listed where histories are drawn; "
-                f"got {output}; use --json for the infoset's"
+                "output holds a strategy of the whole game, which is not listed where histories are drawn or "
+                f"more than two seats play; got {output}; use --json for the infoset's"
             )
-        search = _solve_public if on_tree else _solve_sampled
+        search = _solve_public if on_tree else _solve_alone
         result = search(game, spec, infoset, config, seed, options)
         if page is not None:
             write_explore_page(page, solve_picture(result, None, blueprint_spec=spec, seed=seed))
@@ -227,24 +227,21 @@ def _solve_public(
         return solve_infoset(game, blueprint, infoset, config, np.random.default_rng(seed), options)
 
 
-def _solve_sampled(
-    game: Game,
-    spec: str,
-    infoset: Infoset,
-    config: SearchConfig,
-    seed: int,
-    options: SearchOptions,
+def _solve_alone(
+    game: Game, spec: str, infoset: Infoset, config: SearchConfig, seed: int, options: SearchOptions
 ) -> SearchResult:
-    """Return the result of a search at histories drawn from an infoset."""
+    """Return the result of a search where no whole strategy is: drawn, or from two of many seats."""
     import numpy as np
 
+    from gs2.play.agent_names import load_searched
     from gs2.search.explain import solve_infoset
     from gs2.search.refine.policy_only import blueprint_named
 
-    blueprint = blueprint_named(spec, game)
-    with working(f"drawing histories and solving by {config.name} …"):
-        drawn = config.replace(source="sampled")
-        return solve_infoset(game, blueprint, infoset, drawn, np.random.default_rng(seed), options)
+    two = game.num_players == 2
+    blueprint = blueprint_named(spec, game) if two else load_searched(game, spec, seed=seed)
+    with working(f"solving by {config.name} …"):
+        config = config.replace(source="sampled") if two else config
+        return solve_infoset(game, blueprint, infoset, config, np.random.default_rng(seed), options)
 
 
 def _write(output: Path, game: Game, tree: FlatTree, probs: NDArray[np.float64], note: str) -> None:
@@ -344,6 +341,9 @@ def render(result: SearchResult, best: tuple[float, float] | None, replaced: int
         _print_whole_game(best, replaced)
     elif result.sampled is not None:
         _print_sample(result.sampled, result.config)
+    elif result.seats is not None:
+        who = " and ".join(map(str, result.seats))
+        out.print(f"[bold]Deciding seats[/bold]: {who}; the others play the blueprint")
     else:
         out.print("[bold]Public tree[/bold]: every pair of private states counts, and values are exact")
     times = "  ".join(f"{stage} {1000 * seconds:.1f}" for stage, seconds in result.seconds.items())

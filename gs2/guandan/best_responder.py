@@ -29,6 +29,7 @@ from blueprint.guandan.train_config import TrainConfig
 from games.support.configuration import ConfigError, Configuration, integer, one_of, real
 from games.support.files import check_folder, read_text, write_text
 from games.support.interruption import Interruption
+from games.support.work.where import Place, where_of
 from gs2.guandan.named_agents import NamedAgents, check_agent, fingerprint, is_batched, parse_agent
 from gs2.play.exploit.bounds import LowerBound, sampled_bound
 
@@ -132,6 +133,7 @@ def exploit_guandan(
     *,
     tell: Callable[[str], None] = lambda words: None,
     asked: Interruption | None = None,
+    on: Place | None = None,
 ) -> GuanDanReport:
     """Return what responders gain at least against an agent, in levels a round.
 
@@ -139,6 +141,7 @@ def exploit_guandan(
         and the deals played. The same call goes on from there: training up to `minutes` in all, and the deals
         left.
     tell: called with what is being done. asked: interruption that ends the run with what there is so far.
+    on: where the responders are measured, None for `processes` of this machine; they are trained here.
     Raises UnknownAgent for a name that no agent has, ConfigError for the directory of another run, LockHeld
     where another process uses it.
     """
@@ -147,7 +150,8 @@ def exploit_guandan(
     methods = METHODS if config.method == "both" else (config.method,)
     directory = check_folder(directory)
     _claim(directory, {"agent": agent, "model": model, "model_is": fingerprint(model), "seed": config.seed})
-    run = _Run(agent, model, config, directory, tell, asked)
+    place = where_of(config.processes) if on is None else on
+    run = _Run(agent, model, config, directory, _Company(tell, asked, place))
     bounds: list[LowerBound] = []
     for method in methods:
         if run.stopped:
@@ -179,20 +183,22 @@ def _claim(directory: Path, words: dict[str, Any]) -> None:
         )
 
 
+@dataclass(frozen=True)
+class _Company:
+    """Who is told of a run, who may end it, and where its deals are played."""
+
+    tell: Callable[[str], None]
+    asked: Interruption | None
+    place: Place
+
+
 class _Run:
     """A run in its directory. stopped: whether it was interrupted."""
 
-    def __init__(
-        self,
-        agent: str,
-        model: str,
-        config: Hunt,
-        directory: Path,
-        tell: Callable[[str], None],
-        asked: Interruption | None,
-    ) -> None:
+    def __init__(self, agent: str, model: str, config: Hunt, directory: Path, company: _Company) -> None:
         self.agent, self.model, self.config = agent, model, config
-        self.directory, self.tell, self.asked = directory, tell, asked
+        self.directory, self.place = directory, company.place
+        self.tell, self.asked = company.tell, company.asked
 
     @property
     def stopped(self) -> bool:
@@ -240,7 +246,7 @@ class _Run:
                 net = f"{result.net.mean():+.3f}" if len(result.net) else ""
                 self.tell(f"{method}: {len(result.payoffs):,} of {wanted:,} deals against {met} {net} …")
 
-            with Arena(NamedAgents(), self.config.processes) as arena:
+            with Arena(NamedAgents(), self.place) as arena:
                 found = arena.play(
                     responder,
                     opponent,

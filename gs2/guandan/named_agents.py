@@ -145,11 +145,11 @@ class _NetworkAgents(_Quick):
         _check_file(spec)
 
     def load(self, spec: AgentSpec, rng: np.random.Generator) -> Chooser:
-        return network_agent(_network(spec), self._play(spec))
+        return network_agent(_network(spec), self._play(spec), rng)
 
     def fingerprint(self, spec: AgentSpec) -> str:
         play = self._play(spec)
-        told = (json.dumps(play.to_json()).encode(),) if play != NetworkPlay() else ()
+        told = (json.dumps(play.told()).encode(),) if play != NetworkPlay() else ()
         return _digest(_network(spec).read_bytes(), *told)
 
     def _play(self, spec: AgentSpec) -> NetworkPlay:

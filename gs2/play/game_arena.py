@@ -6,12 +6,9 @@ result.net, result.low, result.high
 
 from __future__ import annotations
 
-import multiprocessing
 import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,8 +18,11 @@ import numpy as np
 
 from games.game import Game
 from games.registry import load_game
-from games.support.interruption import Interrupted, breaking, deaf_children
 from games.support.json_rows import JsonRows, Row
+from games.support.work.carried import name_here
+from games.support.work.engines import executor_at
+from games.support.work.executor import Task, WorkerLost, results
+from games.support.work.where import Place, where_of
 from gs2.play.agent_names import agent_identity, load_game_agent
 from gs2.play.game_agents import TrailAgent
 from gs2.play.game_match import Pace, PlayedGames, play_numbered
@@ -110,10 +110,10 @@ class _Hall:
 
     def __init__(self, meeting: Meeting, game: Game | None = None) -> None:
         self.meeting = meeting
-        self.game = load_game(meeting.game) if game is None else game
+        self.game = load_game(name_here(meeting.game)) if game is None else game
         self.agents = (
-            load_game_agent(self.game, meeting.a, seed=meeting.seed),
-            load_game_agent(self.game, meeting.b, seed=meeting.seed + 1),
+            load_game_agent(self.game, name_here(meeting.a), seed=meeting.seed),
+            load_game_agent(self.game, name_here(meeting.b), seed=meeting.seed + 1),
         )
 
     @property
@@ -121,7 +121,7 @@ class _Hall:
         """Pairs of games for one piece of work."""
         return SEARCHING if any(isinstance(agent, TrailAgent) for agent in self.agents) else QUICK
 
-    def play(self, numbers: list[int]) -> tuple[list[Row], list[tuple[int, float]], float]:
+    def play(self, numbers: list[int]) -> Played:
         """Return the rows of these pairs, both agents' decisions and seconds, and the peak of memory."""
         meeting = self.meeting
         played = play_numbered(
@@ -131,18 +131,12 @@ class _Hall:
         return rows, [(pace.decisions, pace.seconds) for pace in played.paces], _peak()
 
 
-_hall: _Hall | None = None
+Played = tuple[list[Row], list[tuple[int, float]], float]
+"""Rows of pairs, both agents' decisions and seconds, and the peak of memory."""
 
 
-def _begin(meeting: Meeting) -> None:
-    """Prepare a process."""
-    global _hall
-    _hall = _Hall(meeting)
-
-
-def _play(numbers: list[int]) -> tuple[list[Row], list[tuple[int, float]], float]:
-    assert _hall is not None
-    return _hall.play(numbers)
+def _play(hall: _Hall, numbers: list[int]) -> Played:
+    return hall.play(numbers)
 
 
 def play_match(
@@ -150,14 +144,15 @@ def play_match(
     *,
     game: Game | None = None,
     output: Path | None = None,
-    processes: int = 1,
+    processes: int | Place = 1,
     progress: Callable[[MeetingResult], None] | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> MeetingResult:
     """Return what a match comes to; agents are loaded in each process.
 
     game: the one that `meeting.game` names, where it is loaded already. output: file of results; what it
-        holds is not played again. progress: called after every piece. stop: asked between pieces.
+        holds is not played again. processes: how many, or a place for them (`games.support.work`).
+        progress: called after every piece. stop: asked between pieces.
     Raises MeetingError if the file holds another match, LockHeld if another process writes it, and whatever
     loading the agents raises.
     """
@@ -181,7 +176,7 @@ def play_match(
             seconds = time.perf_counter() - began
             return MeetingResult(meeting, games, len(mine) == meeting.pairs, seconds, max(peak, _peak()))
 
-        for new, times, memory in _pieces(hall, left, processes, stop):
+        for new, times, memory in _pieces(hall, left, where_of(processes), stop):
             rows.extend(new)
             peak = max(peak, memory)
             for pace, (decisions, seconds) in zip(paces, times, strict=True):
@@ -193,52 +188,20 @@ def play_match(
         return result()
 
 
-def _pieces(
-    hall: _Hall | None, left: list[int], processes: int, stop: Callable[[], bool]
-) -> Iterator[tuple[list[Row], list[tuple[int, float]], float]]:
+def _pieces(hall: _Hall | None, left: list[int], where: Place, stop: Callable[[], bool]) -> Iterator[Played]:
     """Yield what pieces of work come to."""
     if hall is None:
         return
-    size = max(1, min(hall.together, -(-len(left) // processes)))
-    work = [left[k : k + size] for k in range(0, len(left), size)]
-    if processes == 1:
-        for numbers in work:
-            if stop():
-                return
-            try:
-                with breaking(stop):
-                    found = hall.play(numbers)
-            except Interrupted:
-                return
-            yield found
-        return
-    others = set(multiprocessing.active_children())
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(processes, mp_context=context, initializer=_begin, initargs=(hall.meeting,))
-    waiting = iter(work)
-    busy: set[Future[tuple[list[Row], list[tuple[int, float]], float]]] = set()
-    try:
-        while not stop():
-            for numbers in waiting:
-                with deaf_children():
-                    busy.add(pool.submit(_play, numbers))
-                if len(busy) >= 2 * processes:
-                    break
-            if not busy:
-                return
-            ready, busy = wait(busy, timeout=0.2, return_when=FIRST_COMPLETED)
-            for future in ready:
-                yield future.result()
-    except BrokenProcessPool as error:
-        raise MeetingError(
-            "match: a process ended without an answer (killed, or out of memory); use fewer --processes"
-        ) from error
-    finally:
-        ours = set(multiprocessing.active_children()) - others
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in ours:
-            process.terminate()
-            process.join()
+    meeting = hall.meeting
+    with executor_at(where, Task(_Hall, (meeting,), _play), here=hall) as executor:
+        size = max(1, min(hall.together, -(-len(left) // executor.size)))
+        pieces = ((left[k], left[k : k + size]) for k in range(0, len(left), size))
+        names = (meeting.game, meeting.a, meeting.b)
+        try:
+            for _, played in results(executor, pieces, names=names, stop=stop):
+                yield played
+        except WorkerLost as error:
+            raise MeetingError(f"match: {error}; use fewer --processes") from error
 
 
 def _peak() -> float:

@@ -153,6 +153,7 @@ def test_an_interrupted_blueprint_leaves_a_file_that_resumes(tmp_path: Path) -> 
         (("solve", "--blueprint", "cfr:0"), "at least 1"),
         (("solve", "--gadget", "armour"), "gadget must be one of"),
         (("exploitability", "leduc_poker", "noise:2"), "in [0, 1]"),
+        (("exploitability", "leduc_poker(ranks=13,suits=4)", "none.gs2", "--memory", "1K"), "no such file"),
         (("blueprint", "leduc_poker", "--variant", "foo"), "variant must be one of"),
         (("blueprint", "leduc_poker", "-o", "no/such/folder/x.npz"), "folder must exist"),
         (("infosets", "leduc_poker", "--player", "2"), "player must be in"),

@@ -28,16 +28,26 @@ TINY = (
     "--minutes 0.02 --set rounds=4 --set batch=64 --threads 2 --rounds 2 --against greedy "
     "--network state=16 --network blocks=1 --network action=16 --network critic=16"
 )
+RECIPE = (
+    "--minutes 0.001 --set rounds=4 --set batch=64 --threads 1 --rounds 2 --against greedy "
+    "--network state=16 --network blocks=4"
+)
 GRID = "--game kuhn_poker --method gs2+ --seeds 1 --iterations 3 --workers 1"
 
 LARGE = r"(--game |GAME|'?(liars_dice|goofspiel|leduc_poker|openspiel:))"
 """What the words of `gs2 train` and `gs2 match` begin with where they are not GuanDan's."""
 
 SMALLER = (
+    (r"gs2 train '?(doudizhu|big2).*--resume", "--minutes 0.002"),
+    (
+        r"gs2 train '?(doudizhu|big2)",
+        "--minutes 0.001 --set rounds=8 --set state=16 --set action=8 --set critic=8",
+    ),
     (rf"gs2 train {LARGE}.*--resume", "--minutes 0.002"),
     (rf"gs2 train {LARGE}", "--minutes 0.001 --set width=16 --set episodes=16"),
     (rf"gs2 match {LARGE}", "--pairs 2"),
     (r"gs2 train .*--resume", "--minutes 0.02 --threads 2 --rounds 2 --against greedy --set batch=64"),
+    (r"gs2 train .*--recipe", RECIPE),
     (r"gs2 train ", TINY),
     (r"gs2 exploit guandan ", "--method trained --minutes 0.001 --games 2"),
     (r"gs2 exploit ", "--minutes 0.01 --games 20"),
@@ -78,6 +88,7 @@ LONG = re.compile(
 """Commands that play or search at GuanDan: half a minute each, even so."""
 GUARDS = re.compile(
     r"runs/annealed|runs/grown|dice26|--device cuda|--tensorboard|strangers|focus|\bFILE\b|X\.safetensors"
+    r"|--on ray"
 )
 """Commands that need what this run did not make, a file of the reader's, or a device: only their words are
 checked."""
@@ -238,6 +249,8 @@ def _prepare(words: list[str], place: Path) -> None:
     """Make what an earlier command of the pages would have left, where it was not run."""
     earlier = {
         "liars5.safetensors": "gs2 train liars_dice(dice=5) -o liars5.safetensors --decisions 100",
+        "ddz.safetensors": "gs2 train doudizhu -o ddz.safetensors --decisions 1 --set rounds=8",
+        "big2.safetensors": "gs2 train big2 -o big2.safetensors --decisions 1 --set rounds=8",
         "dice.npz": "gs2 blueprint liars_dice_6 --iterations 10 -o dice.npz",
         "dice24.gs2": "gs2 blueprint liars_dice(dice=2,sides=4) --form public --iterations 5 -o dice24.gs2",
         "match.jsonl": "gs2 guandan play-random --record match.jsonl",

@@ -11,12 +11,9 @@ ones a few.
 from __future__ import annotations
 
 import multiprocessing
-import os
 import sys
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,7 +35,11 @@ from blueprint.guandan.chooser import Chooser
 from blueprint.guandan.play.selfplay import Scratch
 from games.support.array_types import Array
 from games.support.configuration import Configuration, integer, real, text
-from games.support.interruption import Interrupted, breaking, deaf_children
+from games.support.work.carried import name_here
+from games.support.work.engines import executor_at
+from games.support.work.executor import Executor, Task, WorkerLost, available_cores, results
+from games.support.work.remote import in_cluster
+from games.support.work.where import Place, where_of
 
 __all__ = ["AgentSource", "Arena", "ArenaConfig", "ArenaError", "ArenaResult", "Schedule", "available_cores"]
 
@@ -51,7 +52,7 @@ class ArenaError(ValueError):
 
 
 class AgentSource(Protocol):
-    """Where agents come from. It is pickled into every process, so it holds names, not agents."""
+    """Place agents come from. It is pickled into every process, so it holds names, not agents."""
 
     def load(self, name: str, rng: np.random.Generator) -> Chooser:
         """Return a new agent. If it has an attribute `rng`, that is replaced for each piece of work."""
@@ -168,12 +169,13 @@ class _Player:
     def _agent(self, seat: int, name: str, fingerprint: str, rng: np.random.Generator) -> Chooser:
         key = (seat, name, fingerprint)
         if key not in self.agents:
-            if self.source.fingerprint(name) != fingerprint:
+            here = name_here(name)
+            if here == name and self.source.fingerprint(name) != fingerprint:
                 raise ArenaError(
                     f"arena: {name} changed while the processes were starting; copy it and use the copy"
                 )
-            self.agents[key] = self.source.load(name, rng)
-            if "torch" in sys.modules and multiprocessing.parent_process() is not None:
+            self.agents[key] = self.source.load(here, rng)
+            if "torch" in sys.modules and (multiprocessing.parent_process() is not None or in_cluster()):
                 sys.modules["torch"].set_num_threads(1)  # one process per core already
         agent = self.agents[key]
         if hasattr(agent, "rng"):
@@ -201,40 +203,24 @@ class _Player:
         return [{"deal": i, "payoffs": p} for i, p in zip(piece.indices, payoffs.tolist(), strict=True)]
 
 
-_player: _Player | None = None
-
-
-def _begin(source: AgentSource) -> None:
-    """Prepare a process."""
-    global _player
-    _player = _Player(source)
-
-
-def _play(piece: _Piece) -> Rows:
-    assert _player is not None
-    return _player.play(piece)
-
-
-def available_cores() -> int:
-    """Return the number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+def _play(player: _Player, piece: _Piece) -> Rows:
+    return player.play(piece)
 
 
 class Arena:
     """Processes in which agents are compared; use it in a `with` block.
 
-    source: where agents come from. processes: how many, None for all cores.
-    With one process everything happens in the caller's own.
+    source: where agents come from. processes: how many, None for all cores; or a place for them, a cluster
+    for example (`games.support.work`), whose cores are counted when the arena is made.
+    With one process of this machine everything happens in the caller's own.
     """
 
-    def __init__(self, source: AgentSource, processes: int | None = None) -> None:
+    def __init__(self, source: AgentSource, processes: int | Place | None = None) -> None:
         self.source = source
-        self.processes = processes or available_cores()
-        self._own = _Player(source)
-        self._pool: ProcessPoolExecutor | None = None
-        self._others = set(multiprocessing.active_children())
+        self._executor: Executor[_Piece, Rows] = executor_at(
+            where_of(processes), Task(_Player, (source,), _play)
+        )
+        self.processes = self._executor.size
 
     def __enter__(self) -> Arena:
         return self
@@ -244,14 +230,7 @@ class Arena:
 
     def close(self) -> None:
         """End the processes, whatever they are doing."""
-        if self._pool is not None:
-            ours = set(multiprocessing.active_children()) - self._others
-            self._pool.shutdown(wait=False, cancel_futures=True)
-            for process in ours:
-                process.terminate()
-            for process in ours:
-                process.join()
-            self._pool = None
+        self._executor.close()
 
     def play(
         self,
@@ -281,13 +260,17 @@ class Arena:
             rows: Rows = [] if file is None else list(file.rows)
             together = min(self.source.deals_at_once(a), self.source.deals_at_once(b))
             pieces = self._pieces(agents, rows, schedule, together)
-            for new in self._run(pieces, stop or (lambda: False)):
-                rows += new
-                played += sum(2 if "deal" in row else sum(row["rounds"]) for row in new)
-                if file is not None:
-                    file.append(new)
-                if progress is not None:
-                    progress(_result((a, b), schedule, rows, time.perf_counter() - began, played))
+            keyed = (((piece.whole, piece.indices[0]), piece) for piece in pieces)
+            try:
+                for _, new in results(self._executor, keyed, names=(a, b), stop=stop or (lambda: False)):
+                    rows += new
+                    played += sum(2 if "deal" in row else sum(row["rounds"]) for row in new)
+                    if file is not None:
+                        file.append(new)
+                    if progress is not None:
+                        progress(_result((a, b), schedule, rows, time.perf_counter() - began, played))
+            except WorkerLost as error:
+                raise ArenaError(f"arena: {error}; use fewer --processes") from error
         return _result((a, b), schedule, rows, time.perf_counter() - began, played)
 
     def _pieces(self, agents: Agents, rows: Rows, schedule: Schedule, together: int) -> list[_Piece]:
@@ -302,50 +285,6 @@ class Arena:
                 for k in range(0, len(left), size)
             ]
         return pieces
-
-    def _run(self, pieces: list[_Piece], stop: Callable[[], bool]) -> Iterator[Rows]:
-        """Yield the rows of pieces as they are done."""
-        if self.processes == 1:
-            for piece in pieces:
-                if stop():
-                    return
-                try:
-                    with breaking(stop):
-                        rows = self._own.play(piece)
-                except Interrupted:
-                    return
-                yield rows
-            return
-        if not pieces:
-            return
-        if self._pool is None:
-            context = multiprocessing.get_context("spawn")  # a forked copy of threads may hang
-            self._pool = ProcessPoolExecutor(
-                self.processes, mp_context=context, initializer=_begin, initargs=(self.source,)
-            )
-        pool = self._pool
-        waiting = iter(pieces)
-        busy: set[Future[Rows]] = set()
-        try:
-            while True:
-                for piece in waiting:
-                    with deaf_children():
-                        busy.add(pool.submit(_play, piece))
-                    if len(busy) >= 2 * self.processes:
-                        break
-                if not busy:
-                    return
-                done, busy = wait(busy, timeout=0.2, return_when=FIRST_COMPLETED)
-                for future in done:
-                    yield future.result()
-                if stop():
-                    self.close()
-                    return
-        except BrokenProcessPool as error:
-            self.close()
-            raise ArenaError(
-                "arena: a process ended without an answer (killed, or out of memory); use fewer --processes"
-            ) from error
 
 
 def _result(

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import Chooser, Decisions
 from blueprint.guandan.objective import rounds_alone
-from blueprint.soft_choice import draw_soft
+from blueprint.soft_choice import draw_soft, near_best
+from games.support.array_types import Array
 from games.support.near import near
 
 if TYPE_CHECKING:
     from blueprint.guandan.network.inference import Inference
+    from blueprint.guandan.network.torch_network import TorchNetwork
 
 __all__ = ["AGENTS", "RULE_AGENTS", "InferenceAgent", "UnknownAgent", "load_chooser"]
 
@@ -51,9 +53,9 @@ def load_chooser(name: str, rng: np.random.Generator) -> Chooser:
     if name != "blueprint" and Path(name).suffix != ".safetensors":
         hint = near(name.lower(), AGENTS, f"one of {', '.join(AGENTS)}")
         raise UnknownAgent(f"there is no agent {name!r}; {hint}, or the path of a .safetensors checkpoint")
-    from blueprint.guandan.network.inference import load_inference
+    from blueprint.guandan.network.torch_network import load_any_network
 
-    return InferenceAgent(load_inference(None if name == "blueprint" else name, critic=False))
+    return InferenceAgent(load_any_network(None if name == "blueprint" else name))
 
 
 class InferenceAgent:
@@ -65,15 +67,17 @@ class InferenceAgent:
 
     def __init__(
         self,
-        inference: Inference,
+        inference: Inference | TorchNetwork,
         *,
         temperature: float = 0.0,
         epsilon: float = 0.0,
+        near: float = 0.0,
         rng: np.random.Generator | None = None,
         objective: str = "match",
     ) -> None:
         """Take a network; temperature and epsilon as in `choose_soft`, which draws from `rng`.
 
+        near: levels below the best move within which the soft choice is made; 0 for among all.
         objective: of OBJECTIVES; "levels" maximises levels in matches too.
         Raises ValueError if a choice needs `rng` and there is none.
         """
@@ -81,10 +85,11 @@ class InferenceAgent:
             raise ValueError(
                 f"InferenceAgent: temperature {temperature} and epsilon {epsilon} need an rng; give one"
             )
-        self.inference, self.objective = inference, objective
+        self.inference: Any = inference
+        self.objective = objective
         self.name = inference.name
-        self.temperature, self.epsilon = temperature, epsilon
-        self._rng = np.random.default_rng(0) if rng is None else rng
+        self.temperature, self.epsilon, self.near = temperature, epsilon, near
+        self.rng = np.random.default_rng(0) if rng is None else rng
 
     def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
         """Return one action per decision, as an index within its row."""
@@ -94,5 +99,7 @@ class InferenceAgent:
         """Return one action per decision, as an index within its row, and its probability."""
         if self.objective == "levels" and self.inference.sees_stakes:
             decisions = replace(decisions, states=rounds_alone(decisions.states))
-        scores = self.inference.advantages(decisions)
-        return draw_soft(scores, decisions.offsets, self.temperature, self.epsilon, self._rng)
+        scores: Array = self.inference.advantages(decisions)
+        if self.near > 0:
+            scores = near_best(scores, decisions.offsets, self.near)
+        return draw_soft(scores, decisions.offsets, self.temperature, self.epsilon, self.rng)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
+import numpy as np
 
 from blueprint.guandan.chooser import Chooser
 from blueprint.guandan.objective import OBJECTIVES
-from games.support.configuration import Configuration, one_of
+from blueprint.guandan.train_config import PERSONALITIES
+from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real
 
 __all__ = ["NetworkPlay", "network_agent"]
 
@@ -20,20 +22,79 @@ class NetworkPlay(Configuration):
 
     objective: what it maximises there, the chance of winning the match ("match") or "levels". tribute: which
     cards it gives, by "rule" or by its own "value" of what is left.
+    temperature: of a soft choice, in levels (0: the best move); near: levels below the best within which it
+    is made, 0 for among all (SDMC). prune: margin of move pruning by minimum combination, in moves, -1 for
+    none (ODMC).
+    persona: whose style it plays, where it has a personality head (PDHQN); none is its own. alpha: weight of
+    its values beside the style. heeds: whether it listens to its models of the others, where it has them.
     """
 
     label: ClassVar[str] = "NetworkPlay"
 
     objective: str = attrs.field(default="match", validator=one_of(OBJECTIVES))
     tribute: str = attrs.field(default="rule", validator=one_of(("rule", "value")))
+    temperature: float = attrs.field(default=0.0, validator=real(0, 10))
+    near: float = attrs.field(default=0.0, validator=real(0, 10))
+    prune: int = attrs.field(default=-1, validator=integer(-1, 27))
+    persona: str = attrs.field(default="", validator=one_of(("", *PERSONALITIES)))
+    alpha: float = attrs.field(default=1.0, validator=real(0, 1))
+    heeds: bool = attrs.field(default=True, validator=flag)
+
+    def check(self) -> None:
+        """Raise ConfigError for a field that nothing would read."""
+        if self.near and not self.temperature:
+            raise ConfigError(
+                f"NetworkPlay: near={self.near:g} is of a soft choice; set a temperature too, such as 0.06"
+            )
+        if self.alpha < 1 and not self.persona:
+            raise ConfigError(f"NetworkPlay: alpha={self.alpha:g} blends with a style; name a persona too")
+        if self.persona and self.temperature:
+            raise ConfigError(
+                f"NetworkPlay: a persona plays its best move; got temperature={self.temperature:g}; set 0"
+            )
+
+    def told(self) -> dict[str, Any]:
+        """Return what tells this way of playing from others: newer fields only where they are set."""
+        fields, defaults = self.to_json(), self.defaults()
+        return {k: v for k, v in fields.items() if k in ("objective", "tribute") or v != defaults[k]}
 
 
-def network_agent(path: Path, play: NetworkPlay) -> Chooser:
-    """Return a checkpoint's best move as an agent; raise CheckpointError if it cannot be used."""
-    from blueprint.guandan.network.inference import load_inference
+def network_agent(path: Path, play: NetworkPlay, rng: np.random.Generator | None = None) -> Chooser:
+    """Return a checkpoint as an agent; a soft choice draws from `rng`.
+
+    Raises CheckpointError if it cannot be used, ConfigError if it lacks what the way of playing needs.
+    """
+    from blueprint.guandan.network.torch_network import TorchNetwork, load_any_network
+    from blueprint.guandan.play.blended_choice import BlendedAgent
     from blueprint.guandan.play.choosers import InferenceAgent
     from blueprint.guandan.play.network_tribute import TributeAgent
+    from blueprint.guandan.rules.pruning import PrunedChooser
 
-    network = load_inference(path, critic=False)
-    agent = InferenceAgent(network, objective=play.objective)
-    return TributeAgent(agent, network) if play.tribute == "value" else agent
+    network = load_any_network(path, heeds=play.heeds)
+    if not play.heeds and not (isinstance(network, TorchNetwork) and network.has_models):
+        raise ConfigError(
+            f"agent {network.name}: heeds=false needs a network with models of the others; it has none; "
+            "leave it out, or train one with --recipe pdhqn or odmc"
+        )
+    agent: Chooser
+    if play.persona:
+        if not isinstance(network, TorchNetwork):
+            raise ConfigError(
+                f"agent {network.name}: persona={play.persona} needs a network with a personality head; it "
+                "has none; train one with --recipe pdhqn"
+            )
+        agent = BlendedAgent(network, play.persona, play.alpha)
+    else:
+        soft: Any = {"temperature": play.temperature, "near": play.near}
+        generator = np.random.default_rng(0) if rng is None else rng
+        agent = InferenceAgent(network, **soft, rng=generator, objective=play.objective)
+    if play.prune >= 0:
+        agent = PrunedChooser(agent, play.prune)
+    if play.tribute == "rule":
+        return agent
+    if isinstance(network, TorchNetwork) and not network.has_value:
+        raise ConfigError(
+            f"agent {network.name}: tribute=value needs a network with a value of positions; it has none; "
+            "play tribute=rule"
+        )
+    return TributeAgent(agent, network)

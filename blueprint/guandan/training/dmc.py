@@ -24,18 +24,19 @@ from blueprint.guandan.chooser import Chooser, Decisions
 from blueprint.guandan.network.bfloat import native_half
 from blueprint.guandan.network.inference import Inference
 from blueprint.guandan.network.input_layout import OUTCOMES, PAST_WIDTH, STATE_WIDTH
-from blueprint.guandan.network.inputs import encode_full, hidden_hands
+from blueprint.guandan.network.inputs import encode_full
 from blueprint.guandan.network.q_network import Critic, make_network
+from blueprint.guandan.network.torch_network import TorchNetwork
 from blueprint.guandan.objective import result_worth
 from blueprint.guandan.play.choosers import InferenceAgent
 from blueprint.guandan.play.selfplay import PlayRecord
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.policy_learning import TopChoices, TopChooser, policy_loss
-from blueprint.guandan.training.samples import Samples, lambda_returns
-from blueprint.soft_choice import draw_soft
+from blueprint.guandan.training.samples import Samples, lambda_returns, outcome_classes
+from blueprint.guandan.training.side_losses import is_grown, side_losses
 from games.support.array_types import Array
 
-__all__ = ["Judge", "Learner", "NetworkChooser", "held_nats"]
+__all__ = ["Judge", "Learner"]
 
 CACHED = 1024
 """Decisions that go through the network at once on a processor: layers of more do not stay in its cache
@@ -44,8 +45,6 @@ LEARNED = 2 * CACHED
 """The same where gradients are added up: each part also passes over all weights and gradients."""
 MOST = 1 << 16
 """Decisions at once elsewhere."""
-FRESH = ("tower.past", "tower.stakes", "hands.weight", "hands.bias")
-"""Parts that a network grows, which may learn faster than what was there (`TrainConfig.fresh`)."""
 CERTAIN = 0.15
 """Share that is learned of the decisions that leave no doubt, where `TrainConfig.focus` is set."""
 
@@ -54,55 +53,9 @@ Judge = Callable[[Array, Array], NDArray[np.float64]]
 """Says how rounds [n] STATE end, all four hands open, for seats [n]: [n, 7] shares of OUTCOMES."""
 
 
-def held_nats(odds: Tensor, hands: NDArray[np.uint8]) -> Tensor:
-    """Return the nats a hidden card that log odds miss, [n]; odds: [n, 3, 54], hands: [n, 3, 54] counts."""
-    held = torch.from_numpy(hands).to(odds.device).float()
-    missed: Tensor = -(odds.log_softmax(1) * held).sum((1, 2)) / held.sum((1, 2)).clamp(min=1)
-    return missed
-
-
 def tensor(array: Array, device: torch.device, dtype: torch.dtype) -> Tensor:
     """Return an array as a tensor; bytes travel as bytes and widen on the device."""
     return torch.from_numpy(np.ascontiguousarray(array)).to(device).to(dtype)
-
-
-class NetworkChooser:
-    """Chooses by a snapshot of any network on any device, with a soft choice and exploration."""
-
-    def __init__(
-        self,
-        network: Any,
-        temperature: float,
-        epsilon: float,
-        rng: np.random.Generator,
-        device: torch.device,
-        dtype: torch.dtype,
-    ) -> None:
-        self.network: Any = make_network(network.config).to(device, dtype).eval()
-        self.network.load_state_dict(network.state_dict())
-        self.temperature, self.epsilon = temperature, epsilon
-        self.rng, self.device, self.dtype = rng, device, dtype
-
-    def values(self, decisions: Decisions) -> NDArray[np.float32]:
-        """Return the score of each action, [m] float32."""
-        d = decisions
-        x, a = self.network.encode(d)
-        rows = np.repeat(np.arange(len(d.rows)), np.diff(d.offsets))
-        with torch.inference_mode():
-            h = self.network.states(tensor(x, self.device, self.dtype))
-            out = self.network.advantages(
-                h, tensor(a, self.device, self.dtype), torch.from_numpy(rows).to(self.device)
-            )
-        found: NDArray[np.float32] = out.float().cpu().numpy()
-        return found
-
-    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
-        """Return one action per decision, as an index within its row."""
-        return self.draw(decisions)[0]
-
-    def draw(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return one action per decision, as an index within its row, and its probability."""
-        return draw_soft(self.values(decisions), decisions.offsets, self.temperature, self.epsilon, self.rng)
 
 
 class Learner:
@@ -128,7 +81,7 @@ class Learner:
         self.mean_critic = copy.deepcopy(self.critic) if averaged else self.critic
         self.config, self.device = config, device
         named = dict(self.network.named_parameters())
-        fresh = [named.pop(name) for name in FRESH if name in named]
+        fresh = [named.pop(name) for name in list(named) if is_grown(name)]
         known = list(named.values())
         if self.critic is not None:
             known += list(self.critic.parameters())
@@ -157,22 +110,27 @@ class Learner:
     def policy_chooser(self, temperature: float, rng: np.random.Generator) -> TopChooser:
         """Return a player by the weights that learn, which keeps what it chose among."""
         player = self._player(self.network, 0.0, 0.0, rng)
-        scores = player.inference.advantages if isinstance(player, InferenceAgent) else player.values
-        return TopChooser(scores, self.config.policy_top, temperature, rng)
+        return TopChooser(player.inference.advantages, self.config.policy_top, temperature, rng)
 
     def _player(
         self, network: Any, temperature: float, epsilon: float, rng: np.random.Generator
-    ) -> InferenceAgent | NetworkChooser:
+    ) -> InferenceAgent:
+        soft: Any = {"temperature": temperature, "epsilon": epsilon, "near": self.config.near, "rng": rng}
         if not self._fast:
-            return NetworkChooser(network, temperature, epsilon, rng, self.device, self.dtype)
+            return InferenceAgent(TorchNetwork(network, device=self.device, dtype=self.dtype), **soft)
         tensors = {f"network.{k}": v.detach().numpy() for k, v in network.state_dict().items()}
-        snapshot = Inference(tensors, critic=False, half=self.half)
-        return InferenceAgent(snapshot, temperature=temperature, epsilon=epsilon, rng=rng)
+        return InferenceAgent(Inference(tensors, critic=False, half=self.half), **soft)
 
     def judge(self) -> Judge | None:
-        """Return the critic as it values now, for threads beside the one that learns; None without one."""
-        if self.mean_critic is None:
+        """Return the critic as it values now, for threads beside the one that learns; None without one.
+
+        Without a critic the network's own value stands in, where it has one: that of weights which have not
+        seen the rounds yet. Later weights know by heart how they ended, and nothing would be left to learn.
+        """
+        if self.mean_critic is None and not self.network.has_value:
             return None
+        if self.mean_critic is None:
+            return partial(self._own_results, copy.deepcopy(self.mean_network))
         if not self._fast:
             return partial(self._critic_results, copy.deepcopy(self.mean_critic))
         tensors = {f"network.{k}": v.detach().numpy() for k, v in self.mean_network.state_dict().items()}
@@ -191,26 +149,30 @@ class Learner:
         """Return what is learned of a record, with targets, in its order.
 
         payoff: [rounds] to side 0. judge: None for plain returns. rng: draws what is learned, if not all.
-        choices: what was chosen among at each of its decisions, where a policy learns.
+        choices: what was chosen among at each of its decisions, where a policy learns. Without them, and
+        without a critic, returns are not bootstrapped: that is plain Monte Carlo. Before a policy begins the
+        network's own value is not taken off them either.
         """
+        alone = choices is None and self.mean_critic is None
+        judge = None if alone and self.config.policy else judge
         states, actions, rounds = record.states, record.actions, record.round
         share = np.ones(len(states), np.float32)
+        kept: NDArray[np.int64] | None = None
         if self.config.focus:
             share = np.minimum(share, CERTAIN + self.config.focus * (1.0 - record.chance)).astype(np.float32)
             kept = np.flatnonzero(rng.random(len(share)) < share)
             states, actions, rounds, share = states[kept], actions[kept], rounds[kept], share[kept]
             choices = None if choices is None else choices.take(kept)
         seats = states["player"].astype(np.int64)
-        signs = 1 - 2 * (seats & 1)
-        outcome = np.asarray(OUTCOMES[0] - signs * payoff[rounds], np.int64)
+        outcome = outcome_classes(seats, payoff[rounds])
         values = np.zeros(len(seats))
         if judge is not None:
             values = np.einsum("nk,nk->n", judge(states, seats), result_worth(states, seats))
-        trace = 1.0 if judge is None else self.config.trace
+        trace = 1.0 if judge is None or alone else self.config.trace
         worth = result_worth(record.final, np.zeros(len(payoff), np.int64))
         paid = worth[np.arange(len(payoff)), np.asarray(OUTCOMES[0] - payoff, np.int64)]
         target = lambda_returns(rounds, seats, values, paid, trace)
-        return Samples(states, actions, outcome, target, share, choices)
+        return Samples(states, actions, outcome, target, share, choices, kept)
 
     def values(self, states: Array, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return V(I) of states[rows] to the seats, [k] float64; the network must have a value."""
@@ -221,6 +183,15 @@ class Learner:
                 h = self.mean_network.states(tensor(x, self.device, self.dtype))
                 logits = self.mean_network.outcomes(h)
                 out[part] = (F.softmax(logits.float(), 1) * self.outcomes).sum(1).cpu().numpy()
+        return out
+
+    def _own_results(self, network: Any, states: Array, seats: Array) -> NDArray[np.float64]:
+        """Return a network's own shares of OUTCOMES for the seat's side at each state, [n, 7] float64."""
+        out = np.empty((len(states), len(OUTCOMES)))
+        with torch.inference_mode(), self.precision():
+            for rows in self._parts(len(states)):
+                x = tensor(network.encode_seen(states[rows], seats[rows]), self.device, self.dtype)
+                out[rows] = F.softmax(network.outcomes(network.states(x)).float(), 1).cpu().numpy()
         return out
 
     def _critic_results(self, critic: Critic, states: Array, seats: Array) -> NDArray[np.float64]:
@@ -252,7 +223,7 @@ class Learner:
             part = samples.take(rows)
             share = len(part) / len(samples)
             for name, loss in self._backward(part, share).items():
-                losses[name] += share * loss
+                losses[name] = losses.get(name, 0.0) + share * loss
         self._step(decisions)
         self._follow(decisions, span)
         return losses
@@ -281,7 +252,11 @@ class Learner:
         value_loss, policy = (torch.zeros((), device=self.device) for _ in range(2))
         with self.precision():
             h = self.network.states(states)
-            if choices is None:
+            labels: Tensor | None = None
+            if choices is None and samples.types is not None:
+                advantage, labels = self.network.personalities(h, actions)
+                advantage = advantage.float()
+            elif choices is None:
                 advantage = self.network.advantages(h, actions).float()
             else:
                 of = torch.arange(n, device=self.device).repeat_interleave(k)
@@ -293,14 +268,14 @@ class Learner:
             if self.network.has_value:
                 logits = self.network.outcomes(h).float()
                 value_loss = F.cross_entropy(logits, outcome)
-                if self.critic is None:
-                    advantage = advantage + (F.softmax(logits, 1) * self.outcomes).sum(1).detach()
+                if self.critic is None and choices is not None:
+                    # the scores were values before the policy began, and stay so
+                    advantage = advantage - (F.softmax(logits, 1) * self.outcomes).sum(1).detach()
             action_loss = F.mse_loss(advantage, target)
             loss = action_loss + 0.5 * value_loss + self.config.policy * policy
-            critic_loss, held_loss = (torch.zeros(()) for _ in range(2))
-            if self.network.config.hands:
-                held_loss = held_nats(self.network.held(h).float(), hidden_hands(batch, seats)).mean()
-                loss = loss + self.config.hands * held_loss
+            critic_loss = torch.zeros(())
+            beside, named = side_losses(self.network, states, h, labels, samples, self.config)
+            loss = loss + beside
             if self.critic is not None:
                 some = slice(None, None, self.config.critic_every)
                 full = tensor(encode_full(batch[some], seats[some]), self.device, self.dtype)
@@ -311,8 +286,8 @@ class Learner:
             "advantage": float(action_loss.detach()),
             "value": float(value_loss.detach()),
             "critic": float(critic_loss.detach()),
-            "hands": float(held_loss.detach()),
             "policy": float(policy.detach()),
+            **named,
         }
 
     def _step(self, decisions: int) -> None:

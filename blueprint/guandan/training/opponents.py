@@ -19,10 +19,12 @@ from blueprint.guandan.chooser import Chooser, Decisions, drawn
 from blueprint.guandan.play.choosers import load_chooser
 from blueprint.guandan.play.selfplay import PlayRecord
 from blueprint.guandan.rules.split_agents import StrongAgent, StrongParameters
+from blueprint.guandan.train_config import TrainConfig
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
+from games.support.work.carried import name_here
 
-__all__ = ["YARDSTICKS", "League", "SparringChooser"]
+__all__ = ["YARDSTICKS", "League", "SparringChooser", "league_of"]
 
 NOBODY = -1
 YARDSTICKS = ("mincomb", "conservative")
@@ -57,7 +59,7 @@ class League:
 
     def load(self, rng: np.random.Generator) -> list[Chooser]:
         """Return the members; raise UnknownAgent or CheckpointError where there is none."""
-        return [_varied(rng) if name == VARIED else load_chooser(name, rng) for name in self.names]
+        return [_varied(rng) if name == VARIED else load_chooser(name_here(name), rng) for name in self.names]
 
     def weights(self) -> NDArray[np.float64]:
         """Return how often each member is to be met, [k], as shares."""
@@ -91,6 +93,12 @@ class League:
             found = told.get(name) if isinstance(told, dict) else None
             if isinstance(found, list) and len(found) == 2 and all(isinstance(x, int | float) for x in found):
                 self.met[k], self.won[k] = int(max(found[0], 0)), float(np.clip(found[1], -3, 3))
+
+
+def league_of(config: TrainConfig) -> League:
+    """Return the league that a configuration names; raise ConfigError as League does."""
+    names = [name.strip() for name in config.strangers.split(",") if name.strip()]
+    return League(names, by_loss=config.strangers_by == "loss", always=config.strangers_share == 1)
 
 
 def _varied(rng: np.random.Generator) -> StrongAgent:
@@ -143,12 +151,17 @@ class SparringChooser:
         """Return the payoff to the network's side where a stranger sat opposite, [n]; payoff: to side 0."""
         return np.where(self.side == 0, -payoff, payoff)
 
+    def ours(self, record: PlayRecord) -> NDArray[np.bool_]:
+        """Return which decisions of these rounds the network took, [n]."""
+        found: NDArray[np.bool_] = self._playing(record.round, record.states["player"]) == NOBODY
+        return found
+
     def own(self, record: PlayRecord) -> PlayRecord:
         """Return a record of these rounds without what strangers decided, neither kept nor counted.
 
         Their forced moves, of which a record only has the number, stay in it.
         """
-        kept = self._playing(record.round, record.states["player"]) == NOBODY
+        kept = self.ours(record)
         return replace(
             record,
             states=record.states[kept],

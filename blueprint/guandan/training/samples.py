@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.guandan.network.input_layout import OUTCOMES
 from blueprint.guandan.structured import join
 from blueprint.guandan.training.policy_learning import TopChoices
 from games.support.array_types import Array, Ints
 from games.support.kernel import kernel
 
-__all__ = ["Samples", "batches", "lambda_returns"]
+__all__ = ["Samples", "batches", "lambda_returns", "outcome_classes"]
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,9 @@ class Samples:
     states: [n] STATE; actions: [n] ACTION. outcome: [n] int64, class of the payoff to the player (OUTCOMES).
     target: [n] float32, return minus baseline, what the advantage head learns. choices: what was chosen
     among, where a policy learns. share: [n] float32, probability with which each decision was kept.
+    rows: [n] int64, which decisions of their record these are, as long as they are together; None for all.
+    types: [n, 4] uint8, who each seat played like (PERSONALITIES), from the one that decides on; None where
+    nobody played a part.
     """
 
     states: Array
@@ -35,6 +39,8 @@ class Samples:
     target: NDArray[np.float32]
     share: NDArray[np.float32]
     choices: TopChoices | None = None
+    rows: NDArray[np.int64] | None = None
+    types: NDArray[np.uint8] | None = None
 
     def __len__(self) -> int:
         """Return the number of decisions."""
@@ -43,17 +49,25 @@ class Samples:
     def take(self, rows: NDArray[np.int64] | slice) -> Samples:
         """Return some of the decisions."""
         plain: dict[str, Any] = {name: getattr(self, name)[rows] for name in _ARRAYS}
-        return Samples(**plain, choices=None if self.choices is None else self.choices.take(rows))
+        choices = None if self.choices is None else self.choices.take(rows)
+        return Samples(**plain, choices=choices, types=None if self.types is None else self.types[rows])
 
     @classmethod
     def joined(cls, parts: list[Samples]) -> Samples:
-        """Return the decisions of all parts, in order; either all have choices or none."""
+        """Return the decisions of all parts, in order; either all have choices, or types, or none."""
         choices = [part.choices for part in parts if part.choices is not None]
         plain: dict[str, Any] = {name: join([getattr(part, name) for part in parts]) for name in _ARRAYS}
-        return cls(**plain, choices=TopChoices.joined(choices) if choices else None)
+        types = [part.types for part in parts if part.types is not None]
+        joined = TopChoices.joined(choices) if choices else None
+        return cls(**plain, choices=joined, types=np.concatenate(types) if types else None)
 
 
 _ARRAYS = ("states", "actions", "outcome", "target", "share")
+
+
+def outcome_classes(seats: NDArray[np.int64], payoff: Array) -> NDArray[np.int64]:
+    """Return the class of each payoff (OUTCOMES) to who decides, [n] int64; payoff: [n] to side 0."""
+    return np.asarray(OUTCOMES[0] - (1 - 2 * (seats & 1)) * payoff, np.int64)
 
 
 @kernel

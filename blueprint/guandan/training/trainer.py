@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import re
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from blueprint.checkpoint import (
     CheckpointError,
@@ -22,23 +19,18 @@ from blueprint.checkpoint import (
     write_checkpoint,
 )
 from blueprint.guandan.arena.duplicate import duplicate_deals, play_duplicate
-from blueprint.guandan.chooser import Chooser, Decisions, drawn
 from blueprint.guandan.play.choosers import load_chooser
 from blueprint.guandan.play.deals import card_choice, deal_rounds
 from blueprint.guandan.play.network_tribute import NetworkTribute
-from blueprint.guandan.play.selfplay import Scratch, play_rounds
-from blueprint.guandan.rules.pruning import PrunedChooser
-from blueprint.guandan.rules.split_agents import StrongAgent
+from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
+from blueprint.guandan.training.actors.crews import PieceCrew, ThreadCrew
+from blueprint.guandan.training.actors.pieces import Piece, temperature_at
 from blueprint.guandan.training.dmc import Learner
-from blueprint.guandan.training.guidance import GuidedChooser, guidance_share
-from blueprint.guandan.training.opponents import League, SparringChooser
-from blueprint.guandan.training.policy_learning import TopChooser
+from blueprint.guandan.training.opponents import league_of
 from blueprint.guandan.training.samples import Samples, batches
-from games.guandan.rounds.round import GuanDan
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
-from games.support.interruption import Interrupted
 
 __all__ = ["Trainer"]
 
@@ -55,7 +47,11 @@ EVALUATION_SEED = 5
 
 
 class Trainer:
-    """Everything a run holds: learner, replay, random generator and counters."""
+    """Everything a run holds: learner, replay, random generator and counters.
+
+    crew: who plays; threads of this process unless another one is put there before the first generation.
+    ahead: generations that are handed out and not collected yet.
+    """
 
     def __init__(
         self,
@@ -74,20 +70,23 @@ class Trainer:
             raise ConfigError(
                 f"TrainConfig: tribute_by_value needs a network with a value; got {network.kind!r}"
             )
+        if bool(config.personas) != bool(network.personality):
+            raise ConfigError(
+                "TrainConfig: personas and a network's personality head need each other; got "
+                f"personas={config.personas}, personality={network.personality}; use --recipe pdhqn for both"
+            )
         if config.matches and not network.stakes:
             raise ConfigError(
                 "TrainConfig: matches need a network that sees the stakes (--network stakes=true)"
             )
         self.rng = np.random.default_rng(config.seed)
-        names = [name.strip() for name in config.strangers.split(",") if name.strip()]
-        by_loss, always = config.strangers_by == "loss", config.strangers_share == 1
-        self.league = League(names, by_loss=by_loss, always=always)
+        self.league = league_of(config)
         self.league.load(self.rng)
         self.replay: list[Samples] = []
         self.pending: list[Samples] = []
         self.pending_steps = 0
-        self.scratch = [Scratch() for _ in range(threads)]
-        self.abandoned = False
+        self.crew: PieceCrew = ThreadCrew(threads)
+        self.ahead = 0
         self.generation = 0
         self.decisions = 0
         self.rounds = 0
@@ -95,7 +94,7 @@ class Trainer:
         self.evaluation: dict[str, Any] = {}
 
     def run_generation(self) -> dict[str, float]:
-        """Play one generation while learning from the one before; return what happened.
+        """Have one generation played while learning from the one before; return what happened.
 
         Players act by a snapshot of the network and value what they played by one of the critic; one thread
         learns meanwhile, so no thread ever waits at a barrier inside a matrix product: on a shared machine
@@ -103,52 +102,23 @@ class Trainer:
         the generation; what `checkpoint` returned before still holds.
         """
         begin = time.perf_counter()
-        players = max(1, self.threads - 1)
-        cards = NetworkTribute(self.learner) if self.config.tribute_by_value else card_choice
-        config = self.config
-        states = deal_rounds(
-            config.rounds, self.rng, tribute=config.tribute, cards=cards, matches=config.matches
-        )
-        parts = np.array_split(states, players)
-        rngs = self.rng.spawn(players)
-        drawing = [self._drawing(rng) for rng in rngs]
-        choosers = [
-            self._chooser(player, rng, len(part))
-            for player, rng, part in zip(drawing, rngs, parts, strict=True)
-        ]
-        judge = self.learner.judge()
-
-        def play(k: int) -> tuple[int, Samples, Array]:
-            chooser = choosers[k]
-            record = play_rounds(parts[k].copy(), [_Heard(chooser, self)], self.scratch[k])
-            payoff = GuanDan().returns(record.final)[:, 0]
-            if isinstance(chooser, SparringChooser):
-                record = chooser.own(record)
-            player = drawing[k]
-            choices = player.choices() if isinstance(player, TopChooser) else None
-            return record.steps, self.learner.samples(record, payoff, judge, rngs[k], choices), payoff
-
-        if self.threads == 1:
+        try:
+            while self.ahead <= self.config.staleness:
+                self.crew.hand_out(self.deal(), self.learner, self.generation)
+                self.ahead += 1
             learned = self._learn()
-            played = [play(0)]
-        else:
-            pool = ThreadPoolExecutor(players)
-            try:
-                futures = [pool.submit(play, k) for k in range(players)]
-                learned = self._learn()
-                played = [future.result() for future in futures]
-            except BaseException:
-                self.abandoned = True
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
-            pool.shutdown()
-        for chooser, (_, _, payoff) in zip(choosers, played, strict=True):
-            if isinstance(chooser, SparringChooser):
-                self.league.note(chooser.who, chooser.payoffs(payoff))
-        self.pending = [samples for _, samples, _ in played]
-        self.pending_steps = sum(steps for steps, _, _ in played)
+            played = self.crew.collect()
+        except BaseException:
+            self.crew.abandon()
+            raise
+        self.ahead -= 1
+        for one in played:
+            if one.met is not None:
+                self.league.note(one.met.who, one.met.payoff)
+        self.pending = [one.samples for one in played]
+        self.pending_steps = sum(one.steps for one in played)
         seconds = time.perf_counter() - begin
-        steps, rounds = self.pending_steps, len(states)
+        steps, rounds = self.pending_steps, sum(one.rounds for one in played)
         self.generation += 1
         self.decisions += steps
         self.rounds += rounds
@@ -162,29 +132,23 @@ class Trainer:
             "steps_per_round": steps / rounds,
             "learned_per_round": sum(map(len, self.pending)) / rounds,
             **learned,
+            **self.crew.notes(),
         }
 
-    def _drawing(self, rng: np.random.Generator) -> Chooser:
-        """Return the network as it plays now."""
+    def deal(self) -> list[Piece]:
+        """Return the next generation, dealt and cut into pieces."""
+        cards = NetworkTribute(self.learner) if self.config.tribute_by_value else card_choice
         config = self.config
-        temperature = config.temperature / math.sqrt(1 + self.decisions / config.cooling)
-        if not config.policy:
-            return self.learner.chooser(temperature, config.epsilon, rng)
-        self.learner.temperature = temperature
-        return self.learner.policy_chooser(temperature, rng)
-
-    def _chooser(self, player: Chooser, rng: np.random.Generator, rounds: int) -> Chooser:
-        """Return who plays a batch of so many rounds."""
-        config, chooser = self.config, player
-        if config.prune >= 0:
-            chooser = PrunedChooser(chooser, config.prune)
-        share = guidance_share(self.decisions, config.guide, config.guide_share)
-        if share > 0:
-            chooser = GuidedChooser(chooser, StrongAgent(), share, rng)
-        if config.strangers_share == 0:
-            return chooser
-        strangers, weights = self.league.load(rng), self.league.weights()
-        return SparringChooser(chooser, strangers, config.strangers_share, rounds, rng, weights)
+        states = deal_rounds(
+            config.rounds, self.rng, tribute=config.tribute, cards=cards, matches=config.matches
+        )
+        parts = np.array_split(states, config.pieces or self.crew.size)
+        weights = self.league.weights()
+        self.learner.temperature = temperature_at(config, self.decisions)
+        return [
+            Piece.of((self.generation + self.ahead, k), part, rng, self.decisions, weights)
+            for k, (part, rng) in enumerate(zip(parts, self.rng.spawn(len(parts)), strict=True))
+        ]
 
     def _learn(self) -> dict[str, float]:
         """Learn from what was played last and the replay; return mean losses and the seconds it took."""
@@ -192,6 +156,8 @@ class Trainer:
             return {}
         begin = time.perf_counter()
         fresh = sum(map(len, self.pending))
+        kind = self.pending[0].choices is None  # a policy that begins does not learn from what came before
+        self.replay = [samples for samples in self.replay if (samples.choices is None) == kind]
         self.replay = [*self.replay, *self.pending][-self.config.replay * len(self.pending) :]
         total = sum(len(s) for s in self.replay)
         number = max(1, round(self.config.passes * fresh / self.config.batch))
@@ -255,7 +221,7 @@ class Trainer:
         won = {}
         for name in opponents:
             other = load_chooser(name, np.random.default_rng(EVALUATION_SEED))
-            won[name] = float((play_duplicate(own, other, deals, self.scratch[0]) > 0).mean())
+            won[name] = float((play_duplicate(own, other, deals, Scratch()) > 0).mean())
         self.evaluation = {"decisions": self.decisions, "rounds": 2 * rounds, "won": won}
         return won
 
@@ -293,23 +259,6 @@ class Trainer:
         for key in ("generation", "decisions", "rounds", "seconds", "evaluation"):
             setattr(trainer, key, description[key])
         return trainer
-
-
-class _Heard:
-    """A chooser that stops the game once its trainer is abandoned."""
-
-    def __init__(self, chooser: Chooser, trainer: Trainer) -> None:
-        self.chooser, self.trainer = chooser, trainer
-
-    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
-        """Return the chooser's answer."""
-        return self.draw(decisions)[0]
-
-    def draw(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return the chooser's answer and its probability."""
-        if self.trainer.abandoned:
-            raise Interrupted
-        return drawn(self.chooser, decisions)
 
 
 def _load_module(module: torch.nn.Module, tensors: dict[str, Array], prefix: str, path: str | Path) -> None:

@@ -25,6 +25,8 @@ from games.support.configuration import Configuration, flag, integer, real, text
 from games.support.files import LineFile, check_folder, read_bytes, write_bytes
 from games.support.interruption import Interrupted, Interruption
 from games.support.locks import hold
+from games.support.work.ray_cluster import connected
+from games.support.work.where import WorkError, where_from
 
 __all__ = ["RunConfig", "RunWatch", "train"]
 
@@ -40,6 +42,8 @@ class RunConfig(Configuration):
         are shipped; in a copy of the directory, if the run is to go on.
     evaluate_minutes: between evaluations against `opponents` on `rounds` fixed deals; 0 for none.
     device: of torch. threads: players and learner.
+    on: who plays: "local", the threads; or actors of a cluster, as `games.support.work.where` names it, while
+        this process learns. actors: how many of them, a core each; 0: one for each core of the cluster.
     """
 
     label: ClassVar[str] = "RunConfig"
@@ -54,6 +58,8 @@ class RunConfig(Configuration):
     rounds: int = attrs.field(default=100, validator=integer(1))
     device: str = attrs.field(default="cpu", validator=text)
     threads: int = attrs.field(default=2, validator=integer(1))
+    on: str = attrs.field(default="local", validator=text)
+    actors: int = attrs.field(default=0, validator=integer(0))
 
 
 @dataclass(frozen=True)
@@ -88,7 +94,8 @@ def train(
         of the run resumed.
     kill -9 loses what came after the last checkpoint. One process at a time trains in a directory.
     Raises CheckpointError if `last.safetensors` cannot be resumed from or is of another network than asked
-    for, LockHeld if another process trains there, FileProblem if the directory cannot be written to.
+    for, LockHeld if another process trains there, FileProblem if the directory cannot be written to, and
+    WorkError where actors cannot be had or fail; the last whole generation is saved first.
     """
     run, watch = run or RunConfig(), watch or RunWatch()
     directory = check_folder(directory)
@@ -96,10 +103,15 @@ def train(
     with ExitStack() as stack:
         stack.enter_context(hold(directory, folder=True))
         trainer = _begin(last, run, network, config)
+        _hire(trainer, run, stack)
         asked = watch.interruption or stack.enter_context(Interruption())
         _trim(directory / "curve.jsonl", trainer.generation)
         curve = stack.enter_context(LineFile(directory / "curve.jsonl"))
-        return _train(trainer, last, curve, run, watch, asked)
+        try:
+            return _train(trainer, last, curve, run, watch, asked)
+        finally:
+            if trainer.ahead:  # nobody will collect what is still played
+                trainer.crew.abandon()
 
 
 def _train(
@@ -119,9 +131,11 @@ def _train(
         try:
             with asked.at_once():
                 row: dict[str, Any] = trainer.run_generation()
-        except Interrupted:
+        except (Interrupted, WorkError) as error:
             if whole is not None:
                 write_checkpoint(last, *whole)
+            if isinstance(error, WorkError):
+                raise
             return trainer
         if run.evaluate_minutes and run.opponents and started - evaluated >= 60 * run.evaluate_minutes:
             try:
@@ -163,6 +177,19 @@ def _begin(last: Path, run: RunConfig, network: NetworkConfig | None, config: Tr
             "leave the network's options out, or train in another directory"
         )
     return trainer
+
+
+def _hire(trainer: Trainer, run: RunConfig, stack: ExitStack) -> None:
+    """Let those play whom the run names, until the stack ends."""
+    where = where_from(run.on)
+    if where.is_local:
+        return
+    from blueprint.guandan.training.actors.ray_crew import RayCrew
+
+    cluster = stack.enter_context(connected(where))
+    actors = run.actors or cluster.cores()
+    crew = RayCrew(cluster, actors, trainer.network_config, trainer.config)
+    trainer.crew = stack.enter_context(crew)
 
 
 def _trim(curve: Path, generation: int) -> None:

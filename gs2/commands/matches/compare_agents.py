@@ -9,13 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.common import NEW_FILE, NEW_FOLDER, SEED, SHARE, Interruption, print_json, stderr, stdout
+from gs2.commands.common import (
+    NEW_FILE,
+    NEW_FOLDER,
+    ON,
+    SEED,
+    SHARE,
+    Interruption,
+    print_json,
+    stderr,
+    stdout,
+)
 from gs2.commands.progress import Lines
 
 if TYPE_CHECKING:
     from blueprint.guandan.arena.arena import ArenaConfig, ArenaResult
     from blueprint.guandan.arena.ladder import Ladder
     from blueprint.guandan.arena.statistics import ArenaSummary, Estimate
+    from games.support.work.where import Place
 
 __all__ = ["MatchCommand", "ladder", "match"]
 
@@ -57,6 +68,7 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
             help="Share of deals that start with tribute.",
         ),
         click.option("--processes", type=click.IntRange(min=1), help="How many.  [default: all cores]"),
+        ON,
         click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
     )
     for option in reversed(options):
@@ -139,6 +151,7 @@ def match(
     level: str | None,
     tribute: float,
     processes: int | None,
+    on: Place,
     as_json: bool,
 ) -> None:
     """Play GuanDan agents A and B against each other on the same cards with the seats swapped.
@@ -160,7 +173,7 @@ def match(
     schedule = Schedule(rounds, games, config=_config(seed, level, tribute, rules))
     with (
         Interruption() as asked,
-        Arena(NamedAgents(), processes) as arena,
+        Arena(NamedAgents(), on.with_count(processes)) as arena,
         _progress(rounds + games, f"{a} – {b}") as show,
     ):
 
@@ -271,6 +284,7 @@ def ladder(
     level: str | None,
     tribute: float,
     processes: int | None,
+    on: Place,
     as_json: bool,
 ) -> None:
     """Rate AGENTS by playing all pairs of them on the same cards.
@@ -288,7 +302,7 @@ def ladder(
     total = len(agents) * (len(agents) - 1) // 2 * rounds
     with (
         Interruption() as asked,
-        Arena(NamedAgents(), processes) as arena,
+        Arena(NamedAgents(), on.with_count(processes)) as arena,
         _progress(total, f"{len(agents)} agents") as show,
     ):
         found = play_ladder(

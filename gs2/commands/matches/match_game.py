@@ -9,6 +9,7 @@ import click
 
 from gs2.commands.common import (
     NEW_FILE,
+    ON,
     SEED,
     Interruption,
     memory_option,
@@ -34,7 +35,8 @@ __all__ = ["match_game"]
 )
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of chance and of the agents.")
 @click.option("--independent", is_flag=True, help="Give the games of a pair different chance.")
-@click.option("--processes", type=click.IntRange(min=1), default=1, show_default=True, help="How many.")
+@click.option("--processes", type=click.IntRange(min=1), help="How many.  [default: 1; a cluster: all cores]")
+@ON
 @click.option("-o", "--output", type=NEW_FILE, help="Results, to write or resume.")
 @memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -65,10 +67,10 @@ def match_game(
         done = len(result.games.numbers)
         line(f"{a} – {b}: {done:,} of {meeting.pairs:,} pairs  {result.net:+.4f} a game")
 
+    on = how["on"]
+    place = on.with_count(how["processes"] or (1 if on.is_local else None))
     with Interruption() as asked:
-        result = play_match(
-            meeting, game=game, output=output, processes=how["processes"], progress=progress, stop=asked
-        )
+        result = play_match(meeting, game=game, output=output, processes=place, progress=progress, stop=asked)
     if len(result.games.numbers):
         if as_json:
             print_json(result.to_json())

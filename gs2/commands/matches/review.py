@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from gs2.commands.common import NEW_FILE, print_json, stderr, stdout
+from gs2.commands.common import NEW_FILE, ON, print_json, stderr, stdout
+from gs2.commands.matches.review_many import of_seat, review_many
 from gs2.commands.progress import working
 
 __all__ = ["review"]
@@ -22,7 +23,7 @@ STYLES = {"blunder": "bold red", "mistake": "red", "inaccuracy": "yellow"}
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
 @click.option(
     "--preset",
     type=click.Choice(["fast", "standard"]),
@@ -42,13 +43,24 @@ STYLES = {"blunder": "bold red", "mistake": "red", "inaccuracy": "yellow"}
 @click.option(
     "--cache/--no-cache", default=True, show_default=True, help="Keep reviews, and show those made before."
 )
-def review(file: Path, seat: int | None, as_json: bool, html: Path | None, rows: int, **how: Any) -> None:
+@click.option(
+    "--processes", type=click.IntRange(min=1), help="For several files.  [default: 1; a cluster: all]"
+)
+@ON
+def review(
+    files: tuple[Path, ...], seat: int | None, as_json: bool, html: Path | None, rows: int, **how: Any
+) -> None:
     """Judge every decision of a recorded match by search: best, level, inaccuracy, mistake or blunder.
 
     FILE is a record (of `gs2 serve`, `gs2 web` or `gs2 guandan`), or a transcript of a server's messages in
     either dialect, one a line; either may be packed with gzip. Each decision is judged from what its seat
-    knew. Losses are in levels.
+    knew. Losses are in levels. Of several files each player gets a line; reviews are kept, so
+    that after Ctrl-C the same command goes on.
     """
+    if len(files) > 1 or not how["on"].is_local:
+        review_many(files, seat, as_json, html, how)
+        return
+    (file,) = files
     from games.support.files import FileProblem, create
     from gs2.guandan.review.game_files import read_game_text
     from gs2.guandan.review.review_cache import default_cache
@@ -71,7 +83,7 @@ def review(file: Path, seat: int | None, as_json: bool, html: Path | None, rows:
             rounds=None if how["number"] is None else [how["number"]],
         )
     if seat is not None:
-        found = _of_seat(found, seat)
+        found = of_seat(found, seat)
     if html is not None:
         with create(html) as page:
             page.write(_page(found))
@@ -94,20 +106,6 @@ def _page(found: dict[str, Any]) -> str:
         modules=["review.js", "review-curve.js", "review-words.js", "cards.js"],
         styles=["cards.css", "review.css"],
     )
-
-
-def _of_seat(found: dict[str, Any], seat: int) -> dict[str, Any]:
-    """Return a review with one seat's decisions alone."""
-    rounds = []
-    for played in found["rounds"]:
-        kept = [j for j, decision in enumerate(played["decisions"]) if decision["seat"] == seat]
-        place = {old: new for new, old in enumerate(kept)}
-        plays = [{**play, "decision": place.get(play["decision"])} for play in played["plays"]]
-        cards = [card for card in played["cards"] if card["seat"] == seat]
-        judged = [played["decisions"][j] for j in kept]
-        rounds.append({**played, "decisions": judged, "plays": plays, "cards": cards})
-    players = [player for player in found["players"] if player["seat"] == seat]
-    return {**found, "rounds": rounds, "players": players}
 
 
 def _render(found: dict[str, Any], rows: int) -> None:

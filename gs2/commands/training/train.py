@@ -12,17 +12,25 @@ from gs2.commands.common import (
     NEW_FILE,
     NEW_FOLDER,
     NOT_NEGATIVE,
+    ON,
     SEED,
     Interruption,
     print_json,
     stderr,
     stdout,
 )
+from gs2.commands.training.recipe_options import (
+    GAMES,
+    RECIPE,
+    OtherRun,
+    run_configurations,
+    train_other_game,
+)
 from gs2.commands.training.train_display import row_display, scalar_writer, training_table
 
 if TYPE_CHECKING:
     from blueprint.guandan.arena.gate import GateResult
-    from blueprint.guandan.train_config import NetworkConfig, TrainConfig
+    from games.support.work.where import Place
 
 __all__ = ["TrainCommand", "gate", "train"]
 
@@ -93,6 +101,15 @@ class TrainCommand(click.Command):
     "--preset", type=click.Choice(PRESETS), help="Network.  [default: ours, or that of the resumed run]"
 )
 @click.option(
+    "--recipe",
+    type=RECIPE,
+    metavar="NAME",
+    help="System of a source paper: danzero, danzero+, sdmc, pdhqn, odmc, ours; help lists them.",
+)
+@click.option(
+    "--game", type=click.Choice(GAMES), default=GAMES[0], show_default=True, help="Game that a recipe is for."
+)
+@click.option(
     "--set",
     "settings",
     type=OF_TRAINING,
@@ -110,6 +127,12 @@ class TrainCommand(click.Command):
 )
 @click.option(
     "--threads", type=click.IntRange(min=1), help="Threads that play and learn.  [default: all cores]"
+)
+@ON
+@click.option(
+    "--actors",
+    type=click.IntRange(min=1),
+    help="Actors of --on ray that play, a core each.  [default: its cores]",
 )
 @click.option(
     "--checkpoint-minutes",
@@ -144,9 +167,13 @@ def train(
     resume: bool,
     device: str,
     preset: str | None,
+    recipe: str | None,
+    game: str,
     settings: tuple[str, ...],
     sizes: tuple[str, ...],
     threads: int | None,
+    on: Place,
+    actors: int | None,
     checkpoint_minutes: float,
     anneal: bool,
     evaluate_minutes: float,
@@ -161,6 +188,9 @@ def train(
     curve.jsonl has a line per generation. Ctrl-C ends a run at once, with a checkpoint of its last whole
     generation; a killed one loses what came after its last checkpoint. One run at a time has a directory.
     `--set rounds=4096`, `--set passes=2` and so on change the training, `--network state=1024` the network.
+    With `--on ray --actors N` actors of a cluster play, and this process learns; `--set staleness=1` lets
+    them go on while it does. `--recipe NAME` trains a system of the source papers, `--recipe help` lists
+    them.
     Any other game: gs2 train GAME -o FILE, see gs2 train leduc_poker --help.
     """
     if (directory is None) == (output is None):
@@ -169,15 +199,30 @@ def train(
     output = directory or output
     assert output is not None
     from blueprint.guandan.arena.arena import available_cores
+
+    if game != GAMES[0]:
+        if not on.is_local:
+            raise click.UsageError(f"--on {on}: actors play GuanDan alone; train {game} without --on")
+        one = OtherRun(
+            (*settings, *sizes), minutes, resume, 60 * checkpoint_minutes, threads or available_cores()
+        )
+        found = train_other_game(game, recipe, output, one)
+        if as_json:
+            print_json(found)
+        else:
+            stdout().print(f"{found['output']}: {found['decisions']:,} decisions; --resume goes on")
+        return
     from blueprint.guandan.play.choosers import load_chooser
     from blueprint.guandan.training.training_run import RunConfig, RunWatch
     from blueprint.guandan.training.training_run import train as run
 
-    network, config = _configurations(output, resume, preset, settings, sizes)
+    network, config = run_configurations(output, resume, recipe, preset, settings, sizes)
     opponents: list[str] = [name for name in against.split(",") if name] if evaluate_minutes else []
     for name in opponents:
         load_chooser(name, _generator())
     _check_device(device)
+    if on.is_local and actors is not None:
+        raise click.UsageError(f"--actors {actors} needs --on ray; here --threads say how many play")
     with ExitStack() as stack:
         asked = stack.enter_context(Interruption())
         write = scalar_writer(output, stack) if tensorboard else None
@@ -203,6 +248,8 @@ def train(
                 rounds=rounds,
                 device=device,
                 threads=threads or available_cores(),
+                on=str(on),
+                actors=actors or 0,
             ),
             network=network,
             config=config,
@@ -228,6 +275,7 @@ def train(
 @click.option("--batch", type=click.IntRange(min=1), default=1000, show_default=True, help="Between looks.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of cards.")
 @click.option("--processes", type=click.IntRange(min=1), help="How many.  [default: all cores]")
+@ON
 @click.option(
     "--export",
     "target",
@@ -248,6 +296,7 @@ def gate(
     batch: int,
     seed: int,
     processes: int | None,
+    on: Place,
     target: Path | None,
     output: Path | None,
     as_json: bool,
@@ -283,7 +332,7 @@ def gate(
         interval = f"{found.net:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
         console.print(f"{len(found.payoffs)} deals: {interval} levels a round")
 
-    with Interruption() as asked, Arena(NamedAgents(), processes) as arena:
+    with Interruption() as asked, Arena(NamedAgents(), on.with_count(processes)) as arena:
         result = decide(
             arena,
             Challenge(str(candidate), against, min(batch, rounds), rounds, config=ArenaConfig(seed=seed)),
@@ -333,29 +382,6 @@ def _generator() -> Any:
     import numpy as np
 
     return np.random.default_rng(0)
-
-
-def _configurations(
-    output: Path, resume: bool, preset: str | None, settings: tuple[str, ...], sizes: tuple[str, ...]
-) -> tuple[NetworkConfig | None, TrainConfig | None]:
-    """Return the network and the training to begin or go on with; None is what the run has."""
-    from blueprint.checkpoint import read_checkpoint
-    from blueprint.guandan.train_config import NETWORKS, NetworkConfig, TrainConfig
-    from games.support.spec import field_types, read_settings
-
-    last = output / "last.safetensors"
-    changes = read_settings(settings, field_types(TrainConfig))
-    network = NETWORKS[preset or "ours"].replace(**read_settings(sizes, field_types(NetworkConfig)))
-    if not last.exists():
-        return network, TrainConfig(**changes)
-    if not resume:
-        raise click.UsageError(f"{output} holds a run; --resume goes on with it, or give another directory")
-    wanted = network if preset is not None or sizes else None
-    if not changes:
-        return wanted, None
-    _, description = read_checkpoint(last, prefix="-")
-    saved = TrainConfig.from_json(description.get("train", {}))
-    return wanted, saved.replace(**changes)
 
 
 def _check_device(device: str) -> None:

@@ -71,6 +71,8 @@ def _cells(row: dict[str, Any]) -> dict[str, str]:
         "value loss": loss("value"),
         "critic loss": loss("critic"),
     }
+    if "actors" in row:
+        cells |= {"actors": str(row["actors"]), "staleness": f"{row['mean_staleness']:.1f}"}
     return cells | {f"won vs {name}": f"{share:.1%}" for name, share in row.get("won", {}).items()}
 
 

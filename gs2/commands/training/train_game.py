@@ -49,7 +49,29 @@ def _changes(settings: tuple[str, ...]) -> dict[str, Any]:
     return read_settings(settings, field_types(GameNetworkConfig))
 
 
-@click.command("train")
+class GameTrainCommand(click.Command):
+    """`gs2 train GAME`, which hands a game whose moves are inputs of a network to a command of its own."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Return the context of the command that trains the game of the first word."""
+        from games.game import GameError
+        from games.registry import load_game
+
+        try:
+            game = load_game(args[0], general_sum=True) if args else None
+            by_moves = getattr(game, "moves_are_inputs", False)
+        except GameError:
+            by_moves = False  # its own command says what is wrong
+        if by_moves:
+            from gs2.commands.training.train_climbing import train_climbing_game
+
+            return train_climbing_game.make_context(info_name, args, parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+@click.command("train", cls=GameTrainCommand)
 @click.argument("game", type=GAME)
 @click.option(
     "-o",
@@ -90,7 +112,7 @@ def train_game(
     The network is an agent of `gs2 match --game GAME` and a blueprint of `gs2 solve GAME`. It is saved every
     half minute; after Ctrl-C or a kill the same command with --resume goes on from there, and with more
     minutes further. `--set width=128`, `--set temperature=0.01` and so on change the training. GuanDan has a
-    trainer of its own: gs2 train DIRECTORY.
+    trainer of its own: gs2 train DIRECTORY; DouDiZhu and Big2 as well: gs2 train doudizhu --help.
     """
     import numpy as np
 

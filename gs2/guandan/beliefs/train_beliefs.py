@@ -21,7 +21,7 @@ from blueprint.guandan.network.inputs import encode_past, encode_states, hidden_
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.structured import join
-from blueprint.guandan.training.dmc import held_nats
+from blueprint.guandan.training.side_losses import held_nats
 from blueprint.soft_choice import choose_soft
 from games.support.array_types import Array
 from games.support.configuration import Configuration, integer, real

@@ -38,7 +38,7 @@ from gs2.guandan.review.review_data import (
 from gs2.guandan.review.review_presets import BLUNDER, INACCURACY, MISTAKE, SURE, VERDICTS, review_preset
 from gs2.guandan.review.value_curve import better_lines, losses_as_it_lay, value_curve
 
-__all__ = ["MOST_ROUNDS", "Reviewer", "load_reviewer", "review_text"]
+__all__ = ["MOST_ROUNDS", "Reviewer", "key_of_review", "load_reviewer", "review_text"]
 
 MOST_ROUNDS = 200
 """Rounds that one review judges."""
@@ -47,6 +47,13 @@ SHOWN = 10
 WORKERS = 2
 """Rounds judged side by side: most of the time goes into kernels that let other threads run."""
 Progress = Callable[[int, int], None]
+
+
+def key_of_review(text: str, preset: str, rounds: Sequence[int] | None) -> str:
+    """Return the name under which a review by the shipped network is kept."""
+    config = review_preset(preset)
+    settings = {"search": config.to_json(), "rounds": None if rounds is None else list(rounds)}
+    return review_key(text, settings, _fingerprint())
 
 
 def review_text(
@@ -66,8 +73,7 @@ def review_text(
     Raises ReviewError, RecordError or TranscriptError, saying where, if the text cannot be reviewed.
     """
     config = review_preset(preset)
-    settings = {"search": config.to_json(), "rounds": None if rounds is None else list(rounds)}
-    key = review_key(text, settings, _fingerprint())
+    key = key_of_review(text, preset, rounds)
     if cache is not None:
         found = kept_review(cache, key)
         if found is not None:

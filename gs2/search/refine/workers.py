@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import pickle
-import signal
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from functools import partial
 from typing import Any, Generic, TypeVar
 
 from games.support.configuration import ConfigError
+from games.support.work.engines import executor_at
+from games.support.work.executor import Executor, Task, WorkerLost, in_order
+from games.support.work.where import where_of
 from gs2.search.config.search import SearchConfig
 from gs2.search.config.stages import GADGET_NAMES, GENERATOR_NAMES
 from gs2.search.context import SearchContext
@@ -39,37 +37,20 @@ class Workers(Generic[Job, Found]):
         config: SearchConfig,
         count: int,
     ) -> None:
-        self._search, self._context = search, context
-        self._pool: ProcessPoolExecutor | None = None
-        if count > 1:
-            sent = _sent(context, config)
-            self._strangers = set(multiprocessing.active_children())
-            # a forked copy of a process with threads (OpenMP's, torch's) may hang; a fresh one cannot
-            self._pool = ProcessPoolExecutor(
-                count,
-                mp_context=multiprocessing.get_context("spawn"),
-                initializer=_receive,
-                initargs=(sent, player),
-            )
+        sent = _sent(context, config) if count > 1 else b""
+        task = Task(_received, (sent, player), search)
+        self._executor: Executor[Job, Found] = executor_at(where_of(count), task, here=context)
 
     def __enter__(self) -> Callable[[list[Job]], Iterator[Found]]:
         return self._run
 
-    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
-        if self._pool is None:
-            return
-        if kind is not None:  # an interruption or an error does not wait for searches that nobody wants
-            for process in set(multiprocessing.active_children()) - self._strangers:
-                process.terminate()
-        self._pool.shutdown(cancel_futures=True)
+    def __exit__(self, *exception: object) -> None:
+        self._executor.close()
 
     def _run(self, jobs: list[Job]) -> Iterator[Found]:
-        if self._pool is None:
-            yield from (self._search(self._context, job) for job in jobs)
-            return
         try:
-            yield from self._pool.map(partial(_search_received, self._search), jobs)
-        except BrokenProcessPool as error:
+            yield from in_order(self._executor, jobs)
+        except WorkerLost as error:
             raise ConfigError(
                 "refine_policy: every process must answer; one ended without. In a script, call it under "
                 '`if __name__ == "__main__":`; where memory is short, use fewer workers'
@@ -97,12 +78,8 @@ def _sent(context: SearchContext, config: SearchConfig) -> bytes:
     return pickle.dumps(parts, protocol=pickle.HIGHEST_PROTOCOL)
 
 
-_received: list[SearchContext] = []
-
-
-def _receive(sent: bytes, player: int) -> None:
-    """Prepare a worker; the process that started it decides what Ctrl-C means."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _received(sent: bytes, player: int) -> SearchContext:
+    """Return the game and tree of a worker, with what its searches need."""
     parts = pickle.loads(sent)
     if "generator" in parts:
         name, chooser = parts["generator"]
@@ -114,9 +91,6 @@ def _receive(sent: bytes, player: int) -> None:
         OWN_GADGETS[name] = build
         if name not in GADGET_NAMES:
             GADGET_NAMES.append(name)
-    _received[:] = [SearchContext(parts["game"], parts["tree"])]
-    _received[0].graph(player)
-
-
-def _search_received(search: Callable[[SearchContext, Job], Found], job: Job) -> Found:
-    return search(_received[0], job)
+    context = SearchContext(parts["game"], parts["tree"])
+    context.graph(player)
+    return context

@@ -17,20 +17,29 @@ from click.testing import CliRunner, Result
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
+from blueprint.guandan.training.recipe_book import RECIPES
 from blueprint.guandan.training.training_run import RunConfig, RunWatch
 from blueprint.guandan.training.training_run import train as train_run
 from gs2.cli import main
+from gs2.commands.matches.compare_agents import match
 from gs2.commands.training.train import gate, train
 
 TINY = [
     *("--set", "rounds=4", "--set", "batch=64", "--threads", "2", "--rounds", "2", "--against", "greedy"),
     *("--network", "state=16", "--network", "blocks=1", "--network", "action=16", "--network", "critic=16"),
 ]
+QUIET = ("--evaluate-minutes", "0")
+SHORT = ("--minutes", "0", "--set", "rounds=4", "--set", "batch=64", "--threads", "1", *QUIET)
+SMALL = ("--network", "state=16", "--network", "blocks=3")
 
 
 def invoke(*words: str) -> Result:
-    group = click.Group(commands={"train": train, "gate": gate})
+    group = click.Group(commands={"train": train, "gate": gate, "match": match})
     return CliRunner().invoke(group, list(words), catch_exceptions=True)
+
+
+def told(result: Result) -> str:
+    return result.output + str(result.exception)
 
 
 def generations(run: Path) -> list[int]:
@@ -183,3 +192,114 @@ def test_what_a_worker_process_refuses_is_one_line(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, words)
     assert result.exit_code != 0 and "is damaged" in result.output
     assert isinstance(result.exception, SystemExit) and "Traceback" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--actors", "2"], "--actors 2 needs --on ray"),
+        (["--on", "ray:nowhere"], "must be HOST:PORT; got 'ray:nowhere'"),
+        (["--on", "slurm"], "--on must be local, ray"),
+        (["--on", "ray", "--actors", "0"], "x>=1"),
+    ],
+)
+def test_a_place_that_cannot_be_is_refused(words: list[str], told: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(main, ["train", str(tmp_path / "run"), "--minutes", "0", *words])
+    assert result.exit_code == 2
+    assert told in " ".join(result.output.split())
+    assert not (tmp_path / "run" / "last.safetensors").exists()
+
+
+def test_a_cluster_that_does_not_answer_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    words = ["--on", "ray:127.0.0.1:1", "--actors", "1", "--network", "state=16"]
+    result = CliRunner().invoke(main, ["train", str(tmp_path / "run"), "--minutes", "0", *words])
+    assert result.exit_code == 2
+    assert "a cluster must answer at 127.0.0.1:1" in " ".join(result.output.split())
+
+
+def test_actors_play_guandan_alone(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    words = ["--on", "ray", "--game", "big2", "--minutes", "0"]
+    result = CliRunner().invoke(main, ["train", str(tmp_path / "run"), *words])
+    assert result.exit_code == 2
+    assert "train big2 without --on" in " ".join(result.output.split())
+
+
+@pytest.fixture(scope="module")
+def odmc(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("recipes") / "odmc"
+    words = ("--network", "opponent=8", *SMALL)
+    result = invoke("train", str(directory), "--recipe", "odmc", *SHORT, *words)
+    assert result.exit_code == 0, told(result)
+    return directory
+
+
+def test_help_lists_every_recipe_with_its_source_and_claim() -> None:
+    result = invoke("train", "--recipe", "help")
+    assert result.exit_code == 0
+    for name, recipe in RECIPES.items():
+        assert f"{name}: " in result.output and recipe.source in result.output
+        assert recipe.claim in result.output
+
+
+def test_a_run_keeps_its_recipe_goes_on_by_it_and_plays(odmc: Path) -> None:
+    _, description = read_checkpoint(odmc / "last.safetensors", prefix="-")
+    assert description["train"]["recipe"] == "odmc" and description["train"]["prune"] == 2
+    assert description["network"]["opponent"] == 8
+    before = description["generation"]
+    for words in (("--recipe", "odmc"), ("--set", "batch=32"), ()):
+        result = invoke("train", str(odmc), "--resume", "--minutes", "0", *QUIET, *words)
+        assert result.exit_code == 0, told(result)
+    _, description = read_checkpoint(odmc / "last.safetensors", prefix="-")
+    assert description["generation"] == before + 3
+    assert (description["train"]["recipe"], description["train"]["batch"]) == ("odmc", 32)
+    agent = f"blueprint:prune=2,heeds=false@{odmc / 'last.safetensors'}"
+    result = invoke(
+        "match", agent, str(odmc / "last.safetensors"), "--rounds", "2", "--processes", "1", "--json"
+    )
+    assert result.exit_code == 0, told(result)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--recipe", "pdhq"), "there is none called 'pdhq'; did you mean pdhqn"),
+        (("--recipe", "pdhqn", "--preset", "ours"), "got --preset ours as well; leave one of them out"),
+        (("--recipe", "pdhqn", "--network", "kind=ours"), "parts stay, kind=danzero; got kind=ours"),
+        (
+            ("--recipe", "danzero", "--network", "opponent=4"),
+            "opponent=0; got opponent=4; change sizes alone",
+        ),
+        (("--set", "recipe=mine"), "got --set recipe=mine; use --recipe"),
+        (("--recipe", "odmc", "--set", "recipe=mine"), "got --set recipe=mine; use --recipe"),
+        (("--recipe", "pdhqn", "--game", "big2"), "big2 has danzero, danzero+, sdmc, odmc, ours"),
+        (("--recipe", "odmc", "--set", "personas=0.5"), "need each other"),
+    ],
+)
+def test_what_contradicts_a_recipe_says_rule_value_and_next_step(
+    words: tuple[str, ...], message: str, tmp_path: Path
+) -> None:
+    result = invoke("train", str(tmp_path / "x"), "--minutes", "0", *words)
+    assert result.exit_code != 0 and message in told(result)
+    assert not (tmp_path / "x" / "last.safetensors").exists()
+
+
+def test_a_run_goes_on_by_its_own_recipe_alone(odmc: Path) -> None:
+    result = invoke("train", str(odmc), "--resume", "--recipe", "danzero", "--minutes", "0")
+    assert result.exit_code == 2 and "begun with the recipe odmc; got danzero" in result.output
+
+
+@pytest.mark.parametrize(("game", "recipe"), [("doudizhu", "danzero+"), ("big2", "sdmc")])
+def test_another_game_trains_by_a_recipe_and_goes_on(game: str, recipe: str, tmp_path: Path) -> None:
+    words = ("--game", game, "--minutes", "0.001", "--threads", "1", "--json")
+    small = ("--set", "rounds=4", "--set", "batch=32", "--network", "state=8", "--network", "action=8")
+    result = invoke("train", str(tmp_path), "--recipe", recipe, *words, *small)
+    assert result.exit_code == 0, told(result)
+    found = json.loads(result.stdout)
+    assert found["recipe"] == recipe and found["decisions"] > 0
+    result = invoke("train", str(tmp_path), "--recipe", recipe, *words, *small)
+    assert result.exit_code == 2 and "holds a run; --resume goes on" in result.output
+    result = invoke("train", str(tmp_path), "--game", game, "--resume", "--minutes", "0.05", "--json")
+    assert result.exit_code == 0, told(result)
+    assert json.loads(result.stdout)["decisions"] > found["decisions"]

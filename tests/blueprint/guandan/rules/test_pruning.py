@@ -12,6 +12,7 @@ from blueprint.guandan.rules.min_combination import min_combinations
 from blueprint.guandan.rules.pruning import PrunedChooser, kept_moves, prune
 from blueprint.guandan.rules.rule_agents import RandomChooser
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
+from blueprint.guandan.training.actors.pieces import chooser_of
 from blueprint.guandan.training.trainer import Trainer
 from games.guandan.cards import BOMB, FOUR_KINGS, PASS, STRAIGHT_FLUSH
 from games.guandan.rounds.round import legal
@@ -87,7 +88,8 @@ def test_a_choice_among_the_pruned_moves_is_the_same_move_among_all() -> None:
 def test_training_with_pruning_never_plays_a_move_that_is_pruned() -> None:
     small = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
     trainer = Trainer(small, TrainConfig(rounds=4, batch=64, prune=0), threads=1)
-    assert isinstance(trainer._chooser(trainer._drawing(trainer.rng), trainer.rng, 4), PrunedChooser)
+    player, piece = trainer.learner.chooser(0.0, 0.0, trainer.rng), trainer.deal()[0]
+    assert isinstance(chooser_of(player, trainer.config, piece, trainer.rng, 4), PrunedChooser)
     trainer.run_generation()
     (played,) = trainer.pending
     moves = legal(played.states, canonical=True)

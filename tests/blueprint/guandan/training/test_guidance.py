@@ -10,6 +10,7 @@ from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.rules.split_agents import StrongAgent
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
+from blueprint.guandan.training.actors.pieces import chooser_of
 from blueprint.guandan.training.guidance import GuidedChooser, guidance_share
 from blueprint.guandan.training.trainer import Trainer
 from games.support.configuration import ConfigError
@@ -66,7 +67,10 @@ def test_training_with_guidance_plays_the_teachers_moves_until_it_ends() -> None
     assert np.array_equal(record.actions, taught.actions)
     assert trainer.decisions > 50
     unguided = Trainer(SMALL, TrainConfig(rounds=4, batch=64, seed=3), threads=1)
-    ended, never = (t._chooser(t._drawing(t.rng), t.rng, 4) for t in (trainer, unguided))
+    ended, never = (
+        chooser_of(t.learner.chooser(0.0, 0.0, t.rng), t.config, t.deal()[0], t.rng, 4)
+        for t in (trainer, unguided)
+    )
     assert type(ended) is type(never)
 
 

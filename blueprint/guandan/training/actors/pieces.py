@@ -1,0 +1,180 @@
+"""Pieces: shares of a generation of self-play, which come out the same wherever they are played.
+
+A piece is the cards dealt and a seed. With the weights that play it decides every game to the last move: one
+that was lost with its machine is played again. `PieceGame` plays; what comes back is `PlayedPiece`.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.guandan.chooser import Chooser, Decisions, drawn
+from blueprint.guandan.play.selfplay import Scratch, play_rounds
+from blueprint.guandan.rules.pruning import PrunedChooser
+from blueprint.guandan.rules.split_agents import StrongAgent
+from blueprint.guandan.train_config import TrainConfig
+from blueprint.guandan.training.dmc import Judge, Learner
+from blueprint.guandan.training.guidance import GuidedChooser, guidance_share
+from blueprint.guandan.training.opponents import SparringChooser, league_of
+from blueprint.guandan.training.personas import PersonaChooser, drawn_types, labelled
+from blueprint.guandan.training.policy_learning import TopChooser
+from blueprint.guandan.training.samples import Samples
+from games.guandan.rounds.round import GuanDan
+from games.guandan.rounds.state import STATE
+from games.support.array_types import Array
+from games.support.interruption import Interrupted
+
+__all__ = ["Met", "Piece", "PieceGame", "PlayedPiece", "chooser_of", "player_of", "temperature_at"]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A share of a generation.
+
+    generation, part: which one. dealt: its rounds as they begin, packed. seed: of everything that is drawn in
+    it. decisions: trained when it was dealt, for what cools down. weights: how often each member of the
+    league is met, as shares.
+    """
+
+    generation: int
+    part: int
+    dealt: bytes
+    seed: np.random.SeedSequence
+    decisions: int
+    weights: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls, place: tuple[int, int], states: Array, rng: np.random.Generator, decisions: int, weights: Array
+    ) -> Piece:
+        """Return the piece of (generation, part) with these rounds, [n] STATE; rng: unused, of its seed."""
+        dealt = zlib.compress(np.ascontiguousarray(states).tobytes(), 1) if len(states) else b""
+        seed = cast(np.random.SeedSequence, rng.bit_generator.seed_seq)
+        return cls(*place, dealt, seed, decisions, weights)
+
+    def states(self) -> Array:
+        """Return its rounds as they begin, [n] STATE, to be played in place."""
+        return (
+            np.array(np.frombuffer(zlib.decompress(self.dealt), STATE)) if self.dealt else np.empty(0, STATE)
+        )
+
+    def generator(self) -> np.random.Generator:
+        """Return the generator of everything that is drawn in it, from its start."""
+        return np.random.Generator(np.random.PCG64(self.seed))
+
+
+@dataclass(frozen=True, eq=False)
+class Met:
+    """Whom the network met: [rounds] int64 member of the league or NOBODY; [rounds] payoff to its side."""
+
+    who: NDArray[np.int64]
+    payoff: Array
+
+
+@dataclass(frozen=True, eq=False)
+class PlayedPiece:
+    """What a piece came to.
+
+    samples: what is learned from it. steps: decisions taken, forced ones included. rounds: played to the end.
+    met: who sat opposite, where there is a league. choices: the answer to each decision with a choice, in
+    order; of: which of them the samples are, [decisions] bool; final: [rounds] STATE at the end.
+    """
+
+    samples: Samples
+    steps: int
+    rounds: int
+    met: Met | None
+    choices: NDArray[np.int64]
+    of: NDArray[np.bool_]
+    final: Array
+
+
+def temperature_at(config: TrainConfig, decisions: int) -> float:
+    """Return the temperature of play after so many decisions, in levels."""
+    return config.temperature / math.sqrt(1 + decisions / config.cooling)
+
+
+def player_of(learner: Learner, config: TrainConfig, decisions: int, rng: np.random.Generator) -> Chooser:
+    """Return the network as it plays now, after so many decisions."""
+    temperature = temperature_at(config, decisions)
+    if config.policy and decisions < config.policy_from:
+        return learner.chooser(0.0, config.epsilon, rng)
+    if not config.policy:
+        return learner.chooser(temperature, config.epsilon, rng)
+    return learner.policy_chooser(temperature, rng)
+
+
+def chooser_of(
+    player: Chooser, config: TrainConfig, piece: Piece, rng: np.random.Generator, rounds: int
+) -> Chooser:
+    """Return who plays a piece of so many rounds: the network, and whom else the configuration wants."""
+    chooser = player
+    if config.prune >= 0:
+        chooser = PrunedChooser(chooser, config.prune)
+    share = guidance_share(piece.decisions, config.guide, config.guide_share)
+    if share > 0:
+        chooser = GuidedChooser(chooser, StrongAgent(), share, rng)
+    if config.personas:
+        return PersonaChooser(chooser, drawn_types(config.personas, rounds, piece.seed))
+    if config.strangers_share == 0:
+        return chooser
+    strangers = league_of(config).load(rng)
+    return SparringChooser(chooser, strangers, config.strangers_share, rounds, rng, piece.weights)
+
+
+class PieceGame:
+    """A piece with those who will play it, by the weights of the moment this object was made."""
+
+    def __init__(self, piece: Piece, learner: Learner, judge: Judge | None) -> None:
+        """Take a piece; judge: values what is played, as `Learner.judge` returns it."""
+        self.piece, self.learner, self.judge = piece, learner, judge
+        self._rng = piece.generator()
+        self._states = piece.states()
+        config = learner.config
+        self._player = player_of(learner, config, piece.decisions, self._rng)
+        self._chooser = chooser_of(self._player, config, piece, self._rng, len(self._states))
+
+    def play(self, scratch: Scratch, stopped: Callable[[], bool]) -> PlayedPiece:
+        """Return what the piece comes to; raise Interrupted once `stopped` says so. To be called once."""
+        heard, chooser = _Heard(self._chooser, stopped), self._chooser
+        record = play_rounds(self._states, [heard], scratch)
+        payoff = GuanDan().returns(record.final)[:, 0]
+        of, met = np.ones(len(record.states), bool), None
+        if isinstance(chooser, SparringChooser):
+            of, met = chooser.ours(record), Met(chooser.who, chooser.payoffs(payoff))
+            record = chooser.own(record)
+        choices = self._player.choices() if isinstance(self._player, TopChooser) else None
+        samples = self.learner.samples(record, payoff, self.judge, self._rng, choices)
+        if isinstance(chooser, PersonaChooser):
+            samples = labelled(samples, record.round, chooser.types)
+        if samples.rows is not None:
+            of[np.delete(np.flatnonzero(of), samples.rows)] = False
+        answers = np.concatenate([*heard.answers, np.zeros(0, np.int64)])
+        return PlayedPiece(samples, record.steps, len(payoff), met, answers, of, record.final)
+
+
+class _Heard:
+    """A chooser that stops the game once it is told to, and keeps its answers."""
+
+    def __init__(self, chooser: Chooser, stopped: Callable[[], bool]) -> None:
+        self.chooser, self.stopped = chooser, stopped
+        self.answers: list[NDArray[np.int64]] = []
+
+    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
+        """Return the chooser's answer."""
+        return self.draw(decisions)[0]
+
+    def draw(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return the chooser's answer and its probability."""
+        if self.stopped():
+            raise Interrupted
+        found = drawn(self.chooser, decisions)
+        self.answers.append(np.asarray(found[0], np.int64))
+        return found

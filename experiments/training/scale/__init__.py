@@ -1,0 +1,1 @@
+"""What training on a cluster costs and how far one learner goes."""

@@ -1,0 +1,146 @@
+"""Many independent pieces of work: handed to whoever does them, their results taken as they come.
+
+    task = Task(prepare, (seed,), work)               # prepare(seed) -> state; work(state, piece) -> result
+    with executor_at(where_of(4), task) as executor:  # or where_from("ray:10.0.0.5:6379")
+        for key, found in results(executor, enumerate(pieces), stop=asked): ...
+
+A piece has a key of its own. It may be done twice, where a machine was lost, but its result is handed out
+once. `results` hands out what is done first; `in_order` keeps to the order of the pieces.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from games.support.work.where import WorkError
+
+__all__ = ["Executor", "Stop", "Task", "WorkerLost", "available_cores", "in_order", "results"]
+
+State = TypeVar("State")
+Piece = TypeVar("Piece")
+Found = TypeVar("Found")
+Key = TypeVar("Key", bound=Hashable)
+Stop = Callable[[], bool]
+
+
+class WorkerLost(WorkError):
+    """A process or machine ended without an answer, more often than is put up with."""
+
+
+@dataclass(frozen=True)
+class Task(Generic[State, Piece, Found]):
+    """What is done with every piece.
+
+    prepare: called with `arguments` once in each process; makes the state that is kept there.
+    work: called with the state and a piece. Both stand at the top of a module, and arguments, pieces and
+    results can be pickled.
+    """
+
+    prepare: Callable[..., State]
+    arguments: tuple[Any, ...]
+    work: Callable[[State, Piece], Found]
+
+
+class Executor(Protocol[Piece, Found]):
+    """Does pieces of work, several at a time; use it in a `with` block."""
+
+    @property
+    def size(self) -> int:
+        """Return how many pieces are done at a time."""
+        ...
+
+    @property
+    def waiting(self) -> int:
+        """Return how many pieces were submitted whose results were not collected yet."""
+        ...
+
+    @property
+    def room(self) -> int:
+        """Return how many more pieces keep everybody busy; 0 or less where there are enough."""
+        ...
+
+    def submit(self, key: Hashable, piece: Piece, names: tuple[str, ...] = ()) -> None:
+        """Take on a piece under a key that no other piece has.
+
+        names: those of agents, games and policies that the piece loads; a file in one of them (a checkpoint,
+        FILE.py:NAME) is sent along where the piece is done on another machine.
+        """
+        ...
+
+    def collect(self, stop: Stop) -> list[tuple[Any, Found]]:
+        """Return what was done since, with its keys; wait a moment for the first one.
+
+        stop: work in this very process is dropped when it is an Interruption and a signal comes.
+        Raises what a piece raised, and WorkerLost.
+        """
+        ...
+
+    def cancel(self) -> None:
+        """Drop every piece that was not collected yet, whatever it is doing."""
+        ...
+
+    def close(self) -> None:
+        """End the processes, whatever they are doing."""
+        ...
+
+    def __enter__(self) -> Executor[Piece, Found]:
+        """Return the executor."""
+        ...
+
+    def __exit__(self, *exception: object) -> None:
+        """Close it."""
+        ...
+
+
+def available_cores() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def results(
+    executor: Executor[Piece, Found],
+    pieces: Iterable[tuple[Key, Piece]],
+    *,
+    names: tuple[str, ...] = (),
+    stop: Stop = lambda: False,
+) -> Iterator[tuple[Key, Found]]:
+    """Yield keys and results of pieces as they are done; no more pieces are taken than keep everybody busy.
+
+    stop: asked several times a second, with one local process between pieces; once it says so, what is under
+    way is dropped. Raises what a piece raises, and WorkerLost.
+    """
+    left = iter(pieces)
+    try:
+        while True:
+            while executor.room > 0:
+                following = next(left, None)
+                if following is None:
+                    break
+                executor.submit(*following, names)
+            if not executor.waiting or stop():
+                return
+            yield from executor.collect(stop)
+    finally:
+        executor.cancel()
+
+
+def in_order(
+    executor: Executor[Piece, Found],
+    pieces: Iterable[Piece],
+    *,
+    names: tuple[str, ...] = (),
+    stop: Stop = lambda: False,
+) -> Iterator[Found]:
+    """Yield the results of pieces in the order of the pieces; what is done early waits for its turn."""
+    early: dict[int, Found] = {}
+    turn = 0
+    for number, found in results(executor, enumerate(pieces), names=names, stop=stop):
+        early[number] = found
+        while turn in early:
+            yield early.pop(turn)
+            turn += 1

@@ -1,0 +1,188 @@
+"""`gs2 train doudizhu`, `gs2 train big2`: a network whose inputs are moves, by Deep Monte Carlo self-play."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gs2.commands.common import (
+    NEW_FILE,
+    NEW_FOLDER,
+    POSITIVE,
+    SEED,
+    GameType,
+    Interruption,
+    number,
+    print_json,
+    stderr,
+    stdout,
+)
+from gs2.commands.progress import EVERY
+
+if TYPE_CHECKING:
+    from blueprint.protocol import GameAgent
+    from games.game import Game
+
+__all__ = ["rule_agent", "train_climbing_game"]
+
+
+class AnyGame(GameType):
+    """A game string; payoffs need not sum to zero over its teams, so that a landlord may be found by bids."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Game:
+        """Return the game."""
+        from games.registry import load_game
+
+        return load_game(value, general_sum=True) if isinstance(value, str) else value
+
+
+class ClimbingSetting(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
+    """FIELD=VALUE of the network and its training."""
+
+    name = "setting"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the setting; one that the configuration cannot have is refused."""
+        from games.support.configuration import ConfigError
+
+        try:
+            _changes((str(value),))
+        except ConfigError as error:
+            self.fail(str(error), param, ctx)
+        return str(value)
+
+
+class RunType(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
+    """A .safetensors file to write, or a folder that gets one."""
+
+    name = "path"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path, once it is known that it can be written."""
+        wanted = NEW_FILE if Path(value).suffix == ".safetensors" else NEW_FOLDER
+        return wanted.convert(value, param, ctx)
+
+
+def _changes(settings: tuple[str, ...]) -> dict[str, Any]:
+    from blueprint.climbing.move_config import ClimbingConfig
+    from games.support.spec import field_types, read_settings
+
+    return read_settings(settings, field_types(ClimbingConfig))
+
+
+def rule_agent(game: Game) -> GameAgent:
+    """Return the rule agent of a climbing game, who teaches where there is a guide."""
+    from games.climbing.doudizhu.doudizhu import DouDizhu
+    from gs2.play.big2_shedding import BIG2_SHEDDING
+    from gs2.play.shedding import SHEDDING
+
+    return SHEDDING if isinstance(game, DouDizhu) else BIG2_SHEDDING
+
+
+@click.command("train")
+@click.argument("game", type=AnyGame())
+@click.option(
+    "-o",
+    "--output",
+    type=RunType(),
+    required=True,
+    help="A .safetensors file, or a folder that gets last.safetensors; the curve is kept beside it.",
+)
+@click.option(
+    "--minutes", type=POSITIVE, help="Length of the training, resumed parts included.  [default: 10]"
+)
+@click.option(
+    "--processor-minutes",
+    type=POSITIVE,
+    help="The same in the processor's time, which other programs do not shorten.",
+)
+@click.option("--decisions", type=click.IntRange(min=1), help="End after this many decisions of self-play.")
+@click.option("--resume", is_flag=True, help="Go on with the training of the output if there is one.")
+@click.option(
+    "--set",
+    "settings",
+    type=ClimbingSetting(),
+    metavar="FIELD=VALUE",
+    multiple=True,
+    help="Change a field of the network or its training; repeatable.",
+)
+@click.option(
+    "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="That play and learn."
+)
+@click.option(
+    "--checkpoint-seconds", type=POSITIVE, default=60.0, show_default=True, help="Between checkpoints."
+)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the network and of self-play.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def train_climbing_game(
+    game: Game, output: Path, resume: bool, settings: tuple[str, ...], as_json: bool, **options: Any
+) -> None:
+    """Train a network for DouDiZhu or Big2 by Deep Monte Carlo self-play.
+
+    Their moves are too many for a column each: the network is shown what a move does. The checkpoint is an
+    agent of `gs2 match --game GAME`. It is saved every minute; after Ctrl-C or a kill the
+    same command with --resume goes on from there, and with more minutes further; it ends where a run without
+    a break does. `--set target=win`, `--set state=512`, `--set hands=0.1` and so on change the training.
+    """
+    from blueprint.climbing.move_config import ClimbingConfig
+    from blueprint.climbing.training.move_run import RunLimits, RunManner, RunPlace, train_climbing
+
+    place = RunPlace.of(output)
+    goes_on = resume and place.checkpoint.exists()
+    if goes_on and settings:
+        raise click.UsageError("a resumed training keeps its settings; leave --set out, or train elsewhere")
+    config = None if goes_on else ClimbingConfig(**{"seed": options["seed"], **_changes(settings)})
+    limits = RunLimits(options["minutes"], options["processor_minutes"], options["decisions"])
+    if limits == RunLimits():
+        limits = RunLimits(minutes=10.0)
+    console = stderr()
+    last: dict[str, float] = {}
+    told = [0.0]
+
+    def progress(row: dict[str, float]) -> None:
+        last.update(row)
+        if row["seconds"] - told[0] >= EVERY or row["share"] >= 1:
+            told[0] = row["seconds"]
+            console.print(
+                f"{min(row['share'], 1):4.0%}  {int(row['decisions']):,} decisions, "
+                f"{row['decisions_per_second']:,.0f} a second  A loss {row['advantage']:.4f}  "
+                f"V loss {row['value']:.4f}",
+                soft_wrap=True,
+            )
+
+    with Interruption() as asked:
+        manner = RunManner(
+            resume, options["checkpoint_seconds"], options["threads"], rule_agent(game), progress
+        )
+        trainer = train_climbing(game, place, config, limits, manner, asked)
+    result = {
+        "game": game.name,
+        "output": str(place.checkpoint),
+        "complete": not asked.stop,
+        "generation": trainer.generation,
+        "decisions": trainer.decisions,
+        "choices": trainer.choices,
+        "rounds": trainer.rounds,
+        "seconds": trainer.seconds,
+        "processor_seconds": trainer.processor_seconds,
+        **{name: last.get(name) for name in ("advantage", "value", "critic", "hands")},
+    }
+    if as_json:
+        print_json(result)
+    elif last:
+        stdout().print(
+            f"{place.checkpoint}: {trainer.decisions:,} decisions in {trainer.rounds:,} rounds, "
+            f"{trainer.seconds:.0f} s, losses {number(last['advantage'])} (A), {number(last['value'])} (V)",
+            soft_wrap=True,
+        )
+        stdout().print(f"try: gs2 match --game '{game.name}' {place.checkpoint} uniform", soft_wrap=True)
+    elif asked.stop:
+        console.print("interrupted before the first generation was done; nothing is lost but that")
+    else:
+        stdout().print(
+            f"{place.checkpoint}: the training was done already; more --minutes go on with it", soft_wrap=True
+        )
+    if asked.stop:
+        raise SystemExit(asked.exit_code)

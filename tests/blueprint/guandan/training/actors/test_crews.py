@@ -1,0 +1,102 @@
+"""What a run learns depends on its pieces, not on who plays them; games are never older than allowed."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import CancelledError
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from blueprint.guandan.train_config import NetworkConfig, TrainConfig
+from blueprint.guandan.training.actors.crews import ThreadCrew
+from blueprint.guandan.training.actors.pieces import Piece, PlayedPiece
+from blueprint.guandan.training.dmc import Learner
+from blueprint.guandan.training.trainer import Trainer
+from blueprint.guandan.training.training_run import RunConfig, train
+from games.support.interruption import Interrupted
+
+SMALL = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
+FAST = TrainConfig(rounds=6, batch=64, seed=3, pieces=3)
+
+
+def tensors(trainer: Trainer) -> dict[str, Any]:
+    return {name: value.tobytes() for name, value in trainer.checkpoint()[0].items()}
+
+
+class Watched(ThreadCrew):
+    """Keeps what was handed out and collected."""
+
+    def __init__(self, threads: int) -> None:
+        super().__init__(threads)
+        self.out: list[tuple[int, int]] = []
+        self.collected: list[int] = []
+        self.most = 0
+
+    def hand_out(self, pieces: list[Piece], learner: Learner, version: int) -> None:
+        self.out.append((pieces[0].generation, version))
+        self.most = max(self.most, len(self.out) - len(self.collected))
+        super().hand_out(pieces, learner, version)
+
+    def collect(self) -> list[PlayedPiece]:
+        self.collected.append(self.out[len(self.collected)][0])
+        return super().collect()
+
+
+@pytest.mark.parametrize("staleness", [0, 2])
+def test_the_same_pieces_are_learned_from_alike_by_any_number_of_threads(staleness: int) -> None:
+    found = []
+    for threads in (1, 2, 4):
+        trainer = Trainer(SMALL, FAST.replace(staleness=staleness), threads=threads)
+        for _ in range(4):
+            trainer.run_generation()
+        found.append((tensors(trainer), trainer.decisions, trainer.rounds))
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("staleness", [0, 1, 3])
+def test_no_more_generations_are_out_than_the_staleness_allows(staleness: int) -> None:
+    trainer = Trainer(SMALL, FAST.replace(staleness=staleness), threads=2)
+    crew = Watched(2)
+    trainer.crew = crew
+    rows = [trainer.run_generation() for _ in range(5)]
+    assert crew.collected == list(range(5))
+    assert [generation for generation, _ in crew.out] == list(range(5 + staleness))
+    assert all(generation - version <= staleness for generation, version in crew.out)
+    assert crew.most == staleness + 1
+    assert max(row.get("staleness", 0) for row in rows) == staleness
+
+
+def test_a_resumed_run_deals_other_games_than_those_that_were_out(tmp_path: Path) -> None:
+    trainer = Trainer(SMALL, FAST.replace(staleness=2), threads=1)
+    for _ in range(2):
+        trainer.run_generation()
+    trainer.save(tmp_path / "a.safetensors")
+    again = Trainer.load(tmp_path / "a.safetensors", threads=1)
+    assert again.config.staleness == 2 and again.ahead == 0 and again.decisions == trainer.decisions
+    row = again.run_generation()
+    assert row["generation"] == 3 and again.rounds == 3 * FAST.rounds
+    assert np.isfinite(again.run_generation()["advantage"])
+
+
+def test_a_run_that_ends_leaves_nobody_playing(tmp_path: Path) -> None:
+    run = RunConfig(minutes=0.001, evaluate_minutes=0.0, threads=2)
+    trainer = train(tmp_path, run, network=SMALL, config=FAST.replace(rounds=300, staleness=3))
+    assert trainer.ahead == 3
+    with pytest.raises((Interrupted, CancelledError)):
+        trainer.crew.collect()
+    players = [one for one in threading.enumerate() if one.name.startswith("players")]
+    for one in players:
+        one.join(60)
+    assert not any(one.is_alive() for one in players)
+
+
+def test_an_abandoned_crew_stops_its_players() -> None:
+    trainer = Trainer(SMALL, FAST.replace(rounds=200), threads=1)
+    crew = trainer.crew
+    crew.hand_out(trainer.deal(), trainer.learner, 0)
+    crew.abandon()
+    with pytest.raises(Interrupted):
+        crew.collect()

@@ -1,0 +1,147 @@
+"""Actors of a cluster play the games that threads play here; lost with their machine, they cost nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blueprint.guandan.train_config import NetworkConfig, TrainConfig
+from blueprint.guandan.training.actors.piece_actor import PieceActor
+from blueprint.guandan.training.trainer import Trainer
+from blueprint.guandan.training.training_run import RunConfig, RunWatch, train
+from games.support.work.ray_cluster import Cluster, connected
+from games.support.work.where import WorkError, where_from
+
+pytest.importorskip("ray")
+
+SMALL = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
+FAST = TrainConfig(rounds=12, batch=64, seed=3, pieces=3, focus=2.0)
+
+
+@pytest.fixture(scope="module")
+def machines() -> Iterator[Any]:
+    """Give a cluster of two machines with a core each, on this one."""
+    from ray.cluster_utils import Cluster as Machines
+
+    folder = tempfile.mkdtemp(prefix="gs2-")  # short: names of sockets have a limit
+    # actors give way to nobody, or a busy machine would keep them waiting for minutes
+    wanted = {"RAY_TMPDIR": folder, "RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}
+    kept = {name: os.environ.get(name) for name in wanted}
+    os.environ |= wanted
+    head = {"num_cpus": 1, "include_dashboard": False, "object_store_memory": 80 << 20}
+    made = Machines(initialize_head=True, head_node_args=head)
+    try:
+        yield made
+    finally:
+        made.shutdown()
+        for name, value in kept.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def cluster(machines: Any) -> Iterator[Cluster]:
+    with connected(where_from(f"ray:{machines.address}")) as found:
+        yield found
+
+
+def add_machine(machines: Any) -> Any:
+    return machines.add_node(num_cpus=1, object_store_memory=80 << 20)
+
+
+def tensors(trainer: Trainer) -> dict[str, Any]:
+    return {name: value.tobytes() for name, value in trainer.checkpoint()[0].items()}
+
+
+def test_a_machine_lost_and_one_added_in_mid_run_change_no_game_and_no_weight(
+    machines: Any, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from blueprint.guandan.training.actors.ray_crew import RayCrew
+
+    monkeypatch.chdir(tmp_path)  # a member of the league by a path that actors have nothing under
+    Trainer(SMALL, TrainConfig(seed=8), threads=1).save("older.safetensors")
+    config = FAST.replace(strangers="greedy,varied,older.safetensors", strangers_share=0.5)
+    here = Trainer(SMALL, config, threads=2)
+    counted = []
+    for _ in range(4):
+        here.run_generation()
+        counted.append((here.decisions, here.rounds))
+
+    class Slow(PieceActor):
+        def play(self, piece: Any, version: int, weights: dict[str, Any]) -> bytes:
+            import time
+
+            time.sleep(0.7)  # so that a machine can be lost while it plays
+            return super().play(piece, version, weights)
+
+    node = add_machine(machines)
+    there = Trainer(SMALL, config, threads=1)
+    lost = 0
+    with RayCrew(cluster, 2, SMALL, config, Slow) as crew:
+        there.crew = crew
+        while there.generation < 4:
+            if there.generation == 1:
+                assert crew.waited(2), "both machines play"
+                timer = threading.Timer(0.3, machines.remove_node, (node,), {"allow_graceful": False})
+                timer.start()
+            if there.generation == 2:
+                timer.join()
+                add_machine(machines)
+            row = there.run_generation()
+            lost += int(row["lost_pieces"])
+            assert row["staleness"] == 0 and row["actors"] >= 1
+            assert (there.decisions, there.rounds) == counted[there.generation - 1]
+    assert lost >= 1
+    assert tensors(there) == tensors(here)
+    assert there.checkpoint()[1]["rng"] == here.checkpoint()[1]["rng"]
+    assert there.league.to_json() == here.league.to_json()
+
+
+def test_a_run_on_actors_ends_at_ctrl_c_with_its_last_whole_generation(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    config = FAST.replace(staleness=2)
+    run = RunConfig(minutes=5, on=str(cluster.where), actors=1, evaluate_minutes=0.0)
+    rows: list[dict[str, Any]] = []
+
+    def progress(row: dict[str, Any]) -> None:
+        rows.append(row)
+        if len(rows) == 4:
+            threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    trainer = train(tmp_path, run, network=SMALL, config=config, watch=RunWatch(progress))
+    again = Trainer.load(tmp_path / "last.safetensors", threads=1)
+    assert len(rows) >= 4 and again.generation == len(rows) == trainer.generation
+    assert again.rounds == config.rounds * len(rows)
+    assert again.decisions == rows[-1]["decisions"]
+    assert 0 < max(row["staleness"] for row in rows) <= 2
+    assert all(0 < row["record_bytes"] < 20 * row["decisions"] for row in rows)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_what_fails_on_an_actor_is_told_with_its_piece_and_place(cluster: Cluster) -> None:
+    from blueprint.guandan.training.actors.ray_crew import RayCrew
+
+    class Failing(PieceActor):
+        def _prepare(self, network: str, config: str, parcels: bytes) -> None:
+            pass
+
+        def play(self, piece: Any, version: int, weights: dict[str, Any]) -> bytes:
+            raise ValueError("the cards are wet")
+
+    trainer = Trainer(SMALL, FAST, threads=1)
+    with RayCrew(cluster, 1, SMALL, FAST, Failing) as crew:
+        trainer.crew = crew
+        with pytest.raises(WorkError, match=r"piece 0 of generation 0 on .*ValueError: the cards are wet"):
+            trainer.run_generation()

@@ -1,0 +1,139 @@
+"""A piece comes out the same wherever it is played, and its record holds all that is learned from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from blueprint.guandan.play.deals import deal_rounds
+from blueprint.guandan.play.selfplay import Scratch
+from blueprint.guandan.train_config import NetworkConfig, TrainConfig
+from blueprint.guandan.training.actors.pieces import Piece, PieceGame, PlayedPiece
+from blueprint.guandan.training.actors.records import BadRecord, pack_record, unpack_record
+from blueprint.guandan.training.actors.weights import take_weights, weights_of
+from blueprint.guandan.training.dmc import Learner
+from blueprint.guandan.training.trainer import Trainer
+
+SMALL = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
+TAUGHT = NetworkConfig(
+    kind="danzero", state=16, blocks=3, action=1, action_blocks=0, critic=0, personality=16
+)
+FAST = TrainConfig(rounds=6, batch=64, seed=3)
+LEAGUE: dict[str, Any] = {
+    "strangers": "varied,greedy,random",
+    "strangers_share": 0.5,
+    "strangers_by": "loss",
+    "focus": 2.0,
+}
+WAYS = {
+    "plain": (SMALL, {}),
+    "focus": (SMALL, {"focus": 2.0}),
+    "league": (SMALL, LEAGUE),
+    "policy": (SMALL, {"policy": 1.0, "strangers": "greedy", "strangers_share": 0.5}),
+    "guidance": (SMALL, {"guide": 1e4, "prune": 1}),
+    "personas": (TAUGHT, {"critic": False, "personas": 0.5, "focus": 1.0}),
+    "matches": (
+        NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16, stakes=True),
+        {"matches": 0.5},
+    ),
+}
+
+
+def piece_of(config: TrainConfig, rounds: int = 6) -> Piece:
+    rng = np.random.default_rng(5)
+    states = deal_rounds(rounds, rng, tribute=0.5, matches=config.matches)
+    weights = np.array([0.5, 0.3, 0.2])[: len(config.strangers.split(","))]
+    return Piece.of((2, 1), states, rng.spawn(1)[0], 1000, weights / weights.sum())
+
+
+def play(learner: Learner, piece: Piece) -> PlayedPiece:
+    return PieceGame(piece, learner, learner.judge()).play(Scratch(), lambda: False)
+
+
+def assert_same(one: PlayedPiece, other: PlayedPiece) -> None:
+    assert (one.steps, one.rounds) == (other.steps, other.rounds)
+    assert one.final.tobytes() == other.final.tobytes()
+    assert np.array_equal(one.of, other.of)
+    for name in ("states", "actions", "outcome", "target", "share"):
+        mine, theirs = getattr(one.samples, name), getattr(other.samples, name)
+        assert mine.dtype == theirs.dtype and mine.tobytes() == theirs.tobytes(), name
+    assert (one.samples.types is None) == (other.samples.types is None)
+    if one.samples.types is not None:
+        assert np.array_equal(one.samples.types, other.samples.types)
+    assert (one.samples.choices is None) == (other.samples.choices is None)
+    if one.samples.choices is not None:
+        for name in ("actions", "count", "picked", "log_chance"):
+            mine, theirs = getattr(one.samples.choices, name), getattr(other.samples.choices, name)
+            assert mine.dtype == theirs.dtype and mine.tobytes() == theirs.tobytes(), name
+    assert (one.met is None) == (other.met is None)
+    if one.met is not None and other.met is not None:
+        assert np.array_equal(one.met.who, other.met.who)
+        assert np.array_equal(one.met.payoff, other.met.payoff)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_record_holds_all_that_is_learned_from_a_piece(way: str) -> None:
+    network, changes = WAYS[way]
+    trainer = Trainer(network, FAST.replace(**changes), threads=1)
+    piece = piece_of(trainer.config)
+    played = play(trainer.learner, piece)
+    assert len(played.samples) > 20 and 0 < played.of.sum() == len(played.samples)
+    data = pack_record(played)
+    assert_same(played, unpack_record(data, piece, Scratch()))
+
+
+@pytest.mark.parametrize("way", ["plain", "policy"])
+def test_a_piece_comes_out_the_same_by_weights_that_travelled(way: str) -> None:
+    config = FAST.replace(average=0.5, **WAYS[way][1])
+    trainer = Trainer(SMALL, config, threads=1)
+    for _ in range(2):
+        trainer.run_generation()
+    elsewhere = Learner(SMALL, config.replace(seed=99), trainer.device)
+    before = play(elsewhere, piece_of(config))
+    take_weights(elsewhere, weights_of(trainer.learner))
+    here, there = (play(learner, piece_of(config)) for learner in (trainer.learner, elsewhere))
+    assert_same(here, there)
+    assert before.final.tobytes() != here.final.tobytes()
+
+
+def test_moves_beyond_the_first_254_travel_as_well() -> None:
+    trainer = Trainer(SMALL, FAST, threads=1)
+    piece = piece_of(FAST, 2)
+    states = piece.states()
+    played = play(trainer.learner, piece)
+    huge = np.array([0, 254, 255, 256, 70000])
+    from dataclasses import replace
+
+    from safetensors.numpy import load
+
+    found = load(pack_record(replace(played, choices=huge)))
+    back = found["choices"].astype(np.int64)
+    back[back == 255] = found["large"]
+    assert np.array_equal(back, huge)
+    assert states.tobytes() == piece.states().tobytes(), "dealt anew every time"
+
+
+def test_a_record_of_another_piece_or_a_damaged_one_is_refused() -> None:
+    trainer = Trainer(SMALL, FAST, threads=1)
+    piece = piece_of(FAST)
+    data = pack_record(play(trainer.learner, piece))
+    rng = np.random.default_rng(8)
+    other = Piece.of((2, 1), deal_rounds(6, rng), rng, 1000, np.ones(1))
+    with pytest.raises(BadRecord, match="piece 1 of generation 2: its rounds do not come out"):
+        unpack_record(data, other, Scratch())
+    for cut in (0, 7, len(data) // 2, len(data) - 1):
+        with pytest.raises(BadRecord, match="damaged"):
+            unpack_record(data[:cut], piece, Scratch())
+    changed = 0
+    for at in rng.integers(300, len(data), 20):
+        bad = bytearray(data)
+        bad[at] ^= 0x55
+        try:
+            found = unpack_record(bytes(bad), piece, Scratch())
+        except BadRecord:
+            changed += 1
+        else:  # a target: nothing else can be another without being noticed
+            assert found.final.tobytes() == unpack_record(data, piece, Scratch()).final.tobytes()
+    assert changed > 0

@@ -1,0 +1,228 @@
+"""Types of play: who plays by which rule, what is learned of it, and what a network says of others."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from blueprint.guandan.chooser import Decisions
+from blueprint.guandan.network.input_layout import PAST_WIDTH
+from blueprint.guandan.network.torch_network import TorchNetwork
+from blueprint.guandan.play.blended_choice import BlendedAgent, blended_scores
+from blueprint.guandan.play.deals import deal_rounds
+from blueprint.guandan.play.network_play import NetworkPlay, network_agent
+from blueprint.guandan.play.selfplay import Scratch, play_rounds
+from blueprint.guandan.rules.min_combination import min_combinations
+from blueprint.guandan.rules.split_agents import PersonalityAgent
+from blueprint.guandan.train_config import PERSONALITIES
+from blueprint.guandan.training.personas import OWN, PersonaChooser, drawn_types
+from blueprint.guandan.training.recipe_book import named_recipe
+from blueprint.guandan.training.side_losses import hidden_moves, is_grown
+from blueprint.guandan.training.trainer import Trainer
+from blueprint.soft_choice import near_best
+from games.guandan.cards import PAIR, SINGLE, parse_cards
+from games.guandan.rounds.round import from_hands, legal
+from games.support.configuration import ConfigError
+from tests.gs2.guandan.beliefs.rounds import some_rounds
+
+SIZES = {"state": 16, "blocks": 4, "personality": 8}
+SHORT = {"rounds": 12, "batch": 128, "seed": 1}
+
+
+def pdhqn(**changes: float) -> Trainer:
+    recipe = named_recipe("pdhqn")
+    return Trainer(recipe.network_config(**SIZES), recipe.train_config(**SHORT, **changes), threads=1)
+
+
+def test_types_follow_from_the_seed_in_the_share_asked_for() -> None:
+    seed = np.random.SeedSequence(7)
+    types = drawn_types(0.25, 4000, seed)
+    assert np.array_equal(types, drawn_types(0.25, 4000, np.random.SeedSequence(7)))
+    counts = np.bincount(types.ravel(), minlength=4) / types.size
+    assert counts == pytest.approx([1 / 12] * 3 + [0.75], abs=0.01)
+    assert (drawn_types(1.0, 50, seed) < OWN).all() and (drawn_types(0.0, 50, seed) == OWN).all()
+
+
+def test_each_seat_plays_by_its_type_and_the_samples_say_so() -> None:
+    rng = np.random.default_rng(0)
+    types = drawn_types(0.6, 12, np.random.SeedSequence(3))
+    rules = [PersonalityAgent(name) for name in PERSONALITIES[:OWN]]
+    asked = dict.fromkeys(range(4), 0)
+
+    class Last:
+        def __call__(self, decisions: Decisions) -> np.ndarray:
+            assert (types[decisions.rows, decisions.seats] == OWN).all()
+            return np.diff(decisions.offsets) - 1
+
+    class Watching(PersonaChooser):
+        def draw(self, decisions: Decisions) -> tuple[np.ndarray, np.ndarray]:
+            choice, chance = super().draw(decisions)
+            kinds = types[decisions.rows, decisions.seats]
+            for k in range(4):
+                mask = kinds == k
+                asked[k] += int(mask.sum())
+                if mask.any() and k != OWN:
+                    assert np.array_equal(choice[mask], rules[k](decisions.where(mask)))
+            return choice, chance
+
+    play_rounds(deal_rounds(12, rng), [Watching(Last(), types)], Scratch())
+    assert min(asked.values()) > 5
+
+
+def test_the_labels_of_a_sample_start_with_who_decides() -> None:
+    trainer = pdhqn()
+    trainer.run_generation()
+    (samples,) = trainer.pending
+    assert samples.types is not None and samples.types.shape == (len(samples), 4)
+    seats = samples.states["player"].astype(np.int64)
+    absolute = np.stack([samples.types[np.arange(len(seats)), (s - seats) % 4] for s in range(4)], 1)
+    # a round is known by the cards with which it was dealt, and its types stay
+    dealt = (samples.states["hand"] + samples.states["played"]).reshape(len(seats), -1)
+    _, of = np.unique(dealt, axis=0, return_inverse=True)
+    rounds = np.unique(np.concatenate([of.reshape(-1, 1), absolute], 1), axis=0)
+    assert len(rounds) == of.max() + 1
+    with_types = samples.take(np.arange(3))
+    joined = type(samples).joined([with_types, samples])
+    assert np.array_equal(joined.types[:3], samples.types[:3]) and len(joined) == len(samples) + 3
+
+
+def test_a_network_learns_to_tell_types_from_play() -> None:
+    """On the games that it learns from, recognition and personality losses fall far below a guess."""
+    trainer = pdhqn(personas=0.75)
+    trainer.run_generation()
+    (samples,) = trainer.pending
+    learner = trainer.learner
+    for group in learner.optimiser.param_groups:
+        group["lr"] = 0.01
+    learner._step = lambda decisions: learner.optimiser.step()
+    losses = [learner.learn(samples, 0, 1.0) for _ in range(60)]
+    assert losses[-1]["types"] < 0.6 * losses[0]["types"]
+    assert losses[-1]["personality"] < 0.75 * losses[0]["personality"]
+    found = TorchNetwork(learner.network)
+    seats = samples.states["player"].astype(np.int64)
+    shares = found.types(samples.states, np.arange(len(seats)), seats)
+    assert shares.sum(2) == pytest.approx(1.0, abs=1e-4)
+    assert (shares.argmax(2) == samples.types[:, 1:]).mean() > 0.5
+
+
+def plain_scores(values: list, labels: list, alpha: float) -> list:
+    """Algorithm 2 of the source on one decision, one number at a time; values counted from the worst."""
+    n, kinds = len(values), len(labels[0])
+    worst = min(values)
+    q = [v - worst for v in values]
+    q = [v / (sum(q) + 1e-9) for v in q]
+    sharp = []
+    for row in labels:
+        weights = [np.exp(p / 0.5) for p in row]
+        sharp.append([w / sum(weights) for w in weights])
+    out = [[0.0] * kinds for _ in range(n)]
+    for j in range(kinds):
+        weights = [np.exp(sharp[i][j] / 2.0) for i in range(n)]
+        for i in range(n):
+            out[i][j] = alpha * q[i] + (1 - alpha) * weights[i] / sum(weights)
+    return out
+
+
+def test_blended_scores_are_those_of_the_algorithm_and_at_one_the_values_order() -> None:
+    rng = np.random.default_rng(2)
+    counts = rng.integers(1, 7, 30)
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    values, labels = rng.normal(size=offsets[-1]), rng.random((offsets[-1], 4))
+    for alpha in (0.0, 0.3, 1.0):
+        found = blended_scores(values, labels, offsets, alpha)
+        for low, high in itertools.pairwise(offsets):
+            wanted = plain_scores(values[low:high].tolist(), labels[low:high].tolist(), alpha)
+            assert np.allclose(found[low:high], wanted, atol=1e-9)
+            if alpha == 1:
+                assert found[low:high, 0].argmax() == values[low:high].argmax()
+    negative = blended_scores(np.array([-3.0, -1.0]), np.zeros((2, 4)), np.array([0, 2]), 1.0)
+    assert negative[1, 0] > negative[0, 0]  # by the letter -1 / -4 is less than -3 / -4
+
+
+def test_a_persona_plays_what_its_head_prefers_and_needs_one(tmp_path: Path) -> None:
+    trainer = pdhqn()
+    trainer.run_generation()
+    trainer.save(tmp_path / "p.safetensors")
+    states = np.concatenate([played.state for played in some_rounds(20, np.random.default_rng(0))])
+    asked = Decisions.of(states, legal(states, canonical=True))
+    network = TorchNetwork(trainer.learner.network)
+    values, logits = network.personalities(asked)
+    agents = [
+        network_agent(tmp_path / "p.safetensors", NetworkPlay(persona=p, alpha=0.0)) for p in PERSONALITIES
+    ]
+    labels = 1 / (1 + np.exp(-logits))
+    for j in range(len(asked)):
+        low, high = asked.offsets[j], asked.offsets[j + 1]
+        scores = np.array(plain_scores(values[low:high].tolist(), labels[low:high].tolist(), 0.0))
+        for k, agent in enumerate(agents):
+            one = agent(asked.where(np.arange(len(asked)) == j))[0]
+            assert scores[one, k] == pytest.approx(scores[:, k].max(), abs=1e-4)
+    bare = Trainer(
+        named_recipe("danzero").network_config(state=16, blocks=3), named_recipe("danzero").train_config()
+    )
+    with pytest.raises(ConfigError, match="needs a network with a personality head"):
+        BlendedAgent(TorchNetwork(bare.learner.network), "balanced", 0.5)
+    bare.save(tmp_path / "bare.safetensors")
+    for play, rule in (({"heeds": False}, "models of the others"), ({"tribute": "value"}, "a value of pos")):
+        with pytest.raises(ConfigError, match=rule):
+            network_agent(tmp_path / "bare.safetensors", NetworkPlay(**play))
+    for play, rule in (({"near": 0.1}, "a temperature too"), ({"alpha": 0.5}, "name a persona too")):
+        with pytest.raises(ConfigError, match=rule):
+            NetworkPlay(**play)
+
+
+def test_what_is_recognised_is_an_input_that_can_be_left_out() -> None:
+    trainer = pdhqn()
+    states = np.concatenate([played.state for played in some_rounds(20, np.random.default_rng(1))])
+    asked = Decisions.of(states, legal(states, canonical=True))
+    network = trainer.learner.network
+    before = [TorchNetwork(network, heeds=heeds).advantages(asked) for heeds in (True, False)]
+    assert np.array_equal(*before)  # it weighs nothing yet
+    with torch.no_grad():
+        network.answers.normal_()
+    after = [TorchNetwork(network, heeds=heeds).advantages(asked) for heeds in (True, False)]
+    assert np.array_equal(before[1], after[1]) and not np.allclose(after[0], after[1])
+    x = network.encode_seen(asked.states, asked.seats)
+    assert x.shape[1] == 513 + PAST_WIDTH
+
+
+def test_the_fewest_moves_of_the_others_are_those_of_their_hands() -> None:
+    states = np.concatenate([played.state for played in some_rounds(15, np.random.default_rng(4))])
+    seats = states["player"].astype(np.int64)
+    found = hidden_moves(states, seats)
+    for i in range(0, len(states), 7):
+        for j in (1, 2, 3):
+            hand = states["hand"][i, (seats[i] + j) % 4]
+            assert found[i, j - 1] == min(19, min_combinations(hand, int(states["level"][i]))[0])
+
+
+def test_a_near_choice_leaves_out_what_is_far_from_the_best() -> None:
+    values, offsets = np.array([1.0, 0.95, 0.5, -2.0, -2.05]), np.array([0, 3, 5])
+    assert np.array_equal(near_best(values, offsets, 0.1), [1.0, 0.95, -np.inf, -2.0, -2.05])
+    assert np.array_equal(near_best(values, offsets, 0.0), [1.0, -np.inf, -np.inf, -2.0, -np.inf])
+
+
+def test_parts_that_may_learn_faster_are_those_that_are_grown() -> None:
+    names = [name for name, _ in pdhqn().learner.network.named_parameters()]
+    grown = {name.partition(".")[0] for name in names if is_grown(name)}
+    assert grown == {"personality", "recogniser", "answers"}
+
+
+@pytest.mark.parametrize(
+    ("persona", "kind"), [("conservative", PAIR), ("aggressive", None), ("balanced", None)]
+)
+def test_personalities_choose_as_the_source_does_in_its_example(persona: str, kind: int | None) -> None:
+    """Four sevens, two aces, two fives: a bomb first, but for the conservative one the pair of aces."""
+    own = parse_cards("S7 H7 C7 D7 CA CA S5 D5")
+    others = [parse_cards(cards) for cards in ("H3 S3", "C3 D3", "H4 S4")]
+    state = from_hands(np.stack([own, *others]), level=0, first=0)
+    asked = Decisions.of(state, legal(state, canonical=True))
+    move = asked.actions[PersonalityAgent(persona)(asked)[0]]
+    if kind is None:
+        assert move["size"] == 4 and move["type"] not in (SINGLE, PAIR)
+    else:
+        assert move["type"] == kind and move["rank"] == 12

@@ -1,0 +1,188 @@
+"""Recipes train, resume and play: each system of the papers, with tiny networks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from blueprint.checkpoint import read_checkpoint
+from blueprint.climbing.move_config import ClimbingConfig
+from blueprint.guandan.arena.duplicate import duplicate_deals, play_duplicate
+from blueprint.guandan.network.danzero import DanZeroNetwork
+from blueprint.guandan.play.choosers import load_chooser
+from blueprint.guandan.play.network_play import NetworkPlay, network_agent
+from blueprint.guandan.play.selfplay import Scratch
+from blueprint.guandan.train_config import NetworkConfig, TrainConfig
+from blueprint.guandan.training.recipe_book import RECIPES, climbing_fields, named_recipe
+from blueprint.guandan.training.trainer import Trainer
+from games.support.configuration import ConfigError
+
+SIZES: dict[str, dict[str, Any]] = {
+    "danzero": {"state": 16, "blocks": 3},
+    "danzero+": {"state": 16, "blocks": 3},
+    "pdhqn": {"state": 16, "blocks": 4, "personality": 8},
+    "odmc": {"state": 16, "blocks": 3, "opponent": 8},
+    "sdmc": {"state": 16, "blocks": 1, "action": 16, "action_blocks": 1},
+    "ours": {"state": 16, "blocks": 1, "action": 16, "action_blocks": 1, "critic": 16},
+}
+SHORT = {"rounds": 4, "batch": 64, "seed": 3}
+
+
+def trainer_of(name: str, **changes: Any) -> Trainer:
+    recipe = named_recipe(name)
+    config = recipe.train_config(**SHORT, **changes)
+    return Trainer(recipe.network_config(**SIZES[name]), config, threads=1)
+
+
+def played(trainer: Trainer) -> bytes:
+    """Return what a trainer plays next, as bytes."""
+    trainer.run_generation()
+    return b"".join(s.states.tobytes() + s.actions.tobytes() + s.target.tobytes() for s in trainer.pending)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_trains_and_goes_on_from_its_checkpoint_as_without_a_break(
+    name: str, tmp_path: Path
+) -> None:
+    begun = {"policy_from": 800.0} if name == "danzero+" else {}
+    trainer = trainer_of(name, **begun)
+    rows = [trainer.run_generation() for _ in range(3)]
+    losses = [row[loss] for row in rows[1:] for loss in ("advantage", "value", "policy")]
+    assert np.isfinite(losses).all() and rows[-1]["advantage"] > 0
+    path = tmp_path / "last.safetensors"
+    trainer.save(path)
+    _, description = read_checkpoint(path, prefix="-")
+    assert description["train"]["recipe"] == name
+    again = Trainer.load(path, threads=1)
+    assert (again.config, again.network_config) == (trainer.config, trainer.network_config)
+    one, other = (t.learner.optimiser.state_dict()["state"] for t in (trainer, again))
+    assert one.keys() == other.keys()
+    for index, moments in one.items():
+        for key, value in moments.items():
+            assert np.array_equal(value.numpy(), other[index][key].numpy())
+    # the same weights and the same random stream: the same games, and the same values of them
+    assert played(again) == played(trainer)
+    again.run_generation()
+    own, greedy = load_chooser(str(path), np.random.default_rng(0)), load_chooser("greedy", again.rng)
+    first = play_duplicate(own, greedy, duplicate_deals(np.arange(2), 5), Scratch())
+    second = play_duplicate(
+        load_chooser(str(path), np.random.default_rng(1)), greedy, duplicate_deals(np.arange(2), 5), Scratch()
+    )
+    assert first.shape == (2, 2) and np.array_equal(first, second)
+    as_published = network_agent(path, NetworkPlay(**named_recipe(name).play), np.random.default_rng(0))
+    assert play_duplicate(as_published, greedy, duplicate_deals(np.arange(2), 5), Scratch()).shape == (2, 2)
+
+
+def test_every_recipe_says_where_it_is_from_and_what_is_claimed_for_it() -> None:
+    assert set(RECIPES) == {"danzero", "danzero+", "sdmc", "pdhqn", "odmc", "ours"}
+    for name, recipe in RECIPES.items():
+        assert recipe.source and recipe.claim and recipe.differs and recipe.system
+        assert recipe.train_config().recipe == name and isinstance(recipe.network_config(), NetworkConfig)
+    assert RECIPES["ours"].network_config() == NetworkConfig()
+    assert RECIPES["ours"].train_config(recipe="") == TrainConfig()
+
+
+def test_an_unknown_recipe_is_refused_with_the_nearest_ones() -> None:
+    with pytest.raises(ConfigError, match=r"there is none called 'pdhq'; did you mean pdhqn"):
+        named_recipe("pdhq")
+    with pytest.raises(ConfigError, match=r"one of danzero, danzero\+, sdmc, pdhqn, odmc, ours"):
+        named_recipe("xxxxxxx")
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "message"),
+    [
+        ("pdhqn", {"kind": "ours"}, r"parts stay, kind=danzero; got kind=ours"),
+        ("pdhqn", {"personality": 0}, r"parts stay, personality=1024; got personality=0"),
+        ("danzero", {"opponent": 8}, r"parts stay, opponent=0; got opponent=8"),
+        ("danzero+", {"branch": False}, r"parts stay, branch=True; got branch=False"),
+        ("sdmc", {"critic": 512}, r"parts stay, critic=0; got critic=512"),
+    ],
+)
+def test_a_part_that_makes_the_recipe_cannot_be_changed(name: str, changes: dict, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        named_recipe(name).network_config(**changes)
+
+
+def test_other_games_have_the_recipes_that_their_trainer_has_the_parts_of() -> None:
+    assert climbing_fields("odmc", "big2")["prune"] == 2
+    for name, recipe in RECIPES.items():
+        if recipe.climbing is not None:
+            assert ClimbingConfig(**climbing_fields(name, "big2")) is not None
+    with pytest.raises(ConfigError, match=r"doudizhu has danzero, danzero\+, sdmc, odmc, ours; got pdhqn"):
+        climbing_fields("pdhqn", "doudizhu")
+
+
+def test_a_policy_begins_after_its_decisions_of_plain_dmc() -> None:
+    trainer = trainer_of("danzero+", policy_from=800.0)
+    kinds = []
+    for _ in range(5):
+        trainer.run_generation()
+        kinds.append({samples.choices is None for samples in trainer.pending})
+    turn = kinds.index({False})
+    assert 0 < turn < 4 and kinds[:turn] == [{True}] * turn and kinds[turn:] == [{False}] * (5 - turn)
+    # plain returns before, returns over the network's own value after
+    assert not set(np.unique(np.abs(trainer.pending[0].target))) <= {1, 2, 3}
+
+
+def test_without_a_critic_moves_learn_what_the_value_did_not_know_before_the_round() -> None:
+    trainer = trainer_of("sdmc")
+    learner, judge = trainer.learner, trainer.learner.judge()
+    trainer.run_generation()
+    (samples,) = trainer.pending
+    states, seats = samples.states, samples.states["player"].astype(np.int64)
+    returns = samples.target + learner.values(states, np.arange(len(seats)), seats)
+    assert np.abs(returns - np.rint(returns)).max() < 0.01
+    assert set(np.abs(np.rint(returns))) <= {1, 2, 3}
+    before = judge(states, seats)
+    trainer.run_generation()  # which learns how those rounds ended
+    assert np.array_equal(judge(states, seats), before)
+    assert not np.allclose(learner.judge()(states, seats), before, atol=1e-4)
+
+
+def test_a_part_without_weight_leaves_the_network_as_it_was() -> None:
+    """Answers of the models weigh nothing at first: both networks of a seed score moves alike."""
+    import torch
+
+    config = NetworkConfig(**{**RECIPES["danzero"].network, **SIZES["danzero"]})
+    torch.manual_seed(4)
+    plain = DanZeroNetwork(config)
+    torch.manual_seed(4)
+    more = DanZeroNetwork(config.replace(opponent=8, branch=True))
+    for name, value in plain.state_dict().items():
+        assert torch.equal(value, more.state_dict()[name])
+    x = torch.randint(0, 2, (3, 513 + 1920)).float()
+    assert torch.equal(plain.states(x[:, :513]), more.states(x))
+
+
+@pytest.mark.parametrize(
+    ("network", "train", "message"),
+    [
+        ({}, {"personas": 0.5}, "personas and a network's personality head need each other"),
+        (SIZES["pdhqn"] | RECIPES["pdhqn"].network, {}, "need each other"),
+    ],
+)
+def test_personas_and_their_head_need_each_other(network: dict, train: dict, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Trainer(NetworkConfig(**network), TrainConfig(**train))
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"opponent": 8}, "parts of danzero; got the kind 'ours'"),
+        ({"kind": "danzero", "critic": 0, "blocks": 2, "personality": 8}, "blocks must be at least 3; got 2"),
+    ],
+)
+def test_a_network_that_cannot_be_is_refused(fields: dict, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        NetworkConfig(**fields)
+
+
+def test_personas_stand_beside_neither_a_policy_nor_strangers() -> None:
+    for more in ({"policy": 1.0}, {"strangers": "strong", "strangers_share": 0.5}):
+        with pytest.raises(ConfigError, match="personas must be 0 beside a policy or strangers"):
+            TrainConfig(personas=0.5, **more)

@@ -1,0 +1,174 @@
+"""Pieces of work here and in processes of this machine; and the words of --on."""
+
+from __future__ import annotations
+
+import multiprocessing
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from games.support.work.engines import executor_at
+from games.support.work.executor import Task, WorkerLost, in_order, results
+from games.support.work.gs2_build import build_differences, this_build
+from games.support.work.where import Place, WorkError, installed, where_from, where_of
+from gs2.cli import main
+from tests.games.support.work import pieces
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_every_piece_is_done_once_and_handed_out_in_order_if_asked(count: int) -> None:
+    before = set(multiprocessing.active_children())
+    with executor_at(where_of(count), Task(pieces.factor, (3,), pieces.times)) as executor:
+        assert executor.size == count
+        found = list(results(executor, ((k, k) for k in range(20))))
+        assert sorted(found) == [(k, 3 * k) for k in range(20)]
+        assert list(in_order(executor, range(20))) == [3 * k for k in range(20)]
+    assert set(multiprocessing.active_children()) == before
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_error_of_a_piece_ends_the_work_with_its_own_words(count: int) -> None:
+    with (
+        executor_at(where_of(count), Task(pieces.factor, (1,), pieces.refuses_seven)) as executor,
+        pytest.raises(ValueError, match="seven is not served"),
+    ):
+        list(results(executor, ((k, k) for k in range(12))))
+    assert executor.waiting == 0
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_work_that_is_stopped_keeps_what_was_handed_out_and_the_executor_goes_on(count: int) -> None:
+    with executor_at(where_of(count), Task(pieces.factor, (1,), pieces.times)) as executor:
+        found: list[int] = []
+        for key, _ in results(executor, ((k, k) for k in range(100)), stop=lambda: len(found) >= 5):
+            found.append(key)
+        assert 5 <= len(found) < 100 and executor.waiting == 0
+        assert list(in_order(executor, [4, 2])) == [4, 2]
+
+
+def test_no_more_pieces_are_taken_on_than_keep_the_processes_busy() -> None:
+    taken: list[int] = []
+
+    def endless():
+        while True:
+            taken.append(len(taken))
+            yield len(taken), 1
+
+    with executor_at(where_of(2), Task(pieces.factor, (1,), pieces.times)) as executor:
+        work = results(executor, endless())
+        for _ in range(3):
+            next(work)
+        assert len(taken) <= 3 + 2 * 2 * 2
+        work.close()
+        assert executor.waiting == 0
+
+
+def test_a_process_that_dies_is_told(tmp_path) -> None:
+    with (
+        executor_at(where_of(2), Task(pieces.factor, (1,), pieces.always_dies)) as executor,
+        pytest.raises(WorkerLost, match="ended without an answer"),
+    ):
+        list(results(executor, ((k, k) for k in range(4))))
+
+
+def test_a_key_belongs_to_one_piece_at_a_time() -> None:
+    with executor_at(where_of(2), Task(pieces.factor, (1,), pieces.times)) as executor:
+        executor.submit("k", 1)
+        with pytest.raises(WorkError, match="a key of its own; got 'k' twice"):
+            executor.submit("k", 2)
+
+
+def test_places_are_named_and_name_themselves() -> None:
+    for words in ("local", "ray", "ray:10.0.0.5:6379", "ray://head.lab:10001", "ray:[::1]:6379"):
+        assert str(where_from(words)) == words
+    assert where_from(" ray://h:1 ") == Place("ray", "h:1", client=True)
+    assert where_of(3).count == 3 and where_of(None).count is None
+    assert where_of(where_from("ray").with_count(7)).count == 7
+
+
+@given(st.text(st.sampled_from("ray:/local.[]019 x"), max_size=20))
+def test_words_either_name_a_place_or_are_refused_with_those_that_do(words: str) -> None:
+    try:
+        place = where_from(words)
+    except WorkError as error:
+        assert "ray://HOST:PORT" in str(error) and repr(words) in str(error)
+    else:
+        assert where_from(str(place)) == place
+
+
+@pytest.mark.parametrize("words", ["Ray", "ray:", "ray://", "ray:host", "ray:host:0", "ray:h:65536", "slurm"])
+def test_commands_refuse_a_place_that_is_none(words: str) -> None:
+    found = CliRunner().invoke(main, ["match", "greedy", "strong", "--on", words])
+    assert found.exit_code == 2 and "ray://HOST:PORT" in found.output and "Traceback" not in found.output
+
+
+def test_without_ray_each_command_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(WorkError, match=r"needs Ray, which is not installed here.*pip install 'gs2\[ray\]'"):
+        installed(where_from("ray"))
+    for command in (
+        "match greedy strong",
+        "match kuhn_poker uniform uniform",
+        "ladder greedy strong",
+        "gate pyproject.toml",
+        "experiment refine",
+        "exploit guandan strong",
+        "review a.jsonl b.jsonl",
+    ):
+        found = CliRunner().invoke(main, [*command.split(), "--on", "ray"])
+        assert found.exit_code == 2 and "pip install 'gs2[ray]'" in " ".join(found.output.split()), command
+
+
+def test_other_games_are_exploited_in_one_process() -> None:
+    pytest.importorskip("ray")
+    found = CliRunner().invoke(main, ["exploit", "kuhn_poker", "uniform", "--on", "ray"])
+    assert found.exit_code == 2 and "remembers its choices" in found.output
+
+
+def test_nothing_of_ray_is_loaded_where_it_is_not_asked_for() -> None:
+    code = (
+        "import sys, blueprint.guandan.arena.arena, gs2.play.game_arena, gs2.commands.common\n"
+        "from games.support.work.engines import executor_at; print('ray' in sys.modules)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout == "False\n"
+
+
+def test_builds_differ_by_name_where_they_do() -> None:
+    here = this_build()
+    assert build_differences(here, this_build()) == []
+    assert here["python"] == f"{sys.version_info[0]}.{sys.version_info[1]}" and here["gs2"] != "not installed"
+    there = {**here, "gs2": "0.0.9", "numba": "not installed"}
+    assert build_differences(here, there) == [
+        f"gs2 is 0.0.9 there and {here['gs2']} here",
+        f"numba is not installed there and {here['numba']} here",
+    ]
+    assert build_differences(here, {"gs2": "not installed", "python": here["python"]})[0] == (
+        f"gs2 is not installed there and {here['gs2']} here"
+    )
+
+
+def test_a_machine_without_gs2_says_so() -> None:
+    """The question is asked by value, so that a machine can answer that has no module of ours."""
+    ray = pytest.importorskip("ray")
+    from games.support.work import gs2_build
+    from games.support.work.ray_cluster import Cluster
+
+    ray.cloudpickle.register_pickle_by_value(gs2_build)
+    question = ray.cloudpickle.dumps(Cluster(None, where_from("ray"), this_build()).refusal())
+    code = (
+        "import importlib.metadata, pickle, sys\n"
+        "class Bare:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.split('.')[0] in ('games', 'gs2'): raise ModuleNotFoundError(name)\n"
+        "sys.meta_path.insert(0, Bare())\n"
+        "def missing(name): raise importlib.metadata.PackageNotFoundError(name)\n"
+        "importlib.metadata.distribution = missing\n"
+        "print(pickle.load(sys.stdin.buffer)())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], input=question, capture_output=True, check=True)
+    assert f"gs2 is not installed there and {this_build()['gs2']} here" in done.stdout.decode()
