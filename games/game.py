@@ -52,7 +52,7 @@ class Game(Protocol):
     teams: for each seat its team, counted from 0; all seats of a team receive the same payoff, and the
         payoffs of all teams, each counted once, sum to zero. In a two-player game it is (0, 1). Where each
         seat plays for itself every seat is a team: `tree_cfr`, matches and training take any number of teams,
-        the sequence form and search two.
+        the sequence form two; search sees two seats (`two_seats`).
     payoff_range: smallest and largest payoff of any player at any terminal.
     key_width: 64-bit words in an infoset key.
 
@@ -68,7 +68,7 @@ class Game(Protocol):
     `sample_histories` returns n histories that the player cannot tell apart, each as its actions from the
     root (chance's among them), drawn independently and each as often as chance's part of it says: others'
     moves count alike. The infoset may be that of a player who waits; its text may be empty. `check_game`
-    tests it.
+    tests it. Where no infoset is small enough to be followed whole, `follows = False` spares the attempt.
     """
 
     name: str

@@ -23,15 +23,20 @@ def is_listed(game: Game) -> bool:
 
 
 def load_network(path: str | Path, game: Game) -> Blueprint:
-    """Return the blueprint of a checkpoint for `game`, whichever of the two kinds it is.
+    """Return the blueprint of a checkpoint for `game`, whichever kind it is.
 
     Raises CheckpointError if the file is missing, damaged, or another game's.
     """
     _, description = read_checkpoint(path, prefix="-")
+    from blueprint.climbing.move_config import CLIMBING
     from blueprint.research.game_network import KIND, load_game_network
 
     if description.get("kind") == KIND:
         return load_game_network(path, game)
+    if description.get("kind") == CLIMBING:
+        from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
+
+        return load_climbing_blueprint(path, game)
     from blueprint.research.research_network import load_research_blueprint
 
     return load_research_blueprint(path, game)
@@ -39,6 +44,10 @@ def load_network(path: str | Path, game: Game) -> Blueprint:
 
 def trained_network(game: Game, decisions: int, rng: np.random.Generator) -> Blueprint:
     """Return the blueprint that so many decisions of self-play come to."""
+    if getattr(game, "moves_are_inputs", False):
+        from blueprint.climbing.training.move_trainer import trained_climbing_network
+
+        return trained_climbing_network(game, decisions, rng)
     from blueprint.research.research_training import Budget, train_research_blueprint
 
     if is_listed(game):

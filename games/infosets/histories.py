@@ -33,8 +33,8 @@ class HistorySample:
     """Different histories of one infoset; n of them.
 
     lines: the actions from the root that make them, a row for each. states: [n] of the game's.
-    chance: [n] float64, the probability of chance's part of each. players: [n, P] float64, that of every
-        player's own part under the policy; 1 without one.
+    chance: [n] float64, the probability of chance's part of each; 1 where `stands` says it all.
+    players: [n, P] float64, that of every player's own part under the policy; 1 without one.
     stands: [n] float64, how many histories each stands for, itself included; 1 where all are there.
     complete: whether these are all histories of the infoset.
     scaled: whether sums over the sample estimate sums over the infoset; False for a game's own sample, of
@@ -141,8 +141,9 @@ def probabilities(
 ) -> NDArray[np.float64]:
     """Return the probability of each action, [m] float64: chance's, the policy's, or 1 without one."""
     prob = np.ones(len(actions.values))
+    open_ = actions.counts > 1  # nobody is asked about a forced move
     for seat in range(CHANCE, game.num_players if policy is not None else 0):
-        mine = who == seat
+        mine = open_ & (who == seat)
         rows = np.flatnonzero(mine)
         if len(rows) == 0:
             continue

@@ -15,15 +15,15 @@ of Fearnhead and Clifford 2003. A game's own `sample_histories` takes over where
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from games.game import Game, GameError, Infoset
 from games.infosets.following import Following
-from games.infosets.histories import HistorySample, PlayRule, follow_lines, line_names
+from games.infosets.histories import HistorySample, PlayRule
 from games.infosets.trail import Trail, find_trail
-from games.ragged import Ragged
+from games.infosets.two_seats import TwoSeatView
+from games.infosets.weighing import drawn_sample, weighed_sample
 
 __all__ = ["follow_trails", "sample_infoset"]
 
@@ -71,7 +71,14 @@ def follow_trails(
     """
     if n < 1:
         raise GameError(f"{game.name}: a sample must have at least 1 history; got n = {n}")
+    if isinstance(game, TwoSeatView) and all(trail.player <= game.decides for trail in trails):
+        # Its histories are the game's, so that what nature did is explored as well, and the game's own serve.
+        ways = [game.original_trail(trail) for trail in trails]
+        drawn = follow_trails(game.original, ways, n, rng, policy=game.rule(policy), explore=explore)
+        return [game.sample(sample) for sample in drawn]
     own = getattr(game, "sample_histories", None)
+    if own is not None and not getattr(game, "follows", True):
+        return [weighed_sample(game, trail, n, rng, policy) for trail in trails]
     found: list[HistorySample | None] = [None] * len(trails)
     left = list(range(len(trails)))
     width = max(WIDTH * n, FEWEST)
@@ -80,7 +87,7 @@ def follow_trails(
         missing = []
         for at, sample in zip(left, follow.run(), strict=True):
             if sample is None and own is not None:
-                found[at] = _own_sample(game, trails[at], n, rng, policy)
+                found[at] = drawn_sample(game, trails[at], n, rng, policy)
             elif sample is None:
                 missing.append(at)
             else:
@@ -91,21 +98,4 @@ def follow_trails(
     raise GameError(
         f"{game.name}: what a player saw must lead to a history; {width // WIDTH:,} particles all died; give "
         "the game sample_histories (games/game.py), and check its infoset keys with games.check_game"
-    )
-
-
-def _own_sample(
-    game: Game, trail: Trail, n: int, rng: np.random.Generator, policy: PlayRule | None
-) -> HistorySample:
-    """Return histories that the game itself drew, those drawn twice once."""
-    sampler: Any = game
-    infoset = Infoset(trail.player, tuple(int(word) for word in trail.keys[-1]), "")
-    lines: Ragged = sampler.sample_histories(infoset, n, rng)
-    states, chance, players = follow_lines(game, lines, policy)
-    _, first, count = np.unique(line_names(lines), return_index=True, return_counts=True)
-    # Drawn by chance's part alone: what is likelier was drawn more often, and stands for fewer.
-    stands = count / chance[first]
-    stands *= len(first) / stands.sum()
-    return HistorySample(
-        lines.take(first), states[first], chance[first], players[first], stands, False, False
     )

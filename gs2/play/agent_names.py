@@ -25,7 +25,14 @@ from games.support.own import is_own, own_object
 from gs2.play.game_agents import UniformAgent
 from gs2.play.search_agent import SearchAgent, named_search, search_names
 
-__all__ = ["UnknownGameAgent", "agent_identity", "load_game_agent", "load_game_blueprint", "parts_of"]
+__all__ = [
+    "UnknownGameAgent",
+    "agent_identity",
+    "load_game_agent",
+    "load_game_blueprint",
+    "load_searched",
+    "parts_of",
+]
 
 NETWORK = ".safetensors"
 KNOWN = ("uniform", "network:DECISIONS", "cfr:ITERATIONS", "noise:EPSILON", "dmc:GAMES")
@@ -59,8 +66,8 @@ def load_game_agent(game: Game, text: str, *, seed: int = 0) -> GameAgent:
     text: `uniform`; the file of a network (`gs2 train GAME`) or of a policy (`gs2 blueprint`); `network:N`, a
         network after N decisions of training; on games small enough for a tree also `cfr:100` or another CFR
         variant, `noise:0.25` and `dmc:20000`; one's own as FILE.py:NAME or MODULE:NAME, an agent or what
-        makes one when called without arguments; or BASE+PRESET[:FIELD=VALUE,…], search over any of these that
-        is a blueprint.
+        makes one when called without arguments; or BASE+PRESET[:FIELD=VALUE,…], search over any of these; one
+        of one's own without values is valued by playing on.
     seed: of what is trained, and of the search.
     Raises UnknownGameAgent for a name that says none of these, ConfigError for fields that no search has,
     TooLarge for a tree that does not fit, and the error of a file that cannot be read.
@@ -68,9 +75,7 @@ def load_game_agent(game: Game, text: str, *, seed: int = 0) -> GameAgent:
     base, words = parts_of(text)
     if words is not None:
         config = named_search(words)
-        return SearchAgent(
-            game, load_game_blueprint(game, base, seed=seed), config, name=text.strip(), seed=seed
-        )
+        return SearchAgent(game, load_searched(game, base, seed=seed), config, name=text.strip(), seed=seed)
     if base.lower() == "uniform":
         return UniformAgent()
     if _is_own_agent(base):
@@ -108,6 +113,29 @@ def load_game_blueprint(game: Game, text: str, *, seed: int = 0) -> Blueprint:
             )
         return found
     return _on_a_tree(game, text, seed)
+
+
+def load_searched(game: Game, base: str, *, seed: int = 0) -> Blueprint:
+    """Return the blueprint of a search, by the name of an agent as of `load_game_agent`.
+
+    An agent of one's own that only plays is valued by playing on.
+    """
+    if _is_own_agent(base):
+        found = _own_agent(base)
+        if not isinstance(found, Blueprint):
+            from gs2.search.refine.policy_only import PolicyOnly
+
+            return PolicyOnly(found)
+    if base.lower() == "uniform" and game.num_players > 2:
+        from gs2.search.refine.policy_only import blueprint_named
+
+        return blueprint_named(base, game)
+    blueprint = load_game_blueprint(game, base, seed=seed)
+    if base.endswith(NETWORK) and Path(base).is_file():
+        from gs2.play.quick_blueprint import with_quick_copy
+
+        return with_quick_copy(blueprint, base)
+    return blueprint
 
 
 def agent_identity(text: str) -> str:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
 from games.game import Game, Infoset
+from games.infosets.two_seats import TwoSeatView
 from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
@@ -76,13 +78,14 @@ def refiner(game: Game, blueprint: Blueprint, config: SearchConfig) -> Refiner:
 
     Where the game's tree fits, it is grown here and shared by all searches; elsewhere, or with the source
     `sampled`, every search draws histories of its own, by what its player has seen.
-    Raises ConfigError for a search that needs more than two players, or a larger part of the game than fits.
+    In a game of more than two seats each sees it as one of two (`gs2.search.histories.seats`).
+    Raises ConfigError for a search that needs a larger part of the game than fits.
     """
     from gs2.search.explain import listed_context
     from gs2.search.pipeline import refine_infoset
 
-    if game.num_players != 2:
-        raise ConfigError(f"{game.name}: search needs two players; got {game.num_players}")
+    if game.num_players > 2:
+        return _by_seat(game, blueprint, config)
     context = listed_context(game, config)
     if context is None:
         return _sampling(game, blueprint, config)
@@ -99,16 +102,45 @@ def refiner(game: Game, blueprint: Blueprint, config: SearchConfig) -> Refiner:
     return refine
 
 
+def _by_seat(game: Game, blueprint: Blueprint, config: SearchConfig) -> Refiner:
+    """Return what searches a decision of a game of more than two seats, as a game of two."""
+    from gs2.search.histories.seats import seat_views
+
+    @cache
+    def views(seat: int) -> list[tuple[TwoSeatView, Refiner]]:
+        seen = seat_views(game, blueprint, seat, config)
+        return [(each.view, refiner(each.view, each, config)) for each in seen]
+
+    def refine(situation: Situation, rng: np.random.Generator) -> NDArray[np.float64]:
+        found = [
+            search(replace(situation, game=view, player=0), rng) for view, search in views(situation.player)
+        ]
+        mean: NDArray[np.float64] = np.mean(found, axis=0)
+        return mean
+
+    views(0)  # what cannot be searched is better known before the first game
+    return refine
+
+
 def _sampling(game: Game, blueprint: Blueprint, config: SearchConfig) -> Refiner:
     """Return what searches a decision of a game that is not listed."""
-    from games.infosets.trail import Trail, find_trail
+    from games.infosets.trail import Trail
+    from gs2.search.histories.sampled_growth import kept_actions
+    from gs2.search.histories.seats import trail_to
     from gs2.search.refine.at import refine_at
+
+    kept = kept_actions(blueprint, config)
 
     def refine(situation: Situation, rng: np.random.Generator) -> NDArray[np.float64]:
         player, seen = situation.player, situation.trail
+        if kept is not None:
+            legal = Ragged.from_counts(np.array([len(situation.actions)]), situation.actions)
+            left = kept(game, situation.state, player, legal)
+            if left.sum() == 1:
+                return left.astype(np.float64)
         if seen is None:
             words = game.infoset_text(situation.state[0], player)
-            trail = find_trail(game, Infoset(player, situation.key, words), rng)
+            trail = trail_to(game, Infoset(player, situation.key, words), rng)
         else:
             trail = Trail.of(player, player, seen.seen, seen.own, seen.taken)
         return refine_at(game, blueprint, trail, config, rng)
@@ -157,6 +189,8 @@ class SearchAgent:
         return np.concatenate(found) if found else np.zeros(0)
 
     def _answer(self, situation: Situation) -> NDArray[np.float64]:
+        if len(situation.actions) == 1:
+            return np.ones(1)
         name = (situation.player, *situation.key)
         known = self._known.get(name)
         if known is None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.climbing.rules.doudizhu_turns import TURN_ROOM, doudizhu_turns
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.climbing.doudizhu.move_table import BOMB, PASS, SOLO, Tables, move_table
 from games.climbing.doudizhu.round_state import (
@@ -30,70 +31,12 @@ from games.ragged import Ragged
 from games.support.array_types import Array, Bytes, Ints
 from games.support.kernel import kernel
 
-__all__ = ["SHEDDING", "SheddingAgent", "turns_to_shed"]
+__all__ = ["SHEDDING", "SheddingAgent"]
 
 FOURS = 0x0444_4444_4444_4444
 """The bits of a packed hand that are set for four of a rank."""
 NEAR_END = 4
 """Cards left to an opponent from which on bombs and broken groups are worth an answer."""
-
-
-@kernel
-def _turns_by_rank(hand: int, carriers: int) -> int:
-    """Return the turns of a hand without chains; `carriers` trios were played before and may carry cards."""
-    turns = kickers = 0
-    for rank in range(13):
-        copies = hand >> 4 * rank & 15
-        if copies:
-            turns += 1
-            if copies == 3:
-                carriers += 1
-            elif copies < 3:
-                kickers += 1
-    jokers = hand >> 52
-    if jokers:
-        turns += 1
-        if jokers != 0x11:
-            kickers += 1
-    return turns - min(carriers, kickers)
-
-
-@kernel
-def _turns(hand: int, stack: Ints) -> int:
-    """Return the fewest turns of a hand over all choices of its chains. stack: [512, 4] to work in.
-
-    Chains are taken in the order of their numbers, so that no choice is met twice. A chain has five cards or
-    more, so that a hand of 20 has four at most and the stack never fills.
-    """
-    best = 64
-    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = hand, 0, 0, 0
-    top = 1
-    while top:
-        top -= 1
-        rest, after, carriers, turns = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3]
-        best = min(best, turns + _turns_by_rank(rest, carriers))
-        if turns + 1 >= best:
-            continue
-        for number in range(after, 36):
-            copies = 3 - number // 12
-            shortest = 5 if copies == 1 else 5 - copies
-            chain, first = 0, number % 12
-            for rank in range(first, 12):
-                if rest >> 4 * rank & 15 < copies:
-                    break
-                chain += copies << 4 * rank
-                links = rank - first + 1
-                if links >= shortest:
-                    stack[top, 0], stack[top, 1] = rest - chain, number
-                    stack[top, 2] = carriers + links if copies == 3 else carriers
-                    stack[top, 3] = turns + 1
-                    top += 1
-    return best
-
-
-def turns_to_shed(hand: int) -> int:
-    """Return about how many turns a packed hand takes to shed, nobody else playing."""
-    return int(_turns(int(hand), np.empty((512, 4), np.int64)))
 
 
 @kernel
@@ -112,7 +55,7 @@ def _choose(
     words: Ints, bytes_: Bytes, player: int, offsets: Ints, actions: Ints, tables: Tables, out: Ints
 ) -> None:
     """Write the place of the chosen action of each state, [n]."""
-    stack = np.empty((512, 4), np.int64)
+    stack = np.empty(TURN_ROOM, np.int64)
     for i in range(len(words)):
         begin, end = offsets[i], offsets[i + 1]
         out[i] = begin
@@ -134,13 +77,13 @@ def _choose(
         follows = actions[begin] == PASS
         leader = np.int64(bytes_[i, LEADER])
         partner = follows and leader != landlord and player != landlord
-        before = _turns(hand, stack)
+        before = doudizhu_turns(hand, stack)
         best = 1 << 40
         for j in range(begin + follows, end):
             head = tables[1][actions[j]]
             kind, rank, size = head & 255, head >> 8 & 255, head >> 24
             rest = hand - tables[0][actions[j]]
-            turns = _turns(rest, stack) if rest else 0
+            turns = doudizhu_turns(rest, stack) if rest else 0
             cost = 1000 * turns + 10 * rank - size
             if kind >= BOMB:
                 cost += 2500

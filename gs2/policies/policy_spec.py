@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from cfr.policies.policy import load_policy, uniform_policy
 from cfr.policies.policy_words import load_policy_json
 from cfr.public.policies.policy_file import is_public_policy, open_public_policy
-from cfr.sequence_form import SequenceForm, sequence_form
+from cfr.sequence_form import SequenceForm
 from cfr.solver import solve
 from cfr.tree import FlatTree
 from cfr.variants import VARIANTS
@@ -18,7 +18,7 @@ from games.game import Game
 from gs2.policies.monte_carlo import monte_carlo_q, soft_policy
 from gs2.policies.tabulate import policy_of
 
-__all__ = ["PolicySpecError", "is_policy_spec", "policy_from_spec"]
+__all__ = ["PolicySpecError", "check_policy_spec", "is_policy_spec", "policy_from_spec"]
 
 NOISE_BASE_ITERATIONS = 2_000
 """DCFR iterations behind `noise`: exploitability below 1e-3 of the payoff range on all research games."""
@@ -40,6 +40,32 @@ def is_policy_spec(spec: str) -> bool:
     return named or Path(spec).is_file()
 
 
+def check_policy_spec(spec: str) -> None:
+    """Raise PolicySpecError unless a text names a strategy, or a file that is there; no game is looked at."""
+    word, colon, amount = spec.partition(":")
+    word = word.strip().lower()
+    if word == "uniform" and not colon:
+        return
+    if colon and (word in VARIANTS or word in TRAINED):
+        if not amount.strip().isdigit() or int(amount) < 1:
+            what = TRAINED.get(word, "iterations")
+            raise PolicySpecError(f"{word}: {what} must be an integer of at least 1; got {amount!r}")
+        return
+    if colon and word == "noise":
+        try:
+            epsilon = float(amount)
+        except ValueError:
+            epsilon = -1.0
+        if not 0 <= epsilon <= 1:
+            raise PolicySpecError(f"noise: epsilon must be a number in [0, 1]; got {amount!r}")
+        return
+    if not Path(spec).is_file():
+        raise PolicySpecError(
+            "blueprint must be uniform, noise:EPSILON, dmc:GAMES, network:DECISIONS, VARIANT:ITERATIONS with "
+            f"one of {', '.join(VARIANTS)}, or a file; got {spec!r}, and there is no such file"
+        )
+
+
 def policy_from_spec(
     spec: str, game: Game, tree: FlatTree, form: SequenceForm | None = None, *, seed: int = 0
 ) -> NDArray[np.float64]:
@@ -54,14 +80,12 @@ def policy_from_spec(
     Raises PolicySpecError if it is none of these, PolicyError or CheckpointError if the file is another
     game's, ValueError for a network of `gs2 train GAME`, or a policy on a public tree, without states.
     """
+    check_policy_spec(spec)
     word, colon, amount = spec.partition(":")
     word = word.strip().lower()
     if word == "uniform" and not colon:
         return uniform_policy(tree)
     if colon and (word in VARIANTS or word in TRAINED):
-        if not amount.strip().isdigit() or int(amount) < 1:
-            what = TRAINED.get(word, "iterations")
-            raise PolicySpecError(f"{word}: {what} must be an integer of at least 1; got {amount!r}")
         if word == "dmc":
             low, high = game.payoff_range
             q = monte_carlo_q(tree, int(amount), np.random.default_rng(seed))
@@ -72,17 +96,12 @@ def policy_from_spec(
             rng = np.random.default_rng(seed)
             trained = train_research_blueprint(game, rng, Budget(int(amount)))
             return trained.on_slots(tree.infoset_player, tree.infoset_key, tree.infoset_offset)[0]
-        return solve(form or sequence_form(tree), variant=word, iterations=int(amount)).policy
+        return solve(form or tree, variant=word, iterations=int(amount)).policy
     if colon and word == "noise":
-        try:
-            epsilon = float(amount)
-        except ValueError:
-            epsilon = -1.0
-        if not 0 <= epsilon <= 1:
-            raise PolicySpecError(f"noise: epsilon must be a number in [0, 1]; got {amount!r}")
-        base = solve(form or sequence_form(tree), variant="dcfr", iterations=NOISE_BASE_ITERATIONS).policy
+        epsilon = float(amount)
+        base = solve(form or tree, variant="dcfr", iterations=NOISE_BASE_ITERATIONS).policy
         return (1 - epsilon) * base + epsilon * uniform_policy(tree)
-    if spec.endswith(".safetensors") and Path(spec).is_file():
+    if spec.endswith(".safetensors"):
         from blueprint.research.named_network import load_network
         from blueprint.research.research_network import ResearchBlueprint
 
@@ -90,13 +109,8 @@ def policy_from_spec(
         if isinstance(read, ResearchBlueprint):
             return read.on_slots(tree.infoset_player, tree.infoset_key, tree.infoset_offset)[0]
         return policy_of(read, game, tree)
-    if spec.endswith(".json") and Path(spec).is_file():
+    if spec.endswith(".json"):
         return load_policy_json(spec, game, tree).on(tree)
     if is_public_policy(spec):
         return policy_of(open_public_policy(spec, game), game, tree)
-    if Path(spec).is_file():
-        return load_policy(spec, game.name).on(tree)
-    raise PolicySpecError(
-        "blueprint must be uniform, noise:EPSILON, dmc:GAMES, network:DECISIONS, VARIANT:ITERATIONS with one "
-        f"of {', '.join(VARIANTS)}, or a file; got {spec!r}, and there is no such file"
-    )
+    return load_policy(spec, game.name).on(tree)

@@ -75,8 +75,8 @@ class SearchContext:
         """
         if game.num_players != 2:
             raise ValueError(
-                f"{game.name}: a search by subgame solving needs two players; got {game.num_players}; "
-                "GuanDan has one of its own: gs2 solve guandan"
+                f"{game.name}: a search by subgame solving needs two players; got {game.num_players}; see "
+                "the game from two seats (gs2.search.histories.seats), as solve_infoset does"
             )
         self.game = game
         if tree is None:

@@ -12,10 +12,12 @@ from blueprint.protocol import Blueprint
 from cfr.tree.memory import TooLarge
 from games.game import Game, Infoset
 from games.infosets import infoset_at
-from games.infosets.trail import Trail, find_trail, trails_along
+from games.infosets.trail import Trail, trails_along
+from games.support.configuration import ConfigError
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import MAX_LISTED, NO_OPTIONS, AnyStrategy, SearchContext, SearchOptions
 from gs2.search.histories.sampled_source import sample_tree
+from gs2.search.histories.seats import seat_views, trail_to
 from gs2.search.pipeline import action_values, refine_infoset
 from gs2.search.refine.at import PlayedStrategy
 from gs2.search.result import ActionRow, HistoryRow, InfosetRow, Refinement, SearchResult
@@ -34,8 +36,9 @@ def solve_infoset(
 ) -> SearchResult:
     """Return the refined strategy at one infoset and how it was found.
 
-    game: any of two players, or its `SearchContext`. Where its tree can be grown, it is, unless
-        `config.histories.source` says otherwise; elsewhere histories of the infoset are drawn.
+    game: any, or the `SearchContext` of one of two players. Where its tree can be grown, it is, unless
+        `config.histories.source` says otherwise; elsewhere histories of the infoset are drawn. One of more
+        than two seats is seen from two of them (`gs2.search.histories.seats`), and wants a `Blueprint`.
     blueprint: a strategy in any shape, such as a `Blueprint`, or probabilities on the slots of the tree; a
         `Blueprint` where no tree is grown. One that is an `OwnSearch` is searched in its own form.
     infoset: by name, by what its player saw on the way, or by its number in the tree.
@@ -44,6 +47,8 @@ def solve_infoset(
     """
     if isinstance(blueprint, OwnSearch):
         return blueprint.searched(_named(game, infoset), config, rng, options)
+    if not isinstance(game, SearchContext) and game.num_players > 2:
+        return _solve_seats(game, blueprint, infoset, config, rng, options)
     began = time.perf_counter()
     context = listed_context(game, config)
     if context is None:
@@ -55,6 +60,32 @@ def solve_infoset(
     prepared = time.perf_counter() - began
     refinement = refine_infoset(context, strategy, number, config, rng, options)
     return explain(context, strategy, refinement, config, prepared, most=options.listed)
+
+
+def _solve_seats(
+    game: Game,
+    blueprint: AnyStrategy,
+    infoset: Infoset | Trail | int,
+    config: SearchConfig,
+    rng: np.random.Generator,
+    options: SearchOptions,
+) -> SearchResult:
+    """Return the refined strategy at an infoset of a game of more than two seats."""
+    if isinstance(infoset, int | np.integer) or not isinstance(blueprint, Blueprint):
+        raise ValueError(
+            f"{game.name}: with {game.num_players} seats the infoset must be an Infoset or a Trail and the "
+            f"blueprint a Blueprint; got {type(infoset).__name__} and {type(blueprint).__name__}"
+        )
+    if config.subgame.opponent == "each":
+        raise ConfigError(
+            f"{game.name}: one search is explained at a time; got opponent = each, which makes several; "
+            "choose next or none"
+        )
+    seen = seat_views(game, blueprint, infoset.player, config)[0]
+    there = seen.view.trail(infoset) if isinstance(infoset, Trail) else seen.view.infoset(infoset)
+    found = solve_infoset(seen.view, seen, there, config, rng, options)
+    deciding = seen.view.seats[: 1 + seen.view.decides]
+    return replace(found, game=game.name, player=infoset.player, seats=deciding)
 
 
 @runtime_checkable
@@ -119,7 +150,7 @@ def _solve_sampled(
             f"{game.name}: where no tree is grown, the infoset must be an Infoset or a Trail and the "
             f"blueprint a Blueprint; got {type(infoset).__name__} and {type(blueprint).__name__}"
         )
-    trail = infoset if isinstance(infoset, Trail) else find_trail(game, infoset, rng)
+    trail = infoset if isinstance(infoset, Trail) else trail_to(game, infoset, rng)
     part = sample_tree(game, blueprint, trail, config, rng, options.leaf)
     prepared = time.perf_counter() - began
     refinement = refine_infoset(part.context, part.strategy, part.infoset, part.config, rng, options)

@@ -181,6 +181,7 @@ class SearchResult:
         says `config.safety.scope`) and its refined probability; a certificate speaks of all of them together.
         Where histories are sampled, slots of the tree that was grown below them.
     sampled: how much was drawn; None where the game was listed.
+    seats: in a game of more than two, those that decide; the others play the blueprint.
     """
 
     game: str
@@ -208,6 +209,7 @@ class SearchResult:
     slots: NDArray[np.int64] = field(repr=False, compare=False)
     probs: NDArray[np.float64] = field(repr=False, compare=False)
     sampled: SampleSize | None = None
+    seats: tuple[int, ...] | None = None
 
     @property
     def refined(self) -> dict[str, float]:

@@ -53,6 +53,8 @@ class Big2:
 
     summary = "Big2: get rid of your cards first, each for itself; pairs, triples and five-card poker hands"
     parameters: tuple[Parameter, ...] = PARAMETERS
+    moves_are_inputs = True
+    """Plays are too many for a column each: a network is shown what they do (`blueprint.climbing`)."""
 
     def __init__(self, **values: Any) -> None:
         unknown = values.keys() - {parameter.name for parameter in PARAMETERS}

@@ -102,6 +102,8 @@ class DouDizhu:
         ),
     )
     num_players = 3
+    moves_are_inputs = True
+    """Moves are too many for a column each: a network is shown what they do (`blueprint.climbing`)."""
     teams: tuple[int, ...] = (0, 1, 1)
     key_width = KEY_WORDS
 
@@ -126,6 +128,7 @@ class DouDizhu:
         self.by_bid = landlord == "bid"
         self.zero_sum = not self.by_bid
         self.rules = rule_code(ranks, self.by_bid)
+        self.follows = ranks == 1 or start is not None
         self.start = None if start is None else self._as_start(start)
         self.payoff_range = self._payoff_range()
 

@@ -24,6 +24,25 @@ _PLUS = _GS2.replace(
     certificate="anchored",
     mode="sequential",
 )
+_ROLLOUT = SearchConfig.of(
+    name="rollout",
+    source="sampled",
+    samples=32,
+    companions=0,
+    slip=0.05,
+    opponent="none",
+    branches=3,
+    gap=0.3,
+    depth=1,
+    leaf="rollout",
+    playing="blueprint",
+    rollouts=1,
+    gadget="unsafe",
+    solver="anchored",
+    iterations=100,
+    temperature=0.0,
+    doubt=0.15,
+)
 
 PRESETS: dict[str, SearchConfig] = {
     config.name: config
@@ -60,6 +79,7 @@ PRESETS: dict[str, SearchConfig] = {
             temperature=0.0,
             doubt=4.0,
         ),
+        _ROLLOUT,
         _PLUS,
         _PLUS.replace(
             name="gs2+path",
@@ -87,6 +107,7 @@ PRESET_NOTES: dict[str, str] = {
     "gs2-clusters": "k histories, one for each cluster of alternative values",
     "mirror-descent": "one step on the blueprint's action values, without a subgame",
     "gs2": "histories drawn; actions compared by rollouts, as far from the blueprint as luck cannot explain",
+    "rollout": "as gs2, over the few best actions of a blueprint that never hesitates, as a greedy network",
     "gs2+": "the whole closure, or a summary of it, or gs2-d, as time allows; mixed in as far as certified",
     "gs2+path": "gs2+ against the opponent's whole path; needs values off the path, as `path` does",
 }

@@ -35,6 +35,7 @@ OF_A_SUBGAME = (
     "gadget",
     "entry_floor",
     "alternative",
+    "opponent",
     "branches",
     "depth",
     "anchor",
@@ -48,7 +49,7 @@ DETAILS = frozenset(
         *("policies", "choosers", "rollouts", "variant", "gamma", "iterations", "target", "warm_start"),
         *("step", "magnet", "temperature", "opponent_temperature", "doubt", "branches"),
         *("confidence", "trials", "against", "tolerance"),
-        *("shrink", "samples", "companions", "belief", "explore", "playing"),
+        *("shrink", "gap", "samples", "companions", "belief", "slip", "explore", "playing"),
     }
 )
 """Fields that only refine what another field chooses."""
@@ -62,7 +63,7 @@ LEAF_DETAILS = {
 """Fields that some leaves read, and which these are."""
 
 
-DRAWN = ("samples", "companions", "belief", "explore", "branches", "playing", "doubt")
+DRAWN = ("samples", "companions", "belief", "slip", "explore", "branches", "gap", "playing", "doubt")
 """Fields that only a source reads that draws histories."""
 NOT_SAMPLED = {"gadget": ("path", "reach-maxmargin"), "certificate": ("path",)}
 """Choices that ask for values of the game outside a sample."""
@@ -121,6 +122,8 @@ def _unread(values: Mapping[str, Any]) -> dict[str, str]:
         found["entry_floor"] = "a gadget at which the opponent may stay out (it is unsafe)"
     if values["entry_floor"] == 0:
         found["entry_prior"] = "an entry_floor above 0 (it is 0, and nobody is forced to enter)"
+    if values["branches"] is None:
+        found["gap"] = "branches (they are None, and every action is kept)"
     if values["depth"] is None:
         found["leaf"] = "a depth (it is None, to the end of the game)"
     for name, leaves in LEAF_DETAILS.items():

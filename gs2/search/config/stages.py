@@ -33,6 +33,7 @@ PLAYING = ("blueprint", "greedy")
 CHOOSERS = ("opponents", "everyone")
 FREEZE = ("outside", "none")
 SCOPES = ("infoset", "subtree", "block", "both")
+OPPONENTS = ("next", "each", "none")
 CERTIFICATES = ("none", "margin", "anchored", "shared", "path", "statistical")
 
 
@@ -67,6 +68,8 @@ class HistoriesConfig(Configuration):
         not see through them; 0 for none, which is enough where no opponent decides before the depth limit.
     belief: exponent in [0, 1] of the opponents' own part in how likely histories are that were drawn: 1
         believes in their blueprint, 0 in chance alone.
+    slip: share of uniform play, in [0, 1], in what the others are believed to have played on the way to
+        histories that were drawn; above 0 a blueprint that never hesitates rules out nothing.
     explore: share of uniform play in what histories are drawn by, in [0, 1]; the rest is the blueprint's.
     """
 
@@ -76,6 +79,7 @@ class HistoriesConfig(Configuration):
     samples: int = attrs.field(default=64, validator=integer(1))
     companions: int = attrs.field(default=32, validator=integer(0))
     belief: float = attrs.field(default=1.0, validator=real(0, 1))
+    slip: float = attrs.field(default=0.0, validator=real(0, 1))
     explore: float = attrs.field(default=0.5, validator=real(0, 1))
 
 
@@ -112,8 +116,13 @@ class SubgameConfig(Configuration):
         in summary ("summary"): the opponent chooses there among plans, best responses to what was tried.
     whole: nodes up to which a closure is generated whole, so that nothing stays in summary; 0 for never.
     plans: most plans of a summary; the subgame is solved again whenever one is added.
+    opponent: in a game of more than two seats, who decides beside the searching seat, all others playing the
+        blueprint: "next", the next seat of another team; "each" in turn, one search for every seat of
+        another team and the mean of the answers; "none" (`gs2.search.histories.seats`).
     branches: actions that are kept at every infoset, those that the blueprint plays most often; the others
         are never played. None for all.
+    gap: most payoffs by which the Q of an action kept may lie below the best, with branches; where a single
+        action is left, nothing is searched. None for any.
     depth: decisions below a history before `leaf` values it; None to the end of the game.
     leaf: what is worth what at the depth limit: exact (expected under the strategy, small games), value
         (`Blueprint.value`), rollout, continuations (the opponent chooses among several), play-on (the
@@ -134,7 +143,9 @@ class SubgameConfig(Configuration):
     rest: str = attrs.field(default="drop", validator=one_of(REST))
     whole: int = attrs.field(default=0, validator=integer(0))
     plans: int = attrs.field(default=16, validator=integer(1))
+    opponent: str = attrs.field(default="next", validator=one_of(OPPONENTS))
     branches: int | None = attrs.field(default=None, validator=integer(1, optional=True))
+    gap: float | None = attrs.field(default=None, validator=real(0, optional=True, unit="payoffs"))
     depth: int | None = attrs.field(default=None, validator=integer(1, optional=True))
     leaf: str = attrs.field(default="exact", validator=one_of(LEAF_NAMES))
     continuations: int = attrs.field(default=4, validator=integer(1))

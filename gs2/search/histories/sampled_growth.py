@@ -13,11 +13,13 @@ from cfr.tree import EnumeratedTree, TreeBudget, TreeRules, grow, require_states
 from cfr.tree.memory import SEARCH_BYTES
 from games.game import TERMINAL, Game
 from games.infosets.trail import same_actions
+from games.infosets.two_seats import TwoSeatView
 from games.ragged import Ragged
 from games.support.configuration import ConfigError
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import SearchContext
 from gs2.search.gadget.entry import LIVE
+from gs2.search.histories.seats import played_by_all
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.continuation_policies import Continuation, ContinuationBlueprint
 from gs2.search.subgame.cut import root_numbers
@@ -30,6 +32,7 @@ __all__ = [
     "action_errors",
     "fitting_roots",
     "grow_sampled",
+    "kept_actions",
     "places_among",
     "play_out_leaves",
     "policy_on_branches",
@@ -42,23 +45,49 @@ ROWS_AT_ONCE = 1 << 16
 
 
 class LikeliestBranches:
-    """The rule that keeps the n actions of an infoset which a blueprint plays most often."""
+    """The rule that keeps the n actions of an infoset which a blueprint plays most often.
 
-    def __init__(self, blueprint: Blueprint, n: int) -> None:
-        """Take the blueprint, and how many are kept."""
-        self.blueprint, self.n = blueprint, n
+    Of actions that it plays equally often, as those that it never plays, the ones of highest Q are kept.
+    """
+
+    def __init__(self, blueprint: Blueprint, n: int, gap: float | None = None) -> None:
+        """Take the blueprint, how many are kept, and by how much their Q may lie below the best."""
+        self.blueprint, self.n, self.gap = blueprint, n, gap
 
     def __call__(self, game: Game, states: NDArray[Any], player: int, actions: Ragged) -> NDArray[np.bool_]:
-        """Return which actions are kept, [m] bool; of equally likely ones the first."""
-        if actions.counts.max(initial=0) <= self.n:
+        """Return which actions are kept, [m] bool; of those equal in everything the first."""
+        if actions.counts.max(initial=0) <= (1 if self.gap is not None else self.n):
             return np.ones(len(actions.values), bool)
-        prob = self.blueprint.policy(game, states, player, actions)
+        keys = game.infoset_key(states, player)
+        _, first, number = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        kept = Ragged.from_counts(
+            actions.counts[first], self._best(game, states[first], player, actions.take(first))
+        )
+        found: NDArray[np.bool_] = kept.take(number.reshape(-1)).values
+        return found
+
+    def _best(self, game: Game, states: NDArray[Any], player: int, actions: Ragged) -> NDArray[np.bool_]:
+        """Return which actions are kept where all states are of different infosets."""
+        prob = np.asarray(self.blueprint.policy(game, states, player, actions), np.float64)
         rows = actions.rows
-        order = np.lexsort((-prob, rows))
+        value = np.zeros(len(prob))
+        played = np.bincount(rows, prob > 0, minlength=len(actions))
+        if self.gap is not None or np.any(played < np.minimum(actions.counts, self.n)):
+            value = np.asarray(self.blueprint.q(game, states, player, actions), np.float64)
+        order = np.lexsort((-value, -prob, rows))
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order)) - actions.offsets[:-1][rows[order]]
         kept: NDArray[np.bool_] = place < self.n
+        if self.gap is not None:
+            best = np.maximum.reduceat(value, actions.offsets[:-1])
+            kept &= (value >= best[rows] - self.gap) | (place == 0)
         return kept
+
+
+def kept_actions(blueprint: Blueprint, config: SearchConfig) -> LikeliestBranches | None:
+    """Return the rule that keeps what a configuration says; None where it keeps every action."""
+    subgame = config.subgame
+    return None if subgame.branches is None else LikeliestBranches(blueprint, subgame.branches, subgame.gap)
 
 
 def grow_sampled(
@@ -75,18 +104,23 @@ def grow_sampled(
     Raises TooLarge if it does not fit.
     """
     subgame = config.subgame
-    branches = None if subgame.branches is None else LikeliestBranches(blueprint, subgame.branches)
+    branches = kept_actions(blueprint, config)
     rules = TreeRules(branch_limit=branches)
     played = leaf is None and subgame.leaf == "rollout"
     if subgame.depth is not None:
         ends = _nothing if played else value_leaf(blueprint) if leaf is None else leaf
-        rules = TreeRules(subgame.depth, ends, branch_limit=branches)
+        rules = TreeRules(subgame.depth, ends, _nature_acts, branch_limit=branches)
     budget = TreeBudget(max_nodes=MAX_SAMPLED_NODES, history_bytes=SEARCH_BYTES)
     tree = grow(game, *roots, rules=rules, budget=budget)
     if subgame.depth is not None and played:
         greedy = subgame.playing == "greedy"
         return play_out_leaves(game, tree, blueprint, rng, rollouts=subgame.rollouts, greedy=greedy)
     return tree
+
+
+def _nature_acts(game: Game, states: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return where a seat that plays the blueprint acts, in a game seen from two seats, [n] bool."""
+    return game.nature_acts(states) if isinstance(game, TwoSeatView) else np.zeros(len(states), bool)
 
 
 def _nothing(game: Game, states: NDArray[Any]) -> NDArray[np.float64]:
@@ -114,16 +148,19 @@ def play_out_leaves(
         return tree
     nodes = tree.terminal[places]
     root = root_numbers(tree)[nodes].astype(np.int64)
-    plays: Blueprint = ContinuationBlueprint(blueprint, Continuation("greedy")) if greedy else blueprint
-    seats = [(plays,)] * game.num_players
+    played, plays = played_by_all(game, blueprint)
+    if greedy:
+        plays = ContinuationBlueprint(plays, Continuation("greedy"))
+    seats = [(plays,)] * played.num_players
     samples, seed = tree.n_roots * rollouts, int(rng.integers(1 << 62))
     returns = tree.returns.copy()
     step = max(1, ROWS_AT_ONCE // rollouts)
     for start in range(0, len(nodes), step):
         rows = np.repeat(np.arange(start, min(start + step, len(nodes))), rollouts)
         number = root[rows] * rollouts + np.tile(np.arange(rollouts), len(rows) // rollouts)
-        draws = CommonDraws(seed, np.zeros(len(rows), np.int64), number, samples, game.num_players)
-        payoffs = play_out(game, tree.states[nodes[rows]], seats, draws)
+        draws = CommonDraws(seed, np.zeros(len(rows), np.int64), number, samples, played.num_players)
+        payoffs = play_out(played, tree.states[nodes[rows]], seats, draws)
+        payoffs = game.payoffs(payoffs) if isinstance(game, TwoSeatView) else payoffs
         returns[places[rows[::rollouts]]] = payoffs.reshape(-1, rollouts, game.num_players).mean(axis=1)
     return replace(tree, returns=returns)
 

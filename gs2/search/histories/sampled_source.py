@@ -39,6 +39,7 @@ from gs2.search.gadget.entry import LIVE
 from gs2.search.generation import generator
 from gs2.search.histories.alternative import group_values
 from gs2.search.histories.sampled_growth import action_errors, fitting_roots, grow_sampled, policy_on_branches
+from gs2.search.histories.seats import past_rule
 from gs2.search.result import SampleSize
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.leaf import LeafEvaluator
@@ -86,8 +87,8 @@ def sample_tree(
     """
     if game.num_players != 2:
         raise ConfigError(
-            f"{game.name}: a search at sampled histories needs two players; got {game.num_players}; GuanDan "
-            "has a search of its own (gs2 solve guandan)"
+            f"{game.name}: a search at sampled histories needs two players; got {game.num_players}; see it "
+            "from two seats (gs2.search.histories.seats), as refine_at and solve_infoset do"
         )
     if trail.acting != trail.player:
         raise ConfigError(
@@ -150,11 +151,12 @@ class _Draw:
         self.game, self.blueprint, self.trail, self.config, self.rng = game, blueprint, trail, config, rng
         self.player, self.opponent = trail.player, 1 - trail.player
         self.drawn = 0
+        self.past = past_rule(blueprint, self.player, config)
 
     def follow(self, trails: list[Trail], n: int) -> list[HistorySample]:
         """Return up to n histories of each trail's infoset."""
-        explore, policy = self.config.histories.explore, self.blueprint.policy
-        return follow_trails(self.game, trails, n, self.rng, policy=policy, explore=explore)
+        explore = self.config.histories.explore
+        return follow_trails(self.game, trails, n, self.rng, policy=self.past, explore=explore)
 
     def roots(self) -> _Roots:
         """Return the histories drawn, with their weights and the configuration that fits them."""

@@ -17,6 +17,7 @@ from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
 from gs2.search.histories.sampled_growth import places_among
 from gs2.search.histories.sampled_source import SampledTree, sample_tree
+from gs2.search.histories.seats import seat_views
 from gs2.search.pipeline import refine_infoset
 from gs2.search.result import Refinement
 from gs2.search.strategy import Strategy
@@ -37,8 +38,17 @@ def refine_at(
     trail: what the player to act saw, such as a `games.infosets.trail.Watcher` makes of a game in progress.
     config: of the search; `depth` with `leaf` value or rollout keeps it quick in a large game.
     options: `leaf` values histories at the depth limit in place of the configured evaluator.
-    Actions beyond the configured `branches` get 0. Raises what `sample_tree` raises.
+    Actions beyond the configured `branches` get 0. Of a game of more than two seats, two are seen at a time
+    (`gs2.search.histories.seats`); `options.leaf` is then asked about such a view.
+    Raises what `sample_tree` raises.
     """
+    if game.num_players > 2:
+        answers = [
+            refine_at(seen.view, seen, seen.view.trail(trail), config, rng, options)
+            for seen in seat_views(game, blueprint, trail.player, config)
+        ]
+        mean: NDArray[np.float64] = np.mean(answers, axis=0)
+        return mean
     part, found = refine_sampled(game, blueprint, trail, config, rng, options)
     tree = require_states(part.context.tree, "refine_at")
     solved = found.at(tree, part.infoset)

@@ -321,6 +321,8 @@ def _search_all(context: SearchContext, job: _Job) -> _Found:
 def _sample_all(context: SearchContext, job: _Job) -> _Found:
     """Return what `_search_all` does, with histories drawn at every infoset; the tree only names these."""
     tree, player, config = context.tree, job.player, job.config
+    if config.subgame.gap is not None:  # a whole strategy has a probability for every action
+        config = config.replace(gap=None)
     strategy = Strategy(tree, job.policy, job.blueprint)
     played = PlayedStrategy(context, strategy)
     played.probs = strategy.probs.copy()

@@ -112,9 +112,10 @@ def play_out(
             if len(live) == 0:
                 break
         actions = game.actions(now)
-        prob = np.zeros(len(actions.values))
-        for seat in np.unique(player).tolist():
-            mine = player == seat
+        prob = np.ones(len(actions.values))
+        open_ = actions.counts > 1  # nobody is asked about a forced move
+        for seat in np.unique(player[open_]).tolist():
+            mine = open_ & (player == seat)
             if seat == CHANCE:
                 rows, at, sub = _of(actions, mine)
                 prob[at] = game.chance_probs(now[rows], sub)

@@ -150,7 +150,6 @@ def test_agents_of_ones_own_play(own: Path) -> None:
         ("none.py:Agent", UnknownGameAgent, "there is no file"),
         ("OWN:Silent", UnknownGameAgent, "must have a name and policy"),
         ("OWN:broken", UnknownGameAgent, "cannot be made without arguments"),
-        ("OWN:Last+gs2+", UnknownGameAgent, "must have q, policy and value"),
     ],
 )
 def test_words_that_name_no_agent_say_what_to_do(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from blueprint.climbing.rules.doudizhu_turns import turns_to_shed
 from games import GameError, Ragged
 from games.climbing.doudizhu.doudizhu import DouDizhu, rounds_from_hands
 from games.climbing.doudizhu.move_table import move_letters, move_number
@@ -13,7 +14,7 @@ from games.climbing.doudizhu.round_state import CALLS
 from games.infosets import infoset_at
 from games.research.kuhn_poker import KuhnPoker
 from games.support.array_types import Rows
-from gs2.play.shedding import SHEDDING, turns_to_shed
+from gs2.play.shedding import SHEDDING
 
 ONE = np.zeros(1, np.int64)
 

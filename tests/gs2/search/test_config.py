@@ -17,6 +17,7 @@ from cfr.variants import VARIANTS
 from experiments.refinement.grid import GRIDS
 from experiments.refinement.methods import method_passes
 from experiments.refinement.mixture import split_draws
+from games import load_game
 from games.support.configuration import ConfigError
 from gs2.search.config.presets import PRESETS, preset
 from gs2.search.config.search import DRAWN, SearchConfig
@@ -30,6 +31,7 @@ from gs2.search.config.stages import (
     GENERATOR_NAMES,
     LEAF_NAMES,
     MODE_NAMES,
+    OPPONENTS,
     REST,
     SCOPES,
     SOLVERS,
@@ -39,8 +41,10 @@ from gs2.search.config.stages import (
 )
 from gs2.search.context import SearchOptions
 from gs2.search.explain import solve_infoset
+from gs2.search.histories.seats import seat_views
 from gs2.search.pipeline import refine_infoset
 from gs2.search.refine import RefineOptions, refine_policy
+from gs2.search.refine.policy_only import PolicyOnly, UniformPlay
 from gs2.search.strategy import Strategy
 from tests.gs2.search.setting import KUHN, context, random_policy
 
@@ -51,6 +55,9 @@ VALUES: dict[str, tuple] = {
     "samples": (64, 3),
     "companions": (32, 2),
     "explore": (0.5, 0.1),
+    "slip": (0.0, 0.2),
+    "opponent": OPPONENTS,
+    "gap": (None, 0.5),
     "shrink": (1.0, 0.5),
     "generator": tuple(GENERATOR_NAMES),
     "k": (1, 2, 3, None),
@@ -163,6 +170,10 @@ def is_read(reads: Reads, config: SearchConfig, name: str, seed: int) -> bool:
     reads.seen.clear()
     if name == "mode":
         refine_policy(prepared, policy, 0, traced, RefineOptions(infosets=np.zeros(0, np.int64)))
+        return name in reads.seen
+    if name == "opponent":  # of games of more than two seats
+        many = load_game("doudizhu(ranks=1)")
+        seat_views(many, PolicyOnly(UniformPlay()), 0, traced)
         return name in reads.seen
     if name in ("source", *DRAWN):
         drawn = traced if name == "source" else with_fields(traced, source="sampled")

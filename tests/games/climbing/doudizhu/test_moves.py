@@ -156,8 +156,8 @@ def test_every_ruling_says_whom_it_follows() -> None:
 
 def test_rlcard_knows_the_same_moves_and_lists_them_alike() -> None:
     pytest.importorskip("rlcard")
-    from rlcard.games.climbing.doudizhu.judger import DoudizhuJudger
-    from rlcard.games.climbing.doudizhu.utils import ID_2_ACTION
+    from rlcard.games.doudizhu.judger import DoudizhuJudger
+    from rlcard.games.doudizhu.utils import ID_2_ACTION
 
     assert {move_letters(move) for move in range(NUM_MOVES)} == set(ID_2_ACTION)
     rng = random.Random(2)

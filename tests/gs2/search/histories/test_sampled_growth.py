@@ -185,7 +185,7 @@ def test_an_agent_that_samples_answers_states_without_a_trail(name: str) -> None
     found = agent.policy(there.game, states, 1, actions)
     np.testing.assert_allclose(np.add.reduceat(found, actions.offsets[:-1]), 1, atol=SAME)
     np.testing.assert_array_equal(agent.policy(there.game, states, 1, actions), found)
-    assert found.min() >= 0 and agent.searches == 12
+    assert found.min() >= 0 and agent.searches == np.count_nonzero(actions.counts > 1) > 0
 
 
 def test_a_network_of_a_large_game_is_a_blueprint_by_its_file(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Deep Monte Carlo for climbing games: DouDiZhu and Big2."""

@@ -1,0 +1,117 @@
+"""A trained network of a climbing game as a blueprint: action values, a policy and values at every seat.
+
+    blueprint = load_climbing_blueprint("runs/ddz/last.safetensors", load_game("doudizhu"))
+
+Answers are in single precision, so that what is asked together does not matter.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.checkpoint import check_features, read_checkpoint
+from blueprint.climbing.inputs.move_inputs import move_inputs
+from blueprint.climbing.move_config import described_config
+from blueprint.climbing.network.fast_moves import FastMoves
+from games.game import Game
+from games.ragged import Ragged
+from games.support.array_types import Array
+from games.support.configuration import ConfigError
+
+__all__ = ["ClimbingBlueprint", "load_climbing_blueprint"]
+
+
+class ClimbingBlueprint:
+    """A blueprint (see `blueprint.protocol`) that plays its best move, or softly at a temperature.
+
+    scale: payoffs to 1 of the network's answers. Of a network that learned who wins, values are what winning
+    is worth, 1 or -1. temperature: of the softmax over Q, in the network's own unit; 0 for the best move.
+    """
+
+    def __init__(self, network: FastMoves, scale: float, *, name: str, temperature: float = 0.0) -> None:
+        """Take the network of a game."""
+        self.network, self.scale, self.name, self.temperature = network, scale, name, temperature
+        self.game = network.inputs.game
+        self.low, self.high = self.game.payoff_range
+
+    def q(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
+        """Return the value to `player` of each action, [m] float64. Raises ConfigError for another game."""
+        v, a = self._answer(game, states, player, actions)
+        return np.clip(self.scale * (v[actions.rows] + a), self.low, self.high)
+
+    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
+        """Return the probability of each action, [m] float64."""
+        return self._soft(self._answer(game, states, player, actions)[1], actions)
+
+    def value(self, game: Game, states: Array, player: int) -> NDArray[np.float64]:
+        """Return the value to `player` of each state, [n] float64, from what it sees there.
+
+        Where it acts itself, that is the policy's mean of Q; where others do, V.
+        """
+        self._own(game)
+        acts = game.player(states) == player
+        out = np.empty(len(states))
+        mine = np.flatnonzero(acts)
+        if len(mine):
+            actions = game.actions(states[mine])
+            v, a = self._answer(game, states[mine], player, actions)
+            q = np.clip(self.scale * (v[actions.rows] + a), self.low, self.high)
+            out[mine] = np.bincount(actions.rows, q * self._soft(a, actions), minlength=len(mine))
+        others = np.flatnonzero(~acts)
+        if len(others):
+            seen = np.ascontiguousarray(states[others])
+            rows, seats = np.arange(len(others)), np.full(len(others), player, np.int64)
+            v = self.network.values(seen, rows, seats).astype(np.float64)
+            out[others] = np.clip(self.scale * v, self.low, self.high)
+        return out
+
+    def _own(self, game: Game) -> None:
+        if game.name != self.game.name:
+            raise ConfigError(
+                f"{self.name}: it is a network for {self.game.name}; got a state of {game.name}"
+            )
+
+    def _answer(
+        self, game: Game, states: Array, player: int, actions: Ragged
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return V, [n], and A, [m], in the network's unit."""
+        self._own(game)
+        seats = np.full(len(states), player, np.int64)
+        words = self.network.inputs.words(actions.values)
+        v, a = self.network.answer(
+            np.ascontiguousarray(states), np.arange(len(states)), seats, actions.offsets, words
+        )
+        return v.astype(np.float64), a.astype(np.float64)
+
+    def _soft(self, a: NDArray[np.float64], actions: Ragged) -> NDArray[np.float64]:
+        if len(a) == 0:
+            return a
+        starts, counts = actions.offsets[:-1], actions.counts
+        below = a - np.repeat(np.maximum.reduceat(a, starts), counts)
+        if self.temperature > 0:
+            weights = np.exp(below / self.temperature)
+            found: NDArray[np.float64] = weights / np.repeat(np.add.reduceat(weights, starts), counts)
+            return found
+        best = np.flatnonzero(below == 0)
+        _, first = np.unique(actions.rows[best], return_index=True)
+        probs = np.zeros(len(a))
+        probs[best[first]] = 1.0
+        return probs
+
+
+def load_climbing_blueprint(path: str | Path, game: Game, *, temperature: float = 0.0) -> ClimbingBlueprint:
+    """Return the blueprint of a checkpoint that `gs2 train` wrote for a climbing game.
+
+    Raises CheckpointError if the file is missing, damaged, of another kind or another game.
+    """
+    path = Path(path)
+    tensors, description = read_checkpoint(path, prefix="network.")
+    described_config(path, description, game)
+    inputs = move_inputs(game)
+    check_features(path, description, inputs.layout)
+    name = f"{path.stem}@{description.get('decisions', 0)}"
+    network = FastMoves(inputs, tensors, half=False, name=name)
+    return ClimbingBlueprint(network, float(description["stake"]), name=name, temperature=temperature)

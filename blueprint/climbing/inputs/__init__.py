@@ -1,0 +1,1 @@
+"""What the networks of climbing games see: rows of bytes, written by kernels."""

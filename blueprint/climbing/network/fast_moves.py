@@ -1,0 +1,230 @@
+"""The network as it plays: batches of decisions with any number of moves each, without training code.
+
+The tower runs once a decision, the head once a move. Where the processor multiplies bfloat16 natively,
+batches go through in that precision; a blueprint answers in single precision, so that what is asked together
+does not matter.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from blueprint.checkpoint import CheckpointError
+from blueprint.climbing.inputs.move_inputs import MoveInputs
+from blueprint.guandan.network.bfloat import bits, dot_rows, relu, relu_joined
+from blueprint.guandan.network.fast_layers import FastLayer, run_residual
+from games.support.array_types import Array, Ints
+
+__all__ = ["FastCritic", "FastMoves"]
+
+CHUNK = 2048
+"""Moves, or views without, that go through at once: layers of more leave the cache."""
+
+
+def _bucket(n: int) -> int:
+    """Return the least allowed batch of n rows or more: the library compiles a product for every new size."""
+    step = max(16, 1 << max(0, (n - 1).bit_length() - 3))
+    return -(-n // step) * step
+
+
+class _Layers:
+    """Layers by name from tensors, each checked to fit the one before."""
+
+    def __init__(self, tensors: dict[str, Array], half: bool, name: str) -> None:
+        self.tensors, self.half, self.name = tensors, half, name
+
+    def one(self, name: str, inputs: int | None = None, outputs: int | None = None) -> FastLayer:
+        weight, bias = self.tensors.get(f"{name}.weight"), self.tensors.get(f"{name}.bias")
+        if weight is not None and bias is None and name.endswith("foreseen"):
+            bias = np.zeros(len(weight), np.float32)
+        fits = weight is not None and bias is not None and weight.ndim == 2 and bias.shape == weight.shape[:1]
+        if not fits:
+            raise CheckpointError(f"{self.name}: {name} must be a layer, weight and bias; it is not there")
+        assert weight is not None and bias is not None
+        for what, wanted, got in (("inputs", inputs, weight.shape[1]), ("outputs", outputs, len(weight))):
+            if wanted not in (None, got):
+                raise CheckpointError(f"{self.name}: {name} must have {wanted} {what}; got {got}")
+        # copies: a snapshot of a network in training must not follow it
+        return FastLayer(np.array(weight, np.float32), np.array(bias, np.float32), self.half)
+
+    def stack(self, name: str, width: int) -> list[FastLayer]:
+        found: list[FastLayer] = []
+        while f"{name}.{len(found)}.weight" in self.tensors:
+            found.append(self.one(f"{name}.{len(found)}", width, width))
+        return found
+
+
+class _FastTower:
+    """An input layer on bytes and residual layers."""
+
+    def __init__(self, layers: _Layers, name: str, inputs: int) -> None:
+        self.first = layers.one(f"{name}.input", inputs)
+        self.width = len(self.first.base)
+        self.blocks = layers.stack(f"{name}.blocks", self.width)
+        self.half = layers.half
+
+    def __call__(self, x: NDArray[np.uint8]) -> Tensor:
+        """Return [n, width] from [n, inputs]."""
+        given = torch.from_numpy(x)
+        if self.half:
+            h = self.first.product(given.bfloat16())
+            relu(bits(h), self.first.base)
+        else:
+            h = self.first(given.float()).relu_()
+        return run_residual(self.blocks, h)
+
+
+class FastMoves:
+    """V and A of a snapshot. Answers from different threads do not disturb each other."""
+
+    def __init__(
+        self, inputs: MoveInputs, tensors: dict[str, Array], *, half: bool, name: str = "network"
+    ) -> None:
+        """Take the tensors `network.*`. half: multiply in bfloat16.
+
+        Raises CheckpointError if a tensor is missing or its shape does not fit.
+        """
+        self.inputs, self.half = inputs, half
+        layers = _Layers(tensors, half, name)
+        self._tower = _FastTower(layers, "network.tower", inputs.seat_bits)
+        width = self._tower.width
+        self._value = layers.one("network.value", width, 1)
+        self._context = layers.one("network.context", width)
+        inner = len(self._context.base)
+        self._action = layers.one("network.action", inputs.move_bits, inner)
+        self._head = layers.stack("network.head", inner)
+        self._advantage = layers.one("network.advantage", inner, 1)
+        self._hands = self._foreseen = None
+        if "network.hands.weight" in tensors:
+            self._hands = layers.one("network.hands", width, inputs.hidden_bits)
+        if "network.foreseen.weight" in tensors:
+            if self._hands is None:
+                raise CheckpointError(f"{name}: network.foreseen needs network.hands; it is not there")
+            self._foreseen = layers.one("network.foreseen", inputs.hidden_bits, inner)
+
+    @property
+    def knows_hands(self) -> bool:
+        """Return whether there is a head that says who holds the hidden cards."""
+        return self._hands is not None
+
+    def _views(self, states: Array, rows: Ints, seats: Ints) -> Iterator[tuple[slice, Tensor]]:
+        """Yield the tower's output of what seats see, in parts; rows beyond a part's length are padding."""
+        for low in range(0, len(rows), CHUNK):
+            high = min(low + CHUNK, len(rows))
+            n = high - low
+            x = np.zeros((_bucket(n) if self.half else n, self.inputs.seat_bits), np.uint8)
+            self.inputs.write_seats(states, rows[low:high], seats[low:high], x)
+            with torch.inference_mode():
+                h = self._tower(x)
+            yield slice(low, high), h
+
+    def values(self, states: Array, rows: Ints, seats: Ints) -> NDArray[np.float32]:
+        """Return V of what each seat sees, [k] float32, whoever is to act."""
+        out = np.empty(len(rows), np.float32)
+        for part, h in self._views(states, rows, seats):
+            with torch.inference_mode():
+                out[part] = self._value(h)[: part.stop - part.start, 0].float().numpy()
+        return out
+
+    def log_odds(self, states: Array, rows: Ints, seats: Ints) -> NDArray[np.float32]:
+        """Return log odds that each bit of the others' hands is set, [k, hidden_bits] float32.
+
+        Raises ValueError if there is no head for them (`knows_hands` says so).
+        """
+        if self._hands is None:
+            raise ValueError("there is no head for hands; train with hands above 0")
+        out = np.empty((len(rows), self.inputs.hidden_bits), np.float32)
+        for part, h in self._views(states, rows, seats):
+            with torch.inference_mode():
+                out[part] = self._hands(h)[: part.stop - part.start].float().numpy()
+        return out
+
+    def answer(
+        self, states: Array, rows: Ints, seats: Ints, offsets: Ints, words: Ints
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return V of each decision, [k], and A of its moves, [m]; those of j from offsets[j] on."""
+        v, a = np.empty(len(rows), np.float32), np.empty(len(words), np.float32)
+        weight, bias = self._advantage.weight.numpy()[0], self._advantage.base[0]
+        for part, h in self._views(states, rows, seats):
+            with torch.inference_mode():
+                v[part] = self._value(h)[: part.stop - part.start, 0].float().numpy()
+                context = self._context(h)
+                if self._foreseen is not None and self._hands is not None:
+                    context += self._foreseen(torch.sigmoid(self._hands(h).float()).to(h.dtype))
+            for low, high in self._pieces(offsets, part):
+                first, last = int(offsets[low]), int(offsets[high])
+                z = self._considered(
+                    states,
+                    (rows[low:high], seats[low:high]),
+                    offsets[low : high + 1] - first,
+                    words[first:last],
+                    context[low - part.start : high - part.start],
+                )
+                if self.half:
+                    dot_rows(bits(z), weight, bias, a[first:last])
+                else:
+                    with torch.inference_mode():
+                        a[first:last] = self._advantage(z).numpy()[:, 0]
+        return v, a
+
+    def _considered(
+        self, states: Array, who: tuple[Ints, Ints], offsets: Ints, words: Ints, context: Tensor
+    ) -> Tensor:
+        """Return the head's output of moves; rows beyond are padding."""
+        m = len(words)
+        x = np.zeros((_bucket(m) if self.half else m, self.inputs.move_bits), np.uint8)
+        self.inputs.write_moves(states, *who, offsets, words, x)
+        counts = np.diff(offsets)
+        with torch.inference_mode():
+            if self.half:
+                z = self._action.product(torch.from_numpy(x).bfloat16())
+                relu_joined(bits(z), bits(context), self._action.base, counts)
+            else:
+                z = self._action(torch.from_numpy(x).float())
+                z += context.repeat_interleave(torch.from_numpy(counts), 0)
+                z.relu_()
+            return run_residual(self._head, z)
+
+    def _pieces(self, offsets: Ints, part: slice) -> Iterator[tuple[int, int]]:
+        """Yield ranges of decisions of at most CHUNK moves, or of one decision."""
+        low = part.start
+        while low < part.stop:
+            high = int(np.searchsorted(offsets, offsets[low] + CHUNK, "right")) - 1
+            high = min(max(high, low + 1), part.stop)
+            yield low, high
+            low = high
+
+
+class FastCritic:
+    """What all hands are worth to who acts, by a snapshot of the critic."""
+
+    def __init__(self, inputs: MoveInputs, tensors: dict[str, Array], *, half: bool) -> None:
+        """Take the tensors `critic.*`."""
+        self.inputs, self.half = inputs, half
+        layers = _Layers(tensors, half, "critic")
+        self._tower = _FastTower(layers, "critic.tower", inputs.seat_bits + inputs.hidden_bits)
+        self._value = layers.one("critic.value", self._tower.width, 1)
+
+    def values(self, states: Array, seats: Ints) -> NDArray[np.float32]:
+        """Return what each state is worth to a seat, [n] float32."""
+        out = np.empty(len(states), np.float32)
+        rows = np.arange(len(states))
+        for low, high in itertools.pairwise([*range(0, len(states), CHUNK), len(states)]):
+            n = high - low
+            room = _bucket(n) if self.half else n
+            x, hidden = (
+                np.zeros((room, w), np.uint8) for w in (self.inputs.seat_bits, self.inputs.hidden_bits)
+            )
+            self.inputs.write_seats(states, rows[low:high], seats[low:high], x)
+            self.inputs.write_hidden(states, rows[low:high], seats[low:high], hidden)
+            with torch.inference_mode():
+                out[low:high] = (
+                    self._value(self._tower(np.concatenate([x, hidden], 1)))[:n, 0].float().numpy()
+                )
+        return out

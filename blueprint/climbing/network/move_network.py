@@ -1,0 +1,101 @@
+"""The network in torch, as it is trained: V(I) by a tower, A(I, a) by a head for each move.
+
+Q(I, a) = V(I) + A(I, a). The tower runs once a decision; the head takes a move's inputs and what the tower
+makes of the seat's view. With `hands` a further head says who holds the hidden cards (the opponent model of
+Luo & Tan 2024, section 4.2; ours shares the tower), and the moves' head may see what it says. The critic sees
+all hands and is used in training alone.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from blueprint.climbing.inputs.move_inputs import MoveInputs
+from blueprint.climbing.move_config import ClimbingConfig
+from blueprint.guandan.network.layers import joined, rectified, residual
+
+__all__ = ["HandCritic", "MoveNetwork"]
+
+
+class _Tower(nn.Module):
+    """An input layer and residual layers, all with ReLU."""
+
+    def __init__(self, inputs: int, width: int, blocks: int) -> None:
+        super().__init__()
+        self.input = nn.Linear(inputs, width)
+        self.blocks = nn.ModuleList(nn.Linear(width, width) for _ in range(blocks))
+        with torch.no_grad():
+            self.input.weight.mul_(2.0)  # inputs are sparse bits
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return [n, width] from [n, inputs]."""
+        h = rectified(x, self.input)
+        for block in self.blocks:
+            h = residual(h, cast(nn.Linear, block))
+        return h
+
+
+class MoveNetwork(nn.Module):
+    """V and A, and who holds what if it is asked for."""
+
+    def __init__(self, inputs: MoveInputs, config: ClimbingConfig) -> None:
+        super().__init__()
+        self.tower = _Tower(inputs.seat_bits, config.state, config.blocks)
+        self.value = nn.Linear(config.state, 1)
+        self.context = nn.Linear(config.state, config.action)
+        self.action = nn.Linear(inputs.move_bits, config.action)
+        self.head = nn.ModuleList(
+            nn.Linear(config.action, config.action) for _ in range(config.action_blocks)
+        )
+        self.advantage = nn.Linear(config.action, 1)
+        self.hands: nn.Linear | None = None
+        self.foreseen: nn.Linear | None = None
+        if config.hands:
+            self.hands = nn.Linear(config.state, inputs.hidden_bits)
+            if config.hands_fed:
+                self.foreseen = nn.Linear(inputs.hidden_bits, config.action, bias=False)
+        with torch.no_grad():
+            self.advantage.weight.mul_(0.1)
+            self.advantage.bias.zero_()
+
+    def values(self, h: Tensor) -> Tensor:
+        """Return V, [n], from the tower's output."""
+        found: Tensor = self.value(h).squeeze(-1)
+        return found
+
+    def held(self, h: Tensor) -> Tensor:
+        """Return log odds that each bit of the others' hands is set, [n, hidden_bits]."""
+        assert self.hands is not None
+        found: Tensor = self.hands(h)
+        return found
+
+    def advantages(self, h: Tensor, moves: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Return A, [m], of moves at `h[rows]`; without rows, of one for each row of the tower's output."""
+        context = self.context(h)
+        if self.foreseen is not None:
+            # what is foreseen is learned from the hands alone
+            context = context + self.foreseen(torch.sigmoid(self.held(h).detach().float()).to(h.dtype))
+        if rows is not None:
+            context = context.index_select(0, rows)
+        z = joined(moves, self.action, context)
+        for block in self.head:
+            z = residual(z, cast(nn.Linear, block))
+        found: Tensor = self.advantage(z).squeeze(-1)
+        return found
+
+
+class HandCritic(nn.Module):
+    """What all hands are worth to who looks, from a seat's view and the others' hands."""
+
+    def __init__(self, inputs: MoveInputs, width: int) -> None:
+        super().__init__()
+        self.tower = _Tower(inputs.seat_bits + inputs.hidden_bits, width, 2)
+        self.value = nn.Linear(width, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return [n] values from [n, seat_bits + hidden_bits]."""
+        found: Tensor = self.value(self.tower(x)).squeeze(-1)
+        return found

@@ -1,0 +1,1 @@
+"""Self-play, learning and runs for climbing games."""

@@ -1,0 +1,157 @@
+"""Self-play in lockstep: many rounds advance together, and every decision with a choice is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.climbing.inputs.move_inputs import MoveInputs
+from blueprint.climbing.network.fast_moves import FastMoves
+from blueprint.protocol import GameAgent
+from blueprint.soft_choice import choose_soft
+from games.game import TERMINAL
+from games.ragged import Ragged, pick_by
+from games.support.array_types import Array, Ints
+
+__all__ = [
+    "Choose",
+    "MoveChoices",
+    "MoveRecord",
+    "guided",
+    "play_in_lockstep",
+    "pruned",
+    "scorer",
+    "soft_player",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class MoveChoices:
+    """Decisions to be taken at once: decision j is of seats[j], among words[offsets[j]:offsets[j + 1]].
+
+    states: [n] one a decision, contiguous. words: [m] int64, actions as kernels have them.
+    """
+
+    states: Array
+    seats: Ints
+    offsets: Ints
+    words: Ints
+
+    def __len__(self) -> int:
+        """Return the number of decisions."""
+        return len(self.seats)
+
+    @property
+    def actions(self) -> Ints:
+        """The words, as those who choose in any game call them."""
+        return self.words
+
+
+Choose = Callable[[MoveChoices], Ints]
+"""Says which move each decision takes, as an index within its own moves."""
+
+
+@dataclass(frozen=True, eq=False)
+class MoveRecord:
+    """What was decided in some rounds, in the order of play.
+
+    states: [n] before the decision. words, seats, rounds: [n] int64, the move taken, by whom, in which round.
+    payoffs: [rounds, seats] float64. steps: moves of all rounds, those without a choice included.
+    offered: moves that the decisions had in all.
+    """
+
+    states: Array
+    words: Ints
+    seats: Ints
+    rounds: Ints
+    payoffs: NDArray[np.float64]
+    steps: int
+    offered: int
+
+    def __len__(self) -> int:
+        """Return the number of decisions."""
+        return len(self.seats)
+
+
+def play_in_lockstep(inputs: MoveInputs, states: Array, choose: Choose) -> MoveRecord:
+    """Return what was decided while rounds were played to their ends.
+
+    states: [n] at their first decisions; they are played in place.
+    """
+    game = inputs.game
+    running = np.arange(len(states))
+    payoffs = np.empty((len(states), game.num_players))
+    parts: list[tuple[Array, Ints, Ints, Ints]] = []
+    steps = offered = 0
+    while len(states):
+        legal = inputs.legal(states)
+        counts = legal.counts
+        steps += len(states)
+        taken = legal.values[legal.offsets[:-1]]
+        open_ = counts > 1
+        rows = np.flatnonzero(open_)
+        if len(rows):
+            offsets = np.concatenate([[0], np.cumsum(counts[rows])])
+            words = legal.values if len(rows) == len(states) else legal.values[np.repeat(open_, counts)]
+            seats = states["player"][rows].astype(np.int64)
+            choices = MoveChoices(states[rows], seats, offsets, words)
+            taken[rows] = words[offsets[:-1] + choose(choices)]
+            parts.append((choices.states, taken[rows], seats, running[rows]))
+            offered += len(words)
+        inputs.act(states, taken)
+        over = states["player"] == TERMINAL
+        if over.any():
+            payoffs[running[over]] = game.returns(states[over])
+            states, running = states[~over], running[~over]
+    if not parts:
+        none = np.zeros(0, np.int64)
+        parts.append((states, none, none, none))
+    joined = [np.concatenate(columns) for columns in zip(*parts, strict=True)]
+    return MoveRecord(joined[0], joined[1], joined[2], joined[3], payoffs, steps, offered)
+
+
+def scorer(network: FastMoves) -> Callable[[MoveChoices], NDArray[np.float32]]:
+    """Return what says how good each move of some decisions is, [m] float32."""
+    return lambda d: network.answer(d.states, np.arange(len(d)), d.seats, d.offsets, d.words)[1]
+
+
+def soft_player(network: FastMoves, temperature: float, epsilon: float, rng: np.random.Generator) -> Choose:
+    """Return who chooses by a network, softly among moves of about the same value."""
+    scores = scorer(network)
+    return lambda d: choose_soft(scores(d), d.offsets, temperature, epsilon, rng)
+
+
+def pruned(choose: Choose, inputs: MoveInputs, margin: int) -> Choose:
+    """Return who is offered only the moves that pruning by minimum combination leaves (`move_pruning`)."""
+
+    def answer(d: MoveChoices) -> Ints:
+        kept = inputs.keep_moves(d.states, d.seats, d.offsets, d.words, margin)
+        offsets = np.concatenate([[0], np.cumsum(kept)])[d.offsets]
+        within = np.arange(len(kept)) - np.repeat(d.offsets[:-1], np.diff(d.offsets))
+        fewer = MoveChoices(d.states, d.seats, offsets, d.words[kept])
+        found: Ints = within[kept][offsets[:-1] + choose(fewer)]
+        return found
+
+    return answer
+
+
+def guided(
+    choose: Choose, teacher: GameAgent, inputs: MoveInputs, share: float, rng: np.random.Generator
+) -> Choose:
+    """Return who lets a rule agent make each decision with probability `share`, and `choose` the others."""
+
+    def answer(d: MoveChoices) -> Ints:
+        found = choose(d).copy()
+        taught = rng.random(len(d)) < share
+        moves = Ragged(d.offsets, d.words.view(inputs.action_type))
+        for seat in np.unique(d.seats[taught]):
+            rows = np.flatnonzero(taught & (d.seats == seat))
+            legal = moves.take(rows)
+            probs = teacher.policy(inputs.game, d.states[rows], int(seat), legal)
+            found[rows] = pick_by(legal, probs, rng.random(len(rows)))
+        return found
+
+    return answer

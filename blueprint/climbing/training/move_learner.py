@@ -1,0 +1,256 @@
+"""Deep Monte Carlo learning for climbing games: from what was played to gradient steps.
+
+The head of the moves learns from `return - critic(all hands)`. What the critic expects does not depend on the
+move taken, so that it only takes the luck of the deal off: the mean, given what the seat knows, stays
+Q(I, a) - V(I), a control variate. The critic is asked before it learns from the same rounds. Without a
+critic, V(I) stands in its place: plain Deep Monte Carlo.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional as F
+
+from blueprint.checkpoint import CheckpointError
+from blueprint.climbing.inputs.move_inputs import MoveInputs
+from blueprint.climbing.move_config import ClimbingConfig
+from blueprint.climbing.network.fast_moves import FastCritic, FastMoves
+from blueprint.climbing.network.move_network import HandCritic, MoveNetwork
+from blueprint.climbing.training.climbing_play import MoveRecord
+from blueprint.guandan.network.bfloat import native_half
+from blueprint.guandan.training.policy_learning import TopChoices, policy_loss
+from games.support.array_types import Array, Ints
+
+__all__ = ["MoveLearner", "MoveSamples"]
+
+
+@dataclass(frozen=True, eq=False)
+class MoveSamples:
+    """Decisions with what they led to.
+
+    states, words, seats: of `MoveRecord`. worth: [n, seats] float32, what the round came to for each seat,
+    in the target's unit. baseline: [n] float32, what the critic expected for who decided; 0 without one.
+    choices: what was chosen among, where a policy learns.
+    """
+
+    states: Array
+    words: Ints
+    seats: Ints
+    worth: NDArray[np.float32]
+    baseline: NDArray[np.float32]
+    choices: TopChoices | None = None
+
+    def __len__(self) -> int:
+        """Return the number of decisions."""
+        return len(self.seats)
+
+    def take(self, rows: Ints) -> MoveSamples:
+        """Return some of the decisions."""
+        choices = None if self.choices is None else self.choices.take(rows)
+        return MoveSamples(
+            self.states[rows],
+            self.words[rows],
+            self.seats[rows],
+            self.worth[rows],
+            self.baseline[rows],
+            choices,
+        )
+
+
+class MoveLearner:
+    """The network, its critic and their optimiser; `mean_network` and `mean_critic` play and value."""
+
+    def __init__(self, inputs: MoveInputs, config: ClimbingConfig) -> None:
+        self.inputs, self.config = inputs, config
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(config.seed)
+            self.network = MoveNetwork(inputs, config)
+            self.critic = HandCritic(inputs, config.critic) if config.critic else None
+        self.mean_network = copy.deepcopy(self.network)
+        self.mean_critic = copy.deepcopy(self.critic)
+        modules = [self.network] + ([self.critic] if self.critic is not None else [])
+        self.parameters = [value for module in modules for value in module.parameters()]
+        self.optimiser = torch.optim.Adam(self.parameters, lr=config.learning_rate, eps=1e-6, fused=True)
+        self.temperature = config.temperature
+        # half precision pays where the processor multiplies it natively
+        self.half = native_half()
+
+    def snapshot(self) -> FastMoves:
+        """Return the network as it plays now: by the mean of the weights, or, for a policy, by these."""
+        playing = self.network if self.config.policy else self.mean_network
+        return FastMoves(self.inputs, _arrays("network", playing), half=self.half)
+
+    def samples(
+        self, played: MoveRecord, worth: NDArray[np.float64], choices: TopChoices | None = None
+    ) -> MoveSamples:
+        """Return what is learned of some rounds. worth: [rounds, seats], in the target's unit.
+
+        choices: what was chosen among at each of the decisions, where a policy learns.
+        """
+        baseline = np.zeros(len(played), np.float32)
+        if self.mean_critic is not None and len(played):
+            critic = FastCritic(self.inputs, _arrays("critic", self.mean_critic), half=self.half)
+            baseline = critic.values(played.states, played.seats)
+        each = worth[played.rounds].astype(np.float32)
+        return MoveSamples(played.states, played.words, played.seats, each, baseline, choices)
+
+    def learn(
+        self, samples: MoveSamples, rng: np.random.Generator, decisions: int, steps: int
+    ) -> dict[str, float]:
+        """Take the gradient steps of a generation; return mean losses.
+
+        decisions: trained so far. steps: moves played for these decisions, forced ones included.
+        """
+        config = self.config
+        number = max(1, round(config.passes * len(samples) / config.batch))
+        sums: dict[str, float] = {}
+        for rows in _batches(len(samples), min(config.batch, len(samples)), number, rng):
+            for name, loss in self._step(samples.take(rows), rng, decisions).items():
+                sums[name] = sums.get(name, 0.0) + loss / number
+            self._follow(decisions, steps / number)
+        return sums
+
+    def _step(self, samples: MoveSamples, rng: np.random.Generator, decisions: int) -> dict[str, float]:
+        """Take one gradient step; return its losses."""
+        rate = self.config.learning_rate / math.sqrt(1 + decisions / self.config.halving)
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+        self.optimiser.zero_grad(set_to_none=True)
+        with torch.enable_grad(), torch.autocast("cpu", torch.bfloat16, enabled=self.half):
+            losses = self._losses(samples, rng)
+            total = losses["advantage"] + 0.5 * losses["value"] + losses["critic"]
+            total = total + self.config.hands * losses["hands"] + self.config.policy * losses["policy"]
+        total.backward()  # type: ignore[no-untyped-call]  # of torch
+        torch.nn.utils.clip_grad_norm_(self.parameters, 5.0)
+        self.optimiser.step()
+        return {name: float(loss.detach()) for name, loss in losses.items()}
+
+    def _losses(self, samples: MoveSamples, rng: np.random.Generator) -> dict[str, Tensor]:
+        inputs, states, seats = self.inputs, samples.states, samples.seats
+        n = len(samples)
+        rows = np.arange(n)
+        # others look on as well, so that V is known where they do not act
+        onlookers = rows[: round(self.config.views * n)]
+        players = inputs.game.num_players
+        others = (seats[onlookers] + rng.integers(1, players, len(onlookers))) % players
+        who, looks = np.concatenate([rows, onlookers]), np.concatenate([seats, others])
+        x = np.empty((len(who), inputs.seat_bits), np.uint8)
+        inputs.write_seats(states, who, looks, x)
+        worth = torch.from_numpy(samples.worth[who, looks])
+        h = self.network.tower(self._tensor(x))
+        v = self.network.values(h).float()
+        baseline = torch.from_numpy(samples.baseline) if self.critic is not None else v[:n].detach()
+        target = worth[:n] - baseline
+        a, policy = self._advantages(samples, h[:n], target)
+        found = {
+            "advantage": F.mse_loss(a, target),
+            "value": F.mse_loss(v, worth),
+            "critic": torch.zeros(()),
+            "hands": torch.zeros(()),
+            "policy": policy,
+        }
+        if self.critic is not None or self.network.hands is not None:
+            hidden = np.empty((n, inputs.hidden_bits), np.uint8)
+            inputs.write_hidden(states, rows, seats, hidden)
+        if self.critic is not None:
+            seen = self.critic(self._tensor(np.concatenate([x[:n], hidden], 1))).float()
+            found["critic"] = F.mse_loss(seen, worth[:n])
+        if self.network.hands is not None:
+            odds = self.network.held(h[:n]).float()
+            found["hands"] = F.binary_cross_entropy_with_logits(odds, torch.from_numpy(hidden).float())
+        return found
+
+    def _advantages(self, samples: MoveSamples, h: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        """Return A of the moves taken, [n], and the loss of the policy over those chosen among."""
+        n, choices = len(samples), samples.choices
+        k = 1 if choices is None else choices.actions.shape[1]
+        words = samples.words if choices is None else np.ascontiguousarray(choices.actions.reshape(-1))
+        moves = np.empty((n * k, self.inputs.move_bits), np.uint8)
+        self.inputs.write_moves(
+            samples.states, np.arange(n), samples.seats, k * np.arange(n + 1), words, moves
+        )
+        if choices is None:
+            return self.network.advantages(h, self._tensor(moves)).float(), torch.zeros(())
+        of = torch.arange(n).repeat_interleave(k)
+        each = self.network.advantages(h, self._tensor(moves), of).float().view(n, k)
+        a = each.gather(1, torch.from_numpy(choices.picked)[:, None])[:, 0]
+        config = self.config
+        lost = policy_loss(each, choices, target, self.temperature, config.policy_clip, torch.ones(n))
+        return a, lost.mean()
+
+    def _tensor(self, rows: NDArray[np.uint8]) -> Tensor:
+        given = torch.from_numpy(rows)
+        return given.bfloat16() if self.half else given.float()
+
+    def _follow(self, decisions: int, span: float) -> None:
+        """Move the means of the weights by one gradient step's share of the decisions they look back on."""
+        share = min(1.0, span / max(self.config.average * decisions, 1e-9))
+        pairs: list[tuple[Any, Any]] = [(self.mean_network, self.network)]
+        if self.critic is not None:
+            pairs.append((self.mean_critic, self.critic))
+        with torch.no_grad():
+            for mean, module in pairs:
+                for slow, fast in zip(mean.parameters(), module.parameters(), strict=True):
+                    slow.lerp_(fast, share)
+
+    def tensors(self) -> dict[str, Array]:
+        """Return copies of everything that learning goes on from; `network.*` is what plays."""
+        found = _arrays("network", self.mean_network) | _arrays("learned.network", self.network)
+        if self.critic is not None:
+            found |= _arrays("critic", self.mean_critic) | _arrays("learned.critic", self.critic)
+        for k, held in self.optimiser.state_dict()["state"].items():
+            for name, value in held.items():
+                found[f"optimiser.{k}.{name}"] = value.detach().float().numpy().copy()
+        return found
+
+    def restore(self, tensors: dict[str, Array], path: Any) -> None:
+        """Go on from the arrays of `tensors`. Raises CheckpointError where they are not this learner's."""
+        modules: dict[str, Any] = {"network": self.mean_network, "learned.network": self.network}
+        if self.critic is not None:
+            modules |= {"critic": self.mean_critic, "learned.critic": self.critic}
+        for prefix, module in modules.items():
+            own = module.state_dict()
+            found = {name: tensors.get(f"{prefix}.{name}") for name in own}
+            for name, value in own.items():
+                got = found[name]
+                if got is None or got.shape != tuple(value.shape):
+                    raise CheckpointError(
+                        f"checkpoint: {path}: {prefix}.{name} must have shape {tuple(value.shape)}; got "
+                        f"{None if got is None else got.shape}; start anew"
+                    )
+            module.load_state_dict({name: torch.from_numpy(np.array(value)) for name, value in found.items()})
+        state: dict[int, dict[str, Tensor]] = {}
+        for k, parameter in enumerate(self.parameters):
+            shapes = {"step": (), "exp_avg": tuple(parameter.shape), "exp_avg_sq": tuple(parameter.shape)}
+            held = {name: tensors.get(f"optimiser.{k}.{name}") for name in shapes}
+            if {name: None if one is None else one.shape for name, one in held.items()} != shapes:
+                raise CheckpointError(
+                    f"checkpoint: {path} must hold the optimiser's moments of each parameter; those of "
+                    f"parameter {k} are missing or of another shape; start anew"
+                )
+            state[k] = {name: torch.from_numpy(np.array(value)) for name, value in held.items()}
+        self.optimiser.load_state_dict(self.optimiser.state_dict() | {"state": state})
+
+
+def _arrays(prefix: str, module: Any) -> dict[str, Array]:
+    """Return copies of a module's parameters, by name."""
+    return {f"{prefix}.{name}": value.detach().numpy().copy() for name, value in module.state_dict().items()}
+
+
+def _batches(total: int, size: int, number: int, rng: np.random.Generator) -> Iterator[Ints]:
+    """Yield rows of `number` batches, drawn without repeats until all were seen."""
+    order, at = rng.permutation(total), 0
+    for _ in range(number):
+        if at + size > total:
+            order, at = rng.permutation(total), 0
+        yield order[at : at + size]
+        at += size

@@ -1,0 +1,258 @@
+"""A trainer of a climbing game: generations of self-play and learning, and checkpoints that it goes on from.
+
+A generation is played by the mean of the weights, learned from and forgotten, so that a checkpoint between
+two generations holds all there is: a run that was resumed ends where one without a break does.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from blueprint.checkpoint import (
+    CheckpointError,
+    check_description,
+    check_features,
+    read_checkpoint,
+    write_checkpoint,
+)
+from blueprint.climbing.climbing_blueprint import ClimbingBlueprint
+from blueprint.climbing.inputs.move_inputs import MoveInputs, move_inputs
+from blueprint.climbing.move_config import CLIMBING, ClimbingConfig, described_config
+from blueprint.climbing.network.fast_moves import FastMoves
+from blueprint.climbing.training.climbing_play import (
+    Choose,
+    MoveRecord,
+    guided,
+    play_in_lockstep,
+    pruned,
+    scorer,
+    soft_player,
+)
+from blueprint.climbing.training.move_learner import MoveLearner
+from blueprint.guandan.training.policy_learning import TopChoices, TopChooser
+from blueprint.protocol import GameAgent
+from games.game import Game
+from games.support.array_types import Array
+
+__all__ = ["MoveTrainer", "random_stake", "trained_climbing_network"]
+
+TOGETHER = 1024
+"""Rounds that are played in lockstep by one thread at a time."""
+COUNTED: dict[str, type] = {
+    "generation": int,
+    "decisions": int,
+    "choices": int,
+    "rounds": int,
+    "seconds": float,
+    "processor_seconds": float,
+}
+"""What a checkpoint tells of its run."""
+STAKE_ROUNDS = 4096
+ROUND_MOVES = 60
+"""Decisions of a round in random play, about."""
+
+
+def random_stake(inputs: MoveInputs, target: str) -> float:
+    """Return what is at stake in a round: payoffs to 1 of the network's answers.
+
+    Of "win" it is 1, of "payoff" the standard deviation of payoffs in random play, always the same rounds.
+    """
+    if target == "win":
+        return 1.0
+    rng = np.random.default_rng(0x57A6E)
+    ends = inputs.play_randomly(inputs.deal(STAKE_ROUNDS, rng), rng)
+    return float(inputs.game.returns(ends).std())
+
+
+class MoveTrainer:
+    """Everything a run holds: learner, random generator and counters.
+
+    decisions: moves of self-play so far; choices: those of them where there was a choice, which are learned.
+    """
+
+    def __init__(
+        self, game: Game, config: ClimbingConfig, *, threads: int = 1, teacher: GameAgent | None = None
+    ) -> None:
+        """Begin with random parameters.
+
+        threads: that play and learn. teacher: who plays a share of the first moves, where there is a guide.
+        Raises GameError for a game whose moves are no inputs.
+        """
+        self.inputs = move_inputs(game)
+        self.game, self.config, self.threads, self.teacher = game, config, threads, teacher
+        self.learner = MoveLearner(self.inputs, config)
+        self.stake = random_stake(self.inputs, config.target)
+        self.rng = np.random.default_rng(config.seed)
+        self.generation = self.decisions = self.choices = self.rounds = 0
+        self.seconds = self.processor_seconds = 0.0
+
+    def run_generation(self) -> dict[str, float]:
+        """Play one generation, learn from it, and return what happened.
+
+        An exception leaves the trainer in the middle; what `checkpoint` returned before still holds.
+        """
+        began, processor = time.perf_counter(), time.process_time()
+        config = self.config
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # each player has its own thread
+        try:
+            played, choices = self.play()
+            middle = time.perf_counter()
+            torch.set_num_threads(self.threads)
+            worth = self.worth(np.concatenate([part.payoffs for part in played]))
+            whole = _joined(played)
+            samples = self.learner.samples(whole, worth, choices)
+            losses = (
+                self.learner.learn(samples, self.rng, self.decisions + whole.steps, whole.steps)
+                if len(whole)
+                else {}
+            )
+        finally:
+            torch.set_num_threads(threads)
+        seconds = time.perf_counter() - began
+        self.generation += 1
+        self.decisions += whole.steps
+        self.choices += len(whole)
+        self.rounds += config.rounds
+        self.seconds += seconds
+        self.processor_seconds += time.process_time() - processor
+        return {
+            "generation": self.generation,
+            "decisions": self.decisions,
+            "choices": self.choices,
+            "rounds": self.rounds,
+            "seconds": self.seconds,
+            "processor_seconds": self.processor_seconds,
+            "decisions_per_second": whole.steps / seconds,
+            "playing": (middle - began) / seconds,
+            "moves_per_round": whole.steps / config.rounds,
+            "offered": whole.offered / max(len(whole), 1),
+            "spread": float(worth.std()),
+            **losses,
+        }
+
+    def play(self) -> tuple[list[MoveRecord], TopChoices | None]:
+        """Return what was decided in the rounds of a generation, in parts with a random stream each.
+
+        Where a policy learns, also what was chosen among.
+        """
+        network = self.learner.snapshot()
+        config, inputs = self.config, self.inputs
+        sizes = [min(TOGETHER, config.rounds - at) for at in range(0, config.rounds, TOGETHER)]
+        streams = self.rng.spawn(len(sizes))
+        temperature = config.temperature / math.sqrt(1 + self.decisions / config.cooling)
+        share = 0.0
+        if self.teacher is not None and config.guide:
+            share = config.guide_share * max(0.0, 1.0 - self.decisions / config.guide)
+
+        self.learner.temperature = temperature
+        score: Any = scorer(network)  # of any game's decisions, as those who choose among the best are
+        tops: list[Any] = [
+            TopChooser(score, config.policy_top, temperature, rng) for rng in streams if config.policy
+        ]
+
+        def play(k: int) -> MoveRecord:
+            rng = streams[k]
+            if tops:
+                return play_in_lockstep(inputs, inputs.deal(sizes[k], rng), tops[k])
+            chooser: Choose = soft_player(network, temperature, config.epsilon, rng)
+            if config.prune >= 0:
+                chooser = pruned(chooser, inputs, config.prune)
+            if share > 0 and self.teacher is not None:
+                chooser = guided(chooser, self.teacher, inputs, share, rng)
+            return play_in_lockstep(inputs, inputs.deal(sizes[k], rng), chooser)
+
+        if self.threads == 1:
+            played = [play(k) for k in range(len(sizes))]
+        else:
+            with ThreadPoolExecutor(self.threads) as pool:
+                played = list(pool.map(play, range(len(sizes))))
+        chosen = [part for part in (top.choices() for top in tops) if len(part)]
+        return played, TopChoices.joined(chosen) if chosen else None
+
+    def worth(self, payoffs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return payoffs [rounds, seats] in the target's unit."""
+        return np.sign(payoffs) if self.config.target == "win" else payoffs / self.stake
+
+    def checkpoint(self) -> tuple[dict[str, Array], dict[str, Any]]:
+        """Return the tensors and the description of a checkpoint, which later training leaves alone."""
+        description = {
+            "kind": CLIMBING,
+            "game": self.game.name,
+            "features": self.inputs.layout,
+            "config": self.config.to_json(),
+            "stake": self.stake,
+            **{name: getattr(self, name) for name in COUNTED},
+            "rng": self.rng.bit_generator.state,
+            "spawned": self.rng.bit_generator.seed_seq.n_children_spawned,  # type: ignore[attr-defined]
+        }
+        return self.learner.tensors(), description
+
+    def save(self, path: str | Path) -> None:
+        """Write a checkpoint from which `load` continues."""
+        write_checkpoint(path, *self.checkpoint())
+
+    @classmethod
+    def load(
+        cls, path: str | Path, game: Game, *, threads: int = 1, teacher: GameAgent | None = None
+    ) -> MoveTrainer:
+        """Return the trainer that a checkpoint describes.
+
+        Raises CheckpointError if the file is damaged, foreign, of another game, or lacks what resuming needs.
+        """
+        tensors, description = read_checkpoint(path)
+        config = described_config(path, description, game)
+        trainer = cls(game, config, threads=threads, teacher=teacher)
+        check_features(path, description, trainer.inputs.layout)
+        check_description(path, description, COUNTED | {"rng": dict, "spawned": int})
+        trainer.learner.restore(tensors, path)
+        trainer.stake = float(description["stake"])
+        try:
+            sequence = np.random.SeedSequence(config.seed, n_children_spawned=description["spawned"])
+            trainer.rng = np.random.Generator(np.random.PCG64(sequence))
+            trainer.rng.bit_generator.state = description["rng"]
+        except (ValueError, TypeError, KeyError, OverflowError) as error:
+            raise CheckpointError(
+                f"checkpoint: {path} must hold the state of a PCG64 generator; got {description['rng']!r}"
+            ) from error
+        for name, kind in COUNTED.items():
+            setattr(trainer, name, kind(description[name]))
+        return trainer
+
+
+def trained_climbing_network(game: Game, decisions: int, rng: np.random.Generator) -> ClimbingBlueprint:
+    """Return the blueprint that so many decisions of self-play come to, with a small network."""
+    rounds = min(max(decisions // ROUND_MOVES, 16), 2048)
+    config = ClimbingConfig(seed=int(rng.integers(1 << 62)), rounds=rounds, batch=min(64 * rounds, 2048) // 4)
+    trainer = MoveTrainer(game, config)
+    while trainer.decisions < decisions:
+        trainer.run_generation()
+    tensors = trainer.learner.tensors()
+    name = f"network:{decisions}"
+    return ClimbingBlueprint(
+        FastMoves(trainer.inputs, tensors, half=False, name=name), trainer.stake, name=name
+    )
+
+
+def _joined(parts: list[MoveRecord]) -> MoveRecord:
+    """Return the decisions of all parts as those of one."""
+    if len(parts) == 1:
+        return parts[0]
+    before = np.cumsum([0, *(len(part.payoffs) for part in parts[:-1])])
+    return MoveRecord(
+        np.concatenate([part.states for part in parts]),
+        np.concatenate([part.words for part in parts]),
+        np.concatenate([part.seats for part in parts]),
+        np.concatenate([part.rounds + first for part, first in zip(parts, before, strict=True)]),
+        np.concatenate([part.payoffs for part in parts]),
+        sum(part.steps for part in parts),
+        sum(part.offered for part in parts),
+    )

@@ -1,0 +1,1 @@
+"""Measurements of climbing games: matches with other programs."""

@@ -1,0 +1,221 @@
+"""A game of many seats as two of them: one that searches, one that answers it, and the rest as chance.
+
+    view = TwoSeatView(game, blueprint.policy, searcher=0, opponent=1)
+
+Only the two decide. Every other seat is nature: what it does is drawn as `play` has it, so that chance's part
+of a history is that of the deal and of these seats. Payoffs are the searcher's against the rest, which makes
+a zero-sum game of two of any game. What is left is the game's own: states, actions, infoset keys, words, and
+how histories of an infoset are drawn (`games.infosets.sampling`), whose weights then hold nature's part.
+While the other seats do play as `play` has it, what the two may get is what they may get in the game itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from games.game import CHANCE, TERMINAL, Game, GameError, Infoset
+from games.infosets.histories import HistorySample, PlayRule, probabilities
+from games.infosets.trail import Trail
+from games.ragged import Ragged
+from games.support.array_types import Array
+
+__all__ = ["TwoSeatView", "other_side"]
+
+
+def other_side(game: Game, seat: int) -> tuple[int, ...]:
+    """Return the seats that one plays against, the next in turn first; all where no teams are true."""
+    true_teams = getattr(game, "zero_sum", True)
+    others = [(seat + step) % game.num_players for step in range(1, game.num_players)]
+    return tuple(other for other in others if not true_teams or game.teams[other] != game.teams[seat])
+
+
+class TwoSeatView:
+    """Two seats of a game as a `Game` of two players, the searching one being player 0.
+
+    original: the game. seats: (searcher, opponent). decides: whether the opponent does; if not, it is nature
+    as well, and player 1 has eyes alone. play: what nature does, a blueprint's policy. past: how likely
+    nature is held to have done what it did on the way to an infoset, `play` by default; it weighs histories
+    that are drawn and need not sum to 1.
+    Raises GameError for a seat that the game does not have, and for two seats of one side.
+    """
+
+    num_players = 2
+    teams: tuple[int, ...] = (0, 1)
+
+    def __init__(
+        self,
+        original: Game,
+        play: PlayRule,
+        seats: tuple[int, int],
+        *,
+        decides: bool = True,
+        past: PlayRule | None = None,
+    ) -> None:
+        searcher, opponent = seats
+        if not 0 <= searcher < original.num_players or opponent not in other_side(original, searcher):
+            raise GameError(
+                f"{original.name}: the two seats must be of different teams, {original.teams}; got {seats}"
+            )
+        self.original, self.seats, self.decides = original, (searcher, opponent), decides
+        self._play = play
+        self._past = play if past is None else past
+        words = "against" if decides else "beside"
+        self.name = f"{original.name}: seat {searcher} {words} seat {opponent}"
+        self.key_width = original.key_width
+        most = max(abs(bound) for bound in original.payoff_range)
+        self.payoff_range = (-most, most)
+        self.remembers: bool = getattr(original, "remembers", True)
+        self._last: tuple[Array, Ragged, NDArray[np.float64]] | None = None
+
+    def root(self) -> Array:
+        """Return the initial state, a batch of one."""
+        return self.original.root()
+
+    def player(self, states: Array) -> NDArray[np.int8]:
+        """Return who acts at each state, [n] int8: 0 or 1, CHANCE for nature, or TERMINAL."""
+        who = self.original.player(states)
+        out = np.where(who == TERMINAL, np.int8(TERMINAL), np.int8(CHANCE))
+        for place, seat in enumerate(self.seats[: 1 + self.decides]):
+            out[who == seat] = place
+        return out
+
+    def actions(self, states: Array) -> Ragged:
+        """Return the legal actions of each state; nature's are those that it may take."""
+        legal = self.original.actions(states)
+        probs = self._nature(states, legal)
+        if probs is None:
+            return legal
+        kept = probs > 0
+        if not kept.all():
+            counts = np.bincount(legal.rows[kept], minlength=len(legal))
+            legal, probs = Ragged.from_counts(counts, legal.values[kept]), probs[kept]
+        self._last = states, legal, probs
+        return legal
+
+    def chance_probs(self, states: Array, actions: Ragged) -> NDArray[np.float64]:
+        """Return the probability of each action, [m] float64, where chance or nature acts; 1 elsewhere.
+
+        Raises GameError for actions of nature that are not those of `actions`.
+        """
+        if self._last is not None and self._last[0] is states and self._last[1] is actions:
+            return self._last[2].copy()
+        found = self._nature(states, self.original.actions(states))
+        if found is None:
+            return self.original.chance_probs(states, actions)
+        found = found[found > 0]
+        if len(found) != len(actions.values):
+            raise GameError(
+                f"{self.name}: chance_probs must be asked about all of `actions`, {len(found)}; got "
+                f"{len(actions.values)}"
+            )
+        return found
+
+    def nature_acts(self, states: Array) -> NDArray[np.bool_]:
+        """Return where a seat that is not one of the two that decide is to act, [n] bool."""
+        who = self.original.player(states)
+        return np.asarray((who >= 0) & ~np.isin(who, self.seats[: 1 + self.decides]))
+
+    def _nature(self, states: Array, legal: Ragged) -> NDArray[np.float64] | None:
+        """Return the probability of each legal action, 1 where one of the two acts; None without nature."""
+        natural = self.nature_acts(states)
+        if not natural.any():
+            return None
+        who = self.original.player(states)
+        seats = np.where(natural | (who == CHANCE), who, np.int8(TERMINAL))
+        probs = probabilities(self.original, states, seats, legal, self._play)
+        total = np.bincount(legal.rows, probs, minlength=len(legal))
+        scaled: NDArray[np.float64] = probs / np.where(natural, total, 1.0)[legal.rows]
+        return scaled
+
+    def step(self, states: Array, rows: NDArray[np.int64], actions: Array) -> Array:
+        """Return the states after `actions[j]` is taken at `states[rows[j]]`, [m]."""
+        return self.original.step(states, rows, actions)
+
+    def returns(self, states: Array) -> NDArray[np.float64]:
+        """Return the payoffs of terminal states, [n, 2] float64."""
+        return self.payoffs(self.original.returns(states))
+
+    def payoffs(self, given: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return payoffs of all seats of the game as those of the two, [n, 2] from [n, players]."""
+        own = given[:, self.seats[0]]
+        return np.stack([own, 0.0 - own], axis=1)
+
+    def infoset_key(self, states: Array, player: int) -> NDArray[np.uint64]:
+        """Return what `player` knows at each state, [n, key_width] uint64, as its seat does."""
+        return self.original.infoset_key(states, self.seats[player])
+
+    def action_type(self, actions: Array) -> NDArray[np.int64]:
+        """Return the class that branch limits count by, [m] int64."""
+        return self.original.action_type(actions)
+
+    def action_text(self, state: Array, action: Array) -> str:
+        """Return one action in words."""
+        return self.original.action_text(state, action)
+
+    def state_text(self, state: Array) -> str:
+        """Return one history in words, hidden information included."""
+        return self.original.state_text(state)
+
+    def infoset_text(self, state: Array, player: int) -> str:
+        """Return what `player` knows at this history, in the words of its seat."""
+        return self.original.infoset_text(state, self.seats[player])
+
+    def parse_infoset(self, text: str) -> Infoset:
+        """Return the infoset that `text` names. Raises GameError if it is not one of the two seats'."""
+        found = self.original.parse_infoset(text)
+        if found.player not in self.seats[: 1 + self.decides]:
+            raise GameError(f"{self.name}: the infoset must be of a seat that decides; got {found.text!r}")
+        return replace(found, player=self.seats.index(found.player))
+
+    def infoset(self, given: Infoset) -> Infoset:
+        """Return an infoset of the game's searching or opposing seat as one of player 0 or 1."""
+        return replace(given, player=self.seats.index(given.player))
+
+    def trail(self, given: Trail) -> Trail:
+        """Return a trail of the game as one of the view."""
+        acting = CHANCE if given.acting not in self.seats else self.seats.index(given.acting)
+        return replace(given, player=self.seats.index(given.player), acting=acting)
+
+    def original_trail(self, given: Trail) -> Trail:
+        """Return a trail of the view as one of the game. Raises GameError where it ends at nature's turn."""
+        if not 0 <= given.acting <= int(self.decides):
+            raise GameError(
+                f"{self.name}: a trail must end where one of the two acts; got one at which nature does"
+            )
+        return replace(given, player=self.seats[given.player], acting=self.seats[given.acting])
+
+    def rule(self, policy: PlayRule | None) -> PlayRule:
+        """Return what weighs histories of the game: a policy of the two, one of the view, and `past`.
+
+        Without a policy the two count as 1.
+        """
+
+        def weigh(game: Game, states: Array, seat: int, actions: Ragged) -> NDArray[np.float64]:
+            if seat not in self.seats[: 1 + self.decides]:
+                return self._past(game, states, seat, actions)
+            if policy is None:
+                return np.ones(len(actions.values))
+            return policy(self, states, self.seats.index(seat), actions)
+
+        return weigh
+
+    def sample(self, drawn: HistorySample) -> HistorySample:
+        """Return histories of the game with nature's part among chance's, without those that it rules out.
+
+        drawn: with everyone's part by `rule`. Where nature rules out all, chance alone counts.
+        """
+        mine = self.seats[: 1 + self.decides]
+        others = [seat for seat in range(self.original.num_players) if seat not in mine]
+        nature = drawn.players[:, others].prod(axis=1)
+        if not nature.any():
+            nature = np.ones(len(drawn))
+        players = drawn.players[:, self.seats].copy()
+        players[:, len(mine) :] = 1.0
+        found = replace(drawn, chance=drawn.chance * nature, players=players)
+        live = np.flatnonzero(nature > 0)
+        if len(live) == len(drawn):
+            return found
+        return replace(found.take(live), complete=drawn.complete)

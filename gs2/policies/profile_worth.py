@@ -1,0 +1,64 @@
+"""What a strategy is worth where more than two seats decide, and what each of them could gain alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cfr.solver import Solver
+from cfr.tree import FlatTree
+from cfr.tree_cfr import TreeSolver
+from cfr.values import best_response_value, root_values
+
+__all__ = ["ALONE", "profile_worth", "solved_worth", "worth_lines"]
+
+ALONE = (
+    "each seat deviates alone, also from its partners; with more than two deciding seats 0 says that the "
+    "profile is a Nash equilibrium, and a small number not that it is worth nearly as much as one"
+)
+"""What the figures of `profile_worth` mean."""
+
+
+def profile_worth(tree: FlatTree, probs: NDArray[np.float64]) -> dict[str, Any]:
+    """Return what every seat gets and could get, in payoffs, as JSON says it.
+
+    values: of each seat. best_response: what it gets by best-responding alone. gains: the difference.
+    nash_conv: their sum. mean_gain: their mean. exploitability: half the sum, as in a game of two. value: to
+    the first team.
+    """
+    values = root_values(tree, probs)
+    best = np.array([best_response_value(tree, probs, seat) for seat in range(tree.n_players)])
+    gains = best - values
+    return {
+        "value": float(values[tree.teams.index(0)]),
+        "values": values.tolist(),
+        "best_response": best.tolist(),
+        "gains": gains.tolist(),
+        "nash_conv": float(gains.sum()),
+        "mean_gain": float(gains.mean()),
+        "exploitability": float(gains.sum()) / 2,
+        "meaning": ALONE,
+    }
+
+
+def solved_worth(solver: Solver | TreeSolver) -> dict[str, Any]:
+    """Return what the average policy of a run is worth; of one on the tree itself as `profile_worth`."""
+    if isinstance(solver, TreeSolver):
+        return profile_worth(solver.tree, solver.average_policy())
+    value, best = solver.evaluate()
+    both = sum(best)
+    return {"value": value, "best_response": list(best), "nash_conv": both, "exploitability": both / 2}
+
+
+def worth_lines(found: dict[str, Any]) -> list[str]:
+    """Return the lines that a command prints below the value: best responses and what they come to."""
+    best = found["best_response"]
+    lines = [f"best response of player {seat}            {best[seat]: .6f}" for seat in range(len(best))]
+    if "meaning" in found:
+        lines.append(f"NashConv (sum of gains)              {found['nash_conv']: .6f}")
+        lines.append(f"mean gain of a seat                  {found['mean_gain']: .6f}")
+        return [*lines, found["meaning"]]
+    lines.append(f"NashConv (sum of best responses)     {sum(best): .6f}")
+    return [*lines, f"exploitability (NashConv / 2)        {sum(best) / 2: .6f}"]

@@ -1,0 +1,337 @@
+"""Training on climbing games: fast and slow networks agree, runs resume to the bit, bad files are refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from blueprint import check_blueprint
+from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
+from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
+from blueprint.climbing.inputs.move_inputs import move_inputs
+from blueprint.climbing.move_config import ClimbingConfig
+from blueprint.climbing.network.fast_moves import FastCritic, FastMoves
+from blueprint.climbing.network.move_network import HandCritic, MoveNetwork
+from blueprint.climbing.training.climbing_play import MoveChoices, play_in_lockstep, soft_player
+from blueprint.climbing.training.move_run import RunLimits, RunManner, RunPlace, train_climbing
+from blueprint.climbing.training.move_trainer import MoveTrainer, random_stake
+from blueprint.research.named_network import load_network
+from games import Game, load_game
+from games.support.array_types import Array, Ints
+from games.support.configuration import ConfigError
+from gs2.play.agent_names import load_game_agent
+
+SMALL = ClimbingConfig(state=32, blocks=1, action=16, critic=16, rounds=24, batch=128, hands=0.1)
+POLICY = SMALL.replace(policy=1.0, policy_top=3, temperature=0.1)
+GAMES = ("doudizhu", "big2", "doudizhu(landlord=bid,ranks=7)", "big2(players=3,ranks=8,suits=3)")
+
+
+def at_random(seed: int) -> tuple[list[MoveChoices], object]:
+    """Return a player who chooses at random, and the list that its decisions go to."""
+    rng = np.random.default_rng(seed)
+    seen: list[MoveChoices] = []
+
+    def choose(d: MoveChoices) -> Ints:
+        seen.append(d)
+        picked: Ints = (rng.random(len(d)) * np.diff(d.offsets)).astype(np.int64)
+        return picked
+
+    return seen, choose
+
+
+def arrays(prefix: str, module: torch.nn.Module) -> dict[str, Array]:
+    return {f"{prefix}.{name}": value.detach().numpy() for name, value in module.state_dict().items()}
+
+
+@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("config", [SMALL, SMALL.replace(hands_fed=False), SMALL.replace(hands=0.0)])
+def test_the_fast_network_says_what_the_trained_one_says(name: str, config: ClimbingConfig) -> None:
+    inputs = move_inputs(load_game(name, general_sum=True))
+    torch.manual_seed(1)
+    network, critic = MoveNetwork(inputs, config), HandCritic(inputs, config.critic)
+    for value in network.parameters():  # what begins small shall count
+        value.data.add_(0.05 * torch.randn(value.shape))
+    fast = FastMoves(inputs, arrays("network", network), half=False)
+    seen, choose = at_random(2)
+    play_in_lockstep(inputs, inputs.deal(6, np.random.default_rng(2)), choose)  # type: ignore[arg-type]
+    d = max(seen, key=lambda d: len(d.words))
+    rows = np.arange(len(d))
+    x = np.empty((len(d), inputs.seat_bits), np.uint8)
+    inputs.write_seats(d.states, rows, d.seats, x)
+    moves = np.empty((len(d.words), inputs.move_bits), np.uint8)
+    inputs.write_moves(d.states, rows, d.seats, d.offsets, d.words, moves)
+    hidden = np.empty((len(d), inputs.hidden_bits), np.uint8)
+    inputs.write_hidden(d.states, rows, d.seats, hidden)
+    at = torch.from_numpy(np.repeat(rows, np.diff(d.offsets)))
+    with torch.inference_mode():
+        h = network.tower(torch.from_numpy(x).float())
+        v, a = network.values(h), network.advantages(h[at], torch.from_numpy(moves).float())
+        c = critic(torch.from_numpy(np.concatenate([x, hidden], 1)).float())
+    found = fast.answer(d.states, rows, d.seats, d.offsets, d.words)
+    np.testing.assert_allclose(found[0], v.numpy(), atol=1e-4)
+    np.testing.assert_allclose(found[1], a.numpy(), atol=1e-4)
+    np.testing.assert_allclose(fast.values(d.states, rows, d.seats), v.numpy(), atol=1e-4)
+    judged = FastCritic(inputs, arrays("critic", critic), half=False).values(d.states, d.seats)
+    np.testing.assert_allclose(judged, c.numpy(), atol=1e-4)
+    assert fast.knows_hands == (config.hands > 0)
+    if config.hands:
+        with torch.inference_mode():
+            odds = network.held(h).numpy()
+        np.testing.assert_allclose(fast.log_odds(d.states, rows, d.seats), odds, atol=1e-4)
+    else:
+        with pytest.raises(ValueError, match="no head for hands"):
+            fast.log_odds(d.states, rows, d.seats)
+    half = FastMoves(inputs, arrays("network", network), half=True)
+    rough = half.answer(d.states, rows, d.seats, d.offsets, d.words)
+    np.testing.assert_allclose(rough[1], a.numpy(), atol=0.1)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_rounds_in_lockstep_are_those_of_the_game(name: str) -> None:
+    game = load_game(name, general_sum=True)
+    inputs = move_inputs(game)
+    deals = inputs.deal(5, np.random.default_rng(3))
+    seen, choose = at_random(3)
+    played = play_in_lockstep(inputs, deals.copy(), choose)  # type: ignore[arg-type]
+    assert len(played) == sum(len(d) for d in seen) and played.offered == sum(len(d.words) for d in seen)
+    assert played.steps >= len(played)
+    for number in range(5):
+        mine = np.flatnonzero(played.rounds == number)
+        state, k = deals[number : number + 1], 0
+        steps = 0
+        while game.player(state)[0] >= 0:
+            legal = game.actions(state)
+            action = legal.values[:1]
+            if len(legal.values) > 1:
+                row = mine[k]
+                assert played.states[row].tobytes() == state[0].tobytes()
+                assert played.seats[row] == game.player(state)[0]
+                action = played.words[row : row + 1].view(legal.values.dtype)
+                assert action[0] in legal.values
+                k += 1
+            state = game.step(state, np.zeros(1, np.int64), action)
+            steps += 1
+        assert k == len(mine)
+        assert played.payoffs[number].tolist() == game.returns(state)[0].tolist()
+
+
+def run(
+    game: Game, folder: Path, generations: int, *, resume: bool = False, config: ClimbingConfig = SMALL
+) -> MoveTrainer:
+    """Return the trainer after so many generations in all."""
+    count = [0]
+
+    class Enough(RunLimits):
+        def used(self, trainer: MoveTrainer) -> float:
+            count[0] += 1
+            return trainer.generation / generations
+
+    manner = RunManner(resume=resume, every=0.0)
+    return train_climbing(game, RunPlace.of(folder), None if resume else config, Enough(), manner)
+
+
+@pytest.mark.parametrize(
+    ("name", "config"),
+    [("doudizhu", SMALL), ("big2(players=3,ranks=8,suits=3)", SMALL), ("doudizhu", POLICY)],
+)
+def test_a_resumed_run_ends_where_one_without_a_break_does(
+    name: str, config: ClimbingConfig, tmp_path: Path
+) -> None:
+    game = load_game(name)
+    run(game, tmp_path / "whole", 4, config=config)
+    run(game, tmp_path / "broken", 2, config=config)
+    run(game, tmp_path / "broken", 4, resume=True)
+    whole, about = read_checkpoint(tmp_path / "whole" / "last.safetensors")
+    broken, told = read_checkpoint(tmp_path / "broken" / "last.safetensors")
+    assert whole.keys() == broken.keys() and len(whole) > 40
+    for key, value in whole.items():
+        assert np.array_equal(value, broken[key]), key
+    for key in about.keys() - {"seconds", "processor_seconds"}:
+        assert about[key] == told[key]
+    rows = [json.loads(line) for line in (tmp_path / "broken" / "curve.jsonl").read_text().splitlines()]
+    assert [row["generation"] for row in rows] == [1, 2, 3, 4]
+    assert told["decisions"] == rows[-1]["decisions"] and told["config"] == config.to_json()
+
+
+def test_players_in_threads_play_the_same_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("blueprint.climbing.training.move_trainer.TOGETHER", 8)
+    game = load_game("doudizhu")
+    one, two = MoveTrainer(game, SMALL), MoveTrainer(game, SMALL, threads=2)
+    first, second = one.run_generation(), two.run_generation()
+    for key in ("decisions", "choices", "offered", "spread"):
+        assert first[key] == second[key]
+
+
+@pytest.mark.parametrize("change", [{}, {"critic": 0}, {"policy": 1.0, "temperature": 0.1}])
+def test_what_was_learned_beats_play_at_random(change: dict[str, float]) -> None:
+    game = load_game("doudizhu(ranks=4)")
+    config = SMALL.replace(rounds=256, target="win", learning_rate=5e-3, average=0.0, **change)
+    trainer = MoveTrainer(game, config)
+    rows = [trainer.run_generation() for _ in range(8)]
+    assert rows[-1]["hands"] < 0.9 * rows[0]["hands"]
+    network, rng = (
+        soft_player(trainer.learner.snapshot(), 0.0, 0.0, np.random.default_rng(5)),
+        at_random(5)[1],
+    )
+    for landlord in (True, False):
+
+        def choose(d: MoveChoices, landlord: bool = landlord) -> Ints:
+            ours = (d.seats == 0) == landlord
+            return np.where(ours, network(d), rng(d))  # type: ignore[operator]
+
+        played = play_in_lockstep(trainer.inputs, trainer.inputs.deal(400, np.random.default_rng(6)), choose)
+        assert ((played.payoffs[:, 0] > 0) == landlord).mean() > 0.6
+
+
+@pytest.mark.parametrize("config", [SMALL, SMALL.replace(critic=0, target="win"), SMALL.replace(guide=1e6)])
+@pytest.mark.parametrize("name", GAMES[:2])
+def test_a_checkpoint_is_a_blueprint_by_its_path(name: str, config: ClimbingConfig, tmp_path: Path) -> None:
+    game = load_game(name)
+    teacher = load_game_agent(game, "uniform") if config.guide else None
+    trainer = MoveTrainer(game, config, teacher=teacher)
+    trainer.run_generation()
+    path = tmp_path / "x.safetensors"
+    trainer.save(path)
+    found = load_network(path, game)
+    deals = trainer.inputs.deal(4, np.random.default_rng(1))
+    check_blueprint(found, game, np.random.default_rng(2), plays=4, states=deals)
+    soft = load_climbing_blueprint(path, game, temperature=0.1)
+    check_blueprint(soft, game, np.random.default_rng(2), plays=4, states=deals)
+    assert load_game_agent(game, str(path)).name == found.name == f"x@{trainer.decisions}"
+    with pytest.raises(ConfigError, match="it is a network for"):
+        found.value(load_game("kuhn_poker"), deals, 0)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a short run."""
+    folder: Path = tmp_path_factory.mktemp("run")
+    run(load_game("doudizhu"), folder, 1)
+    return folder
+
+
+def test_a_run_is_not_begun_over_another(trained: Path) -> None:
+    with pytest.raises(CheckpointError, match="there is a run already"):
+        run(load_game("doudizhu"), trained, 2)
+    with pytest.raises(CheckpointError, match="keeps its settings"):
+        train_climbing(
+            load_game("doudizhu"),
+            RunPlace.of(trained),
+            SMALL.replace(state=48),
+            RunLimits(decisions=1),
+            RunManner(resume=True),
+        )
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"game": "big2"}, "was trained on 'big2'"),
+        ({"kind": "game"}, "of kind 'game'"),
+        ({"features": "0" * 16}, "was trained on features"),
+        ({"rng": {}}, "PCG64"),
+        ({"decisions": -1}, "at least 0"),
+        ({"stake": "much"}, "stake must be"),
+        ({"config": {"state": 0}}, "state must be"),
+        ({"config": SMALL.replace(state=48).to_json()}, "must have shape"),
+        ({"config": 3}, "config must be"),
+    ],
+)
+def test_a_foreign_checkpoint_is_refused(
+    trained: Path, tmp_path: Path, change: dict[str, object], words: str
+) -> None:
+    tensors, description = read_checkpoint(trained / "last.safetensors")
+    path = tmp_path / "last.safetensors"
+    write_checkpoint(path, tensors, description | change)
+    with pytest.raises((CheckpointError, ConfigError), match=words):
+        MoveTrainer.load(path, load_game("doudizhu"))
+
+
+@pytest.mark.parametrize(
+    "missing", ["network.value.weight", "learned.critic.value.bias", "optimiser.3.exp_avg"]
+)
+def test_a_checkpoint_without_a_part_is_refused(trained: Path, tmp_path: Path, missing: str) -> None:
+    tensors, description = read_checkpoint(trained / "last.safetensors")
+    path = tmp_path / "last.safetensors"
+    write_checkpoint(path, {k: v for k, v in tensors.items() if k != missing}, description)
+    with pytest.raises(CheckpointError):
+        MoveTrainer.load(path, load_game("doudizhu"))
+
+
+def test_a_damaged_checkpoint_is_refused(trained: Path, tmp_path: Path) -> None:
+    rng = np.random.default_rng(8)
+    whole = (trained / "last.safetensors").read_bytes()
+    for at in [*rng.integers(0, len(whole), 12), 3, 100]:
+        path = tmp_path / "last.safetensors"
+        damaged = bytearray(whole)
+        damaged[at] ^= 1 << int(rng.integers(8))
+        path.write_bytes(bytes(damaged))
+        with pytest.raises(CheckpointError):
+            load_climbing_blueprint(path, load_game("doudizhu"))
+            MoveTrainer.load(path, load_game("doudizhu"))
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(CheckpointError):
+        load_climbing_blueprint(path, load_game("doudizhu"))
+
+
+def test_lines_of_the_curve_that_were_lost_go(trained: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(trained, folder)
+    with open(folder / "curve.jsonl", "a") as file:
+        file.write('{"generation": 2}\n{"generation": 3}\nhalf a li')
+    run(load_game("doudizhu"), folder, 2, resume=True)
+    rows = [json.loads(line) for line in (folder / "curve.jsonl").read_text().splitlines()]
+    assert [row["generation"] for row in rows] == [1, 2] and "seconds" in rows[1]
+
+
+def test_what_is_at_stake_is_the_spread_of_random_payoffs() -> None:
+    inputs = move_inputs(load_game("big2"))
+    assert random_stake(inputs, "win") == 1.0
+    stake = random_stake(inputs, "payoff")
+    assert stake == random_stake(inputs, "payoff")
+    states, _ = load_game("big2").played_out(
+        inputs.deal(4000, np.random.default_rng(0)), np.random.default_rng(1)
+    )  # type: ignore[attr-defined]
+    assert stake == pytest.approx(inputs.game.returns(states).std(), rel=0.1)
+
+
+def test_a_policy_learns_from_the_moves_it_chose_among() -> None:
+    trainer = MoveTrainer(load_game("big2"), POLICY)
+    parts, choices = trainer.play()
+    played = parts[0]
+    assert choices is not None and len(choices) == len(played)
+    rows = np.arange(len(played))
+    assert np.array_equal(choices.actions[rows, choices.picked], played.words)
+    assert np.all((choices.count >= 2) & (choices.count <= 3)) and np.all(choices.log_chance <= 0)
+    # what was played has the probability that the weights give it, so that the first step's ratio is 1
+    samples = trainer.learner.samples(played, trainer.worth(played.payoffs), choices)
+    losses = trainer.learner.learn(samples, np.random.default_rng(0), played.steps, played.steps)
+    assert set(losses) == {"advantage", "value", "critic", "hands", "policy"} and losses["policy"] != 0
+
+
+def test_a_configuration_that_cannot_be_is_refused() -> None:
+    for change in (
+        {"target": "glory"},
+        {"epsilon": 2.0},
+        {"state": 0},
+        {"guide": 5.0, "guide_share": 0.0},
+        {"policy": 1.0, "prune": 1},
+    ):
+        with pytest.raises(ConfigError):
+            SMALL.replace(**change)
+
+
+def test_a_network_of_so_many_decisions_is_an_agent_by_its_name() -> None:
+    game = load_game("doudizhu(ranks=4)")
+    found = load_game_agent(game, "network:300", seed=1)
+    again = load_game_agent(game, "network:300", seed=1)
+    deals = move_inputs(game).deal(8, np.random.default_rng(9))
+    actions = game.actions(deals)
+    policy = found.policy(game, deals, 0, actions)
+    assert found.name == "network:300" and np.array_equal(policy, again.policy(game, deals, 0, actions))
+    assert policy.sum() == len(deals)

@@ -1,0 +1,154 @@
+"""The inputs of climbing games' networks against slow twins, on generated states."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from blueprint.climbing.inputs.big2_rows import BIG2_MOVE_BLOCKS, BIG2_SEAT_BLOCKS
+from blueprint.climbing.inputs.doudizhu_rows import MOVE_BLOCKS, SEAT_BLOCKS
+from blueprint.climbing.inputs.move_inputs import MoveInputs, move_inputs
+from blueprint.climbing.inputs.row_layout import Blocks, block_starts, rows_hash
+from games import load_game
+from games.climbing.big2.big2 import Big2
+from games.climbing.doudizhu.multiset import RANK_LETTERS
+from games.game import GameError
+from games.support.array_types import Rows
+from tests.games.climbing.big2.boards import VARIANTS
+from tests.reference.climbing.big2_rows import big2_hidden_bits, big2_move_blocks, big2_seat_blocks
+from tests.reference.climbing.doudizhu_rows import hidden_blocks, move_blocks, seat_blocks
+
+DOUDIZHU = ("doudizhu", "doudizhu(landlord=bid)", "doudizhu(ranks=7)")
+
+
+def positions(inputs: MoveInputs, rounds: int, rng: np.random.Generator) -> Rows:
+    """Return states of random rounds: every third of each, and its end."""
+    states = inputs.deal(rounds, rng)
+    found = [states.copy()]
+    for step in range(1, 400):
+        states = states[states["player"] >= 0]
+        if not len(states):
+            break
+        legal = inputs.legal(states)
+        pick = (rng.random(len(states)) * legal.counts).astype(np.int64)
+        inputs.act(states, legal.values[legal.offsets[:-1] + pick])
+        if step % 3 == 0 or step > 60:
+            found.append(states.copy())
+    return np.concatenate(found)
+
+
+def blocks_of(row: NDArray[np.uint8], blocks: Blocks) -> dict[str, list[int]]:
+    """Return a row by its blocks' names."""
+    starts = block_starts(blocks)
+    return {name: row[starts[name] : starts[name] + width].tolist() for name, width in blocks}
+
+
+def same(row: NDArray[np.uint8], blocks: Blocks, twin: dict[str, list[int]]) -> None:
+    """Check a row against its twin, whose blocks may end early: what it does not name is 0."""
+    found = blocks_of(row, blocks)
+    assert not twin.keys() - found.keys()
+    for name, bits in found.items():
+        wanted = twin.get(name, [])
+        assert bits == wanted + [0] * (len(bits) - len(wanted)), name
+
+
+def rows_of(inputs: MoveInputs, states: Rows, seats: NDArray[np.int64]) -> tuple[Any, Any]:
+    """Return what seats see, and the others' hands."""
+    rows = np.arange(len(states))
+    seen = np.full((len(rows), inputs.seat_bits), 255, np.uint8)
+    hidden = np.full((len(rows), inputs.hidden_bits), 255, np.uint8)
+    inputs.write_seats(states, rows, seats, seen)
+    inputs.write_hidden(states, rows, seats, hidden)
+    return seen, hidden
+
+
+def moves_of(inputs: MoveInputs, states: Rows) -> tuple[Any, Any]:
+    """Return the legal moves of states at which a seat acts, and their rows."""
+    legal = inputs.legal(states)
+    out = np.full((len(legal.values), inputs.move_bits), 255, np.uint8)
+    seats = states["player"].astype(np.int64)
+    inputs.write_moves(states, np.arange(len(states)), seats, legal.offsets, legal.values, out)
+    return legal, out
+
+
+@pytest.mark.parametrize("name", DOUDIZHU)
+def test_a_row_of_doudizhu_says_what_the_slow_twin_says(name: str) -> None:
+    game = load_game(name, general_sum=True)
+    inputs = move_inputs(game)
+    rng = np.random.default_rng(3)
+    states = positions(inputs, 12, rng)
+    ranks = 7 if "7" in name else 13
+    deck = Counter(dict.fromkeys(RANK_LETTERS[:ranks], 4) | {"B": 1, "R": 1})
+    seats = rng.integers(0, 3, len(states))
+    seen, hidden = rows_of(inputs, states, seats)
+    for k, state in enumerate(states):
+        same(seen[k], SEAT_BLOCKS, seat_blocks(state, int(seats[k]), deck))
+        assert hidden[k].tolist() == hidden_blocks(state, int(seats[k]))
+    states = states[states["player"] >= 0]
+    legal, out = moves_of(inputs, states)
+    for j in rng.integers(0, len(legal.values), 600):
+        row = int(np.searchsorted(legal.offsets, j, side="right")) - 1
+        state = states[row]
+        same(out[j], MOVE_BLOCKS, move_blocks(state, int(state["player"]), int(legal.values[j]), deck))
+
+
+@pytest.mark.parametrize("options", VARIANTS)
+def test_a_row_of_big2_says_what_the_slow_twin_says(options: dict[str, Any]) -> None:
+    game = Big2(**options)
+    inputs = move_inputs(game)
+    rng = np.random.default_rng(4)
+    states = positions(inputs, 5, rng)
+    seats = rng.integers(0, game.num_players, len(states))
+    seen, hidden = rows_of(inputs, states, seats)
+    for k, state in enumerate(states):
+        same(seen[k], BIG2_SEAT_BLOCKS, big2_seat_blocks(game, state, int(seats[k])))
+        assert hidden[k].tolist() == big2_hidden_bits(game, state, int(seats[k]))
+    states = states[states["player"] >= 0]
+    legal, out = moves_of(inputs, states)
+    for j in rng.integers(0, len(legal.values), 200):
+        state = states[int(np.searchsorted(legal.offsets, j, side="right")) - 1]
+        twin = big2_move_blocks(game, state, int(state["player"]), int(legal.values[j]))
+        same(out[j], BIG2_MOVE_BLOCKS, twin)
+
+
+@pytest.mark.parametrize("name", ["doudizhu", "big2"])
+def test_a_row_does_not_tell_what_is_hidden(name: str) -> None:
+    game = load_game(name)
+    inputs = move_inputs(game)
+    rng = np.random.default_rng(5)
+    states = positions(inputs, 10, rng)
+    seats = rng.integers(0, game.num_players, len(states))
+    seen, hidden = rows_of(inputs, states, seats)
+    # two other seats change hands of the same size
+    n, changed = game.num_players, states.copy()
+    rows = np.arange(len(states))
+    one, two = (seats + 1) % n, (seats + 2) % n
+    hands = states["hand"]
+    sizes = np.array([[bin(int(word)).count("1") for word in row] for row in hands.tolist()])
+    if name == "doudizhu":
+        sizes = states["left"].astype(np.int64)
+    alike = sizes[rows, one] == sizes[rows, two]
+    if name == "doudizhu":
+        alike &= states["landlord"] == seats
+    changed["hand"][rows, one], changed["hand"][rows, two] = hands[rows, two], hands[rows, one]
+    again, other = rows_of(inputs, changed, seats)
+    assert alike.sum() > 10
+    assert np.array_equal(seen[alike], again[alike])
+    assert np.any(hidden[alike] != other[alike])
+
+
+def test_a_game_with_few_moves_has_no_move_inputs() -> None:
+    game = load_game("leduc_poker")
+    assert not getattr(game, "moves_are_inputs", False)
+    with pytest.raises(GameError, match="no inputs"):
+        move_inputs(game)
+
+
+def test_a_layout_is_named_by_what_it_is() -> None:
+    assert rows_hash(1, SEAT_BLOCKS) != rows_hash(2, SEAT_BLOCKS)
+    assert rows_hash(1, SEAT_BLOCKS) != rows_hash(1, SEAT_BLOCKS[:-1])
+    assert block_starts((("a", 2), ("b", 3))) == {"a": 0, "b": 2}

@@ -1,0 +1,150 @@
+"""Minimum combinations, pruning and the rule agent of Big2, against slow twins and by what they do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from blueprint.climbing.inputs.move_inputs import move_inputs
+from blueprint.climbing.move_config import ClimbingConfig
+from blueprint.climbing.rules.big2_turns import big2_turns_to_shed
+from blueprint.climbing.rules.doudizhu_turns import turns_to_shed
+from blueprint.climbing.training.climbing_play import MoveChoices, guided, play_in_lockstep, pruned
+from blueprint.climbing.training.move_trainer import MoveTrainer
+from games import GameError, load_game
+from games.climbing.big2.big2 import Big2
+from games.climbing.doudizhu.move_table import BOMB, move_table
+from games.research.kuhn_poker import KuhnPoker
+from games.support.array_types import Ints
+from gs2.play.big2_shedding import BIG2_SHEDDING
+from tests.games.climbing.big2.boards import VARIANTS
+from tests.reference.climbing.turns import kept_by_turns, slow_big2_turns, slow_doudizhu_turns
+
+
+def test_turns_of_doudizhu_are_those_of_the_slow_count() -> None:
+    deals = load_game("doudizhu").deal(30, np.random.default_rng(1))  # type: ignore[attr-defined]
+    for packed in deals["hand"].ravel().tolist():
+        assert turns_to_shed(packed) == slow_doudizhu_turns(packed)
+
+
+@pytest.mark.parametrize("options", VARIANTS)
+def test_turns_of_big2_are_those_of_the_slow_count(options: dict[str, Any]) -> None:
+    game = Big2(**options)
+    for mask in game.dealt(25, np.random.default_rng(2))["hand"][:, : game.num_players].ravel().tolist():
+        assert big2_turns_to_shed(game, mask) == slow_big2_turns(game, mask)
+
+
+@pytest.mark.parametrize(
+    ("hand", "turns"),
+    [
+        ("D3", 1),
+        ("D3 C3", 1),
+        ("D3 C3 H3 D4 C4", 1),
+        ("D3 C4 H5 S6 D7", 1),
+        ("D3 D5 D7 D9 DJ", 1),
+        ("D3 C4", 2),
+    ],
+)
+def test_turns_of_big2_know_its_combinations(hand: str, turns: int) -> None:
+    game = Big2()
+    assert big2_turns_to_shed(game, game.words.read_play(hand)) == turns
+
+
+def asked(name: str, rounds: int) -> list[MoveChoices]:
+    """Return the decisions of random rounds."""
+    inputs = move_inputs(load_game(name))
+    rng = np.random.default_rng(3)
+    seen: list[MoveChoices] = []
+
+    def choose(d: MoveChoices) -> Ints:
+        seen.append(d)
+        picked: Ints = (rng.random(len(d)) * np.diff(d.offsets)).astype(np.int64)
+        return picked
+
+    play_in_lockstep(inputs, inputs.deal(rounds, rng), choose)
+    return seen
+
+
+@pytest.mark.parametrize("margin", [0, 2])
+@pytest.mark.parametrize("name", ["doudizhu", "big2"])
+def test_pruning_keeps_what_the_rule_says(name: str, margin: int) -> None:
+    game = load_game(name)
+    inputs = move_inputs(game)
+    offered = kept_in_all = 0
+    for d in asked(name, 4):
+        kept = inputs.keep_moves(d.states, d.seats, d.offsets, d.words, margin)
+        for j, state in enumerate(d.states):
+            moves = d.words[d.offsets[j] : d.offsets[j + 1]].tolist()
+            hand = int(state["hand"][d.seats[j]])
+            if isinstance(game, Big2):
+                turns = [slow_big2_turns(game, hand & ~move) for move in moves]
+                always = [move == 0 for move in moves]
+                held = [bin(int(cards)).count("1") for cards in state["hand"]]
+                wanted = kept_by_turns(turns, always, margin, 13, min(held))
+            else:
+                table = move_table()
+                turns = [slow_doudizhu_turns(hand - int(table.cards[move])) for move in moves]
+                always = [move == 0 or table.heads[move] & 255 >= BOMB for move in moves]
+                wanted = kept_by_turns(turns, always, margin, 18, int(state["left"].min()))
+            assert kept[d.offsets[j] : d.offsets[j + 1]].tolist() == wanted
+            assert any(wanted)
+            offered, kept_in_all = offered + len(moves), kept_in_all + sum(wanted)
+    assert kept_in_all < offered or margin
+
+
+def test_a_pruned_player_takes_moves_that_stay_and_a_guided_one_the_guides() -> None:
+    game = load_game("big2")
+    inputs = move_inputs(game)
+    rng = np.random.default_rng(4)
+    for d in asked("big2", 6):
+        kept = inputs.keep_moves(d.states, d.seats, d.offsets, d.words, 0)
+        last = pruned(lambda fewer: np.diff(fewer.offsets) - 1, inputs, 0)(d)
+        assert kept[d.offsets[:-1] + last].all()
+        taught = guided(lambda d: np.zeros(len(d), np.int64), BIG2_SHEDDING, inputs, 1.0, rng)(d)
+        for j in range(len(d)):
+            legal = game.actions(d.states[j : j + 1])
+            probs = BIG2_SHEDDING.policy(game, d.states[j : j + 1], int(d.seats[j]), legal)
+            assert taught[j] == np.argmax(probs)
+
+
+@pytest.mark.parametrize("name", ["doudizhu(ranks=4)", "big2(players=2,ranks=6,suits=2)"])
+def test_a_pruned_player_trains(name: str) -> None:
+    config = ClimbingConfig(state=16, action=8, critic=0, rounds=16, prune=1)
+    row = MoveTrainer(load_game(name), config).run_generation()
+    assert row["choices"] > 16 and row["offered"] > 1
+
+
+def test_the_rule_agent_of_big2_beats_play_at_random_and_sees_its_own_cards_alone() -> None:
+    game = Big2()
+    inputs = move_inputs(game)
+    rng = np.random.default_rng(5)
+
+    def choose(d: MoveChoices) -> Ints:
+        found: Ints = (rng.random(len(d)) * np.diff(d.offsets)).astype(np.int64)
+        return np.where(d.seats == 0, guided(lambda d: found, BIG2_SHEDDING, inputs, 1.0, rng)(d), found)
+
+    assert (play_in_lockstep(inputs, inputs.deal(200, rng), choose).payoffs[:, 0] > 0).mean() > 0.5
+    for d in asked("big2", 5):
+        changed = d.states.copy()
+        rows = np.arange(len(d))
+        one, two = (d.seats + 1) % 4, (d.seats + 2) % 4
+        changed["hand"][rows, one], changed["hand"][rows, two] = (
+            d.states["hand"][rows, two],
+            d.states["hand"][rows, one],
+        )
+        sizes = np.array([[bin(int(cards)).count("1") for cards in hands] for hands in d.states["hand"]])
+        for j in np.flatnonzero(sizes[rows, one] == sizes[rows, two]):
+            legal = game.actions(d.states[j : j + 1])
+            answers = [
+                BIG2_SHEDDING.policy(game, states[j : j + 1], int(d.seats[j]), legal)
+                for states in (d.states, changed)
+            ]
+            assert np.array_equal(*answers)
+
+
+def test_the_rule_agent_of_big2_refuses_other_games() -> None:
+    game = KuhnPoker()
+    with pytest.raises(GameError, match="plays big2 alone"):
+        BIG2_SHEDDING.policy(game, game.root(), 0, game.actions(game.root()))

@@ -1,0 +1,146 @@
+"""A game seen from two of its seats: a game itself, worth the same, and drawn with nature's part."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cfr.tree import FlatTree, grow
+from cfr.values import reach, root_values
+from games import Game, GameError, check_game, load_game
+from games.infosets.check_sampling import check_sampling
+from games.infosets.sampling import follow_trails
+from games.infosets.trail import Trail, trails_along
+from games.infosets.two_seats import TwoSeatView, other_side
+from gs2.policies.tabulate import policy_of
+from gs2.search.config.presets import preset
+from gs2.search.context import SearchContext
+from gs2.search.histories.seats import SeatBlueprint, seat_views
+from tests.games.infosets.seated_games import RandomPlay, SeatedGame, SelfDrawnGame
+
+SAME = 1e-9
+TEAMS = [(0, 1, 1), (0, 1, 0), (0, 1, 2), (0, 1, 0, 1), (0, 1, 2, 3)]
+
+
+def rng(*seed: int) -> np.random.Generator:
+    """Return a generator of a seed."""
+    return np.random.default_rng(seed)
+
+
+def views(game: Game, play: RandomPlay) -> list[SeatBlueprint]:
+    """Return the game from every searching seat, against every opponent and against nobody."""
+    return [
+        seen
+        for seat in range(game.num_players)
+        for opponent in ("each", "none")
+        for seen in seat_views(game, play, seat, preset("rollout", slip=0.0, opponent=opponent))
+    ]
+
+
+def at_random(game: Game, tree: FlatTree, count: int, seed: int) -> list[Trail]:
+    """Return the ways of a tree's players to some of their infosets."""
+    context = SearchContext(game, tree)
+    numbers = rng(seed).permutation(tree.n_infosets)[:count].tolist()
+    found = []
+    for number in numbers:
+        line = context.line_to(int(tree.infoset_first_node()[number]))
+        found += trails_along(game, line, int(tree.infoset_player[number]))
+    return found
+
+
+@pytest.mark.parametrize("teams", TEAMS)
+def test_the_random_games_keep_the_contract(teams: tuple[int, ...]) -> None:
+    assert check_game(SeatedGame(len(teams), teams, turns=3), rng(0)).complete
+
+
+@pytest.mark.parametrize("teams", TEAMS[1:3])
+def test_a_view_from_two_seats_keeps_the_contract_of_a_game(teams: tuple[int, ...]) -> None:
+    game = SeatedGame(7, teams, turns=3)
+    for at, seen in enumerate(views(game, RandomPlay(1, zeros=0.3))[::3]):
+        # The range of payoffs is the game's, which one seat, or nature, may not exhaust.
+        check_game(seen.view, rng(at), roots=game.root(), max_width=60)
+        check_sampling(seen.view, rng(at), small=True)
+
+
+@pytest.mark.parametrize("name", ["doudizhu(ranks=1)", "big2(players=3,ranks=3,suits=2)"])
+def test_views_of_climbing_games_keep_the_contract(name: str) -> None:
+    game = load_game(name)
+    for seat in (0, 1):
+        seen = seat_views(game, RandomPlay(seat), seat, preset("rollout", slip=0.0))[0]
+        check_game(seen.view, rng(1), roots=game.root(), max_width=100)
+        check_sampling(seen.view, rng(2), small=False)
+
+
+@pytest.mark.parametrize("teams", TEAMS)
+def test_a_profile_is_worth_in_the_view_what_it_is_worth_in_the_game(teams: tuple[int, ...]) -> None:
+    for seed in range(2):
+        game, play = SeatedGame(seed, teams, turns=3), RandomPlay(seed, zeros=0.4)
+        tree = grow(game)
+        worth = root_values(tree, policy_of(play, game, tree))
+        for seen in views(game, play):
+            small = grow(seen.view)
+            found = root_values(small, policy_of(seen, seen.view, small))
+            assert found[0] == pytest.approx(worth[seen.view.seats[0]], abs=SAME)
+            assert found[1] == pytest.approx(-found[0], abs=SAME)
+
+
+@pytest.mark.parametrize("kind", [SeatedGame, SelfDrawnGame])
+def test_drawn_histories_weigh_as_much_as_nature_and_chance_let_them(kind: type[SeatedGame]) -> None:
+    for seed in range(2):
+        game, play = kind(seed, (0, 1, 1)), RandomPlay(seed, zeros=0.3)
+        for seen in views(game, play)[seed : seed + 2]:
+            tree = grow(seen.view)
+            known = reach(tree, policy_of(seen, seen.view, tree))
+            for trail in at_random(seen.view, tree, 2, seed):
+                nodes = np.flatnonzero(
+                    (tree.player == trail.player)
+                    & np.all(seen.view.infoset_key(tree.states, trail.player) == trail.keys[-1], axis=1)
+                )
+                sums: dict[bytes, list[float]] = {}
+                runs = 1 if kind is SeatedGame else 40
+                for run in range(runs):
+                    sample = follow_trails(seen.view, [trail], 100, rng(seed, run))[0]
+                    weights = sample.stands * sample.chance
+                    for state, weight in zip(sample.states, weights / weights.sum(), strict=True):
+                        sums.setdefault(state.tobytes(), []).append(float(weight))
+                share = known.chance[nodes] / known.chance[nodes].sum()
+                wanted = {
+                    tree.states[node].tobytes(): float(part) for node, part in zip(nodes, share, strict=True)
+                }
+                assert sums.keys() <= wanted.keys()
+                for name, part in wanted.items():
+                    mean = sum(sums.get(name, [])) / runs
+                    assert mean == pytest.approx(part, abs=SAME if kind is SeatedGame else 0.12)
+
+
+def test_where_nature_rules_out_everything_histories_count_by_chance_alone() -> None:
+    game = SeatedGame(1, (0, 1, 1))
+    never = TwoSeatView(
+        game,
+        RandomPlay(0).policy,
+        (0, 1),
+        past=lambda game, states, seat, actions: np.zeros(len(actions.values)),
+    )
+    tree = grow(never)
+    for trail in at_random(never, tree, 6, 0):
+        sample = follow_trails(never, [trail], 1000, rng(0))[0]
+        assert len(sample) > 0
+        assert np.all(sample.chance > 0)
+
+
+def test_who_plays_against_a_seat_begins_with_the_next_of_another_team() -> None:
+    game = SeatedGame(0, (0, 1, 0, 1))
+    assert other_side(game, 0) == (1, 3)
+    assert other_side(game, 3) == (0, 2)
+    assert other_side(load_game("doudizhu(landlord=bid)", general_sum=True), 1) == (2, 0)
+
+
+def test_two_seats_of_one_team_and_infosets_of_nature_are_refused() -> None:
+    game = SeatedGame(0, (0, 1, 1))
+    with pytest.raises(GameError, match="different teams"):
+        TwoSeatView(game, RandomPlay(0).policy, (1, 2))
+    view = TwoSeatView(game, RandomPlay(0).policy, (0, 1))
+    tree = grow(game)
+    node = int(np.flatnonzero(tree.player == 2)[0])
+    with pytest.raises(GameError, match="seat that decides"):
+        view.parse_infoset(game.infoset_text(tree.states[node], 2))

@@ -1,0 +1,182 @@
+"""Searches in games of three and more seats: what they answer, against whom, and what they spare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from blueprint.protocol import Blueprint
+from cfr.tree import grow
+from cfr.values import counterfactual_values
+from games import Game, Infoset, Ragged, load_game
+from games.infosets.trail import Trail, trails_along
+from games.support.array_types import Array
+from games.support.configuration import ConfigError
+from gs2.play.agent_names import load_game_agent, load_searched
+from gs2.play.game_match import play_agents
+from gs2.play.search_agent import SearchAgent
+from gs2.search.config.presets import preset
+from gs2.search.config.search import SearchConfig
+from gs2.search.context import SearchContext
+from gs2.search.explain import solve_infoset
+from gs2.search.histories.sampled_growth import LikeliestBranches
+from gs2.search.histories.seats import seat_views
+from gs2.search.refine.at import refine_at
+from gs2.search.subgame.playing_out import FreshDraws, play_out
+from tests.games.infosets.seated_games import RandomPlay, SeatedGame
+
+EXACT = SearchConfig.of(gadget="unsafe", solver="lp", source="sampled", samples=5000, opponent="none")
+"""Everything that the others play is known, and nothing is left out: the answer is a best response."""
+
+
+def rng(*seed: int) -> np.random.Generator:
+    """Return a generator of a seed."""
+    return np.random.default_rng(seed)
+
+
+def decisions(game: Game, count: int, seed: int) -> list[tuple[Trail, Infoset]]:
+    """Return some decisions with a choice: their trails and names."""
+    tree = grow(game)
+    nodes = np.flatnonzero((tree.player >= 0) & (tree.n_children > 1))
+    found = []
+    for node in rng(seed).choice(nodes, count, replace=False).tolist():
+        way, at = [], node
+        while tree.parent[at] >= 0:
+            way.append(at)
+            at = int(tree.parent[at])
+        line = Ragged.from_counts(np.array([len(way)]), tree.action[np.array(way[::-1], np.int64)])
+        seat = int(tree.player[node])
+        key = game.infoset_key(tree.states[node : node + 1], seat)[0]
+        text = game.infoset_text(tree.states[node], seat)
+        found.append((trails_along(game, line, seat)[0], Infoset(seat, tuple(map(int, key)), text)))
+    return found
+
+
+@pytest.mark.parametrize("teams", [(0, 1, 1), (0, 1, 2), (0, 1, 0, 1)])
+def test_against_nobody_the_answer_is_a_best_response_to_the_blueprint(teams: tuple[int, ...]) -> None:
+    for seed in range(2):
+        game, play = SeatedGame(seed, teams, turns=3), RandomPlay(seed)
+        for trail, _ in decisions(game, 3, seed):
+            seen = seat_views(game, play, trail.player, EXACT)[0]
+            context = SearchContext(seen.view)
+            best = counterfactual_values(context.tree, context.strategy(seen).raw, 0, best_response=True)
+            number = context.infoset_number(Infoset(0, tuple(map(int, trail.keys[-1])), ""))
+            worth = best.slot[context.tree.slots(number)]
+            found = refine_at(game, play, trail, EXACT, rng(seed))
+            assert found @ worth == pytest.approx(worth.max(), abs=1e-7)
+
+
+def test_sampled_and_listed_searches_of_a_view_agree_where_everything_is_drawn() -> None:
+    config = SearchConfig.of(order=None, solver="lp", gadget="resolve", freeze="none", scope="block")
+    game, play = SeatedGame(3, (0, 1, 1), turns=3), RandomPlay(3)
+    for trail, infoset in decisions(game, 3, 1):
+        drawn = solve_infoset(game, play, trail, config.replace(source="sampled", samples=5000), rng(0))
+        listed = solve_infoset(game, play, infoset, config.replace(source="enumerated"), rng(0))
+        assert drawn.player == listed.player == trail.player and drawn.seats == listed.seats
+        assert drawn.sampled is not None and drawn.sampled.complete and listed.sampled is None
+        assert drawn.value == pytest.approx(listed.value, abs=1e-6)
+        assert [row.q for row in drawn.actions] == pytest.approx([row.q for row in listed.actions], abs=1e-9)
+
+
+def test_each_opponent_in_turn_is_the_mean_of_the_searches_against_one() -> None:
+    game, play = SeatedGame(5, (0, 1, 0, 1), turns=3), RandomPlay(5)
+    config = preset("kluss", source="sampled", opponent="each", samples=500, companions=500, solver="lp")
+    for trail, _ in decisions(game, 2, 2):
+        alone = [
+            refine_at(seen.view, seen, seen.view.trail(trail), config, rng(4))
+            for seen in seat_views(game, play, trail.player, config)
+        ]
+        assert len(alone) == 2
+        found = refine_at(game, play, trail, config, rng(4))
+        assert found == pytest.approx(np.mean(alone, axis=0), abs=1e-6)
+    with pytest.raises(ConfigError, match="one search is explained at a time"):
+        solve_infoset(game, play, trail, config, rng(0))
+
+
+@pytest.mark.parametrize(
+    "words", ["rollout:samples=6", "gs2-d:source=sampled,companions=3", "gs2-r:opponent=each"]
+)
+def test_searching_agents_of_many_seats_play_and_answer_the_same_when_asked_again(words: str) -> None:
+    game = load_game("big2(players=3,ranks=3,suits=2)")
+    agent = load_game_agent(game, f"uniform+{words}")
+    assert isinstance(agent, SearchAgent)
+    played = play_agents(game, (agent, load_game_agent(game, "uniform")), rng(1), 2)
+    assert played.payoffs.shape == (2, 3) and agent.searches > 0
+    again = play_agents(
+        game, (load_game_agent(game, f"uniform+{words}"), load_game_agent(game, "uniform")), rng(1), 2
+    )
+    np.testing.assert_array_equal(played.payoffs, again.payoffs)
+
+
+def test_search_beats_uniform_play_at_a_small_doudizhu() -> None:
+    game = load_game("doudizhu(ranks=1)")
+    agents = (
+        load_game_agent(game, "uniform+rollout:samples=60,branches=30,gap=None,doubt=0"),
+        load_game_agent(game, "uniform"),
+    )
+    assert play_agents(game, agents, rng(2), 30).net.mean() > 0.1
+
+
+OWN = """
+import numpy as np
+
+class Last:
+    name = "last"
+
+    def policy(self, game, states, player, actions):
+        found = np.zeros(len(actions.values))
+        found[actions.offsets[1:] - 1] = 1.0
+        return found
+"""
+
+
+def test_an_agent_that_only_plays_is_valued_by_playing_on(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(OWN)
+    game = load_game("doudizhu(ranks=1)")
+    assert isinstance(load_searched(game, f"{tmp_path / 'own.py'}:Last"), Blueprint)
+    agent = load_game_agent(game, f"{tmp_path / 'own.py'}:Last+rollout:samples=8,gap=None")
+    played = play_agents(game, (agent, load_game_agent(game, f"{tmp_path / 'own.py'}:Last")), rng(3), 4)
+    assert np.isfinite(played.payoffs).all()
+
+
+class _Asked(RandomPlay):
+    """Fails where it is asked about a forced move."""
+
+    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> Array:
+        assert actions.counts.min() > 1
+        return super().policy(game, states, player, actions)
+
+
+def test_nobody_is_asked_about_a_forced_move_in_rollouts() -> None:
+    game = SeatedGame(2, (0, 1, 1))
+    states = np.repeat(game.root(), 50, axis=0)
+    asked = play_out(game, states, [(_Asked(1),)] * 3, FreshDraws(rng(5)))
+    plain = play_out(game, states, [(RandomPlay(1),)] * 3, FreshDraws(rng(5)))
+    np.testing.assert_array_equal(asked, plain)
+
+
+class _Greedy(RandomPlay):
+    """Plays the action of highest value alone."""
+
+    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> Array:
+        q = self.q(game, states, player, actions)
+        best = np.maximum.reduceat(q, actions.offsets[:-1])
+        found: Array = (q == best[actions.rows]).astype(np.float64)
+        return found
+
+
+def test_of_actions_never_played_the_best_are_kept_and_none_beyond_the_gap() -> None:
+    game, play = SeatedGame(4, (0, 1, 1)), _Greedy(4)
+    tree = grow(game)
+    for seat in range(3):
+        states = tree.states[(tree.player == seat) & (tree.n_children == 3)]
+        if len(states) == 0:
+            continue
+        actions = game.actions(states)
+        q = play.q(game, states, seat, actions).reshape(-1, 3)
+        two = LikeliestBranches(play, 2)(game, states, seat, actions).reshape(-1, 3)
+        np.testing.assert_array_equal(two, q > q.min(axis=1, keepdims=True))
+        near = LikeliestBranches(play, 3, 0.3)(game, states, seat, actions).reshape(-1, 3)
+        np.testing.assert_array_equal(near, q >= q.max(axis=1, keepdims=True) - 0.3)
