@@ -244,7 +244,7 @@ def _table(plan: Plan, turns: dict[str, list[dict[str, Any]]], ladder: Ladder, c
         rows.append(
             (
                 f"`{name}`",
-                f"{last['processor_seconds'] / 60:.0f}",
+                f"{last['processor_seconds'] / 60:.1f}",
                 f"{last['decisions'] / 1e6:.1f} M",
                 f"{first['greedy']['net']:+.2f}",
                 f"{last['greedy']['net']:+.2f} [{low:+.2f}, {high:+.2f}]",

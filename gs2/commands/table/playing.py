@@ -228,7 +228,8 @@ async def _play(where: Where, crew: Crew, record: Path | None, as_json: bool) ->
         await asyncio.gather(*tasks, return_exceptions=True)
         if transcript is not None:
             transcript.close()
-            stderr().print(f"transcript: {transcript.path}", markup=False, soft_wrap=True)
+            if transcript.path is not None:
+                stderr().print(f"transcript: {transcript.path}", markup=False, soft_wrap=True)
 
 
 async def _results(

@@ -20,14 +20,20 @@ __all__ = ["Transcript"]
 class Transcript:
     """A new file `{run}-heard.jsonl` in a folder of records, whole after every message.
 
-    Raises RecordFolderError if nothing can be written there.
+    path: the file; None until there is something to keep. Raises RecordFolderError if nothing can be written
+    in the folder.
     """
 
     def __init__(self, folder: Path) -> None:
-        records = RecordFolder(folder)
-        names = (f"{records.run}-heard{'' if k == 1 else f'-{k}'}.jsonl" for k in itertools.count(1))
+        self._records = RecordFolder(folder)
+        self.path: Path | None = None
+        self._file: TextIO | None = None
+
+    def _open(self) -> TextIO:
+        run, folder = self._records.run, self._records.path
+        names = (f"{run}-heard{'' if k == 1 else f'-{k}'}.jsonl" for k in itertools.count(1))
         self.path = next(path for path in map(folder.joinpath, names) if not path.exists())
-        self._file: TextIO = create(self.path)
+        return create(self.path)
 
     def hear(self, seat: int, text: str | bytes) -> None:
         """Add a message that came for a seat; one without a seat yet has -1. What is no JSON is left out."""
@@ -41,9 +47,11 @@ class Transcript:
                 part["actionList"] = part["actionList"][:1]
         at = {} if seat < 0 else {"seat": seat}
         line = json.dumps({**at, "dir": "s2c", "message": message}, separators=(",", ":"), ensure_ascii=False)
+        self._file = self._file or self._open()
         self._file.write(line + "\n")
         self._file.flush()
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        if self._file is not None:
+            self._file.close()

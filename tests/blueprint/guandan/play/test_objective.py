@@ -95,11 +95,18 @@ def test_targets_in_a_match_are_what_results_are_worth() -> None:
     config = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16, stakes=True)
     train = TrainConfig(rounds=40, batch=64, seed=3, matches=1.0, trace=1.0, critic=False, tribute=0.0)
     trainer = Trainer(attrs.evolve(config, critic=0), train, threads=1)
+    # without a critic the value of the network before it has seen the rounds is taken off the returns
+    judge = trainer.learner.judge()
+    assert judge is not None
     trainer.run_generation()
     (samples,) = trainer.pending
-    worth = result_worth(samples.states, samples.states["player"].astype(np.int64))
-    assert np.allclose(samples.target, worth[np.arange(len(samples)), samples.outcome], atol=1e-5)
-    assert not np.allclose(samples.target, LEVELS[samples.outcome], atol=0.1)
+    seats = samples.states["player"].astype(np.int64)
+    worth = result_worth(samples.states, seats)
+    expected = (judge(samples.states, seats) * worth).sum(1)
+    returns = samples.target + expected
+    assert np.allclose(returns, worth[np.arange(len(samples)), samples.outcome], atol=1e-2)
+    assert not np.allclose(returns, LEVELS[samples.outcome], atol=0.1)
+    assert not np.allclose(samples.target, returns, atol=0.1)
     with pytest.raises(ConfigError, match="see"):
         Trainer(attrs.evolve(config, stakes=False), train.replace(critic=True), threads=1)
 
