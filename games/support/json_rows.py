@@ -15,9 +15,9 @@ from collections.abc import Hashable, Iterable
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from games.support.files import LineFile, unique
+from games.support.files import LineFile, read_bytes, unique, write_bytes
 
-__all__ = ["JsonRows", "Row"]
+__all__ = ["JsonRows", "Row", "trim_generations"]
 
 Row = dict[str, Any]
 
@@ -110,3 +110,21 @@ def _object(line: bytes) -> Row:
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def trim_generations(curve: Path, generation: int) -> None:
+    """Keep the lines of a curve up to a generation, each once: those of a killed run's lost ones go."""
+    if not curve.exists():
+        return
+    data = read_bytes(curve)
+    kept: dict[int, bytes] = {}
+    for line in data.splitlines():
+        try:
+            number = json.loads(line)["generation"]
+        except (ValueError, TypeError, KeyError, RecursionError):
+            continue
+        if isinstance(number, int) and number <= generation:
+            kept.setdefault(number, line)
+    whole = b"".join(line + b"\n" for line in kept.values())
+    if whole != data:
+        write_bytes(curve, whole)

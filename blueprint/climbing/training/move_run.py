@@ -20,8 +20,9 @@ from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.training.move_trainer import MoveTrainer
 from blueprint.protocol import GameAgent
 from games.game import Game
-from games.support.files import LineFile, check_folder, check_output, read_bytes, write_bytes
+from games.support.files import LineFile, check_folder, check_output
 from games.support.interruption import Interrupted, Interruption
+from games.support.json_rows import trim_generations
 from games.support.locks import hold
 
 __all__ = ["RunLimits", "RunManner", "RunPlace", "train_climbing"]
@@ -108,7 +109,7 @@ def train_climbing(
         stack.enter_context(hold(place.checkpoint))
         trainer = _begin(game, place, config, manner)
         asked = interruption or stack.enter_context(Interruption())
-        _trim(place.curve, trainer.generation)
+        trim_generations(place.curve, trainer.generation)
         curve = stack.enter_context(LineFile(place.curve))
         _train(trainer, place, curve, limits, manner, asked)
     return trainer
@@ -158,21 +159,3 @@ def _train(
             saved, saved_generation = time.monotonic(), trainer.generation
     if trainer.generation > saved_generation:
         trainer.save(place.checkpoint)
-
-
-def _trim(curve: Path, generation: int) -> None:
-    """Keep the curve's lines up to a generation, each once: those of a killed run's lost ones go."""
-    if not curve.exists():
-        return
-    data = read_bytes(curve)
-    kept: dict[int, bytes] = {}
-    for line in data.splitlines():
-        try:
-            number = json.loads(line)["generation"]
-        except (ValueError, TypeError, KeyError, RecursionError):
-            continue
-        if isinstance(number, int) and number <= generation:
-            kept.setdefault(number, line)
-    whole = b"".join(line + b"\n" for line in kept.values())
-    if whole != data:
-        write_bytes(curve, whole)

@@ -22,8 +22,9 @@ from blueprint.checkpoint import CheckpointError, write_checkpoint
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.trainer import Trainer
 from games.support.configuration import Configuration, flag, integer, real, text
-from games.support.files import LineFile, check_folder, read_bytes, write_bytes
+from games.support.files import LineFile, check_folder
 from games.support.interruption import Interrupted, Interruption
+from games.support.json_rows import trim_generations
 from games.support.locks import hold
 from games.support.work.ray_cluster import connected
 from games.support.work.where import WorkError, where_from
@@ -105,7 +106,7 @@ def train(
         trainer = _begin(last, run, network, config)
         _hire(trainer, run, stack)
         asked = watch.interruption or stack.enter_context(Interruption())
-        _trim(directory / "curve.jsonl", trainer.generation)
+        trim_generations(directory / "curve.jsonl", trainer.generation)
         curve = stack.enter_context(LineFile(directory / "curve.jsonl"))
         try:
             return _train(trainer, last, curve, run, watch, asked)
@@ -190,24 +191,6 @@ def _hire(trainer: Trainer, run: RunConfig, stack: ExitStack) -> None:
     actors = run.actors or cluster.cores()
     crew = RayCrew(cluster, actors, trainer.network_config, trainer.config)
     trainer.crew = stack.enter_context(crew)
-
-
-def _trim(curve: Path, generation: int) -> None:
-    """Keep the curve's lines up to a generation, each once: those of a killed run's lost ones go."""
-    if not curve.exists():
-        return
-    data = read_bytes(curve)
-    kept: dict[int, bytes] = {}
-    for line in data.splitlines():
-        try:
-            number = json.loads(line)["generation"]
-        except (ValueError, TypeError, KeyError, RecursionError):
-            continue
-        if isinstance(number, int) and number <= generation:
-            kept.setdefault(number, line)
-    whole = b"".join(line + b"\n" for line in kept.values())
-    if whole != data:
-        write_bytes(curve, whole)
 
 
 def _print_row(row: dict[str, Any]) -> None:

@@ -26,6 +26,7 @@ from gs2.commands.training.recipe_options import (
     run_configurations,
     train_other_game,
 )
+from gs2.commands.training.setting_type import SettingType
 from gs2.commands.training.train_display import row_display, scalar_writer, training_table
 
 if TYPE_CHECKING:
@@ -37,29 +38,8 @@ __all__ = ["TrainCommand", "gate", "train"]
 PRESETS = ("ours", "danzero")
 
 
-class SettingType(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
-    """FIELD=VALUE of a configuration of training."""
-
-    name = "setting"
-
-    def __init__(self, configuration: str) -> None:
-        """Take the name of a class in `blueprint.guandan.train_config`, which loads when it is needed."""
-        self.configuration = configuration
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the setting; one that the configuration cannot have is refused."""
-        from blueprint.guandan import train_config
-        from games.support.configuration import ConfigError
-        from games.support.spec import field_types, read_settings
-
-        try:
-            read_settings([value], field_types(getattr(train_config, self.configuration)))
-        except ConfigError as error:
-            self.fail(str(error), param, ctx)
-        return str(value)
-
-
-OF_TRAINING, OF_NETWORK = SettingType("TrainConfig"), SettingType("NetworkConfig")
+OF_TRAINING = SettingType("blueprint.guandan.train_config", "TrainConfig")
+OF_NETWORK = SettingType("blueprint.guandan.train_config", "NetworkConfig")
 
 
 class TrainCommand(click.Command):

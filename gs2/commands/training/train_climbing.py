@@ -20,12 +20,16 @@ from gs2.commands.common import (
     stdout,
 )
 from gs2.commands.progress import EVERY
+from gs2.commands.training.setting_type import SettingType
 
 if TYPE_CHECKING:
     from blueprint.protocol import GameAgent
     from games.game import Game
 
 __all__ = ["rule_agent", "train_climbing_game"]
+
+
+OF_CLIMBING = SettingType("blueprint.climbing.move_config", "ClimbingConfig")
 
 
 class AnyGame(GameType):
@@ -38,22 +42,6 @@ class AnyGame(GameType):
         return load_game(value, general_sum=True) if isinstance(value, str) else value
 
 
-class ClimbingSetting(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
-    """FIELD=VALUE of the network and its training."""
-
-    name = "setting"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the setting; one that the configuration cannot have is refused."""
-        from games.support.configuration import ConfigError
-
-        try:
-            _changes((str(value),))
-        except ConfigError as error:
-            self.fail(str(error), param, ctx)
-        return str(value)
-
-
 class RunType(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
     """A .safetensors file to write, or a folder that gets one."""
 
@@ -63,13 +51,6 @@ class RunType(click.ParamType):  # type: ignore[type-arg]  # generic from click 
         """Return the path, once it is known that it can be written."""
         wanted = NEW_FILE if Path(value).suffix == ".safetensors" else NEW_FOLDER
         return wanted.convert(value, param, ctx)
-
-
-def _changes(settings: tuple[str, ...]) -> dict[str, Any]:
-    from blueprint.climbing.move_config import ClimbingConfig
-    from games.support.spec import field_types, read_settings
-
-    return read_settings(settings, field_types(ClimbingConfig))
 
 
 def rule_agent(game: Game) -> GameAgent:
@@ -103,7 +84,7 @@ def rule_agent(game: Game) -> GameAgent:
 @click.option(
     "--set",
     "settings",
-    type=ClimbingSetting(),
+    type=OF_CLIMBING,
     metavar="FIELD=VALUE",
     multiple=True,
     help="Change a field of the network or its training; repeatable.",
@@ -133,7 +114,7 @@ def train_climbing_game(
     goes_on = resume and place.checkpoint.exists()
     if goes_on and settings:
         raise click.UsageError("a resumed training keeps its settings; leave --set out, or train elsewhere")
-    config = None if goes_on else ClimbingConfig(**{"seed": options["seed"], **_changes(settings)})
+    config = None if goes_on else ClimbingConfig(**{"seed": options["seed"], **OF_CLIMBING.changes(settings)})
     limits = RunLimits(options["minutes"], options["processor_minutes"], options["decisions"])
     if limits == RunLimits():
         limits = RunLimits(minutes=10.0)

@@ -19,6 +19,7 @@ from gs2.commands.common import (
     stdout,
 )
 from gs2.commands.progress import EVERY
+from gs2.commands.training.setting_type import SettingType
 
 if TYPE_CHECKING:
     from games.game import Game
@@ -26,27 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["train_game"]
 
 
-class NetworkSetting(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
-    """FIELD=VALUE of the network of a game and its training."""
-
-    name = "setting"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the setting; one that the configuration cannot have is refused."""
-        from games.support.configuration import ConfigError
-
-        try:
-            _changes((str(value),))
-        except ConfigError as error:
-            self.fail(str(error), param, ctx)
-        return str(value)
-
-
-def _changes(settings: tuple[str, ...]) -> dict[str, Any]:
-    from blueprint.research.game_network import GameNetworkConfig
-    from games.support.spec import field_types, read_settings
-
-    return read_settings(settings, field_types(GameNetworkConfig))
+OF_GAME = SettingType("blueprint.research.game_network", "GameNetworkConfig")
 
 
 class GameTrainCommand(click.Command):
@@ -88,7 +69,7 @@ class GameTrainCommand(click.Command):
 @click.option(
     "--set",
     "settings",
-    type=NetworkSetting(),
+    type=OF_GAME,
     metavar="FIELD=VALUE",
     multiple=True,
     help="Change a field of the network or its training; repeatable.",
@@ -124,7 +105,7 @@ def train_game(
 
     if output.suffix != ".safetensors":
         raise click.UsageError(f"--output must name a .safetensors file; got {str(output)!r}")
-    changes = {"seed": seed, **_changes(settings)}
+    changes = {"seed": seed, **OF_GAME.changes(settings)}
     goes_on = resume and state_file(output).exists()
     if goes_on and settings:
         raise click.UsageError(
