@@ -35,7 +35,7 @@ def test_a_searching_agent_is_trained_against_by_its_network(agent: str, model: 
 
 def test_a_run_goes_on_and_belongs_to_one_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(best_responder, "RESPONDER", TINY)
-    config = Hunt(method="trained", minutes=0.001, deals=2)
+    config = Hunt(method="trained", minutes=1e-6, deals=2)
     first = exploit_guandan("greedy", config, tmp_path)
     (bound,) = first.bounds
     assert first.complete and first.model == "greedy" and bound.games == 2
