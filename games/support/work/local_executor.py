@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import time
 from collections.abc import Callable, Hashable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -19,6 +20,8 @@ Piece = TypeVar("Piece")
 Found = TypeVar("Found")
 AHEAD = 2
 """Pieces taken on for each process, so that none waits for the next one."""
+REAPED = 5.0
+"""Seconds at most until an ended process is known as ended."""
 
 _state: Any = None
 _work: Callable[[Any, Any], Any] | None = None
@@ -110,6 +113,10 @@ class LocalExecutor(Generic[State, Piece, Found]):
             process.terminate()
         for process in ours:
             process.join()
+        # the pool's own thread may have reaped a process whose end it has not written down yet
+        until = time.monotonic() + REAPED
+        while any(process.is_alive() for process in ours) and time.monotonic() < until:
+            time.sleep(0.001)
 
     def __enter__(self) -> LocalExecutor[State, Piece, Found]:
         """Return the executor."""
