@@ -1,7 +1,6 @@
 from .check import check_blueprint as check_blueprint
 from .checkpoint import SHIPPED as SHIPPED
 from .checkpoint import CheckpointError as CheckpointError
-from .guandan.network.export import export_checkpoint as export_checkpoint
 from .guandan.network.inference import Inference as Inference
 from .guandan.network.inference import load_inference as load_inference
 from .guandan.network.neural_blueprint import NeuralBlueprint as NeuralBlueprint
@@ -10,6 +9,7 @@ from .guandan.play.choosers import load_chooser as load_chooser
 from .guandan.train_config import NetworkConfig as NetworkConfig
 from .guandan.train_config import TrainConfig as TrainConfig
 from .guandan.training.trainer import Trainer as Trainer
+from .inference_file import export_checkpoint as export_checkpoint
 from .protocol import Blueprint as Blueprint
 from .tabular import SeatTable as SeatTable
 from .tabular import TabularBlueprint as TabularBlueprint

@@ -21,11 +21,13 @@ from games.support.files import FileProblem, open_regular, write_bytes, write_te
 
 __all__ = [
     "FORMAT",
+    "GAMES_WITH_NETWORKS",
     "SHIPPED",
     "CheckpointError",
     "check_description",
     "check_features",
     "read_checkpoint",
+    "shipped_file",
     "write_checkpoint",
 ]
 
@@ -36,12 +38,20 @@ _DAMAGED = (
     *(SafetensorError, OSError, ValueError, TypeError, AttributeError, KeyError, OverflowError),
     *(MemoryError, RecursionError),
 )
-SHIPPED = Path(__file__).parent / "weights" / "guandan.safetensors"
-"""The checkpoint that comes with the package."""
+WEIGHTS = Path(__file__).parent / "weights"
+SHIPPED = WEIGHTS / "guandan.safetensors"
+"""GuanDan's checkpoint that comes with the package."""
+GAMES_WITH_NETWORKS = ("doudizhu", "big2")
+"""Games of the `Game` protocol whose checkpoint comes with the package too."""
 
 
 class CheckpointError(ValueError):
     """A file that is no checkpoint, is damaged, or belongs to something else."""
+
+
+def shipped_file(game: str) -> Path | None:
+    """Return the checkpoint that comes with the package for a game by its string, or None."""
+    return WEIGHTS / f"{game}.safetensors" if game in GAMES_WITH_NETWORKS else None
 
 
 def write_checkpoint(path: str | Path, tensors: dict[str, Array], description: dict[str, Any]) -> None:

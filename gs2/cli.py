@@ -34,7 +34,7 @@ TARGETS = {
     "train": Target(
         "gs2.commands.training.train", "train", "Train a blueprint: of GuanDan, or of any game by its name."
     ),
-    "gate": Target("gs2.commands.training.train", "gate", "Ask whether a checkpoint beats the shipped one."),
+    "gate": Target("gs2.commands.training.gating", "gate", "Ask whether a checkpoint beats the shipped one."),
     "guandan": Target("gs2.commands.guandan", "guandan", "Play random games of GuanDan, or replay a record."),
     "review": Target("gs2.commands.matches.review", "review", "Judge a recorded match of GuanDan by search."),
     "web": Target("gs2.commands.web", "web", "Play, watch, review and explore in a browser."),

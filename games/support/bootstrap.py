@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["RESAMPLES", "bootstrap_interval", "bootstrap_intervals"]
+__all__ = ["RESAMPLES", "bootstrap_interval", "bootstrap_intervals", "verdict_at_a_look"]
 
 RESAMPLES = 10_000
 """Resamples: the ends of a 95 % interval then repeat to about 2 % of its width."""
@@ -31,6 +31,19 @@ def bootstrap_interval(
     data = np.asarray(values, np.float64)
     low, high = bootstrap_intervals(data, _mean, rng, confidence=confidence, resamples=resamples)
     return float(low), float(high)
+
+
+def verdict_at_a_look(
+    values: ArrayLike, rng: np.random.Generator, *, looks: int, confidence: float = 0.95
+) -> tuple[str, float, float]:
+    """Return whether a mean is above zero beyond doubt, and its interval, at one of several looks.
+
+    values: [n], net results so far. looks: how often one looks at most. The interval has confidence
+    1 - (1 - confidence) / looks, so that all looks together are wrong in either direction with probability at
+    most 1 - confidence (Bonferroni). The verdict is "better", "worse" or "undecided".
+    """
+    low, high = bootstrap_interval(values, rng, confidence=1 - (1 - confidence) / looks)
+    return "better" if low > 0 else "worse" if high < 0 else "undecided", low, high
 
 
 def _mean(samples: NDArray[Any]) -> NDArray[np.float64]:

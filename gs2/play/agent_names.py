@@ -1,4 +1,4 @@
-"""Agents of any game by name: `uniform`, a file, `cfr:100`, `network:300000`, or search over one of them.
+"""Agents of any game by name: `uniform`, `network`, a file, `cfr:100`, `network:300000`, or search.
 
     load_game_agent(game, "liars5.safetensors")             a blueprint plays
     load_game_agent(game, "liars5.safetensors+gs2+:k=5")    search refines it at every decision
@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from blueprint.checkpoint import GAMES_WITH_NETWORKS, shipped_file
 from blueprint.protocol import Blueprint, GameAgent
 from games.game import Game
 from games.support.near import near
@@ -35,7 +36,8 @@ __all__ = [
 ]
 
 NETWORK = ".safetensors"
-KNOWN = ("uniform", "network:DECISIONS", "cfr:ITERATIONS", "noise:EPSILON", "dmc:GAMES")
+SHIPPED_NETWORK = "network"
+KNOWN = ("uniform", "network", "network:DECISIONS", "cfr:ITERATIONS", "noise:EPSILON", "dmc:GAMES")
 
 
 class UnknownGameAgent(ValueError):
@@ -63,9 +65,10 @@ def parts_of(text: str) -> tuple[str, str | None]:
 def load_game_agent(game: Game, text: str, *, seed: int = 0) -> GameAgent:
     """Return the agent of a game that a name stands for.
 
-    text: `uniform`; the file of a network (`gs2 train GAME`) or of a policy (`gs2 blueprint`); `network:N`, a
-        network after N decisions of training; on games small enough for a tree also `cfr:100` or another CFR
-        variant, `noise:0.25` and `dmc:20000`; one's own as FILE.py:NAME or MODULE:NAME, an agent or what
+    text: `uniform`; `network`, the one that comes with the package (DouDiZhu, Big2); the file of a network
+        (`gs2 train GAME`) or of a policy (`gs2 blueprint`); `network:N`, one after N decisions of training;
+        on games small enough for a tree also `cfr:100` or another CFR variant, `noise:0.25` and
+        `dmc:20000`; one's own as FILE.py:NAME or MODULE:NAME, an agent or what
         makes one when called without arguments; or BASE+PRESET[:FIELD=VALUE,…], search over any of these; one
         of one's own without values is valued by playing on.
     seed: of what is trained, and of the search.
@@ -89,10 +92,11 @@ def load_game_blueprint(game: Game, text: str, *, seed: int = 0) -> Blueprint:
     Raises UnknownGameAgent, among others, where the name is of an agent without values.
     """
     text = text.strip()
-    if text.endswith(NETWORK) and Path(text).is_file():
+    file = _network_file(game.name, text)
+    if file is not None:
         from blueprint.research.named_network import load_network
 
-        return load_network(text, game)
+        return load_network(file, game)
     word, colon, amount = text.partition(":")
     if word.strip().lower() == "network" and colon:
         from blueprint.research.named_network import trained_network
@@ -131,16 +135,39 @@ def load_searched(game: Game, base: str, *, seed: int = 0) -> Blueprint:
 
         return blueprint_named(base, game)
     blueprint = load_game_blueprint(game, base, seed=seed)
-    if base.endswith(NETWORK) and Path(base).is_file():
+    file = _network_file(game.name, base)
+    if file is not None:
         from gs2.play.quick_blueprint import with_quick_copy
 
-        return with_quick_copy(blueprint, base)
+        return with_quick_copy(blueprint, file)
     return blueprint
 
 
-def agent_identity(text: str) -> str:
-    """Return what tells the agent of today from one of that name tomorrow, by its name and its files."""
+def _network_file(game: str, text: str) -> Path | None:
+    """Return the checkpoint that a name stands for, None where it stands for something else.
+
+    Raises UnknownGameAgent for the shipped network of a game that has none.
+    """
+    if text.strip().lower() == SHIPPED_NETWORK:
+        found = shipped_file(game)
+        if found is None:
+            raise UnknownGameAgent(
+                f"network: {game} must be a game with a shipped network, one of "
+                f"{', '.join(GAMES_WITH_NETWORKS)}; train one with gs2 train and give its file, or say "
+                "network:DECISIONS"
+            )
+        return found
+    return Path(text) if text.endswith(NETWORK) and Path(text).is_file() else None
+
+
+def agent_identity(text: str, game: str = "") -> str:
+    """Return what tells the agent of today from one of that name tomorrow, by its name and its files.
+
+    game: the game's string, on which the shipped network depends.
+    """
     base = parts_of(text)[0]
+    if base.lower() == SHIPPED_NETWORK and shipped_file(game) is not None:
+        base = str(shipped_file(game))
     told: list[bytes | memoryview] = [text.strip().encode()]
     where = base.partition(":")[0] if is_own(base) else base
     if Path(where).is_file():

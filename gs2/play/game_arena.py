@@ -61,7 +61,7 @@ class Meeting:
     def header(self) -> Row:
         """Return what a file of results begins with: the same header, the same games."""
         told = {name: value for name, value in asdict(self).items() if name != "pairs"}
-        return {**told, "agents": [agent_identity(self.a), agent_identity(self.b)]}
+        return {**told, "agents": [agent_identity(name, self.game) for name in (self.a, self.b)]}
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.guandan.arena.arena import Arena, ArenaConfig, ArenaError, Schedule
-from games.support.bootstrap import bootstrap_interval
+from games.support.bootstrap import verdict_at_a_look
 from games.support.interruption import Interrupted, breaking
 
 __all__ = ["Challenge", "GateResult", "gate"]
@@ -21,9 +21,7 @@ class Challenge:
     """Who wants to replace whom, and how sure one wants to be.
 
     candidate, shipped: names of agents. batch: deals between looks; most: deals in all.
-    confidence: at each of the `most / batch` looks the interval has confidence 1 - (1 - confidence) / looks,
-        so that all looks together are wrong in either direction with probability at most 1 - confidence
-        (Bonferroni).
+    confidence: of all looks together, see `verdict_at_a_look`.
     config: which cards are dealt.
     Raises ArenaError for numbers out of range.
     """
@@ -75,7 +73,6 @@ def gate(
     Raises what `Arena.play` raises.
     """
     looks = -(-challenge.most // challenge.batch)
-    level = 1 - (1 - challenge.confidence) / looks
     rng = np.random.default_rng([challenge.config.seed, 0x6A7E])
     payoffs = np.zeros((0, 2), np.int8)
     verdict = "undecided"
@@ -94,10 +91,11 @@ def gate(
         payoffs = np.concatenate([payoffs, result.payoffs])
         try:
             with breaking(stop):
-                low, high = bootstrap_interval(payoffs.mean(1), rng, confidence=level)
+                verdict, low, high = verdict_at_a_look(
+                    payoffs.mean(1), rng, looks=looks, confidence=challenge.confidence
+                )
         except Interrupted:
             return replace(found, verdict="stopped")
-        verdict = "better" if low > 0 else "worse" if high < 0 else "undecided"
         found = GateResult(verdict, float(payoffs.mean()), low, high, payoffs)
         if progress is not None:
             progress(found)

@@ -1,4 +1,4 @@
-"""`gs2 train` and `gs2 gate`: train GuanDan's blueprint, and ship a new one only if it is better."""
+"""`gs2 train`: train GuanDan's blueprint, alone or on a cluster."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gs2.commands.common import (
-    NEW_FILE,
     NEW_FOLDER,
     NOT_NEGATIVE,
     ON,
-    SEED,
     Interruption,
     print_json,
     stderr,
@@ -30,10 +28,9 @@ from gs2.commands.training.setting_type import SettingType
 from gs2.commands.training.train_display import row_display, scalar_writer, training_table
 
 if TYPE_CHECKING:
-    from blueprint.guandan.arena.gate import GateResult
     from games.support.work.where import Place
 
-__all__ = ["TrainCommand", "gate", "train"]
+__all__ = ["TrainCommand", "train"]
 
 PRESETS = ("ours", "danzero")
 
@@ -246,116 +243,6 @@ def train(
         stdout().print(f"{output / 'last.safetensors'}: {done}; the same command with --resume goes on")
     if asked.stop:
         raise SystemExit(asked.exit_code)
-
-
-@click.command()
-@click.argument("candidate", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--against", default="blueprint", show_default=True, help="What it must beat.")
-@click.option("--rounds", type=click.IntRange(min=1), default=8000, show_default=True, help="Deals at most.")
-@click.option("--batch", type=click.IntRange(min=1), default=1000, show_default=True, help="Between looks.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of cards.")
-@click.option("--processes", type=click.IntRange(min=1), help="How many.  [default: all cores]")
-@ON
-@click.option(
-    "--export",
-    "target",
-    type=NEW_FILE,
-    help="Write the candidate there for inference, if it is better.",
-)
-@click.option(
-    "-o",
-    "--output",
-    type=NEW_FILE,
-    help="Deals played, to write or resume.  [default: a file in runs, named by what plays]",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-def gate(
-    candidate: Path,
-    against: str,
-    rounds: int,
-    batch: int,
-    seed: int,
-    processes: int | None,
-    on: Place,
-    target: Path | None,
-    output: Path | None,
-    as_json: bool,
-) -> None:
-    """Let a checkpoint replace another only if it is better beyond doubt.
-
-    CANDIDATE plays duplicate deals against the shipped network and stops as soon as the interval of net
-    levels a round, corrected for repeated looks, excludes zero. Exit code 0: better; 1: worse or undecided.
-    The deals are kept in a file: after Ctrl-C or a kill, the same command goes on from it.
-    """
-    from blueprint.guandan.arena.arena import Arena, ArenaConfig
-    from blueprint.guandan.arena.gate import Challenge
-    from blueprint.guandan.arena.gate import gate as decide
-    from blueprint.guandan.network.export import check_export, export_checkpoint
-    from games.support.files import FileProblem, check_folder, check_output
-    from gs2.guandan.named_agents import NamedAgents, check_agent
-
-    console = stderr()
-    check_agent(against)
-    check_agent(str(candidate))
-    if target is not None:
-        check_export(candidate)
-    if output is None:
-        output = _kept_deals(candidate, against, seed)
-        try:
-            check_folder(output.parent)
-            check_output(output)
-        except FileProblem as error:
-            console.print(f"the deals are not kept: {error}", soft_wrap=True)
-            output = None
-
-    def progress(found: GateResult) -> None:
-        interval = f"{found.net:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
-        console.print(f"{len(found.payoffs)} deals: {interval} levels a round")
-
-    with Interruption() as asked, Arena(NamedAgents(), on.with_count(processes)) as arena:
-        result = decide(
-            arena,
-            Challenge(str(candidate), against, min(batch, rounds), rounds, config=ArenaConfig(seed=seed)),
-            output=output,
-            progress=progress,
-            stop=asked,
-        )
-    if result.verdict == "stopped":
-        hint = f"; the same command goes on from {output}" if output else ""
-        console.print(f"interrupted after {len(result.payoffs)} deals looked at{hint}", soft_wrap=True)
-        raise SystemExit(asked.exit_code)
-    found = {
-        "verdict": result.verdict,
-        "against": against,
-        "net": result.net,
-        "low": result.low,
-        "high": result.high,
-        "deals": len(result.payoffs),
-        "seed": seed,
-    }
-    if target is not None and result.verdict == "better":
-        export_checkpoint(candidate, target, notes={"gate": found})
-        found["exported"] = str(target)
-    if as_json:
-        print_json(found)
-    else:
-        net = f"{result.net:+.3f} levels a round [{result.low:+.3f}, {result.high:+.3f}]"
-        stdout().print(f"{result.verdict}: {net}, {len(result.payoffs)} deals against {against}")
-        if "exported" in found:
-            stdout().print(f"exported to {target}")
-    if result.verdict != "better":
-        raise SystemExit(1)
-
-
-def _kept_deals(candidate: Path, against: str, seed: int) -> Path:
-    """Return where a gate keeps its deals, by what plays whom on which cards."""
-    import hashlib
-
-    from gs2.guandan.named_agents import fingerprint
-
-    which = f"{fingerprint(str(candidate))} {against} {fingerprint(against)} {seed}"
-    digest = hashlib.sha256(which.encode()).hexdigest()[:12]
-    return Path("runs") / f"gate-{digest}.jsonl"
 
 
 def _generator() -> Any:

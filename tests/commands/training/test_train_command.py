@@ -22,7 +22,8 @@ from blueprint.guandan.training.training_run import RunConfig, RunWatch
 from blueprint.guandan.training.training_run import train as train_run
 from gs2.cli import main
 from gs2.commands.matches.compare_agents import match
-from gs2.commands.training.train import gate, train
+from gs2.commands.training.gating import gate
+from gs2.commands.training.train import train
 
 TINY = [
     *("--set", "rounds=4", "--set", "batch=64", "--threads", "2", "--rounds", "2", "--against", "greedy"),

@@ -215,7 +215,7 @@ def test_evaluation_is_kept_with_the_checkpoint_and_repeats_itself(tmp_path: Pat
 
 
 def test_an_exported_checkpoint_can_be_trained_on(tmp_path: Path) -> None:
-    from blueprint.guandan.network.export import export_checkpoint
+    from blueprint.inference_file import export_checkpoint
 
     trainer = Trainer(SMALL, FAST)
     trainer.run_generation()

@@ -1,0 +1,218 @@
+"""`gs2 gate`: a checkpoint replaces another, of GuanDan or of any game, only if it is better beyond doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gs2.commands.common import NEW_FILE, ON, SEED, Interruption, print_json, stderr, stdout
+
+__all__ = ["gate"]
+
+GUANDAN = "guandan"
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a gate has seen so far, of either kind. deals: duplicate deals, or pairs of games."""
+
+    verdict: str
+    net: float
+    low: float
+    high: float
+    deals: int
+
+    def words(self) -> str:
+        """Return the mean and its interval."""
+        return f"{self.net:+.3f} [{self.low:+.3f}, {self.high:+.3f}]"
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What is asked: who plays whom, on how many deals, looked at how often, and where."""
+
+    candidate: str
+    against: str
+    rounds: int
+    batch: int
+    seed: int
+    place: Any
+    output: Path | None
+
+
+@click.command()
+@click.argument("candidate", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--against",
+    help="What it must beat.  [default: the shipped network: blueprint, at other games network]",
+)
+@click.option("--game", "text", help="Game string.  [default: what the candidate was trained on]")
+@click.option("--rounds", type=click.IntRange(min=1), default=8000, show_default=True, help="Deals at most.")
+@click.option("--batch", type=click.IntRange(min=1), default=1000, show_default=True, help="Between looks.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of cards.")
+@click.option("--processes", type=click.IntRange(min=1), help="How many.  [default: all cores]")
+@ON
+@click.option(
+    "--export",
+    "target",
+    type=NEW_FILE,
+    help="Write the candidate there for inference, if it is better.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=NEW_FILE,
+    help="Deals played, to write or resume.  [default: a file in runs, named by what plays]",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def gate(candidate: Path, against: str | None, text: str | None, as_json: bool, **how: Any) -> None:
+    """Let a checkpoint replace another only if it is better beyond doubt.
+
+    CANDIDATE plays duplicate deals against the shipped network and stops as soon as the interval of net
+    levels a round, at other games than GuanDan of payoffs a game, corrected for repeated looks, excludes
+    zero. Exit code 0: better; 1: worse or undecided.
+    The deals are kept in a file: after Ctrl-C or a kill, the same command goes on from it.
+    """
+    from blueprint.inference_file import check_export, export_checkpoint
+
+    name = text or _trained_on(candidate)
+    guandan = name.strip().lower() == GUANDAN
+    against = against or ("blueprint" if guandan else "network")
+    decide, fingerprint = (_guandan if guandan else _any_game)(name, str(candidate), against)
+    target, output = how["target"], how["output"]
+    if target is not None:
+        check_export(candidate)
+    if output is None:
+        output = _kept_deals(f"{fingerprint} {how['seed']}")
+    unit = "levels a round" if guandan else "a game"
+    place = how["on"].with_count(how["processes"])
+    rounds = how["rounds"]
+    asked_for = Gate(str(candidate), against, rounds, min(how["batch"], rounds), how["seed"], place, output)
+
+    def progress(look: Look) -> None:
+        stderr().print(f"{look.deals} deals: {look.words()} {unit}")
+
+    with Interruption() as asked:
+        look = decide(asked_for, progress, asked)
+    if look.verdict == "stopped":
+        hint = f"; the same command goes on from {output}" if output else ""
+        stderr().print(f"interrupted after {look.deals} deals looked at{hint}", soft_wrap=True)
+        raise SystemExit(asked.exit_code)
+    found = {
+        "verdict": look.verdict,
+        "against": against,
+        "net": look.net,
+        "low": look.low,
+        "high": look.high,
+        "deals": look.deals,
+        "seed": how["seed"],
+    }
+    if target is not None and look.verdict == "better":
+        export_checkpoint(candidate, target, notes={"gate": found})
+        found["exported"] = str(target)
+    if as_json:
+        print_json(found)
+    else:
+        net = f"{look.net:+.3f} {unit} [{look.low:+.3f}, {look.high:+.3f}]"
+        stdout().print(f"{look.verdict}: {net}, {look.deals} deals against {against}")
+        if "exported" in found:
+            stdout().print(f"exported to {target}")
+    if look.verdict != "better":
+        raise SystemExit(1)
+
+
+Decide = Callable[[Gate, Callable[[Look], None], Interruption], Look]
+"""Plays until it is clear, telling of every look; may be stopped."""
+
+
+def _trained_on(candidate: Path) -> str:
+    """Return the game of a checkpoint; of what is none, GuanDan, whose loader says what is wrong."""
+    from blueprint.checkpoint import CheckpointError, read_checkpoint
+
+    try:
+        return str(read_checkpoint(candidate, prefix="-")[1].get("game", GUANDAN))
+    except CheckpointError:
+        return GUANDAN
+
+
+def _guandan(name: str, candidate: str, against: str) -> tuple[Decide, str]:
+    """Return how GuanDan's agents are gated, and what tells these two from others."""
+    from gs2.guandan.named_agents import NamedAgents, check_agent, fingerprint
+
+    check_agent(against)
+    check_agent(candidate)
+
+    def decide(asked_for: Gate, progress: Callable[[Look], None], stop: Interruption) -> Look:
+        from blueprint.guandan.arena.arena import Arena, ArenaConfig
+        from blueprint.guandan.arena.gate import Challenge, GateResult
+        from blueprint.guandan.arena.gate import gate as decide_levels
+
+        def look(found: GateResult) -> Look:
+            return Look(found.verdict, found.net, found.low, found.high, len(found.payoffs))
+
+        config = ArenaConfig(seed=asked_for.seed)
+        with Arena(NamedAgents(), asked_for.place) as arena:
+            result = decide_levels(
+                arena,
+                Challenge(candidate, against, asked_for.batch, asked_for.rounds, config=config),
+                output=asked_for.output,
+                progress=lambda found: progress(look(found)),
+                stop=stop,
+            )
+        return look(result)
+
+    return decide, f"{fingerprint(candidate)} {against} {fingerprint(against)}"
+
+
+def _any_game(name: str, candidate: str, against: str) -> tuple[Decide, str]:
+    """Return how agents of any other game are gated, and what tells these two from others."""
+    from games.registry import load_game
+    from gs2.play.agent_names import agent_identity, load_game_agent
+
+    game = load_game(name)
+    for agent in (candidate, against):
+        load_game_agent(game, agent)
+
+    def decide(asked_for: Gate, progress: Callable[[Look], None], stop: Interruption) -> Look:
+        import tempfile
+
+        from gs2.play.game_arena import Meeting
+        from gs2.play.game_gate import GameChallenge, GameVerdict, gate_game
+
+        def look(found: GameVerdict) -> Look:
+            return Look(found.verdict, found.net, found.low, found.high, found.pairs)
+
+        with tempfile.TemporaryDirectory() as folder:
+            result = gate_game(
+                GameChallenge(
+                    Meeting(name, candidate, against, asked_for.rounds, asked_for.seed), asked_for.batch
+                ),
+                output=asked_for.output or Path(folder) / "deals.jsonl",
+                game=game,
+                processes=asked_for.place,
+                progress=lambda found: progress(look(found)),
+                stop=stop,
+            )
+        return look(result)
+
+    return decide, " ".join((name, agent_identity(candidate), against, agent_identity(against, game.name)))
+
+
+def _kept_deals(which: str) -> Path | None:
+    """Return where a gate keeps its deals, by what plays whom on which cards; None where that cannot be."""
+    import hashlib
+
+    from games.support.files import FileProblem, check_folder, check_output
+
+    output = Path("runs") / f"gate-{hashlib.sha256(which.encode()).hexdigest()[:12]}.jsonl"
+    try:
+        check_folder(output.parent)
+        check_output(output)
+    except FileProblem as error:
+        stderr().print(f"the deals are not kept: {error}", soft_wrap=True)
+        return None
+    return output
