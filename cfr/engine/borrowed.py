@@ -16,7 +16,7 @@ from llvmlite import ir
 from numba import extending, types
 from numba.extending import models, register_model, type_callable
 
-__all__ = ["Lowered", "borrow", "intrinsic", "lower_builtin"]
+__all__ = ["Lowered", "borrow", "intrinsic", "lower_builtin", "with_arithmetic"]
 
 Lowered = tuple[Any, Callable[..., Any]] | None
 """What an intrinsic gives Numba: its signature and the function that emits its code; None for other types."""
@@ -95,3 +95,28 @@ def _lower_setitem(context: Any, builder: ir.IRBuilder, signature: Any, args: An
     value = context.cast(builder, args[2], number, borrowed.dtype)
     context.pack_value(builder, borrowed.dtype, value, builder.gep(args[0], [at]))
     return context.get_dummy_value()
+
+
+_ARITHMETIC = (
+    (operator.add, "fadd"),
+    (operator.sub, "fsub"),
+    (operator.mul, "fmul"),
+    (operator.truediv, "fdiv"),
+)
+
+
+def with_arithmetic(kind: type[types.Type]) -> None:
+    """Give vectors of a kind + - * /, between two of the same type."""
+
+    def type_of(left: Any, right: Any) -> Any:
+        return left if isinstance(left, kind) and left == right else None
+
+    def add(which: Any, emit: str) -> None:
+        def lower(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
+            return getattr(builder, emit)(*args)
+
+        type_callable(which)(lambda context: type_of)
+        lower_builtin(which, kind, kind)(lower)
+
+    for which, emit in _ARITHMETIC:
+        add(which, emit)

@@ -10,16 +10,15 @@ Sums over all entries go by fours in both widths, so that results do not depend 
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import models, register_model, type_callable
+from numba.extending import models, register_model
 
-from cfr.engine.borrowed import Lowered, borrow, intrinsic, lower_builtin
+from cfr.engine.borrowed import Lowered, borrow, intrinsic, with_arithmetic
 
 __all__ = [
     "WIDTHS",
@@ -108,25 +107,7 @@ def _fours(builder: ir.IRBuilder, vector: Any) -> list[Any]:
     return [_shuffle(builder, vector, range(k, k + 4)) for k in range(0, n, 4)] if n > 4 else [vector]
 
 
-for _operator, _emit in (
-    (operator.add, "fadd"),
-    (operator.sub, "fsub"),
-    (operator.mul, "fmul"),
-    (operator.truediv, "fdiv"),
-):
-
-    @type_callable(_operator)
-    def _typing(context: Any) -> Any:
-        def typer(left: Any, right: Any) -> Any:
-            return left if isinstance(left, _Vector) and left == right else None
-
-        return typer
-
-    @lower_builtin(_operator, _Vector, _Vector)
-    def _lower_operator(
-        context: Any, builder: ir.IRBuilder, signature: Any, args: Any, emit: Any = _emit
-    ) -> Any:
-        return getattr(builder, emit)(*args)
+with_arithmetic(_Vector)
 
 
 @intrinsic

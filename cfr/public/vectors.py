@@ -8,15 +8,14 @@ that they were loaded from.
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import models, register_model, type_callable
+from numba.extending import models, register_model
 
-from cfr.engine.borrowed import Lowered, intrinsic, lower_builtin
+from cfr.engine.borrowed import Lowered, intrinsic, with_arithmetic
 from cfr.public.packed_numbers import LANES, is_packed, put_packed, take_packed
 
 __all__ = [
@@ -67,25 +66,7 @@ def _at(builder: ir.IRBuilder, args: Any, dtype: Any) -> Any:
     return builder.bitcast(builder.gep(args[0], [args[1]]), _vector(dtype).as_pointer())
 
 
-for _operator, _emit in (
-    (operator.add, "fadd"),
-    (operator.sub, "fsub"),
-    (operator.mul, "fmul"),
-    (operator.truediv, "fdiv"),
-):
-
-    @type_callable(_operator)
-    def _typing(context: Any) -> Any:
-        def typer(left: Any, right: Any) -> Any:
-            return left if isinstance(left, _Lanes) and left == right else None
-
-        return typer
-
-    @lower_builtin(_operator, _Lanes, _Lanes)
-    def _lower_operator(
-        context: Any, builder: ir.IRBuilder, signature: Any, args: Any, emit: Any = _emit
-    ) -> Any:
-        return getattr(builder, emit)(*args)
+with_arithmetic(_Lanes)
 
 
 @intrinsic
