@@ -10,8 +10,6 @@ ones a few.
 
 from __future__ import annotations
 
-import multiprocessing
-import sys
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -37,8 +35,14 @@ from games.support.array_types import Array
 from games.support.configuration import Configuration, integer, real, text
 from games.support.work.carried import name_here
 from games.support.work.engines import executor_at
-from games.support.work.executor import Executor, Task, WorkerLost, available_cores, results
-from games.support.work.remote import in_cluster
+from games.support.work.executor import (
+    Executor,
+    Task,
+    WorkerLost,
+    available_cores,
+    on_one_core,
+    results,
+)
 from games.support.work.where import Place, where_of
 
 __all__ = ["AgentSource", "Arena", "ArenaConfig", "ArenaError", "ArenaResult", "Schedule", "available_cores"]
@@ -175,8 +179,6 @@ class _Player:
                     f"arena: {name} changed while the processes were starting; copy it and use the copy"
                 )
             self.agents[key] = self.source.load(here, rng)
-            if "torch" in sys.modules and (multiprocessing.parent_process() is not None or in_cluster()):
-                sys.modules["torch"].set_num_threads(1)  # one process per core already
         agent = self.agents[key]
         if hasattr(agent, "rng"):
             agent.rng = rng
@@ -190,17 +192,18 @@ class _Player:
         a, b = (
             self._agent(seat, *piece.agents[seat], np.random.default_rng([*draw, seat])) for seat in (0, 1)
         )
-        if piece.whole:
-            score, rounds = play_games_duplicate(
-                a, b, game_seeds(indices, config.seed), self.scratch, rules=config.rules
-            )
-            return [
-                {"game": i, "score": s, "rounds": r}
-                for i, s, r in zip(piece.indices, score.tolist(), rounds.tolist(), strict=True)
-            ]
-        deals = duplicate_deals(indices, config.seed, tribute=config.tribute, level=config.level)
-        payoffs = play_duplicate(a, b, deals, self.scratch)
-        return [{"deal": i, "payoffs": p} for i, p in zip(piece.indices, payoffs.tolist(), strict=True)]
+        with on_one_core():
+            if piece.whole:
+                score, rounds = play_games_duplicate(
+                    a, b, game_seeds(indices, config.seed), self.scratch, rules=config.rules
+                )
+                return [
+                    {"game": i, "score": s, "rounds": r}
+                    for i, s, r in zip(piece.indices, score.tolist(), rounds.tolist(), strict=True)
+                ]
+            deals = duplicate_deals(indices, config.seed, tribute=config.tribute, level=config.level)
+            payoffs = play_duplicate(a, b, deals, self.scratch)
+            return [{"deal": i, "payoffs": p} for i, p in zip(piece.indices, payoffs.tolist(), strict=True)]
 
 
 def _play(player: _Player, piece: _Piece) -> Rows:

@@ -11,13 +11,15 @@ once. `results` hands out what is done first; `in_order` keeps to the order of t
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from games.support.work.where import WorkError
 
-__all__ = ["Executor", "Stop", "Task", "WorkerLost", "available_cores", "in_order", "results"]
+__all__ = ["Executor", "Stop", "Task", "WorkerLost", "available_cores", "in_order", "on_one_core", "results"]
 
 State = TypeVar("State")
 Piece = TypeVar("Piece")
@@ -100,6 +102,24 @@ def available_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+@contextmanager
+def on_one_core() -> Iterator[None]:
+    """Let torch, where it is loaded, use one thread: a piece of work has one core.
+
+    Its threads wait for each other by spinning; where others keep the cores busy, two are many times slower
+    than one.
+    """
+    torch: Any = sys.modules.get("torch")
+    before = 1 if torch is None else torch.get_num_threads()
+    if before > 1:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        if before > 1:
+            torch.set_num_threads(before)
 
 
 def results(

@@ -14,7 +14,7 @@ from typing import Any
 
 from games.support.work.carried import Parcel, unpack_parcels
 
-__all__ = ["ENVIRONMENT", "Sent", "do_piece", "in_cluster"]
+__all__ = ["ENVIRONMENT", "Sent", "do_piece"]
 
 ENVIRONMENT = "GS2_"
 """Environment variables that begin like this come along: how much memory a tree may take, and so on."""
@@ -38,12 +38,6 @@ _token = ""
 _state: Any = None
 _work: Callable[[Any, Any], Any] | None = None
 _known: dict[str, str] = {}
-_inside = False
-
-
-def in_cluster() -> bool:
-    """Return whether this process does pieces of work of a cluster, one beside others on each machine."""
-    return _inside
 
 
 def do_piece(fetch: Callable[[Any], bytes], sent: Sent, piece: bytes) -> tuple[str, Any, str]:
@@ -65,8 +59,7 @@ def do_piece(fetch: Callable[[Any], bytes], sent: Sent, piece: bytes) -> tuple[s
 
 
 def _done(fetch: Callable[[Any], bytes], sent: Sent, piece: bytes) -> Any:
-    global _token, _state, _work, _inside
-    _inside = True
+    global _token, _state, _work
     if sent.token != _token:
         _begin_anew(sent.environment)
     new = {name: packed for name, packed in sent.parcels.items() if _known.get(name) != packed[0]}

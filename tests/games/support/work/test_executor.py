@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from games.support.work.engines import executor_at
-from games.support.work.executor import Task, WorkerLost, in_order, results
+from games.support.work.executor import Task, WorkerLost, in_order, on_one_core, results
 from games.support.work.gs2_build import build_differences, this_build
 from games.support.work.where import Place, WorkError, installed, where_from, where_of
 from gs2.cli import main
@@ -172,3 +172,17 @@ def test_a_machine_without_gs2_says_so() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], input=question, capture_output=True, check=True)
     assert f"gs2 is not installed there and {this_build()['gs2']} here" in done.stdout.decode()
+
+
+def test_a_piece_of_work_has_one_thread_of_torch_and_gives_the_others_back() -> None:
+    import torch
+
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(3)
+        with pytest.raises(KeyError), on_one_core():
+            assert torch.get_num_threads() == 1
+            raise KeyError
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
