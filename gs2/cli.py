@@ -29,7 +29,9 @@ TARGETS = {
         "Play two agents of GuanDan, or of any game, on the same deals.",
     ),
     "ladder": Target(
-        "gs2.commands.matches.compare_agents", "ladder", "Rate many GuanDan agents against each other."
+        "gs2.commands.matches.compare_agents",
+        "ladder",
+        "Rate many agents of GuanDan, or of any game, against each other.",
     ),
     "train": Target(
         "gs2.commands.training.train", "train", "Train a blueprint: of GuanDan, or of any game by its name."

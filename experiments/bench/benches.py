@@ -14,16 +14,27 @@ from gs2.commands.common import SEED, FiniteRange
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from experiments.bench.agent_speed import AgentSpeed
     from experiments.bench.cfr_speed import CfrRecord
-    from experiments.bench.engine_speed import EngineRecord
+    from experiments.bench.climbing_speed import ClimbingSpeed
     from experiments.bench.generation_speed import GenerationRecord
-    from experiments.bench.min_combination_speed import SplitSpeed
-    from experiments.bench.network_speed import NetworkRecord
+    from experiments.bench.guandan.agent_speed import AgentSpeed
+    from experiments.bench.guandan.engine_speed import EngineRecord
+    from experiments.bench.guandan.min_combination_speed import SplitSpeed
+    from experiments.bench.guandan.network_speed import NetworkRecord
     from experiments.bench.search_speed import SearchRecord
     from experiments.bench.table import TableBench
 
-__all__ = ["AGENT", "BLUEPRINT", "CFR", "GENERATION", "GUANDAN", "MIN_COMBINATION", "SEARCH", "TABLE"]
+__all__ = [
+    "AGENT",
+    "BLUEPRINT",
+    "CFR",
+    "CLIMBING",
+    "GENERATION",
+    "GUANDAN",
+    "MIN_COMBINATION",
+    "SEARCH",
+    "TABLE",
+]
 
 AT_LEAST_ONE = click.IntRange(min=1)
 
@@ -120,13 +131,13 @@ class EngineSpeedBench:
 
     def run(self, progress: Progress, *, seconds: float, processes: int | None, seed: int) -> EngineRecord:
         """Return the engine's speeds."""
-        from experiments.bench.engine_speed import measure_engine
+        from experiments.bench.guandan.engine_speed import measure_engine
 
         return measure_engine(seconds=seconds, processes=processes, seed=seed, progress=progress)
 
     def tables(self, result: EngineRecord) -> list[Table]:
         """Return the record as tables."""
-        from experiments.bench.engine_speed import engine_tables
+        from experiments.bench.guandan.engine_speed import engine_tables
 
         return engine_tables(result)
 
@@ -157,15 +168,47 @@ class NetworkSpeedBench:
         self, progress: Progress, *, seconds: float, threads: int, rounds: int, seed: int
     ) -> NetworkRecord:
         """Return the speeds of the shipped network."""
-        from experiments.bench.network_speed import measure_network
+        from experiments.bench.guandan.network_speed import measure_network
 
         return measure_network(seconds=seconds, threads=threads, rounds=rounds, seed=seed, progress=progress)
 
     def tables(self, result: NetworkRecord) -> list[Table]:
         """Return the record as tables."""
-        from experiments.bench.network_speed import network_tables
+        from experiments.bench.guandan.network_speed import network_tables
 
         return network_tables(result)
+
+
+class ClimbingSpeedBench:
+    """How fast DouDiZhu and Big2 are."""
+
+    name = "climbing"
+    title = "DouDiZhu and Big2"
+    help = "Measure DouDiZhu and Big2 (or GAMES of these): random play, network, self-play and training."
+    about = "One thread, compiled code warm; rates are per second of processor time, the wall's beside them."
+    options = (
+        click.Argument(["games"], nargs=-1),
+        _seconds(),
+        click.Option(
+            ["--rounds"], type=AT_LEAST_ONE, default=1024, show_default=True, help="Rounds of a generation."
+        ),
+        _seed(),
+    )
+
+    def run(
+        self, progress: Progress, *, games: tuple[str, ...], seconds: float, rounds: int, seed: int
+    ) -> list[ClimbingSpeed]:
+        """Return the speeds of each game."""
+        from experiments.bench.climbing_speed import CLIMBING_GAMES, measure_climbing
+
+        games = games or CLIMBING_GAMES
+        return measure_climbing(games, seconds=seconds, rounds=rounds, seed=seed, progress=progress)
+
+    def tables(self, result: list[ClimbingSpeed]) -> list[Table]:
+        """Return the record as a table."""
+        from experiments.bench.climbing_speed import climbing_tables
+
+        return climbing_tables(result)
 
 
 class GenerationSpeedBench:
@@ -238,14 +281,14 @@ class SplitSpeedBench:
         """Return the speed with 0, 1 and 2 wild cards, and of all hands."""
         import numpy as np
 
-        from experiments.bench.min_combination_speed import measure_splits
+        from experiments.bench.guandan.min_combination_speed import measure_splits
 
         progress("splitting hands")
         return measure_splits(hands, np.random.default_rng(seed))
 
     def tables(self, result: list[SplitSpeed]) -> list[Table]:
         """Return the record as a table."""
-        from experiments.bench.min_combination_speed import split_tables
+        from experiments.bench.guandan.min_combination_speed import split_tables
 
         return split_tables(result)
 
@@ -283,7 +326,7 @@ class AgentSpeedBench:
         seed: int,
     ) -> list[AgentSpeed]:
         """Return what each preset costs."""
-        from experiments.bench.agent_speed import SHOWN, measure_agent
+        from experiments.bench.guandan.agent_speed import SHOWN, measure_agent
 
         return measure_agent(
             presets or SHOWN, rounds=rounds, seed=seed, checkpoint=checkpoint, progress=progress
@@ -291,7 +334,7 @@ class AgentSpeedBench:
 
     def tables(self, result: list[AgentSpeed]) -> list[Table]:
         """Return the record as tables."""
-        from experiments.bench.agent_speed import agent_tables
+        from experiments.bench.guandan.agent_speed import agent_tables
 
         return agent_tables(result)
 
@@ -321,6 +364,7 @@ class TableSpeedBench:
 CFR = CfrSpeedBench()
 GUANDAN = EngineSpeedBench()
 BLUEPRINT = NetworkSpeedBench()
+CLIMBING = ClimbingSpeedBench()
 GENERATION = GenerationSpeedBench()
 SEARCH = SearchSpeedBench()
 MIN_COMBINATION = SplitSpeedBench()

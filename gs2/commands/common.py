@@ -35,6 +35,7 @@ __all__ = [
     "Interruption",
     "OutputType",
     "PageType",
+    "check_plot",
     "html_option",
     "memory_option",
     "number",
@@ -180,6 +181,18 @@ def html_option(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
 NEW_FILE = OutputType()
 NEW_FOLDER = OutputType(folder=True)
+
+
+def check_plot(plot: Path | None) -> None:
+    """Refuse a picture that could not be written before anything is played."""
+    from importlib.util import find_spec
+
+    if plot is None:
+        return
+    if find_spec("matplotlib") is None:
+        raise click.UsageError("matplotlib is not installed; pip install 'gs2[plots]' brings it")
+    if plot.suffix not in (".svg", ".png", ".pdf"):
+        raise click.UsageError(f"--plot must name a .svg, .png or .pdf file; got {str(plot)!r}")
 
 
 def stdout() -> Console:

@@ -6,6 +6,7 @@ import itertools
 import json
 import re
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,21 +19,40 @@ if TYPE_CHECKING:
 
 __all__ = ["games", "infosets"]
 
+FILE = click.Path(path_type=Path)
+
 
 @click.command()
-@click.argument("game", type=GAME, required=False)
+@click.argument("text", metavar="[GAME]", required=False)
 @click.option(
     "--size", is_flag=True, help="Estimate the size of GAME from a sample, without growing its tree."
 )
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the sample that --size draws.")
+@click.option("--replay", type=FILE, help="Play the rounds that gs2 match --records wrote again.")
+@click.option("--round", "only", type=click.IntRange(min=1), help="Show this one of them; all are checked.")
 @memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print what the tables show as JSON.")
-def games(game: Game | None, size: bool, seed: int, as_json: bool) -> None:
+def games(
+    text: str | None, size: bool, seed: int, replay: Path | None, only: int | None, as_json: bool
+) -> None:
     """List the games, their parameters and sizes. With GAME, grow its tree and count it.
 
     GAME is a game string such as leduc_poker, "liars_dice(sides=5)", a preset such as
-    goofspiel_10_ascending_3, or openspiel:NAME where that extra is installed.
+    goofspiel_10_ascending_3, or openspiel:NAME where that extra is installed. With --replay, print recorded
+    rounds move by move, each checked against the rules.
     """
+    if replay is not None:
+        if size:
+            raise click.UsageError(
+                "--size counts a game, --replay plays rounds of it again; give one of them"
+            )
+        from gs2.commands.matches.replay_rounds import replay_file
+
+        replay_file(replay, text, only, as_json)
+        return
+    if only is not None:
+        raise click.UsageError("--round chooses among recorded rounds; give --replay FILE too")
+    game = None if text is None else GAME.convert(text, None, None)
     if size and game is None:
         raise click.UsageError("--size needs a game; try: gs2 games liars_dice --size")
     if game is not None:

@@ -1,4 +1,4 @@
-"""Matches between named agents of any game: in pieces, on several cores, into a file to go on from.
+"""Matches between named agents of any game: in pieces, on several cores, into files to go on from.
 
 result = play_match(Meeting("leduc_poker", "cfr:100", "uniform", pairs=1000))
 result.net, result.low, result.high
@@ -9,33 +9,31 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from blueprint.protocol import GameAgent
 from games.game import Game
 from games.registry import load_game
-from games.support.json_rows import JsonRows, Row
+from games.support.array_types import Array
+from games.support.json_rows import Row
 from games.support.work.carried import name_here
 from games.support.work.engines import executor_at
-from games.support.work.executor import Task, WorkerLost, results
+from games.support.work.executor import Task, WorkerLost, on_one_core, results
 from games.support.work.where import Place, where_of
 from gs2.play.agent_names import agent_identity, load_game_agent
 from gs2.play.game_agents import TrailAgent
-from gs2.play.game_match import Pace, PlayedGames, play_numbered
+from gs2.play.game_match import Pace, PlayedGames, play_numbered, playing_teams
+from gs2.play.match_files import MatchBook, MatchFiles, MeetingError, result_row
+from gs2.play.records.round_record import RoundRecord
 
-__all__ = ["Meeting", "MeetingError", "MeetingResult", "play_match"]
+__all__ = ["AgentRoom", "Meeting", "MeetingError", "MeetingResult", "play_match"]
 
-FORMAT = "gs2-games-1"
 QUICK, SEARCHING = 256, 4
 """Pairs of games that are played in lockstep: many where agents answer at once, few where one searches."""
-
-
-class MeetingError(ValueError):
-    """A match that cannot be played, or a file that holds another one."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,8 @@ class Meeting:
 
     game: its string. a, b: names of agents (`gs2.play.agent_names`). pairs: of games, one with a on team 0
     and one with a on team 1. seed: of chance, of the agents' choices and of what they train or search.
-    duplicate: whether the games of a pair share their chance.
+    duplicate: whether the games of a pair share their chance. agent_seed: of what both agents train or
+    search; None for `seed` and the number after it.
     """
 
     game: str
@@ -53,6 +52,7 @@ class Meeting:
     pairs: int = 1000
     seed: int = 0
     duplicate: bool = True
+    agent_seed: int | None = None
 
     def __post_init__(self) -> None:
         if self.pairs < 1:
@@ -61,6 +61,8 @@ class Meeting:
     def header(self) -> Row:
         """Return what a file of results begins with: the same header, the same games."""
         told = {name: value for name, value in asdict(self).items() if name != "pairs"}
+        if self.agent_seed is None:
+            del told["agent_seed"]
         return {**told, "agents": [agent_identity(name, self.game) for name in (self.a, self.b)]}
 
 
@@ -105,16 +107,35 @@ class MeetingResult:
         }
 
 
-class _Hall:
-    """A process's game and agents."""
+class AgentRoom:
+    """A game with the agents of it that were asked for, each loaded once in this process."""
 
-    def __init__(self, meeting: Meeting, game: Game | None = None) -> None:
-        self.meeting = meeting
-        self.game = load_game(name_here(meeting.game)) if game is None else game
-        self.agents = (
-            load_game_agent(self.game, name_here(meeting.a), seed=meeting.seed),
-            load_game_agent(self.game, name_here(meeting.b), seed=meeting.seed + 1),
-        )
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self._agents: dict[tuple[str, int], GameAgent] = {}
+
+    def agent(self, name: str, seed: int) -> GameAgent:
+        """Return an agent by name. seed: of what it trains or searches."""
+        if (name, seed) not in self._agents:
+            self._agents[name, seed] = load_game_agent(self.game, name_here(name), seed=seed)
+        return self._agents[name, seed]
+
+
+def _room(meeting: Meeting) -> AgentRoom:
+    return AgentRoom(load_game(name_here(meeting.game), general_sum=True))
+
+
+class _Hall:
+    """A process's game and agents. recorded: whether rounds are told move by move."""
+
+    def __init__(self, meeting: Meeting, recorded: bool, room: AgentRoom | None = None) -> None:
+        self.meeting, self.recorded = meeting, recorded
+        room = _room(meeting) if room is None else room
+        self.game = room.game
+        seeds = (meeting.seed, meeting.seed + 1)
+        if meeting.agent_seed is not None:
+            seeds = (meeting.agent_seed, meeting.agent_seed)
+        self.agents = (room.agent(meeting.a, seeds[0]), room.agent(meeting.b, seeds[1]))
 
     @property
     def together(self) -> int:
@@ -122,70 +143,81 @@ class _Hall:
         return SEARCHING if any(isinstance(agent, TrailAgent) for agent in self.agents) else QUICK
 
     def play(self, numbers: list[int]) -> Played:
-        """Return the rows of these pairs, both agents' decisions and seconds, and the peak of memory."""
+        """Return what these pairs of games came to."""
         meeting = self.meeting
         played = play_numbered(
-            self.game, self.agents, np.array(numbers), meeting.seed, duplicate=meeting.duplicate
+            self.game,
+            self.agents,
+            np.array(numbers),
+            meeting.seed,
+            duplicate=meeting.duplicate,
+            recorded=(meeting.a, meeting.b) if self.recorded else None,
         )
-        rows = [{"pair": n, "payoffs": p} for n, p in zip(numbers, played.payoffs.tolist(), strict=True)]
-        return rows, [(pace.decisions, pace.seconds) for pace in played.paces], _peak()
+        rows = [result_row(*row) for row in zip(numbers, played.payoffs, played.won, strict=True)]
+        rounds = [replace(record, game=meeting.game) for record in played.rounds]
+        return rows, rounds, [(pace.decisions, pace.seconds) for pace in played.paces], _peak()
 
 
-Played = tuple[list[Row], list[tuple[int, float]], float]
-"""Rows of pairs, both agents' decisions and seconds, and the peak of memory."""
+Played = tuple[list[Row], list[RoundRecord], list[tuple[int, float]], float]
+"""Rows of pairs, their rounds, both agents' decisions and seconds, and the peak of memory."""
 
 
 def _play(hall: _Hall, numbers: list[int]) -> Played:
-    return hall.play(numbers)
+    with on_one_core():
+        return hall.play(numbers)
 
 
 def play_match(
     meeting: Meeting,
     *,
-    game: Game | None = None,
-    output: Path | None = None,
+    game: Game | AgentRoom | None = None,
+    output: Path | MatchFiles | None = None,
     processes: int | Place = 1,
     progress: Callable[[MeetingResult], None] | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> MeetingResult:
     """Return what a match comes to; agents are loaded in each process.
 
-    game: the one that `meeting.game` names, where it is loaded already. output: file of results; what it
-        holds is not played again. processes: how many, or a place for them (`games.support.work`).
-        progress: called after every piece. stop: asked between pieces.
+    game: the one that `meeting.game` names, where it is loaded already, or a room with agents of it. output:
+        file of results, or of records as well; what they hold is not played again. processes: how many, or a
+        place for them (`games.support.work`). progress: called after every piece. stop: asked between pieces.
     Raises MeetingError if the file holds another match, LockHeld if another process writes it, and whatever
     loading the agents raises.
     """
     began = time.perf_counter()
-    with nullcontext() if output is None else _PairsFile(output, meeting.header()) as file:
-        rows: list[Row] = [] if file is None else list(file.rows)
-        done = {row["pair"] for row in rows}
-        left = [number for number in range(meeting.pairs) if number not in done]
+    room = game if isinstance(game, AgentRoom) else _room(meeting) if game is None else AgentRoom(game)
+    teams = playing_teams(room.game)
+    files = output if isinstance(output, MatchFiles) else MatchFiles(output)
+    with MatchBook(files, meeting.header(), teams) as book:
+        left = book.to_play(meeting.pairs)
         paces = (Pace(), Pace())
         peak = 0.0
-        hall = _Hall(meeting, game) if left else None
+        hall = _Hall(meeting, book.keeps_rounds, room) if left else None
 
         def result() -> MeetingResult:
-            mine = sorted((row for row in rows if row["pair"] < meeting.pairs), key=lambda row: row["pair"])
-            sides = len(mine[0]["payoffs"]) if mine else 2
-            games = PlayedGames(
-                np.array([row["pair"] for row in mine], np.int64),
-                np.array([row["payoffs"] for row in mine], np.float64).reshape(-1, sides),
-                paces,
-            )
+            mine = [row for row in book.rows if row["pair"] < meeting.pairs]
+            games = PlayedGames(*_columns(mine, max(teams) + 1), paces)
             seconds = time.perf_counter() - began
-            return MeetingResult(meeting, games, len(mine) == meeting.pairs, seconds, max(peak, _peak()))
+            complete = not book.to_play(meeting.pairs)
+            return MeetingResult(meeting, games, complete, seconds, max(peak, _peak()))
 
-        for new, times, memory in _pieces(hall, left, where_of(processes), stop):
-            rows.extend(new)
+        for rows, rounds, times, memory in _pieces(hall, left, where_of(processes), stop):
+            book.add(rows, rounds)
             peak = max(peak, memory)
             for pace, (decisions, seconds) in zip(paces, times, strict=True):
                 pace.add(Pace(decisions, seconds))
-            if file is not None:
-                file.append(new)
             if progress is not None:
                 progress(result())
         return result()
+
+
+def _columns(rows: list[Row], sides: int) -> tuple[Array, Array, Array]:
+    """Return the numbers, payoffs and wins of pairs; nan for wins that a file does not tell."""
+    payoffs = np.array([row["payoffs"] for row in rows], np.float64).reshape(-1, sides)
+    unknown = [np.nan] * sides
+    told = [row.get("won", unknown) for row in rows]
+    won = (np.sign(payoffs) + 1) / 2 if sides == 2 else np.array(told, np.float64).reshape(-1, sides)
+    return np.array([row["pair"] for row in rows], np.int64), payoffs, won
 
 
 def _pieces(hall: _Hall | None, left: list[int], where: Place, stop: Callable[[], bool]) -> Iterator[Played]:
@@ -193,7 +225,7 @@ def _pieces(hall: _Hall | None, left: list[int], where: Place, stop: Callable[[]
     if hall is None:
         return
     meeting = hall.meeting
-    with executor_at(where, Task(_Hall, (meeting,), _play), here=hall) as executor:
+    with executor_at(where, Task(_Hall, (meeting, hall.recorded), _play), here=hall) as executor:
         size = max(1, min(hall.together, -(-len(left) // executor.size)))
         pieces = ((left[k], left[k : k + size]) for k in range(0, len(left), size))
         names = (meeting.game, meeting.a, meeting.b)
@@ -212,22 +244,3 @@ def _peak() -> float:
         return 0.0
     most = float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
     return most if sys.platform == "darwin" else 1024 * most
-
-
-class _PairsFile(JsonRows):
-    """Rows of results, one for each pair of games."""
-
-    FORMAT, SOURCE, ROW, FAULT = FORMAT, "gs2 match --game", "the result of a pair of games", MeetingError
-
-    def is_row(self, row: Row) -> bool:
-        pair, payoffs = row.get("pair"), row.get("payoffs")
-        numbers = isinstance(payoffs, list) and len(payoffs) >= 2
-        return (
-            type(pair) is int
-            and pair >= 0
-            and numbers
-            and all(type(p) in (int, float) and np.isfinite(p) for p in payoffs or ())
-        )
-
-    def key(self, row: Row) -> int:
-        return int(row["pair"])

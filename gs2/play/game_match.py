@@ -4,7 +4,8 @@
     games.net.mean(), games.interval()
 
 A game of two teams is played in pairs, with the seats swapped. One of more teams is played as often as it
-has teams, and such a set is called a pair all the same: in each the second agent is all other teams.
+has teams, and such a set is called a pair all the same: in each the second agent is all other teams. Where no
+teams are true from the start, as in DouDiZhu with an auction, each seat is a team here.
 
 Every random number of a game has a name: the number of its pair, whose it is (chance, or a seat) and how many
 of that came before. So the second game of a pair sees the chance events of the first as far as both go on
@@ -21,14 +22,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import GameAgent
-from games.game import CHANCE, TERMINAL, Game
+from games.game import CHANCE, TERMINAL, Game, GameError
 from games.ragged import Ragged, pick_by
 from games.support.array_types import Array
 from games.support.bootstrap import bootstrap_interval
 from gs2.play.game_agents import SeatTrail, TrailAgent, answers
+from gs2.play.records.round_record import RoundNotes, RoundRecord, winners
 
-__all__ = ["Pace", "PlayedGames", "numbered_draws", "play_agents", "play_numbered"]
+__all__ = ["Pace", "PlayedGames", "numbered_draws", "play_agents", "play_numbered", "playing_teams"]
 
+TOLERANCE = 1e-9
+"""How far payoffs of all seats may sum from zero."""
 Pairing = tuple[GameAgent, GameAgent]
 """The two agents of a match, a and b."""
 
@@ -51,12 +55,15 @@ class PlayedGames:
     """What a match came to.
 
     numbers: [n] int64, of the pairs. payoffs: [n, teams] float64, payoff to the first agent when its team
-    is 0, when it is 1 and so on. paces: of both agents.
+    is 0, when it is 1 and so on. won: [n, teams] float64, its share of a win in the same games; those paid
+    most share one. paces: of both agents. rounds: what was played, where it was asked for, by pair and team.
     """
 
     numbers: NDArray[np.int64]
     payoffs: NDArray[np.float64]
+    won: NDArray[np.float64]
     paces: tuple[Pace, Pace] = field(default_factory=lambda: (Pace(), Pace()))
+    rounds: tuple[RoundRecord, ...] = ()
 
     @property
     def net(self) -> NDArray[np.float64]:
@@ -69,36 +76,53 @@ class PlayedGames:
         return bootstrap_interval(self.net, np.random.default_rng([seed, 0xB007]), confidence=confidence)
 
 
+def playing_teams(game: Game) -> tuple[int, ...]:
+    """Return for each seat the team that it plays in when agents meet: its own where no teams are true."""
+    return game.teams if getattr(game, "zero_sum", True) else tuple(range(game.num_players))
+
+
 def play_agents(
     game: Game, agents: Pairing, rng: np.random.Generator, n: int, *, duplicate: bool = True
 ) -> PlayedGames:
     """Return n pairs of games between two agents, a and b, who swap the teams between the games of a pair.
 
     duplicate: whether the games of a pair share their random numbers; without, all games are independent.
-    Raises AnswerFault for an answer that is no policy.
+    Raises AnswerFault for an answer that is no policy, GameError where payoffs do not sum to zero.
     """
     return play_numbered(game, agents, np.arange(n), int(rng.integers(1 << 62)), duplicate=duplicate)
 
 
 def play_numbered(
-    game: Game, agents: Pairing, numbers: NDArray[np.int64], seed: int, *, duplicate: bool = True
+    game: Game,
+    agents: Pairing,
+    numbers: NDArray[np.int64],
+    seed: int,
+    *,
+    duplicate: bool = True,
+    recorded: tuple[str, str] | None = None,
 ) -> PlayedGames:
     """Return the pairs of games of these numbers; the same seed and number always have the same chance.
 
-    numbers: [n] int64. Otherwise as `play_agents`.
+    numbers: [n] int64. recorded: what the agents are called in the records of the rounds; None keeps none.
+    Otherwise as `play_agents`.
     """
-    table = _Table(game, agents, np.asarray(numbers, np.int64), seed, duplicate)
+    numbers = np.asarray(numbers, np.int64)
+    table = _Table(game, agents, numbers, seed, duplicate)
+    if recorded is not None:
+        table.notes = [RoundNotes() for _ in table.side]
     while table.go_on():
         pass
     n = len(numbers)
-    return PlayedGames(np.asarray(numbers, np.int64), table.payoff.reshape(-1, n).T.copy(), table.paces)
+    payoffs, won = table.payoff.reshape(-1, n).T.copy(), table.won.reshape(-1, n).T.copy()
+    rounds = () if recorded is None else table.rounds(np.tile(numbers, len(table.side) // n), recorded)
+    return PlayedGames(numbers, payoffs, won, table.paces, rounds)
 
 
 class _Table:
     """All games of a match that still go on, both of each pair.
 
     side: [games], the team of the first agent; the second has all others. count: [games, seats + 1] random
-    numbers that each seat, and last chance, has used.
+    numbers that each seat, and last chance, has used. paid: [games, seats]. notes: of each game, if any.
     """
 
     def __init__(
@@ -106,19 +130,22 @@ class _Table:
     ) -> None:
         self.game, self.agents, self.seed = game, agents, seed
         n = len(numbers)
-        sides = max(game.teams) + 1
+        self.teams = playing_teams(game)
+        sides = max(self.teams) + 1
         self.side = np.repeat(np.arange(sides), n)
         # what names a game's random numbers: those of a pair share it if they are duplicates
         self.stream = np.tile(numbers, sides) * sides + (0 if duplicate else self.side)
         games = sides * n
-        self.payoff = np.zeros(games)
+        self.paid = np.zeros((games, game.num_players))
+        self.payoff, self.won = np.zeros(games), np.zeros(games)
+        self.notes: list[RoundNotes] = []
         self.states: Array = np.repeat(game.root(), games, axis=0)
         self.running = np.arange(games)
         self.count = np.zeros((games, game.num_players + 1), np.int64)
         self.paces = (Pace(), Pace())
         asks = [isinstance(agent, TrailAgent) for agent in agents]
         self.trails: list[dict[int, SeatTrail]] = [{} for _ in range(game.num_players)]
-        for seat, team in enumerate(game.teams):
+        for seat, team in enumerate(self.teams):
             for which in np.flatnonzero(np.array(asks)[np.where(self.side == team, 0, 1)]):
                 self.trails[seat][int(which)] = SeatTrail()
         self._look()
@@ -129,9 +156,7 @@ class _Table:
         ended = players == TERMINAL
         if ended.any():
             done = self.running[ended]
-            first = [self.game.teams.index(side) for side in range(max(self.game.teams) + 1)]
-            seat = np.array(first)[self.side[done]]
-            self.payoff[done] = self.game.returns(self.states[ended])[np.arange(len(done)), seat]
+            self._settle(done, self.game.returns(self.states[ended]))
             for trails in self.trails:
                 for which in done.tolist():
                     trails.pop(which, None)
@@ -145,16 +170,42 @@ class _Table:
             outcomes = actions.take(chance)
             probs = self.game.chance_probs(self.states[chance], outcomes)
             pick[chance] = pick_by(outcomes, probs, self._draws(self.running[chance], -1))
-        for seat, team in enumerate(self.game.teams):
+        for seat, team in enumerate(self.teams):
             mine = np.flatnonzero(players == seat)
             for k in (0, 1):
                 rows = mine[(team != self.side[self.running[mine]]) == k]
                 if len(rows):
                     pick[rows] = self._decided(k, seat, rows, actions.take(rows))
         taken = actions.values[actions.offsets[:-1] + pick]
+        for k, which in enumerate(self.running.tolist() if self.notes else ()):
+            self.notes[which].take(self.game, self.states[k], int(players[k]), taken[k])
         self.states = self.game.step(self.states, np.arange(len(self.states)), taken)
         self._look()
         return True
+
+    def _settle(self, done: NDArray[np.int64], paid: NDArray[np.float64]) -> None:
+        """Note what games that ended paid, [done, seats]."""
+        teams, rows, side = self.teams, np.arange(len(done)), self.side[done]
+        off = np.abs(paid.sum(1)).max(initial=0)
+        if off > TOLERANCE and not getattr(self.game, "zero_sum", True):
+            raise GameError(
+                f"{self.game.name}: payoffs of all seats must sum to zero for agents to be compared; in one "
+                f"game they sum to {off:g}; choose other returns"
+            )
+        first = np.array([teams.index(team) for team in range(max(teams) + 1)])
+        self.paid[done] = paid
+        self.payoff[done] = paid[rows, first[side]]
+        self.won[done] = winners(paid, teams)[rows, side]
+
+    def rounds(self, pairs: NDArray[np.int64], names: tuple[str, str]) -> tuple[RoundRecord, ...]:
+        """Return the records of all games. pairs: [games], their numbers; names: of both agents."""
+        records = []
+        for which, notes in enumerate(self.notes):
+            side = int(self.side[which])
+            agents = tuple(names[0 if team == side else 1] for team in self.teams)
+            words = (tuple(notes.chance), tuple(notes.play), tuple(self.paid[which].tolist()), notes.start)
+            records.append(RoundRecord(self.game.name, agents, *words, self.seed, int(pairs[which]), side))
+        return tuple(sorted(records, key=lambda record: (record.pair, record.team)))
 
     def _decided(self, k: int, seat: int, rows: NDArray[np.int64], legal: Ragged) -> NDArray[np.int64]:
         """Return the place of the action that agent k takes in each of these rows, [rows] int64."""

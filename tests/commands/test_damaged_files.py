@@ -47,6 +47,8 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert run(*record).exit_code == 0
     from gs2.guandan.position_solver import example_positions
 
+    rounds = ("match", "--game", "leduc_poker", "uniform", "uniform", "--pairs", "2")
+    assert run(*rounds, "--records", str(place / "rounds.jsonl")).exit_code == 0
     (place / "position.json").write_text(json.dumps(example_positions()["follow"]["position"]))
     return place
 
@@ -83,6 +85,14 @@ READERS: dict[str, tuple[str, Callable[[Path], tuple[str, ...]]]] = {
         lambda p: ("experiment", "agent", "report", str(p / "rows.jsonl.gz"), "-o", str(p / "A.md")),
     ),
     "record": ("record.jsonl", lambda p: ("guandan", "replay", str(p / "record.jsonl"))),
+    "rounds, replayed": ("rounds.jsonl", lambda p: ("games", "--replay", str(p / "rounds.jsonl"))),
+    "rounds, gone on with": (
+        "rounds.jsonl",
+        lambda p: (
+            *("match", "--game", "leduc_poker", "uniform", "uniform", "--pairs", "2"),
+            *("--records", str(p / "rounds.jsonl")),
+        ),
+    ),
     "position": (
         "position.json",
         lambda p: ("solve", "guandan", "--position", str(p / "position.json"), "--preset", "blueprint"),

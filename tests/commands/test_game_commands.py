@@ -69,7 +69,7 @@ def test_a_match_prints_what_it_came_to_and_goes_on(tmp_path: Path) -> None:
     assert len(file.read_text().splitlines()) == 301
     more = json.loads(gs2(*words, "--pairs", "310", "--json").stdout)
     assert more["pairs"] == 310 and sum(more["decisions"]) < 200
-    assert "it holds results with seed" in refusal(gs2(*words, "--seed", "1"))
+    assert "it holds results with" in refusal(gs2(*words, "--seed", "1"))
 
 
 @pytest.mark.parametrize(
@@ -80,6 +80,14 @@ def test_a_match_prints_what_it_came_to_and_goes_on(tmp_path: Path) -> None:
         ("match kuhn_poker uniform uniform+gs3", "did you mean gs2"),
         ("match liars_dice(dice=5) cfr:10 uniform", "must fit into"),
         ("match liars_dice(dice=5) uniform+gs2+ uniform", "train a network (gs2 train GAME)"),
+        ("ladder kuhn_poker uniform", "two or more different agents"),
+        ("ladder --game kuhn_poker uniform unifrm", "did you mean uniform"),
+        ("ladder --game kuhn_poker uniform cfr:3 --plot x.pptx", "must name a .svg, .png or .pdf"),
+        ("ladder goofspiel(returns=total_points) uniform dmc:5", "payoffs of all seats must sum to zero"),
+        ("match goofspiel(returns=total_points) uniform uniform", "choose other returns"),
+        ("games --round 1", "--round chooses among recorded rounds"),
+        ("games kuhn_poker --size --replay x.jsonl", "give one of them"),
+        ("games --replay x.jsonl", "there is none; check the path"),
         ("train kuhn_poker", "Missing option '-o'"),
         ("train kuhn_poker -o x.npz", "must name a .safetensors file"),
         ("train kuhn_poker -o x.safetensors --set widht=3", "did you mean width"),
@@ -94,7 +102,57 @@ def test_what_cannot_be_is_refused_with_the_next_step(
     assert says in refusal(gs2(*words.split()))
 
 
+def test_a_match_keeps_its_rounds_and_they_are_replayed(tmp_path: Path) -> None:
+    file = tmp_path / "rounds.jsonl"
+    words = ("match", "leduc_poker", "cfr:10", "uniform", "--pairs", "3", "--records", str(file))
+    result = gs2(*words)
+    assert result.exit_code == 0 and "gs2 games --replay" in result.stdout
+    assert len(file.read_text().splitlines()) == 7
+    told = gs2("games", "--replay", str(file)).stdout
+    assert told.count("paid P0 ") == 6 and "6 rounds checked" in told and "P0 holds" in told
+    one = gs2("games", "leduc_poker", "--replay", str(file), "--round", "2").stdout
+    assert one.startswith("round 2: leduc_poker, seed 0, pair 0: P0 uniform, P1 cfr:10")
+    rounds = json.loads(gs2("games", "--replay", str(file), "--json").stdout)
+    assert rounds["checked"] == 6 and [row["round"] for row in rounds["rounds"]] == [1, 2, 3, 4, 5, 6]
+    first = json.loads(file.read_text().splitlines()[1])
+    assert rounds["rounds"][0] == rounds["rounds"][0] | first
+    again = json.loads(gs2(*words, "--json").stdout)
+    assert sum(again["decisions"]) == 0 and again["pairs"] == 3
+    assert "it holds results with" in refusal(gs2(*words[:3], "cfr:2", *words[4:]))
+    assert "--round must be at most 6" in refusal(gs2("games", "--replay", str(file), "--round", "7"))
+    assert "game must be big2" in refusal(gs2("games", "big2", "--replay", str(file)))
+    file.write_text(file.read_text().replace('["P0 ', '["P1 ', 1))
+    assert f"{file}, line 2: play 1: P0 is to act" in refusal(gs2("games", "--replay", str(file)))
+
+
+def test_what_a_record_says_cannot_move_the_cursor(tmp_path: Path) -> None:
+    file = tmp_path / "rounds.jsonl"
+    assert (
+        gs2("match", "kuhn_poker", "cfr:10", "uniform", "--pairs", "1", "--records", str(file)).exit_code == 0
+    )
+    file.write_text(file.read_text().replace('["cfr:10",', '["\\u001b[2J\\ud800",'))
+    told = gs2("games", "--replay", str(file))
+    assert told.exit_code == 0 and "\x1b" not in told.stdout and "[2J" in told.stdout
+
+
+def test_a_ladder_of_any_game_is_printed_drawn_and_gone_on_with(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    words = ("ladder", "--game", "kuhn_poker", "cfr:50", "uniform", "cfr:2", "-o", str(tmp_path / "run"))
+    result = gs2(*words, "--pairs", "50", "--plot", str(tmp_path / "x.svg"))
+    for said in ("points", "Elo", "games won", "50 pairs of games a match", "Drawn in"):
+        assert said in result.stdout, result.output
+    assert (tmp_path / "x.svg").stat().st_size > 10_000
+    assert len(list((tmp_path / "run").glob("*.jsonl"))) == 3
+    told = json.loads(gs2("ladder", "kuhn_poker", *words[3:], "--pairs", "50", "--json").stdout)
+    assert told["agents"] == ["cfr:50", "uniform", "cfr:2"] and told["points"][0]["mean"] > 0
+    assert "it holds results with" in refusal(gs2(*words, "--seed", "1"))
+    several = gs2("ladder", "big2(players=3,ranks=3,suits=2)", "uniform", "cfr:3", "--pairs", "5").stdout
+    assert "one of 3 seats" in several and "33.3 % of games won is even" in several
+
+
 def test_guandans_forms_stay() -> None:
+    assert "GuanDan's AGENTS" in " ".join(gs2("ladder", "--help").stdout.split())
+    assert "of any game" in " ".join(gs2("ladder", "leduc_poker", "--help").stdout.split())
     assert "GuanDan agents A and B" in " ".join(gs2("match", "--help").stdout.split())
     assert "GuanDan network" in gs2("train", "--help").stdout
     assert "of any game" in " ".join(gs2("match", "leduc_poker", "--help").stdout.split())

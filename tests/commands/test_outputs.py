@@ -36,6 +36,10 @@ REFINE = ("--game", "kuhn_poker", "--method", "maxmargin", "--iterations", "20",
 FILE_COMMANDS = {
     "blueprint": ("blueprint", "kuhn_poker", "--iterations", "20", "-o"),
     "match": ("match", "greedy", "random", "--rounds", "4", *ONE, "-o"),
+    "match --records": (
+        *("match", "--game", "kuhn_poker", "uniform", "uniform", "--pairs", "2"),
+        "--records",
+    ),
     "gate": ("gate", str(SHIPPED), "--against", "random", "--rounds", "4", "--batch", "4", *ONE, "-o"),
     "gate --export": ("gate", str(SHIPPED), "--rounds", "4", "--batch", "4", *ONE, "--export"),
     "ladder --plot": ("ladder", "greedy", "random", "--rounds", "4", *ONE, "--plot"),
@@ -46,6 +50,7 @@ FILE_COMMANDS = {
 FOLDER_COMMANDS = {
     "train": ("train", "--minutes", "0", *TINY, "-o"),
     "ladder": ("ladder", "greedy", "random", "--rounds", "4", *ONE, "-o"),
+    "ladder --game": ("ladder", "--game", "kuhn_poker", "uniform", "cfr:2", "--pairs", "2", "-o"),
     "refine": ("experiment", "refine", *REFINE, "-o"),
 }
 

@@ -54,6 +54,7 @@ SMALLER = (
     (r"gs2 gate ", "--rounds 4 --batch 4 --processes 1 --against random"),
     (r"gs2 match .*--games", "--games 1 --processes 1"),
     (r"gs2 match ", "--rounds 1 --processes 1"),
+    (rf"gs2 ladder {LARGE}", "--pairs 2"),
     (r"gs2 ladder ", "--rounds 2 --processes 1"),
     (r"gs2 experiment refine", GRID),
     (r"refinement\.approach", "--game kuhn_poker --infosets 1 --seeds 1 --iterations 3"),
@@ -64,6 +65,7 @@ SMALLER = (
     (r"gs2 bench cfr", "kuhn_poker --repeats 1 --no-openspiel"),
     (r"gs2 bench guandan", "--seconds 0.1 --processes 1"),
     (r"gs2 bench blueprint", "--seconds 0.1 --rounds 4 --threads 1"),
+    (r"gs2 bench climbing", "--seconds 0.1 --rounds 32"),
     (r"gs2 bench search", "kuhn_poker --repeats 1"),
     (r"gs2 bench agent", "--rounds 1"),
     (r"gs2 bench table", "--repeats 1"),
@@ -253,6 +255,8 @@ def _prepare(words: list[str], place: Path) -> None:
         "big2.safetensors": "gs2 train big2 -o big2.safetensors --decisions 1 --set rounds=8",
         "dice.npz": "gs2 blueprint liars_dice_6 --iterations 10 -o dice.npz",
         "dice24.gs2": "gs2 blueprint liars_dice(dice=2,sides=4) --form public --iterations 5 -o dice24.gs2",
+        "rounds.jsonl": "gs2 match --game doudizhu gs2.play.shedding:SHEDDING uniform --pairs 2 "
+        "--records rounds.jsonl",
         "match.jsonl": "gs2 guandan play-random --record match.jsonl",
         "runs/mine/last.safetensors": f"gs2 train runs/mine {TINY}",
         **{

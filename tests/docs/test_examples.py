@@ -81,6 +81,13 @@ def test_the_training_script_takes_its_minutes_from_the_command_line() -> None:
     assert "--minutes" in done.stdout
 
 
+def test_an_agent_learns_big2_from_the_environment_alone() -> None:
+    pytest.importorskip("pettingzoo")
+    example = load("masked_agent")
+    points = example.points_against_random(example.train(60), 60)
+    assert points.mean() > 2.326 * points.std() / len(points) ** 0.5  # by chance once in a hundred tries
+
+
 def test_a_strangers_large_game_goes_from_nothing_to_a_searched_move(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -19,6 +19,14 @@ from numpy.typing import NDArray
 
 from blueprint.guandan.arena.arena import Arena, ArenaError, ArenaResult, Schedule
 from blueprint.guandan.arena.statistics import Estimate, rounds_won
+from blueprint.ratings import (
+    ELO,
+    PENALTY,
+    RatingPicture,
+    bradley_terry,
+    draw_ratings,
+    short_names,
+)
 from games.support.array_types import Array
 from games.support.bootstrap import bootstrap_intervals
 from games.support.files import check_folder
@@ -27,12 +35,6 @@ from games.support.locks import hold
 
 __all__ = ["ELO", "PENALTY", "Ladder", "bradley_terry", "play_ladder", "plot_ladder", "rate", "short_names"]
 
-ELO = 400 / np.log(10)
-"""Points of one unit of log odds."""
-PENALTY = 100.0
-"""scikit-learn's C, rounds counted one by one: a prior of standard deviation 10 in log odds (4,300 points) on
-each strength. It keeps an agent that won or lost every round at a finite rating and moves no other by a point
-at hundreds of rounds."""
 RESAMPLES = 400
 
 
@@ -74,32 +76,6 @@ class Ladder:
             "won": plain(self.won),
             "deals": self.deals,
         }
-
-
-def bradley_terry(wins: Array) -> NDArray[np.float64]:
-    """Return the strength of each agent, [k] float64, in Elo points of mean zero.
-
-    wins: [k, k], rounds that the row won against the column; 0 on the diagonal.
-    Raises ValueError unless it is square and not negative.
-    """
-    from sklearn.linear_model import LogisticRegression
-
-    wins = np.asarray(wins, np.float64)
-    if wins.ndim != 2 or wins.shape[0] != wins.shape[1] or wins.min(initial=0) < 0:
-        raise ValueError(f"bradley_terry: wins must be square counts of at least 0; got {wins.shape}")
-    k = len(wins)
-    i, j = np.nonzero(wins)
-    if len(i) == 0:
-        return np.zeros(k)
-    design = np.zeros((len(i), k))
-    design[np.arange(len(i)), i] = 1.0
-    design[np.arange(len(i)), j] = -1.0
-    # the same rows with the sign turned as losses: both classes must occur, and the likelihood is doubled
-    model = LogisticRegression(C=PENALTY / 2, fit_intercept=False, solver="newton-cholesky", tol=1e-6)
-    weights = np.tile(wins[i, j], 2)
-    model.fit(np.concatenate([design, -design]), np.repeat([1, 0], len(i)), sample_weight=weights)
-    found: NDArray[np.float64] = ELO * (model.coef_[0] - model.coef_[0].mean())
-    return found
 
 
 def rate(
@@ -145,12 +121,6 @@ def _strengths(k: int, pairs: list[tuple[int, int]], taken: Array, n: int) -> ND
     for (i, j), rounds in zip(pairs, taken, strict=True):
         wins[i, j], wins[j, i] = rounds, 2 * n - rounds
     return bradley_terry(wins)
-
-
-def short_names(agents: Sequence[str]) -> tuple[str, ...]:
-    """Return the agents' names with paths cut to the file's stem, where that stays unique."""
-    short = [re.sub(r"[^@]*/|\.safetensors$", "", name) for name in agents]
-    return tuple(s if short.count(s) == 1 else name for s, name in zip(short, agents, strict=True))
 
 
 def play_ladder(
@@ -228,34 +198,7 @@ def plot_ladder(ladder: Ladder, path: str | Path) -> None:
 
     path: .svg, .png or .pdf.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     order = ladder.order
-    names = [ladder.labels[k] for k in order]
-    ratings = [ladder.ratings[k] for k in order]
-    size = 1.2 + 0.42 * len(order)
-    figure = Figure(figsize=(5.5 + 0.62 * len(order), max(size, 2.4)), layout="constrained")
-    FigureCanvasAgg(figure)
-    left, right = figure.subplots(1, 2, width_ratios=[4.0, 0.5 + 0.62 * len(order)])
-    y = np.arange(len(order))
-    mean = np.array([rating.mean for rating in ratings])
-    ends = np.array([[r.mean - r.low for r in ratings], [r.high - r.mean for r in ratings]])
-    left.errorbar(mean, y, xerr=np.maximum(ends, 0), fmt="o", color="#1f4e79", capsize=3, markersize=5)
-    for k, value in enumerate(mean):
-        left.annotate(f"{value:.0f}", (value, k), (0, 6), textcoords="offset points", ha="center", fontsize=8)
-    left.set_yticks(y, names)
-    left.set_ylim(len(order) - 0.5, -0.7)
-    left.set_xlabel("rating in Elo points, 95 % interval")
-    left.grid(axis="x", alpha=0.3)
-    table = ladder.net[np.ix_(order, order)]
-    right.imshow(table, cmap="RdBu", vmin=-3, vmax=3)
-    for i in range(len(order)):
-        for j in range(len(order)):
-            if i != j:
-                color = "white" if abs(table[i, j]) > 2 else "black"
-                right.text(j, i, f"{table[i, j]:+.2f}", ha="center", va="center", fontsize=8, color=color)
-    right.set_xticks(y, names, rotation=45, ha="right")
-    right.set_yticks(y, names)
-    right.set_title("levels a round, row against column", fontsize=10)
-    figure.savefig(path, dpi=150)
+    ratings = np.array([[r.mean, r.low, r.high] for r in (ladder.ratings[k] for k in order)])
+    names, table = [ladder.labels[k] for k in order], ladder.net[np.ix_(order, order)]
+    draw_ratings(RatingPicture(names, ratings, table, "levels a round, row against column", 3.0), path)

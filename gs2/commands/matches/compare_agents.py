@@ -16,6 +16,7 @@ from gs2.commands.common import (
     SEED,
     SHARE,
     Interruption,
+    check_plot,
     print_json,
     stderr,
     stdout,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from blueprint.guandan.arena.statistics import ArenaSummary, Estimate
     from games.support.work.where import Place
 
-__all__ = ["MatchCommand", "ladder", "match"]
+__all__ = ["LadderCommand", "MatchCommand", "ladder", "match"]
 
 ROUNDS, SLOW_ROUNDS = 1000, 100
 """Deals by default; fewer where an agent searches."""
@@ -121,15 +122,30 @@ class MatchCommand(click.Command):
     ) -> click.Context:
         """Return the context of the command that the words are for: --game, or a game's name in front."""
         from games.registry import is_game_name
-        from gs2.commands.matches.match_game import match_game
 
         if args and args[0].lower() == "guandan":
             args = args[1:]
         elif args and is_game_name(args[0]):
-            return match_game.make_context(info_name, ["--game", *args], parent, **extra)
+            return self.of_any_game().make_context(info_name, ["--game", *args], parent, **extra)
         elif any(word.partition("=")[0] == "--game" for word in args):
-            return match_game.make_context(info_name, args, parent, **extra)
+            return self.of_any_game().make_context(info_name, args, parent, **extra)
         return super().make_context(info_name, args, parent, **extra)
+
+    def of_any_game(self) -> click.Command:
+        """Return the command for other games."""
+        from gs2.commands.matches.match_game import match_game
+
+        return match_game
+
+
+class LadderCommand(MatchCommand):
+    """`gs2 ladder`, which hands a ladder of any other game to a command of its own."""
+
+    def of_any_game(self) -> click.Command:
+        """Return the command for other games."""
+        from gs2.commands.matches.ladder_game import ladder_game
+
+        return ladder_game
 
 
 @click.command(cls=MatchCommand)
@@ -269,7 +285,7 @@ def _print(result: ArenaResult, output: Path | None) -> None:
         out.print(f"Results in {output}; the same command with more rounds goes on from there.")
 
 
-@click.command()
+@click.command(cls=LadderCommand)
 @click.argument("agents", nargs=-1, required=True, type=AGENT)
 @click.option("--rounds", type=click.IntRange(min=1), help="Deals of each pair.  [default: 1000]")
 @click.option("-o", "--output", type=NEW_FOLDER, help="Folder of results, to resume.")
@@ -287,7 +303,9 @@ def ladder(
     on: Place,
     as_json: bool,
 ) -> None:
-    """Rate AGENTS by playing all pairs of them on the same cards.
+    """Rate GuanDan's AGENTS by playing all pairs of them on the same cards.
+
+    For any other game: gs2 ladder --game GAME AGENTS..., see gs2 ladder leduc_poker --help.
 
     Ratings are Bradley-Terry strengths of single rounds on the Elo scale: 100 points are 64 % of rounds.
     Intervals are bootstrapped over deals. The agents are named as in `gs2 match`.
@@ -297,8 +315,7 @@ def ladder(
     from gs2.guandan.named_agents import NamedAgents
 
     rounds = rounds or _default_rounds(agents)
-    if plot is not None:
-        _check_plot(plot)
+    check_plot(plot)
     total = len(agents) * (len(agents) - 1) // 2 * rounds
     with (
         Interruption() as asked,
@@ -325,16 +342,6 @@ def ladder(
     _print_ladder(found)
     if plot is not None:
         stdout().print(f"Drawn in {plot}.")
-
-
-def _check_plot(plot: Path) -> None:
-    """Refuse a picture that could not be written before anything is played."""
-    from importlib.util import find_spec
-
-    if find_spec("matplotlib") is None:
-        raise click.UsageError("matplotlib is not installed; pip install 'gs2[plots]' brings it")
-    if plot.suffix not in (".svg", ".png", ".pdf"):
-        raise click.UsageError(f"--plot must name a .svg, .png or .pdf file; got {str(plot)!r}")
 
 
 def _print_ladder(found: Ladder) -> None:

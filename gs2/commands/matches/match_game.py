@@ -22,6 +22,7 @@ from gs2.commands.progress import Lines
 
 if TYPE_CHECKING:
     from gs2.play.game_arena import MeetingResult
+    from gs2.play.match_files import MatchFiles
 
 __all__ = ["match_game"]
 
@@ -38,6 +39,7 @@ __all__ = ["match_game"]
 @click.option("--processes", type=click.IntRange(min=1), help="How many.  [default: 1; a cluster: all cores]")
 @ON
 @click.option("-o", "--output", type=NEW_FILE, help="Results, to write or resume.")
+@click.option("--records", type=NEW_FILE, help="Every round in words, to write or resume.")
 @memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def match_game(
@@ -57,8 +59,9 @@ def match_game(
     """
     from games.registry import is_game_name, load_game
     from gs2.play.game_arena import Meeting, play_match
+    from gs2.play.match_files import MatchFiles
 
-    game = load_game(text)
+    game = load_game(text, general_sum=True)
     name = game.name if is_game_name(game.name) else text
     meeting = Meeting(name, a, b, how["pairs"], how["seed"], not how["independent"])
     line = Lines()
@@ -69,20 +72,22 @@ def match_game(
 
     on = how["on"]
     place = on.with_count(how["processes"] or (1 if on.is_local else None))
+    files = MatchFiles(output, how["records"])
     with Interruption() as asked:
-        result = play_match(meeting, game=game, output=output, processes=place, progress=progress, stop=asked)
+        result = play_match(meeting, game=game, output=files, processes=place, progress=progress, stop=asked)
     if len(result.games.numbers):
         if as_json:
             print_json(result.to_json())
         else:
-            _print(result, output)
+            _print(result, files)
     if not result.complete:
-        hint = f"; the same command goes on from {output}" if output else "; --output lets it go on later"
+        kept = output or files.records
+        hint = f"; the same command goes on from {kept}" if kept else "; --output lets it go on later"
         stderr().print(f"interrupted{hint}")
         raise SystemExit(asked.exit_code)
 
 
-def _print(result: MeetingResult, output: Path | None) -> None:
+def _print(result: MeetingResult, files: MatchFiles) -> None:
     from rich.table import Table
 
     from cfr.tree.memory import words_of_bytes
@@ -112,10 +117,13 @@ def _print(result: MeetingResult, output: Path | None) -> None:
         f"{result.seconds:.1f} s, {words_of_bytes(result.memory)} of memory at most.",
         soft_wrap=True,
     )
-    if output is not None:
+    if files.results is not None:
         out.print(
-            f"Results in {output}; the same command with more --pairs goes on from there.", soft_wrap=True
+            f"Results in {files.results}; the same command with more --pairs goes on from there.",
+            soft_wrap=True,
         )
+    if files.records is not None:
+        out.print(f"Rounds in {files.records}: gs2 games --replay {files.records}", soft_wrap=True)
 
 
 def _short(name: str) -> str:

@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from experiments.bench.engine_speed import engine_tables, lockstep_rounds, measure_engine, random_rounds
+from experiments.bench.guandan.engine_speed import (
+    engine_tables,
+    lockstep_rounds,
+    measure_engine,
+    random_rounds,
+)
 from experiments.simulate_guandan import check_play, simulate_matches
 from games.guandan.matches.lockstep import Matches
 

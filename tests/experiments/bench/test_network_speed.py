@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from blueprint.guandan.train_config import NetworkConfig
-from experiments.bench.network_speed import measure_network, network_tables, operations
+from experiments.bench.guandan.network_speed import measure_network, network_tables, operations
 from tests.blueprint.guandan.positions import random_tensors
 
 

@@ -11,8 +11,11 @@ import pytest
 from games import load_game
 from games.support.locks import LockHeld, hold
 from gs2.play.agent_names import load_game_agent
-from gs2.play.game_arena import Meeting, MeetingError, play_match
+from gs2.play.game_arena import AgentRoom, Meeting, MeetingError, play_match
 from gs2.play.game_match import play_numbered
+from gs2.play.match_files import MatchFiles
+from gs2.play.records.record_file import replayed_rounds
+from gs2.play.records.round_record import RoundRecordError
 
 MEETING = Meeting("leduc_poker", "cfr:10", "uniform", pairs=40, seed=5)
 
@@ -42,8 +45,13 @@ def test_a_match_goes_on_from_its_file(tmp_path: Path) -> None:
     assert again.games.paces[0].decisions == 0 and again.net == whole.net
 
 
-def test_processes_play_the_same_games() -> None:
-    assert np.array_equal(play_match(MEETING, processes=2).games.payoffs, play_match(MEETING).games.payoffs)
+def test_processes_play_the_same_games(tmp_path: Path) -> None:
+    files = [MatchFiles(tmp_path / f"match{k}.jsonl", tmp_path / f"rounds{k}.jsonl") for k in (1, 2)]
+    alone, two = (play_match(MEETING, output=files[k - 1], processes=k) for k in (1, 2))
+    assert np.array_equal(two.games.payoffs, alone.games.payoffs)
+    for name in ("match", "rounds"):  # pieces of work may end in another order
+        one, other = ((tmp_path / f"{name}{k}.jsonl").read_bytes().splitlines() for k in (1, 2))
+        assert sorted(one) == sorted(other) and len(one) > 40
 
 
 def test_a_file_of_another_match_is_refused(tmp_path: Path) -> None:
@@ -73,3 +81,83 @@ def test_a_file_of_another_match_is_refused(tmp_path: Path) -> None:
 def test_a_match_needs_games() -> None:
     with pytest.raises(MeetingError, match="at least 1 pair"):
         Meeting("kuhn_poker", "uniform", "uniform", pairs=0)
+
+
+@pytest.mark.parametrize("game", ["leduc_poker", "doudizhu(ranks=4)", "big2(players=3,ranks=3,suits=3)"])
+def test_records_and_results_of_a_match_say_the_same(game: str, tmp_path: Path) -> None:
+    files = MatchFiles(tmp_path / "match.jsonl", tmp_path / "rounds.jsonl")
+    meeting = Meeting(game, "uniform", "uniform", pairs=6, seed=2)
+    whole = play_match(meeting, output=files)
+    teams = load_game(game).teams
+    rounds = [found.record for found in replayed_rounds(tmp_path / "rounds.jsonl")]
+    assert [(r.pair, r.team) for r in rounds] == [(p, t) for p in range(6) for t in range(max(teams) + 1)]
+    for record in rounds:
+        assert record.payoffs[teams.index(record.team)] == whole.games.payoffs[record.pair, record.team]
+        assert (record.game, record.seed) == (game, 2)
+    assert np.array_equal(whole.games.payoffs, play_match(meeting).games.payoffs)
+
+
+def test_a_match_goes_on_from_whatever_its_files_hold(tmp_path: Path) -> None:
+    files = MatchFiles(tmp_path / "match.jsonl", tmp_path / "rounds.jsonl")
+    assert files.results is not None and files.records is not None
+    meeting = Meeting("big2(players=3,ranks=3,suits=3)", "uniform", "uniform", pairs=8, seed=3)
+    whole = play_match(meeting, output=files)
+    results, records = files.results.read_bytes(), files.records.read_bytes()
+    rng = np.random.default_rng(0)
+    for _ in range(8):
+        for path, data in ((files.results, results), (files.records, records)):
+            path.write_bytes(data[: rng.integers(len(data) + 1)])  # cut off by a kill
+            if rng.random() < 0.2:
+                path.unlink()
+        again = play_match(meeting, output=files)
+        assert again.complete and np.array_equal(again.games.payoffs, whole.games.payoffs)
+        assert np.array_equal(again.games.won, whole.games.won)
+        for path, data in ((files.results, results), (files.records, records)):
+            assert sorted(path.read_bytes().splitlines()) == sorted(data.splitlines())
+    alone = play_match(meeting, output=MatchFiles(records=files.records))
+    assert alone.games.paces[0].decisions == 0 and alone.net == whole.net
+    files.results.unlink()
+    told = play_match(meeting, output=files)
+    assert told.games.paces[0].decisions == 0 and len(files.results.read_bytes().splitlines()) == 9
+
+
+def test_results_and_records_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
+    files = MatchFiles(tmp_path / "match.jsonl", tmp_path / "rounds.jsonl")
+    assert files.results is not None and files.records is not None
+    meeting = Meeting("kuhn_poker", "uniform", "uniform", pairs=4)
+    play_match(meeting, output=files)
+    first, *rows = files.results.read_text().splitlines()
+    changed = [{**json.loads(row), "payoffs": [7.0, 7.0]} for row in rows]
+    files.results.write_text("\n".join([first, *map(json.dumps, changed)]) + "\n")
+    with pytest.raises(MeetingError, match="must end as its results say"):
+        play_match(meeting, output=files)
+    files.records.unlink()
+    with pytest.raises(MeetingError, match="must end as its results say"):
+        play_match(meeting, output=files)
+    for row in (
+        {"team": 2},
+        {"payoffs": [1.0, -1.0, 0.0]},
+    ):
+        files.records.unlink(missing_ok=True)
+        play_match(meeting, output=MatchFiles(records=files.records))
+        text = files.records.read_text()
+        files.records.write_text(
+            text + json.dumps({**json.loads(text.splitlines()[1]), "pair": 9, **row}) + "\n"
+        )
+        with pytest.raises(MeetingError, match="rounds must be of 2 teams and 2 seats"):
+            play_match(meeting, output=MatchFiles(records=files.records))
+    files.records.write_text(json.dumps({"format": "gs2-match-1"}) + "\n")
+    with pytest.raises(RoundRecordError, match="must be a result of gs2 match --game"):
+        play_match(meeting, output=MatchFiles(records=files.records))
+    with hold(files.records), pytest.raises(LockHeld):
+        play_match(meeting, output=MatchFiles(records=files.records))
+
+
+def test_agents_of_one_room_are_loaded_once_and_seeded_as_asked() -> None:
+    room = AgentRoom(load_game("kuhn_poker"))
+    assert room.agent("dmc:30", 1) is room.agent("dmc:30", 1)
+    assert room.agent("dmc:30", 1) is not room.agent("dmc:30", 2)
+    meeting = Meeting("kuhn_poker", "dmc:30", "dmc:30", pairs=200)
+    even = play_match(Meeting("kuhn_poker", "dmc:30", "dmc:30", pairs=200, agent_seed=4), game=room)
+    assert not even.games.net.any() and play_match(meeting, game=room).games.net.any()
+    assert "agent_seed" not in meeting.header()

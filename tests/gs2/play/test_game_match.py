@@ -12,10 +12,10 @@ from cfr.sequence_form import sequence_form
 from cfr.tree import grow
 from cfr.values import root_values
 from games import Ragged, load_game
-from games.game import Game
+from games.game import Game, GameError
 from games.support.array_types import Array
 from gs2.play.game_agents import AnswerFault, SeatTrail, TrailAgent, UniformAgent, answers
-from gs2.play.game_match import numbered_draws, play_agents, play_numbered
+from gs2.play.game_match import numbered_draws, play_agents, play_numbered, playing_teams
 from gs2.policies.tabulate import tabulate
 from tests.games.random_games import RandomGame
 
@@ -202,3 +202,18 @@ def test_where_each_seat_is_a_team_the_first_agent_sits_on_every_seat_once() -> 
         value = root_values(tree, seated)[seat]
         error = played.payoffs[:, seat].std() / np.sqrt(4000)
         assert abs(played.payoffs[:, seat].mean() - value) <= STANDARD_ERRORS * error
+
+
+def test_where_no_teams_are_true_each_seat_is_one() -> None:
+    game = load_game("doudizhu(ranks=4,landlord=bid)", general_sum=True)
+    played = play_numbered(game, (KeyedAgent(1), KeyedAgent(2)), np.arange(30), 3, recorded=("a", "b"))
+    assert played.payoffs.shape == (30, 3) and playing_teams(game) == (0, 1, 2)
+    for record in played.rounds:
+        assert record.agents == tuple("a" if seat == record.team else "b" for seat in range(3))
+        assert record.payoffs[record.team] == played.payoffs[record.pair, record.team]
+    assert np.isin(played.won, [0, 1 / 3, 1 / 2, 1]).all() and (played.won == 1 / 2).any()
+    even = play_numbered(game, (KeyedAgent(1), KeyedAgent(1)), np.arange(30), 3)
+    assert not even.net.any()
+    points = load_game("goofspiel(cards=3,returns=total_points)", general_sum=True)
+    with pytest.raises(GameError, match="payoffs of all seats must sum to zero"):
+        play_numbered(points, (UniformAgent(), UniformAgent()), np.arange(5), 0)

@@ -29,28 +29,15 @@ from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.structured import join
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.trainer import Trainer
+from experiments.bench.rate import Rate, measured_rate
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["NetworkRecord", "Rate", "measure_network", "network_tables", "operations"]
+__all__ = ["NetworkRecord", "measure_network", "network_tables", "operations"]
 
 MOVES = 30
 """Legal moves of each decision that is timed."""
-
-
-@dataclass(frozen=True)
-class Rate:
-    """Things done a second.
-
-    processor: per second of processor time, times `threads`. wall: per second by the clock on the wall.
-    share: of a core that each thread had meanwhile.
-    """
-
-    processor: float
-    wall: float
-    threads: int
-    share: float
 
 
 @dataclass(frozen=True)
@@ -89,16 +76,6 @@ def operations(config: NetworkConfig, moves: int) -> float:
     tower = STATE_WIDTH * state + config.blocks * state * state + state * action
     head = ACTION_WIDTH * action + config.action_blocks * action * action + action
     return 2.0 * (tower + moves * head)
-
-
-def _rate(work: Callable[[], int], seconds: float, threads: int) -> Rate:
-    """Return the rate of some work that is repeated; the work itself keeps `threads` threads busy."""
-    work()
-    done, begin, ran = 0, time.perf_counter(), time.process_time()
-    while (wall := time.perf_counter() - begin) < seconds or done == 0:
-        done += work()
-    wall, used = time.perf_counter() - begin, time.process_time() - ran
-    return Rate(threads * done / used, done / wall, threads, used / wall / threads)
 
 
 def _decisions(n: int, moves: int, rng: np.random.Generator) -> Decisions:
@@ -148,9 +125,9 @@ def _batches(inference: Inference, d: Decisions, threads: int, seconds: float) -
         return len(d)
 
     if threads == 1:
-        return _rate(lambda: ask(0), seconds, 1)
+        return measured_rate(lambda: ask(0), seconds, 1)
     with ThreadPoolExecutor(threads) as pool:
-        return _rate(lambda: sum(pool.map(ask, range(2 * threads))), seconds, threads)
+        return measured_rate(lambda: sum(pool.map(ask, range(2 * threads))), seconds, threads)
 
 
 def _matrix_rate(kind: torch.dtype, seconds: float) -> float:
@@ -163,7 +140,7 @@ def _matrix_rate(kind: torch.dtype, seconds: float) -> float:
         return 8 * 2 * 2048 * 256 * 256
 
     with torch.inference_mode():
-        return _rate(multiply, seconds, 1).processor
+        return measured_rate(multiply, seconds, 1).processor
 
 
 def _play(choosers: list[Any], rounds: int, rng: np.random.Generator, scratch: list[Scratch]) -> int:
@@ -225,9 +202,9 @@ def measure_network(
     progress("self-play")
     scratch = [Scratch() for _ in range(threads)]
     agents = [InferenceAgent(auto, temperature=0.02, epsilon=0.01, rng=r) for r in rng.spawn(threads)]
-    selfplay = _rate(lambda: _play(agents, rounds, rng, scratch), seconds, threads)
+    selfplay = measured_rate(lambda: _play(agents, rounds, rng, scratch), seconds, threads)
     encoders = [_Encoding(r) for r in rng.spawn(threads)]
-    without = _rate(lambda: _play(encoders, rounds, rng, scratch), seconds, threads)
+    without = measured_rate(lambda: _play(encoders, rounds, rng, scratch), seconds, threads)
     progress("training")
     saved = TrainConfig.from_json(read_checkpoint(SHIPPED, prefix="-")[1]["train"])
     # with focus there is more to play than to learn: a thread more keeps the cores busy
@@ -242,7 +219,7 @@ def measure_network(
         trainer.run_generation()
         return trainer.decisions - before
 
-    training = _rate(generation, seconds, threads)
+    training = measured_rate(generation, seconds, threads)
     work = operations(trainer.network_config, MOVES)
     return NetworkRecord(auto.name, *single, batch, matrix, work, selfplay, without, training, seed)
 

@@ -1,0 +1,1 @@
+"""Benches of GuanDan's parts: engine, network, agent, Minimum Combination Search."""

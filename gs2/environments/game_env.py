@@ -1,0 +1,225 @@
+"""A PettingZoo AEC environment over any game of the `Game` protocol (needs the extra `pettingzoo`).
+
+    from gs2.environments.game_env import GameEnv
+
+    env = GameEnv("doudizhu")
+    env.reset(seed=7)
+    for agent in env.agent_iter():
+        observation, reward, terminated, truncated, info = env.last()
+        done = terminated or truncated
+        env.step(None if done else env.action_space(agent).sample(observation["action_mask"]))
+
+Chance acts inside the environment. Moves at once, as in Goofspiel, are made one after the other, hidden until
+all are made. GuanDan has an environment of its own, with matches (`games.guandan.views.env`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+from pettingzoo import AECEnv
+
+from blueprint.climbing.inputs.move_inputs import MoveInputs, move_inputs
+from games.game import CHANCE, TERMINAL, Game, GameError
+from games.ragged import pick_by
+from games.registry import load_game
+from games.support.array_types import Array
+from gs2.environments.move_spaces import move_space
+from gs2.environments.seat_views import seat_view
+
+__all__ = ["GameEnv"]
+
+_ONE = np.zeros(1, np.int64)
+
+
+class GameEnv(AECEnv):  # type: ignore[misc]  # PettingZoo has no types
+    """A game for agents "seat_0", "seat_1", …; `env.game` is the game, `env.state_rows` the history, [1].
+
+    game: a game, or its string; games whose payoffs do not sum to zero are played as well.
+    moves: how they are numbered, see `move_spaces`: "auto", "table" (DouDiZhu), "listed" or "found".
+    observation: what a seat is told, see `seat_views`: "auto", "rows", "game", "words" or "key".
+    max_moves: of a list of moves; None for one that is enough.
+    looks: for moves found by playing, how often 4,096 random plays look for them.
+    render_mode: None or "ansi", text from `render`.
+
+    Observations are dictionaries: "observation", what the seat knows; "action_mask" [moves] int8; of listed
+    moves also "moves" [moves, width] uint8, a row of bits for each and zeros behind them. Mask and moves are
+    zero for a seat that is not to act. Each seat is paid at the end what `Game.returns` says.
+    Raises GameError at an option or a game that does not exist.
+    """
+
+    metadata = {  # noqa: RUF012 - PettingZoo's interface
+        "name": "gs2_game_v0",
+        "render_modes": ["ansi"],
+        "is_parallelizable": False,
+        "render_fps": 1,
+    }
+
+    def __init__(
+        self,
+        game: Game | str,
+        *,
+        moves: str = "auto",
+        observation: str = "auto",
+        max_moves: int | None = None,
+        looks: int = 2,
+        render_mode: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.game = load_game(game, general_sum=True) if isinstance(game, str) else game
+        if self.game.name.partition("(")[0] == "guandan":
+            raise GameError(
+                "guandan: it has an environment of its own, with matches; take "
+                "games.guandan.views.env.GuanDanEnv"
+            )
+        if render_mode not in (None, "ansi"):
+            raise GameError(f"{self.game.name}: render_mode is None or 'ansi'; got {render_mode!r}")
+        self.metadata = {**self.metadata, "name": f"{self.game.name.partition('(')[0]}_v0"}
+        self.render_mode = render_mode
+        self.move_space = move_space(self.game, moves, max_moves=max_moves, looks=looks)
+        self.view = seat_view(self.game, observation)
+        as_inputs = bool(getattr(self.game, "moves_are_inputs", False))
+        self._inputs: MoveInputs | None = move_inputs(self.game) if as_inputs else None
+        self.possible_agents = [f"seat_{seat}" for seat in range(self.game.num_players)]
+        self.agents: list[str] = []
+        self.observation_spaces = {agent: self._space() for agent in self.possible_agents}
+        self.action_spaces = {agent: spaces.Discrete(self.move_space.size) for agent in self.possible_agents}
+        self._rng = np.random.default_rng()
+
+    def _space(self) -> spaces.Dict:
+        view, size = self.view, self.move_space.size
+        parts: dict[str, spaces.Space[Any]] = {
+            "observation": spaces.Box(view.low, view.high, (view.width,), view.dtype),
+            "action_mask": spaces.Box(0, 1, (size,), np.int8),
+        }
+        if self.move_space.width:
+            parts["moves"] = spaces.Box(0, 1, (size, self.move_space.width), np.uint8)
+        return spaces.Dict(parts)
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        """Return the space of an agent's observations."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        """Return the space of an agent's actions; the mask says which are legal."""
+        return self.action_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Begin a round.
+
+        seed: of this and all later rounds. options: `state`, a history to begin at instead of the root, [1]
+            of the game's states; others are ignored, as PettingZoo's tests require.
+        Raises GameError if the state is no batch of one, or the game is over there.
+        """
+        if seed is not None:
+            self._rng = np.random.default_rng(seed)
+        given = (options or {}).get("state")
+        if given is not None:
+            root = self._checked(given)
+        elif self._inputs is not None:  # dealt all at once, as chance deals card by card
+            root = self._inputs.deal(1, self._rng)
+        else:
+            root = self.game.root()
+        self.state_rows: Array = root
+        self.agents = list(self.possible_agents)
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
+        self._last = ""
+        self._await()
+
+    def _checked(self, given: Any) -> Array:
+        state = np.array(given, copy=True)
+        one = self.game.root()
+        if state.shape != one.shape or state.dtype != one.dtype:
+            raise GameError(
+                f"{self.game.name}: a state must be one row of {one.dtype}, shape {one.shape}; got shape "
+                f"{state.shape} of {state.dtype}; take a batch of one from the game"
+            )
+        if self.game.player(state)[0] == TERMINAL:
+            raise GameError(f"{self.game.name}: a round must begin before its end; the game is over there")
+        return state
+
+    def _await(self) -> bool:
+        """Let chance act, and find out whose turn it is and what may be done; return whether it is over."""
+        while (player := int(self.game.player(self.state_rows)[0])) == CHANCE:
+            outcomes = self.game.actions(self.state_rows)
+            probs = self.game.chance_probs(self.state_rows, outcomes)
+            taken = outcomes.values[pick_by(outcomes, probs, self._rng.random(1))]
+            self.state_rows = self.game.step(self.state_rows, _ONE, taken)
+        if player == TERMINAL:
+            return True
+        self._legal = self.game.actions(self.state_rows).values
+        self._numbers = self.move_space.numbers(self._legal)
+        self._seat = player
+        self.agent_selection = f"seat_{player}"
+        return False
+
+    def moves(self) -> Array:
+        """Return the legal moves of the agent to act, [m] of the game's actions; see `move_numbers`."""
+        return self._legal
+
+    def move_numbers(self) -> NDArray[np.int64]:
+        """Return the action that stands for each of `moves()`, [m] int64."""
+        return self._numbers
+
+    def move_words(self) -> dict[int, str]:
+        """Return the legal moves in the game's words, by the action that stands for each."""
+        words = (self.game.action_text(self.state_rows[0], move) for move in self._legal)
+        return dict(zip(self._numbers.tolist(), words, strict=True))
+
+    def observe(self, agent: str) -> dict[str, Any]:
+        """Return what an agent sees; mask and moves are empty for an agent that is not to act."""
+        seat = int(agent.partition("_")[2])
+        acts = agent == self.agent_selection and not self.terminations.get(agent, True)
+        mask = np.zeros(self.move_space.size, np.int8)
+        seen = {"observation": self.view.of(self.state_rows, seat, acts), "action_mask": mask}
+        if self.move_space.width:
+            seen["moves"] = np.zeros((self.move_space.size, self.move_space.width), np.uint8)
+        if acts:
+            mask[self._numbers] = 1
+            if self.move_space.width:
+                seen["moves"][self._numbers] = self.move_space.rows(self.state_rows, seat, self._legal)
+        return seen
+
+    def step(self, action: int | None) -> None:
+        """Let the agent whose turn it is take a legal action.
+
+        Raises GameError, and changes nothing, at any other.
+        """
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)
+            return
+        places = np.flatnonzero(self._numbers == -1 if action is None else self._numbers == int(action))
+        if len(places) != 1:
+            raise GameError(
+                f"{self.game.name}: an action must be one that the mask allows; got {action!r} from {agent}; "
+                f"take one of the {len(self._numbers)} in move_numbers()"
+            )
+        move = self._legal[places]
+        if self.render_mode is not None:
+            self._last = f"{agent}: {self.game.action_text(self.state_rows[0], move[0])}"
+        self.state_rows = self.game.step(self.state_rows, _ONE, move)
+        self._cumulative_rewards[agent] = 0.0
+        self._clear_rewards()
+        if self._await():
+            paid = self.game.returns(self.state_rows)[0].tolist()
+            self.rewards = dict(zip(self.agents, paid, strict=True))
+            self.terminations = dict.fromkeys(self.agents, True)
+        self._accumulate_rewards()
+
+    def render(self) -> str | None:
+        """Return the history in words, what is hidden included, in render mode "ansi"."""
+        if self.render_mode is None:
+            return None
+        said = self.game.state_text(self.state_rows[0])
+        return f"{said}\n{self._last}" if self._last else said
+
+    def close(self) -> None:
+        """Nothing is left open."""

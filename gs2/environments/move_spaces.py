@@ -1,0 +1,162 @@
+"""How an environment numbers the moves of a game: a fixed number for each, or places in a list with features.
+
+- `table`: DouDiZhu's 27,472 moves, in an auction the four calls behind them. A number is one move everywhere,
+  so that a mask over a network's columns is all there is to it.
+- `listed`: places in the list of legal moves; a row of bits says what each does. For games whose moves are
+  inputs (`moves_are_inputs`): the rows are those that gs2's own networks are shown. A fixed space of Big2
+  would have some 20,000 numbers of single sets of cards, nearly all of them never legal in a round, and what
+  is learned of one would say nothing of the next.
+- `found`: a number for each action that random plays come across, for games with few distinct actions.
+"""
+
+from __future__ import annotations
+
+from math import comb
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.climbing.inputs.move_inputs import MoveInputs, move_inputs
+from blueprint.research.infoset_features import ActionColumns, scalar_actions
+from games.climbing.big2.big2 import Big2
+from games.climbing.doudizhu.doudizhu import DouDizhu
+from games.climbing.doudizhu.round_state import CALLS, DEALS
+from games.game import Game, GameError
+from games.support.array_types import Array
+
+__all__ = ["MOVE_KINDS", "MoveSpace", "move_space"]
+
+MOVE_KINDS = ("auto", "table", "listed", "found")
+LISTED_DOUDIZHU = 1024
+"""Well above the longest list that climbing from hand to hand found: 519 moves of 20 cards."""
+LISTED_BIG2 = 4096
+"""Likewise: 1,364 of 17 cards and 3,567 of 26."""
+
+
+class MoveSpace(Protocol):
+    """How moves are numbered.
+
+    size: how many numbers there are. width: of a listed move's row; 0 where a number says all.
+    """
+
+    size: int
+    width: int
+
+    def numbers(self, legal: Array) -> NDArray[np.int64]:
+        """Return the number of each legal action, [m] int64, each another.
+
+        Raises GameError if one has none.
+        """
+        ...
+
+    def rows(self, states: Array, seat: int, legal: Array) -> NDArray[np.uint8]:
+        """Return what each of a seat's legal actions does, [m, width]. states: [1], where it acts."""
+        ...
+
+
+class _Numbered:
+    """Moves with a number each."""
+
+    width = 0
+
+    def rows(self, states: Array, seat: int, legal: Array) -> NDArray[np.uint8]:
+        return np.zeros((len(legal), 0), np.uint8)
+
+
+class _TableMoves(_Numbered):
+    """The moves of DouDiZhu by their place in its table."""
+
+    def __init__(self, game: DouDizhu) -> None:
+        self.size = DEALS if game.by_bid else CALLS
+
+    def numbers(self, legal: Array) -> NDArray[np.int64]:
+        return np.asarray(legal, np.int64)
+
+
+class _FoundMoves(_Numbered):
+    """The actions that random plays of a game come across, in order of their values."""
+
+    def __init__(self, game: Game, looks: int) -> None:
+        self.name = game.name
+        # more looks only add: the numbers of one environment are those of the next
+        known = [ActionColumns.sampled(game, np.random.default_rng(k))[0].known for k in range(looks)]
+        self.known = np.unique(np.concatenate(known))
+        self.size = len(self.known)
+
+    def numbers(self, legal: Array) -> NDArray[np.int64]:
+        values = scalar_actions(legal)
+        at: NDArray[np.int64] = np.minimum(np.searchsorted(self.known, values), self.size - 1)
+        unknown = np.flatnonzero(self.known[at] != values)
+        if len(unknown):
+            raise GameError(
+                f"{self.name}: each move must have a number; random plays did not come across "
+                f"{legal[unknown[0]]!r}; make the environment with greater looks"
+            )
+        return at
+
+
+class _ListedMoves:
+    """Places in the list of legal moves, with a row for each."""
+
+    def __init__(self, inputs: MoveInputs, size: int) -> None:
+        self.inputs, self.size, self.width = inputs, size, inputs.move_bits
+
+    def numbers(self, legal: Array) -> NDArray[np.int64]:
+        if len(legal) > self.size:
+            raise GameError(
+                f"{self.inputs.game.name}: {len(legal)} moves are legal but max_moves is {self.size}; make "
+                "the environment with a greater one"
+            )
+        return np.arange(len(legal))
+
+    def rows(self, states: Array, seat: int, legal: Array) -> NDArray[np.uint8]:
+        out = np.empty((len(legal), self.width), np.uint8)
+        offsets = np.array([0, len(legal)])
+        words = self.inputs.words(legal)
+        at = np.ascontiguousarray(states)
+        self.inputs.write_moves(at, np.zeros(1, np.int64), np.array([seat]), offsets, words, out)
+        return out
+
+
+def move_space(game: Game, kind: str = "auto", *, max_moves: int | None = None, looks: int = 2) -> MoveSpace:
+    """Return how the moves of a game are numbered.
+
+    kind: of MOVE_KINDS; auto is `table` for DouDiZhu, `listed` for other games whose moves are inputs, and
+        `found` for the rest. max_moves: of a list. looks: at the game for `found`, 4,096 random plays each.
+    Raises GameError if the game cannot be numbered so.
+    """
+    if kind not in MOVE_KINDS:
+        raise GameError(f"{game.name}: moves is one of {', '.join(MOVE_KINDS)}; got {kind!r}")
+    as_inputs = bool(getattr(game, "moves_are_inputs", False))
+    if kind == "auto":
+        kind = "table" if isinstance(game, DouDizhu) else "listed" if as_inputs else "found"
+    if max_moves is not None and (kind != "listed" or max_moves < 1):
+        raise GameError(
+            f"{game.name}: max_moves must be at least 1, and moves listed; got {max_moves} for {kind}; leave "
+            "it out"
+        )
+    if kind == "table":
+        if not isinstance(game, DouDizhu):
+            raise GameError(f"{game.name}: only doudizhu has a table of moves; leave moves out")
+        return _TableMoves(game)
+    if kind == "found":
+        if as_inputs:
+            raise GameError(f"{game.name}: it has too many moves to find them by playing; leave moves out")
+        if looks < 1:
+            raise GameError(f"{game.name}: looks must be at least 1; got {looks}; leave it out")
+        return _FoundMoves(game, looks)
+    if not as_inputs:
+        raise GameError(
+            f"{game.name}: moves are listed only where something says what they do; leave moves out"
+        )
+    return _ListedMoves(move_inputs(game), max_moves or _longest_list(game))
+
+
+def _longest_list(game: Game) -> int:
+    """Return a length that no list of legal moves exceeds, as far as is known."""
+    if not isinstance(game, Big2):
+        return LISTED_DOUDIZHU
+    hand = game.rules.hand
+    ranks = -(-hand // 4)  # as few as may be: then pairs and triples are as many as may be
+    return min(1 + hand + (comb(4, 2) + comb(4, 3)) * ranks + comb(hand, 5), LISTED_BIG2)

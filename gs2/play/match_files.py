@@ -1,0 +1,162 @@
+"""What a match leaves on disk: a row for each pair of games, and where it is asked for each round in words.
+
+Both files are of one match, whole lines under a lock, and go on where they ended. A pair counts as played
+once every file has it. One that the records alone have gives its result from there; one that the results
+alone have is played again, which must come to the same.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from games.support.json_rows import JsonRows, Row
+from gs2.play.records.record_file import RoundsFile
+from gs2.play.records.round_record import RoundRecord, winners
+
+__all__ = ["MatchBook", "MatchFiles", "MeetingError", "result_row"]
+
+FORMAT = "gs2-games-1"
+
+
+class MeetingError(ValueError):
+    """A match that cannot be played, or a file that holds another one."""
+
+
+@dataclass(frozen=True)
+class MatchFiles:
+    """Where a match is written. results: a row for each pair. records: its rounds, move by move."""
+
+    results: Path | None = None
+    records: Path | None = None
+
+
+def result_row(pair: int, payoffs: Any, won: Any) -> Row:
+    """Return the row of a pair. payoffs, won: [teams], of the first agent as each team.
+
+    Of two teams the payoffs say who won: a row then holds nothing else.
+    """
+    row: Row = {"pair": pair, "payoffs": [float(value) for value in payoffs]}
+    return row if len(row["payoffs"]) == 2 else {**row, "won": [float(value) for value in won]}
+
+
+class MatchBook:
+    """The open files of a match. Use it in a `with` block.
+
+    rows: results of all pairs that are known, files' and others, each once. teams: of the game's seats.
+    Raises MeetingError or RoundRecordError if a file holds something else, LockHeld if another process
+    writes it.
+    """
+
+    def __init__(self, files: MatchFiles, header: Row, teams: tuple[int, ...]) -> None:
+        self.teams = teams
+        self._open = ExitStack()
+        self._results: _PairsFile | None = None
+        self._records: RoundsFile | None = None
+        try:
+            if files.results is not None:
+                self._results = self._open.enter_context(_PairsFile(files.results, header))
+            if files.records is not None:
+                self._records = self._open.enter_context(RoundsFile(files.records, header))
+        except BaseException:
+            self._open.close()
+            raise
+        self._known = {row["pair"]: row for row in (self._results.rows if self._results else ())}
+        told = self._told() if self._records else {}
+        self._recorded = set(told)
+        self._keep([row for pair, row in told.items() if self._agrees(row)])
+
+    @property
+    def rows(self) -> list[Row]:
+        """The results so far, by number."""
+        return [self._known[pair] for pair in sorted(self._known)]
+
+    @property
+    def keeps_rounds(self) -> bool:
+        """Whether rounds are written down as well."""
+        return self._records is not None
+
+    def to_play(self, pairs: int) -> list[int]:
+        """Return which of the first pairs are not in every file."""
+        done = self._known.keys() & self._recorded if self.keeps_rounds else self._known.keys()
+        return [number for number in range(pairs) if number not in done]
+
+    def add(self, rows: list[Row], rounds: list[RoundRecord]) -> None:
+        """Take what was played into every file that lacks it.
+
+        Raises MeetingError or RoundRecordError where a file has another result of the same pair.
+        """
+        fresh = [row for row in rows if self._agrees(row)]
+        if self._records is not None:
+            self._records.add(rounds)
+            self._recorded |= {row["pair"] for row in rows}
+        self._keep(fresh)
+
+    def _agrees(self, row: Row) -> bool:
+        """Return whether a result is new; one that is known must be the same."""
+        known = self._known.get(row["pair"])
+        if known is None:
+            return True
+        if known["payoffs"] != row["payoffs"]:
+            raise MeetingError(
+                f"match: pair {row['pair']} must end as its results say, {known['payoffs']}; its rounds end "
+                f"in {row['payoffs']}, as they may where an agent decides by the clock; name other --records"
+            )
+        return False
+
+    def _keep(self, rows: list[Row]) -> None:
+        if self._results is not None:
+            self._results.append(rows)
+        self._known.update((row["pair"], row) for row in rows)
+
+    def _told(self) -> dict[int, Row]:
+        """Return the results of those pairs whose rounds are all recorded."""
+        assert self._records is not None
+        rounds: dict[int, dict[int, RoundRecord]] = {}
+        sides, seats = max(self.teams) + 1, len(self.teams)
+        for row in self._records.rows:
+            record = RoundRecord.from_json(row)
+            if record.team >= sides or len(record.payoffs) != seats:
+                raise MeetingError(
+                    f"{self._records.path}: rounds must be of {sides} teams and {seats} seats; got team "
+                    f"{record.team} and {len(record.payoffs)} payoffs; name another file"
+                )
+            rounds.setdefault(record.pair, {})[record.team] = record
+        found = {}
+        first = [self.teams.index(team) for team in range(sides)]
+        for pair, by_team in rounds.items():
+            if len(by_team) == sides:
+                paid = np.array([by_team[team].payoffs for team in range(sides)])
+                won = winners(paid, self.teams).diagonal()
+                found[pair] = result_row(pair, paid[np.arange(sides), first], won)
+        return found
+
+    def __enter__(self) -> Self:
+        """Return the book."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Close the files."""
+        self._open.close()
+
+
+class _PairsFile(JsonRows):
+    """Rows of results, one for each pair of games."""
+
+    FORMAT, SOURCE, ROW, FAULT = FORMAT, "gs2 match --game", "the result of a pair of games", MeetingError
+
+    def is_row(self, row: Row) -> bool:
+        pair, payoffs, won = row.get("pair"), row.get("payoffs"), row.get("won")
+        whole = type(pair) is int and pair >= 0 and _numbers(payoffs) and len(payoffs or ()) >= 2
+        return whole and (won is None or (_numbers(won) and len(won) == len(payoffs or ())))
+
+    def key(self, row: Row) -> int:
+        return int(row["pair"])
+
+
+def _numbers(values: Any) -> bool:
+    return isinstance(values, list) and all(type(v) in (int, float) and np.isfinite(v) for v in values)

@@ -1,0 +1,241 @@
+"""One round of any game as a line of JSON that people can read, and the round again from that line.
+
+    {"game": "kuhn_poker", "seed": 0, "pair": 3, "team": 0, "agents": ["cfr:100", "uniform"],
+     "chance": ["deal K", "deal J"], "start": "P0 holds K, P1 holds J", "play": ["P0 bet", "P1 pass"],
+     "payoffs": [1, -1]}
+
+Chance's outcomes and the seats' moves are in the game's own words, each in their order; the game tells which
+comes when. A replay takes every one of them from those that are legal, and comes to the same payoffs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from games.game import CHANCE, TERMINAL, Game, GameError
+from games.infosets.naming import normal_text
+from games.support.array_types import Array
+from games.support.near import near
+
+__all__ = ["ReplayedMove", "RoundNotes", "RoundRecord", "RoundRecordError", "replay_round", "winners"]
+
+TOLERANCE = 1e-9
+"""How far a payoff may be from the recorded one, as a share of the game's largest."""
+NEEDED = ("game", "agents", "chance", "play", "payoffs")
+COUNTS = ("seed", "pair", "team")
+KNOWN = (*COUNTS, "start", *NEEDED)
+LARGEST = 1e300
+"""No payoff is as large."""
+SHOWN = 120
+"""Characters of a value that a message shows."""
+MOVE = re.compile(r"P(\d+) (.+)", re.DOTALL)
+
+
+class RoundRecordError(GameError):
+    """A round that was not written as records are, or that the rules do not allow."""
+
+
+@dataclass(frozen=True)
+class RoundRecord:
+    """What was played in one round.
+
+    game: its string. agents: of each seat, as it was named. chance: outcomes in words, in order. play: moves
+    in words behind the seat, `P0 raise`, in order. payoffs: of each seat. start: the history at the first
+    decision in words, such as the hands; "" where it is not told. seed, pair, team: of the match that it is
+    of: its seed, the number of the pair of games, and the team of the match's first agent.
+    """
+
+    game: str
+    agents: tuple[str, ...]
+    chance: tuple[str, ...]
+    play: tuple[str, ...]
+    payoffs: tuple[float, ...]
+    start: str = ""
+    seed: int = 0
+    pair: int = 0
+    team: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the record as JSON has it, what it is of in front."""
+        told = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
+        order = ("game", *COUNTS, "agents", "chance", "start", "play", "payoffs")
+        return {name: told[name] for name in order if name != "start" or self.start}
+
+    @classmethod
+    def from_json(cls, row: Any) -> RoundRecord:
+        """Return the record that an object of JSON holds. Raises RoundRecordError if it holds none."""
+        if not isinstance(row, dict):
+            raise RoundRecordError(f"a record must be a JSON object; got {_shown(row)}; delete the line")
+        lacking = [name for name in NEEDED if name not in row]
+        if lacking:
+            raise RoundRecordError(
+                f"a record must have {', '.join(NEEDED)}; {', '.join(lacking)} is missing; write it again"
+            )
+        unknown = [name for name in row if name not in KNOWN]
+        if unknown:
+            known = near(unknown[0], KNOWN, "delete it")
+            raise RoundRecordError(f"a record has no {_shown(unknown[0])}; {known}")
+        if not isinstance(row["game"], str) or not row["game"].strip():
+            raise RoundRecordError(f"game must be a game string; got {_shown(row['game'])}; see gs2 games")
+        for name in ("agents", "chance", "play"):
+            if not isinstance(row[name], list) or not all(isinstance(word, str) for word in row[name]):
+                raise RoundRecordError(f"{name} must be a list of texts; got {_shown(row[name])}; mend it")
+        if not isinstance(row.get("start", ""), str):
+            raise RoundRecordError(f"start must be a text; got {_shown(row['start'])}; leave it out")
+        payoffs = row["payoffs"]
+        if not isinstance(payoffs, list) or not all(_finite(value) for value in payoffs):
+            raise RoundRecordError(
+                f"payoffs must be a list of finite numbers; got {_shown(payoffs)}; mend it"
+            )
+        for name in COUNTS:
+            if name in row and (type(row[name]) is not int or row[name] < 0):
+                raise RoundRecordError(
+                    f"{name} must be a whole number of at least 0; got {_shown(row[name])}; mend it"
+                )
+        return cls(
+            row["game"],
+            tuple(row["agents"]),
+            tuple(row["chance"]),
+            tuple(row["play"]),
+            tuple(float(value) for value in payoffs),
+            row.get("start", ""),
+            *(row.get(name, 0) for name in COUNTS),
+        )
+
+
+@dataclass
+class RoundNotes:
+    """The words of a round while it is played."""
+
+    chance: list[str] = field(default_factory=list)
+    play: list[str] = field(default_factory=list)
+    start: str = ""
+
+    def take(self, game: Game, state: Array, player: int, action: Array) -> None:
+        """Note one action. state: a single row; player: who takes it, CHANCE included."""
+        words = game.action_text(state, action)
+        if player == CHANCE:
+            self.chance.append(words)
+        else:
+            self.start = self.start or game.state_text(state)
+            self.play.append(f"P{player} {words}")
+
+
+@dataclass(frozen=True, eq=False)
+class ReplayedMove:
+    """One action of a replayed round: the state before it, [1], who took it, and its words."""
+
+    states: Array
+    player: int
+    words: str
+
+
+def replay_round(record: RoundRecord, game: Game) -> Iterator[ReplayedMove]:
+    """Yield every action of a round in order; last the state at its end, with player TERMINAL and no words.
+
+    game: the one that the record names, loaded.
+    Raises RoundRecordError where an action is not legal, another seat acts, something is left over or
+    missing, or the payoffs are others.
+    """
+    if len(record.agents) != game.num_players:
+        raise RoundRecordError(
+            f"agents must name the {game.num_players} seats of {game.name}; got {len(record.agents)} names"
+        )
+    states = game.root()
+    chance, play = iter(record.chance), iter(record.play)
+    count = {"chance": 0, "play": 0}
+    while (player := int(game.player(states)[0])) != TERMINAL:
+        kind = "chance" if player == CHANCE else "play"
+        count[kind] += 1
+        where = f"{kind} {count[kind]}"
+        said = next(chance if player == CHANCE else play, None)
+        if said is None:
+            who = "chance" if player == CHANCE else f"P{player}"
+            raise RoundRecordError(
+                f"{where}: the round must be played to its end; nothing is told of {who}; it was cut short"
+            )
+        if count["play"] == 1 and player != CHANCE and record.start:
+            _check_start(record.start, game.state_text(states[0]))
+        words = said if player == CHANCE else _own_words(said, player, where)
+        action = _action_of(game, states, words, where)
+        yield ReplayedMove(states, player, words)
+        states = game.step(states, np.zeros(1, np.int64), action)
+    for kind, left in (("chance", chance), ("play", play)):
+        over = next(left, None)
+        if over is not None:
+            raise RoundRecordError(
+                f"{kind} {count[kind] + 1}: the round is over; got {_shown(over)} behind its end; delete it"
+            )
+    _check_payoffs(record, game, states)
+    yield ReplayedMove(states, TERMINAL, "")
+
+
+def winners(payoffs: Array, teams: tuple[int, ...]) -> Array:
+    """Return each team's share of a win in each game, [n, teams] float64: those paid most share one win.
+
+    payoffs: [n, seats].
+    """
+    first = [teams.index(team) for team in range(max(teams) + 1)]
+    best = payoffs[:, first] >= payoffs[:, first].max(1, keepdims=True) - TOLERANCE
+    shares: Array = best / best.sum(1, keepdims=True)
+    return shares
+
+
+def _own_words(said: str, player: int, where: str) -> str:
+    found = MOVE.fullmatch(said)
+    if found is None:
+        raise RoundRecordError(f'{where}: a move must be as "P{player} …"; got {_shown(said)}; mend it')
+    if int(found[1]) != player:
+        raise RoundRecordError(
+            f"{where}: P{player} is to act; got {_shown(said)}; a move is missing or too many"
+        )
+    return found[2]
+
+
+def _action_of(game: Game, states: Array, words: str, where: str) -> Array:
+    """Return the legal action that some words name, [1]."""
+    legal = game.actions(states)
+    texts = [game.action_text(states[0], action) for action in legal.values]
+    at = [k for k, text in enumerate(texts) if text == words]
+    if not at:
+        at = [k for k, text in enumerate(texts) if normal_text(text) == normal_text(words)]
+    if len(at) != 1:
+        hint = near(words, texts, f"{len(texts)} are, such as {_shown(texts[0])}")
+        raise RoundRecordError(f"{where}: an action must be legal here; {_shown(words)} is not; {hint}")
+    if game.chance_probs(states, legal)[at[0]] <= 0:
+        raise RoundRecordError(f"{where}: chance must be able to do it; {_shown(words)} has probability 0")
+    chosen: Array = legal.values[at[0] : at[0] + 1]
+    return chosen
+
+
+def _check_start(said: str, text: str) -> None:
+    if normal_text(said) != normal_text(text):
+        raise RoundRecordError(
+            f"start must be what chance's outcomes come to, {_shown(text)}; got {_shown(said)}; mend either"
+        )
+
+
+def _check_payoffs(record: RoundRecord, game: Game, states: Array) -> None:
+    paid = game.returns(states)[0]
+    slack = TOLERANCE * max(1.0, *map(abs, game.payoff_range))
+    if len(record.payoffs) != len(paid) or np.abs(np.array(record.payoffs) - paid).max() > slack:
+        raise RoundRecordError(
+            f"payoffs must be those that the game pays, {paid.tolist()}; got {list(record.payoffs)}; a move "
+            "or a payoff was changed"
+        )
+
+
+def _finite(value: Any) -> bool:
+    # compared, not converted: a whole number of JSON may be longer than any float; nan compares as False
+    return type(value) in (int, float) and -LARGEST < value < LARGEST
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"

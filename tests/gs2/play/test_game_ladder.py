@@ -1,0 +1,107 @@
+"""Ladders of any game: every pair on the same chance, two ratings, gone on with from a folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from games import load_game
+from games.support.locks import LockHeld, hold
+from gs2.play.game_arena import Meeting, MeetingError, play_match
+from gs2.play.game_ladder import GameLadderPlan, play_game_ladder, plot_game_ladder, rate_games
+from gs2.play.game_match import PlayedGames
+
+AGENTS = ("cfr:20", "uniform", "cfr:3")
+
+
+def test_a_ladder_is_its_matches() -> None:
+    plan = GameLadderPlan("leduc_poker", AGENTS, pairs=60, seed=2)
+    found = play_game_ladder(plan)
+    assert found is not None and found.teams == 2
+    for i, j in plan.matches(2):
+        match = play_match(Meeting("leduc_poker", AGENTS[i], AGENTS[j], 60, 2, agent_seed=2))
+        assert found.net[i, j] == match.net == -found.net[j, i]
+        assert found.won[i, j] == match.games.won.mean() and found.won[i, j] + found.won[j, i] == 1
+    net = np.nan_to_num(found.net)
+    assert [rating.mean for rating in found.points] == pytest.approx(net.mean(1).tolist())
+    assert sum(rating.mean for rating in found.elo) == pytest.approx(0)
+    for rating in (*found.points, *found.elo):
+        assert rating.low <= rating.mean <= rating.high and rating.n == 60
+    assert found.labels[found.order[-1]] == "uniform"
+    told = json.loads(json.dumps(found.to_json()))
+    assert told["agents"] == list(AGENTS) and told["net"][0][0] is None and len(told["points"]) == 3
+
+
+def test_where_each_plays_for_itself_everyone_is_once_the_one_seat() -> None:
+    game = "big2(players=3,ranks=4,suits=3)"
+    agents = ("uniform", "gs2.play.big2_shedding:BIG2_SHEDDING")
+    found = play_game_ladder(GameLadderPlan(game, agents, pairs=60))
+    assert found is not None and found.teams == 3
+    ahead = play_match(Meeting(game, *agents, 60, 0, agent_seed=0))
+    behind = play_match(Meeting(game, *reversed(agents), 60, 0, agent_seed=0))
+    assert (found.net[0, 1], found.net[1, 0]) == (ahead.net, behind.net)
+    assert found.won[1, 0] == behind.games.won.mean() > 1 / 3 > found.won[0, 1]
+    assert found.points[1].mean == pytest.approx((behind.net - ahead.net) / 4)
+    assert found.order == [1, 0] and found.elo[1].low > 0 > found.elo[0].high
+
+
+def test_the_order_is_by_points_or_by_elo_as_it_is_asked_for() -> None:
+    """Who wins a little often and loses much now and then has the better Elo and the fewer points."""
+    often = np.tile([[1.0, 1.0], [1.0, 1.0], [-9.0, -9.0]], (20, 1))
+    played = {(0, 1): PlayedGames(np.arange(60), often, (np.sign(often) + 1) / 2)}
+    for by, order in (("points", [1, 0]), ("elo", [0, 1])):
+        plan = GameLadderPlan("kuhn_poker", ("often", "seldom"), pairs=60, by=by)
+        found = rate_games(plan, played, np.random.default_rng(0), resamples=20)
+        assert found.order == order and found.points[1].mean > 0 < found.elo[0].mean
+
+
+def test_a_ladder_goes_on_from_its_folder(tmp_path: Path) -> None:
+    plan = GameLadderPlan("leduc_poker", (*AGENTS, "cfr+:3"), pairs=300)
+    asked = iter([False, False, False, True])
+    assert play_game_ladder(plan, output=tmp_path / "run", stop=lambda: next(asked, True)) is None
+    before = {path.name: path.read_bytes() for path in (tmp_path / "run").glob("*.jsonl")}
+    assert 0 < len(before) < 6
+    shown: list[int] = []
+    found = play_game_ladder(plan, output=tmp_path / "run", progress=lambda done, _: shown.append(done))
+    after = {path.name: path.read_bytes() for path in (tmp_path / "run").glob("*.jsonl")}
+    assert len(after) == 6, "cfr:3 and cfr+:3 have a file each"
+    assert all(after[name].startswith(data) for name, data in before.items())
+    assert shown == sorted(shown) and shown[-1] == 1800
+    alone = play_game_ladder(plan)
+    assert found is not None and alone is not None and found.to_json() == alone.to_json()
+    with hold(tmp_path / "run", folder=True), pytest.raises(LockHeld):
+        play_game_ladder(plan, output=tmp_path / "run")
+
+
+def test_a_ladder_is_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    for by in ("points", "elo"):
+        plan = GameLadderPlan("kuhn_poker", AGENTS, pairs=20, by=by)
+        found = play_game_ladder(plan, game=load_game("kuhn_poker"))
+        assert found is not None
+        plot_game_ladder(found, tmp_path / f"{by}.svg")
+        picture = (tmp_path / f"{by}.svg").read_text()
+        assert picture.startswith("<?xml") and len(picture) > 10_000
+
+
+def test_what_cannot_be_rated_is_refused() -> None:
+    for agents in ((), ("uniform",), ("uniform", "uniform")):
+        with pytest.raises(MeetingError, match="two or more different agents"):
+            GameLadderPlan("kuhn_poker", agents)
+    with pytest.raises(MeetingError, match="ordered by points or elo"):
+        GameLadderPlan("kuhn_poker", AGENTS, by="luck")
+    plan = GameLadderPlan("kuhn_poker", ("a", "b"), pairs=2)
+    paid = np.zeros((2, 2))
+    rng = np.random.default_rng(0)
+    for played in (
+        {},
+        {(0, 1): PlayedGames(np.array([0, 2]), paid, paid)},
+        {(1, 0): PlayedGames(np.arange(2), paid, paid)},
+    ):
+        with pytest.raises(MeetingError, match="every match of 2 agents"):
+            rate_games(plan, played, rng)
+    with pytest.raises(MeetingError, match="must say who won"):
+        rate_games(plan, {(0, 1): PlayedGames(np.arange(2), paid, paid * np.nan)}, rng)
