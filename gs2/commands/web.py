@@ -45,6 +45,7 @@ class Holding:
 
     folder: Path | None
     agents: tuple[str, ...]
+    game_agents: tuple[str, ...]
     workers: int
 
 
@@ -86,12 +87,21 @@ def _usual_folder() -> Path:
         metavar="NAME",
         help="A further agent that may be seated: a checkpoint, or one of your own, FILE.py:CLASS.",
     ),
+    click.option(
+        "--game-agent",
+        "game_agents",
+        type=FILLED,
+        multiple=True,
+        metavar="NAME",
+        help="A further agent for games other than GuanDan, named as for gs2 match --game: a checkpoint, "
+        "CHECKPOINT+rollout for search, or FILE.py:NAME.",
+    ),
     workers_option,
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the address as JSON once it can be opened.")
 @verbose_option
 def web(address: Address, holding: Holding, as_json: bool) -> None:
-    """Play GuanDan in a browser, review records, and explore searches.
+    """Play GuanDan, DouDiZhu, Big2 and more in a browser, review records, and explore searches.
 
     Prints the address of the page. Only this machine can reach it, unless --host and --token say otherwise.
     """
@@ -105,6 +115,7 @@ def web(address: Address, holding: Holding, as_json: bool) -> None:
     del starlette, uvicorn
     from gs2.guandan.named_agents import check_agent
     from gs2.guandan.table.wire.admission import LOOPBACK, check_token
+    from gs2.web.games.offers import check_game_agents
 
     if address.token is not None:
         check_token(address.token)
@@ -115,6 +126,7 @@ def web(address: Address, holding: Holding, as_json: bool) -> None:
         )
     for name in holding.agents:
         check_agent(name)
+    check_game_agents(holding.game_agents)
     ended_by = asyncio.run(_serve(address, holding, as_json))
     if ended_by == signal.SIGINT:
         raise SystemExit(INTERRUPTED)
@@ -126,6 +138,7 @@ async def _serve(address: Address, holding: Holding, as_json: bool) -> int | Non
 
     from games.support.locks import hold
     from gs2.web.app import make_app
+    from gs2.web.games.game_house import GameHouse
     from gs2.web.house import House
 
     folder = holding.folder or _usual_folder()
@@ -139,7 +152,8 @@ async def _serve(address: Address, holding: Holding, as_json: bool) -> int | Non
         ) from None
     with listening, hold(folder, folder=True):
         house = House(folder, agents=holding.agents, workers=holding.workers)
-        app = make_app(house, token=address.token, cache=folder / "reviews")
+        games = GameHouse(folder / "games", agents=holding.game_agents)
+        app = make_app(house, games, token=address.token, cache=folder / "reviews")
         config = uvicorn.Config(
             app,
             log_level="warning",
@@ -165,9 +179,10 @@ async def _serve(address: Address, holding: Holding, as_json: bool) -> int | Non
         while not server.started and not task.done():
             await asyncio.sleep(0.02)
         if server.started:
+            left_alone = house.damaged + games.damaged
             if as_json:
-                print_json({"url": url, "tables": len(house.tables), "left_alone": house.damaged})
-            _announce(url, house.damaged, show=address.show)
+                print_json({"url": url, "tables": len(house.tables), "left_alone": left_alone})
+            _announce(url, left_alone, show=address.show)
         await task
     return heard[0] if heard else None
 

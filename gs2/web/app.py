@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,10 +15,11 @@ from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket
 
 from gs2.guandan.review.review_presets import review_preset
-from gs2.guandan.table.seat import AgentError
-from gs2.web.guard import Guard, TooMuch, too_much
-from gs2.web.house import LONGEST_NAME, House
-from gs2.web.jobs import JobsFull
+from gs2.web.answers import Answer, NoSuch, answering, json_answer, name_in, object_of
+from gs2.web.games.game_house import GameHouse
+from gs2.web.games.game_routes import game_routes
+from gs2.web.guard import Guard
+from gs2.web.house import House
 from gs2.web.pages import STATIC, index_page
 from gs2.web.person_table import PersonTable, Refused
 from gs2.web.sockets import TableSocket
@@ -29,58 +29,6 @@ from gs2.web.table_state import table_row
 __all__ = ["make_app"]
 
 SOLVE = "gs2.explore.requests:solve_request"
-
-Answer = Callable[[Request], Awaitable[Response]]
-
-
-class NoSuch(LookupError):
-    """Something that is asked for is not there."""
-
-
-def _json(data: Any, status: int = 200) -> Response:
-    # NaN is no JSON; nothing of ours should send one
-    return Response(json.dumps(data, allow_nan=False), status, media_type="application/json")
-
-
-def _answering(answer: Answer) -> Answer:
-    """Return an endpoint whose refusals are answers, in words."""
-
-    async def answered(request: Request) -> Response:
-        try:
-            return await answer(request)
-        except TooMuch:
-            return too_much()
-        except NoSuch as error:
-            return _json({"error": error.args[0], "code": "missing"}, 404)
-        except JobsFull as error:
-            return _json({"error": str(error), "code": "busy"}, 429)
-        except Refused as error:
-            return _json({"error": str(error), "code": error.code}, 400)
-        except (AgentError, ValueError, RecursionError) as error:
-            return _json({"error": str(error), "code": "wrong"}, 400)
-
-    return answered
-
-
-async def _object(request: Request) -> dict[str, Any]:
-    """Return the JSON object of a request's body. Raises Refused at anything else."""
-    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-        # what a page of another site may send without asking first has another type
-        raise Refused("wrong", "send JSON, with content-type: application/json")
-    try:
-        data = json.loads(await request.body())
-    except (ValueError, RecursionError) as error:
-        raise Refused("wrong", f"the body is no JSON: {error}") from None
-    if not isinstance(data, dict):
-        raise Refused("wrong", f"the body is a JSON object; got {type(data).__name__}")
-    return data
-
-
-def _name(data: dict[str, Any]) -> str:
-    name = data.get("name", "")
-    if not isinstance(name, str) or len(name) > LONGEST_NAME or not name.isprintable():
-        raise Refused("wrong", f"a name is text of at most {LONGEST_NAME} characters")
-    return name.strip() or "You"
 
 
 class _Site:
@@ -100,15 +48,15 @@ class _Site:
 
     async def agents(self, request: Request) -> Response:
         found = [{"name": name, "about": about} for name, about in self.house.agents.items()]
-        return _json({"agents": found})
+        return json_answer({"agents": found})
 
     async def tables(self, request: Request) -> Response:
         rows = [table_row(table) for table in self.house.tables.values()]
-        return _json({"tables": sorted(rows, key=lambda row: -row["created"])[:100]})
+        return json_answer({"tables": sorted(rows, key=lambda row: -row["created"])[:100]})
 
     async def create(self, request: Request) -> Response:
-        data = await _object(request)
-        name = _name(data)
+        data = await object_of(request)
+        name = name_in(data)
         table = await self.house.create(
             data.get("seats", ()),
             games=data.get("games", 1),
@@ -116,15 +64,15 @@ class _Site:
             pace=data.get("pace", 0.7),
         )
         seat, key = table.sit(name) if PERSON in table.setup.seats else (None, None)
-        return _json({"id": table.setup.id, "seat": seat, "key": key}, 201)
+        return json_answer({"id": table.setup.id, "seat": seat, "key": key}, 201)
 
     async def sit(self, request: Request) -> Response:
-        data = await _object(request)
+        data = await object_of(request)
         wanted = data.get("seat")
         if wanted is not None and (isinstance(wanted, bool) or wanted not in range(4)):
             raise Refused("wrong", f"a seat is 0..3; got {wanted!r:.40}")
-        seat, key = self._table(request).sit(_name(data), wanted)
-        return _json({"seat": seat, "key": key}, 201)
+        seat, key = self._table(request).sit(name_in(data), wanted)
+        return json_answer({"seat": seat, "key": key}, 201)
 
     async def record(self, request: Request) -> Response:
         table = self._table(request)
@@ -142,7 +90,7 @@ class _Site:
         table = self._table(request)
         if table.people and not table.over and not table.account.results:
             raise Refused("closed", "a review shows every hand: it can be had when a round is over")
-        data = await _object(request)
+        data = await object_of(request)
         game = data.get("game", len(table.account.games))
         games = len(table.account.games)
         if isinstance(game, bool) or game not in range(1, games + 1):
@@ -167,11 +115,11 @@ class _Site:
         review_preset(preset)
         cache = None if self.cache is None else str(self.cache)
         job = self.house.jobs.start("review", "gs2.web.analysis:review", text, name, preset, cache)
-        return _json(job.to_json(), 202)
+        return json_answer(job.to_json(), 202)
 
     async def solve(self, request: Request) -> Response:
-        job = self.house.jobs.start("solve", SOLVE, await _object(request))
-        return _json(job.to_json(), 202)
+        job = self.house.jobs.start("solve", SOLVE, await object_of(request))
+        return json_answer(job.to_json(), 202)
 
     async def games(self, request: Request) -> Response:
         return await self._ask("gs2.web.analysis:games")
@@ -191,7 +139,7 @@ class _Site:
         await job.ended.wait()
         if job.status != "done":
             raise Refused("wrong", job.error or job.status)
-        return _json(job.result)
+        return json_answer(job.result)
 
     async def job(self, request: Request) -> Response:
         found = self.house.jobs.jobs.get(request.path_params["id"])
@@ -199,7 +147,7 @@ class _Site:
             raise NoSuch("there is no such job; ask for it again")
         if request.method == "DELETE":
             self.house.jobs.cancel(found)
-        return _json(found.to_json())
+        return json_answer(found.to_json())
 
     async def socket(self, socket: WebSocket) -> None:
         try:
@@ -218,25 +166,27 @@ def _finished_rounds(text: str) -> str:
 
 
 def make_app(
-    house: House, *, token: str | None = None, cache: Path | None = None
+    house: House, games: GameHouse, *, token: str | None = None, cache: Path | None = None
 ) -> Callable[..., Awaitable[None]]:
     """Return the server as an ASGI application.
 
-    house: its tables; they are opened and closed with the server. token: what visitors must show, None on
-    loopback. cache: folder for reviews, None for none.
+    house, games: its tables; they are opened and closed with the server. token: what visitors must show,
+    None on loopback. cache: folder for reviews, None for none.
     """
     site = _Site(house, cache)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         await house.open()
+        games.open()
         try:
             yield
         finally:
+            games.close()
             house.close()
 
     def route(path: str, answer: Answer, *methods: str) -> Route:
-        return Route(path, _answering(answer), methods=list(methods))
+        return Route(path, answering(answer), methods=list(methods))
 
     app = Starlette(
         routes=[
@@ -254,6 +204,7 @@ def make_app(
             route("/api/games", site.games, "GET"),
             route("/api/games/{game}/infosets", site.infosets, "GET"),
             route("/api/jobs/{id}", site.job, "GET", "DELETE"),
+            *game_routes(games),
         ],
         lifespan=lifespan,
     )

@@ -48,9 +48,13 @@ export function groups(cards, level, order) {
 
 /** A hand whose cards can be chosen. Tells `chosen(cards)` after every change, `play()` at Enter. */
 export class Hand {
-  /** @param {{chosen: (cards: string[]) => void, play: () => void}} told */
-  constructor(told) {
+  /**
+   * @param {{chosen: (cards: string[]) => void, play: () => void}} told
+   * @param {{groups: typeof groups, isWild: typeof isWild}} [ways] of another game: its groups and wild cards
+   */
+  constructor(told, ways = { groups, isWild }) {
     this.told = told;
+    this.ways = ways;
     this.element = h("div", { class: "hand cards-down", role: "group", "aria-label": say("table.hand") });
     /** @type {Set<string>} keys of chosen cards: the name and which of its copies */
     this.picked = new Set();
@@ -89,11 +93,11 @@ export class Hand {
     const hadFocus = this.element.contains(document.activeElement);
     const copies = new Map();
     const before = this.picked.size;
-    const rows = groups(cards, level, order).map((group) =>
+    const rows = this.ways.groups(cards, level, order).map((group) =>
       h("div", { class: "hand-group" }, group.map((name) => {
         const copy = (copies.get(name) ?? 0) + 1;
         copies.set(name, copy);
-        return this.card(name, `${name}#${copy}`, isWild(name, level));
+        return this.card(name, `${name}#${copy}`, this.ways.isWild(name, level));
       })),
     );
     this.element.setAttribute("aria-label", say("table.hand"));

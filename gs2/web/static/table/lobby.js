@@ -4,6 +4,7 @@ import { cardFace } from "gs2/cards.js";
 import { clear, h } from "gs2/dom.js";
 import { ask, keep, kept } from "gs2/store.js";
 import { say } from "gs2/words.js";
+import "gs2/games-words.js";
 import "gs2/table-words.js";
 
 /** Milliseconds between two looks at the list of tables. */
@@ -194,7 +195,7 @@ export class Lobby {
   elsewhere() {
     const way = (name) => h("a", { class: "panel way", href: `#/${name}` }, h("h2", {}, say(`lobby.${name}`)), h("p", {}, say(`lobby.${name}.about`)));
     return [
-      h("div", { class: "ways" }, way("review"), way("explore")),
+      h("div", { class: "ways" }, way("games"), way("review"), way("explore")),
       this.agents.length > 0 && h("details", { class: "panel agents" }, h("summary", {}, say("lobby.agents")),
         h("dl", {}, this.agents.map(({ name, about }) => [h("dt", {}, name), h("dd", {}, about)]))),
     ];

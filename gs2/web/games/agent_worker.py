@@ -1,0 +1,143 @@
+"""What a worker is asked about a game: to load an agent, to play a move, to say what it thinks of all moves.
+
+Everything comes as plain data: names, and the actions from the root. The agent is told its own infosets on
+the way; which state it is handed among those that look alike makes no difference to it.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from blueprint.protocol import Blueprint, GameAgent
+from games.game import Game
+from games.ragged import Ragged, pick_by
+from games.registry import load_game
+from games.support.array_types import Array
+from gs2.play.agent_names import load_game_agent
+from gs2.play.game_agents import SeatTrail, TrailAgent, answers
+from gs2.web.games.fixed_landlord import fixed_history
+
+__all__ = ["Seated", "agent_answer", "agent_ready", "agent_view"]
+
+KEPT = 6
+"""Agents that a worker keeps loaded."""
+MOST_SHOWN = 12
+"""Moves that a hint lists."""
+
+Progress = Callable[[int, int], None]
+_loaded: OrderedDict[tuple[str, str], tuple[Game, GameAgent]] = OrderedDict()
+_ONE = np.zeros(1, np.int64)
+CALLER = "gs2.play.shedding:SHEDDING"
+"""Who calls for the landlord in place of an agent that knows no auction."""
+
+
+@dataclass(frozen=True)
+class Seated:
+    """An agent at a table. game: that is played. name: of `load_game_agent`. played_as: the game it plays."""
+
+    game: str
+    name: str
+    played_as: str
+
+
+def _agent(game: str, name: str) -> tuple[Game, GameAgent]:
+    found = _loaded.get((game, name))
+    if found is None:
+        loaded = load_game(game, general_sum=True)
+        found = _loaded[game, name] = (loaded, load_game_agent(loaded, name))
+        while len(_loaded) > KEPT:
+            _loaded.popitem(last=False)
+    _loaded.move_to_end((game, name))
+    return found
+
+
+def _turned(seated: Seated, history: Array) -> tuple[Game, GameAgent, Array]:
+    """Return the game that an agent plays, the agent and the history there; a caller's during an auction."""
+    if seated.played_as != seated.game:
+        table, caller = _agent(seated.game, CALLER)
+        landlord = int(_at(table, history, 0, trail=False)[0]["landlord"][0])
+        fixed = fixed_history(history, landlord)
+        if fixed is None:
+            return table, caller, history
+        history = fixed
+    game, agent = _agent(seated.played_as, seated.name)
+    return game, agent, history
+
+
+def _at(game: Game, history: Array, seat: int, *, trail: bool) -> tuple[Array, SeatTrail]:
+    """Return the state after a history, [1], and what a seat saw and did on the way, where that is wanted."""
+    state, seen = game.root(), SeatTrail()
+    if trail:
+        seen.see(game.infoset_key(state, seat)[0])
+    for at in range(len(history)):
+        action = history[at : at + 1]
+        if trail and int(game.player(state)[0]) == seat:
+            seen.act(action[0])
+        state = game.step(state, _ONE, action)
+        if trail:
+            seen.see(game.infoset_key(state, seat)[0])
+    return state, seen
+
+
+def _shares(game: Game, agent: GameAgent, history: Array) -> tuple[Array, Ragged, Array]:
+    """Return the state [1], the legal actions there and an agent's probability of each."""
+    state, _ = _at(game, history, 0, trail=False)
+    seat = int(game.player(state)[0])
+    trails = None
+    if isinstance(agent, TrailAgent):
+        trails = [_at(game, history, seat, trail=True)[1]]
+    legal = game.actions(state)
+    return state, legal, answers(agent, game, state, seat, legal, trails)
+
+
+def agent_ready(seated: Seated, *, progress: Progress) -> bool:
+    """Return whether an agent has values for its moves, once loaded. Raises ValueError if it cannot be."""
+    _, agent = _agent(seated.played_as, seated.name)
+    return _valued(agent) is not None
+
+
+def agent_answer(seated: Seated, history: Array, draw: float, *, progress: Progress) -> int:
+    """Return the place of the action that an agent takes after a history.
+
+    draw: the random number in [0, 1) that decides among actions of its mixed strategy.
+    """
+    _, legal, shares = _shares(*_turned(seated, history))
+    return int(pick_by(legal, shares, np.array([draw]))[0])
+
+
+def agent_view(seated: Seated, history: Array, *, progress: Progress) -> dict[str, Any]:
+    """Return what an agent would do after a history: its best move and those it weighs.
+
+    best: the place of the action. moves: [{index, share, value}], the best first; value is what the action is
+    worth to the seat in the game's payoffs by the agent's own estimate, before any search; None without one.
+    """
+    game, agent, history = _turned(seated, history)
+    state, legal, shares = _shares(game, agent, history)
+    seat = int(game.player(state)[0])
+    blueprint = _valued(agent)
+    values: Array | None = None
+    if blueprint is not None:
+        values = np.asarray(blueprint.q(game, state, seat, legal), np.float64)
+    rank = np.lexsort((-shares if values is None else -values, -shares))
+    moves = [
+        {
+            "index": int(at),
+            "share": round(float(shares[at]), 4),
+            "value": None if values is None else round(float(values[at]), 4),
+        }
+        for at in rank[:MOST_SHOWN]
+    ]
+    return {"best": int(rank[0]), "moves": moves, "of": len(shares)}
+
+
+def _valued(agent: GameAgent) -> Blueprint | None:
+    """Return the blueprint behind an agent that gives values of single moves, if there is one."""
+    from gs2.search.refine.policy_only import PolicyOnly
+
+    found = getattr(agent, "blueprint", agent)
+    return found if isinstance(found, Blueprint) and not isinstance(found, PolicyOnly) else None

@@ -1,0 +1,37 @@
+"""Rounds of DouDiZhu with an auction as rounds of the game in which seat 0 is the landlord.
+
+After the auction the two games are one, but for the numbers of the seats. So what was trained where seat 0 is
+the landlord can play at a table with calls; it knows nothing of what the calls said of the hands.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from games.climbing.doudizhu.doudizhu import DouDizhu
+from games.climbing.doudizhu.round_state import CALLS, DEALS, NO_SEAT
+from games.game import Game
+from games.support.array_types import Array
+
+__all__ = ["fixed_form", "fixed_history"]
+
+
+def fixed_form(game: Game) -> str | None:
+    """Return the name of the game without the auction that a game has; None if it has none."""
+    if not isinstance(game, DouDizhu) or not game.by_bid:
+        return None
+    return DouDizhu(ranks=game.ranks, spring=game.spring, returns=game.scoring).name
+
+
+def fixed_history(history: Array, landlord: int) -> Array | None:
+    """Return the actions of a round with an auction as those of `fixed_form`; None before it has a landlord.
+
+    history: [steps] int64 actions from the root. landlord: its seat, NO_SEAT before there is one. Seat s is
+        then seat (s - landlord) % 3.
+    """
+    if landlord == NO_SEAT:
+        return None
+    deals = history[history >= DEALS] - DEALS
+    shares = deals[:, None] // np.array([1, 5, 25]) % 5
+    turned = DEALS + np.roll(shares, -landlord, axis=1) @ np.array([1, 5, 25])
+    return np.concatenate([turned, history[history < CALLS]]).astype(history.dtype)

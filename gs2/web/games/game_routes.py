@@ -1,0 +1,76 @@
+"""The addresses of games: what there is to play, tables, and their records."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.websockets import WebSocket
+
+from gs2.web.answers import Answer, NoSuch, answering, json_answer, name_in, object_of
+from gs2.web.games.game_house import GameHouse
+from gs2.web.games.game_socket import GameSocket
+from gs2.web.games.game_table import GameTable
+from gs2.web.games.seat_view import table_line
+
+__all__ = ["game_routes"]
+
+MOST_LISTED = 100
+
+
+def game_routes(house: GameHouse) -> list[BaseRoute]:
+    """Return the routes of a house of games."""
+    site = _GameSite(house)
+
+    def route(path: str, answer: Answer, *methods: str) -> Route:
+        return Route(path, answering(answer), methods=list(methods))
+
+    return [
+        route("/api/game-tables/offers", site.offers, "GET"),
+        route("/api/game-tables", site.tables, "GET"),
+        route("/api/game-tables", site.create, "POST"),
+        route("/api/game-tables/{id}/record", site.record, "GET"),
+        WebSocketRoute("/ws/game-tables/{id}", site.socket),
+    ]
+
+
+class _GameSite:
+    """The endpoints, around what they share."""
+
+    def __init__(self, house: GameHouse) -> None:
+        self.house = house
+        self.watchers: defaultdict[str, set[GameSocket]] = defaultdict(set)
+
+    def _table(self, request: Request | WebSocket) -> GameTable:
+        found = self.house.tables.get(request.path_params["id"])
+        if found is None:
+            raise NoSuch("there is no such table; it may have been moved away")
+        return found
+
+    async def offers(self, request: Request) -> Response:
+        return json_answer({"games": self.house.offers()})
+
+    async def tables(self, request: Request) -> Response:
+        rows = [table_line(table) for table in self.house.tables.values()]
+        return json_answer({"tables": sorted(rows, key=lambda row: -row["created"])[:MOST_LISTED]})
+
+    async def create(self, request: Request) -> Response:
+        data = await object_of(request)
+        table, key = await self.house.create(data, name_in(data))
+        return json_answer({"id": table.setup.id, "key": key}, 201)
+
+    async def record(self, request: Request) -> Response:
+        table = self._table(request)
+        # rounds that are over hide nothing any more; the one in play is not among them
+        name = f'attachment; filename="gs2-{table.setup.id}.jsonl"'
+        return PlainTextResponse(table.record(), headers={"content-disposition": name})
+
+    async def socket(self, socket: WebSocket) -> None:
+        try:
+            table = self._table(socket)
+        except NoSuch:
+            await socket.close(4404, "no such table")
+            return
+        await GameSocket(self.house, table, socket).run(self.watchers[table.setup.id])

@@ -1,0 +1,200 @@
+"""Games that can be played in the browser, and the agents that may sit there, by the names the page uses.
+
+The browser sends names; only those listed here or given on the command line lead to an agent, so that no page
+can have a file of this machine loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from games.game import Game, GameError
+from games.parameters import Bool, Int, Ints, OneOf, Parameter
+from games.registry import game_spec, load_game
+from games.support.own import is_own, own_object
+from gs2.web.games.fixed_landlord import fixed_form
+from gs2.web.person_table import Refused
+
+__all__ = [
+    "GAMES",
+    "AgentOffer",
+    "check_game_agents",
+    "game_from",
+    "game_offers",
+    "game_titled",
+    "offered_agents",
+]
+
+GAMES = ("doudizhu", "big2", "leduc_poker", "kuhn_poker", "liars_dice", "goofspiel")
+"""Games that the page offers, by their registered names; each seat's cards or words can be shown."""
+SMALL = ("leduc_poker", "kuhn_poker", "liars_dice", "goofspiel")
+NETWORK = ".safetensors"
+
+
+@attrs.frozen(kw_only=True)
+class AgentOffer:
+    """An agent that may be seated.
+
+    label: its name on the page. name: what `load_game_agent` takes. games: registered names of the games that
+    it plays. exactly: the one game, options included, that it was trained on; None for any of `games`.
+    about: a word for what it is, which the page says in its language; empty for one of the command line.
+    """
+
+    label: str
+    name: str
+    games: tuple[str, ...]
+    exactly: str | None = None
+    about: str = ""
+
+    @property
+    def worker(self) -> str:
+        """The worker that it shares: those that answer at once have one for all of them."""
+        return "quick" if self.about in ("rules", "random") else self.name
+
+    def played_as(self, game: Game) -> str | None:
+        """Return the game as which it plays a game: that one, or it without its auction; None for neither."""
+        if game.name.partition("(")[0] not in self.games:
+            return None
+        if self.exactly in (None, game.name):
+            return game.name
+        fixed = fixed_form(game)
+        return fixed if self.exactly == fixed else None
+
+
+_SHEDDING, _BIG2_SHEDDING = "gs2.play.shedding:SHEDDING", "gs2.play.big2_shedding:BIG2_SHEDDING"
+_SEARCH = "+rollout:branches=4"
+LISTED = (
+    AgentOffer(label="rules+search", name=f"{_SHEDDING}{_SEARCH}", games=("doudizhu",), about="search"),
+    AgentOffer(label="rules", name=_SHEDDING, games=("doudizhu",), about="rules"),
+    AgentOffer(label="rules+search", name=f"{_BIG2_SHEDDING}{_SEARCH}", games=("big2",), about="search"),
+    AgentOffer(label="rules", name=_BIG2_SHEDDING, games=("big2",), about="rules"),
+    AgentOffer(label="cfr", name="cfr:300", games=SMALL, about="cfr"),
+    AgentOffer(label="random", name="uniform", games=GAMES, about="random"),
+)
+"""Agents that anybody may seat, the usual one of each game first."""
+
+
+def offered_agents(given: Sequence[str] = ()) -> tuple[AgentOffer, ...]:
+    """Return the agents that may be seated: those given on the command line before those that are listed.
+
+    Raises GameError, or the error of a checkpoint, at a given name that can be none.
+    """
+    return (*(_given(name, given) for name in dict.fromkeys(given)), *_shipped(), *LISTED)
+
+
+def _shipped() -> list[AgentOffer]:
+    """Return the agents of the networks that come with the package, with search and without."""
+    from blueprint.checkpoint import GAMES_WITH_NETWORKS, shipped_file
+
+    found = []
+    for game in GAMES_WITH_NETWORKS:
+        path = shipped_file(game)
+        if game in GAMES and path is not None and path.is_file():
+            for label, name, about in (
+                ("network+search", "network+rollout", "network_search"),
+                ("network", "network", "network"),
+            ):
+                found.append(AgentOffer(label=label, name=name, about=about, games=(game,), exactly=game))
+    return found
+
+
+def check_game_agents(given: Sequence[str]) -> None:
+    """Raise GameError, or the error of a checkpoint, at a name of the command line that no agent has."""
+    offered_agents(given)
+
+
+def _given(name: str, all_given: Sequence[str]) -> AgentOffer:
+    from blueprint.checkpoint import read_checkpoint
+    from gs2.play.agent_names import parts_of
+
+    base, search = parts_of(name)
+    path = Path(base)
+    label = name.strip()
+    if path.is_file():
+        # a page may be seen by others: the folders of this machine are not for them
+        alike = {parts_of(other)[0] for other in all_given if Path(parts_of(other)[0]).stem == path.stem}
+        label = path.stem if len(alike) == 1 else f"{path.parent.name}/{path.stem}"
+        label += "" if search is None else f"+{search}"
+    elif is_own(base):
+        own_object(base, "agent", GameError)  # a name that cannot be had is found out before the page is open
+    if is_own(base) and Path(base.partition(":")[0]).is_file():
+        label = label.replace(base.partition(":")[0], Path(base.partition(":")[0]).name, 1)
+    if path.is_file() and base.endswith(NETWORK):
+        trained = str(read_checkpoint(path, prefix="-")[1].get("game", ""))
+        family = trained.partition("(")[0]
+        if family not in GAMES:
+            raise GameError(
+                f"game agent {name!r} must be of a game that the page offers, one of {', '.join(GAMES)}; it "
+                f"was trained on {trained or 'GuanDan'}; give GuanDan's agents as --agent"
+            )
+        return AgentOffer(label=label, name=name, games=(family,), exactly=trained)
+    word = base.partition(":")[0].lower().rstrip("+-")
+    known = word in ("uniform", "network", "cfr", "dmc")
+    if not (known or path.is_file() or is_own(base)):
+        raise GameError(
+            f"game agent {name!r} must be a file, FILE.py:NAME, MODULE:NAME, or a name that gs2 match --game "
+            "takes, with +PRESET for search or without; there is no such file"
+        )
+    return AgentOffer(label=label, name=name, games=GAMES)
+
+
+def _field(parameter: Parameter) -> dict[str, Any] | None:
+    """Return how the page asks for a parameter; None where it does not."""
+    told = {"name": parameter.name, "doc": parameter.doc, "default": parameter.default}
+    if isinstance(parameter, Bool):
+        return {**told, "kind": "bool"}
+    if isinstance(parameter, Int):
+        return {**told, "kind": "int", "low": parameter.low, "high": parameter.high}
+    if isinstance(parameter, OneOf):
+        return {**told, "kind": "choice", "choices": list(parameter.choices)}
+    if isinstance(parameter, Ints):
+        return {**told, "kind": "ints", "default": list(parameter.default), "low": parameter.low,
+                "high": parameter.high, "length": parameter.length}  # fmt: skip
+    return None
+
+
+def game_offers(agents: Sequence[AgentOffer]) -> list[dict[str, Any]]:
+    """Return the games as the page lists them: options, seats by default, agents."""
+    found = []
+    for name in GAMES:
+        spec = game_spec(name)
+        fields = [field for field in map(_field, spec.parameters) if field is not None]
+        names = [
+            {"label": agent.label, "about": agent.about, "exactly": agent.exactly}
+            for agent in agents
+            if name in agent.games
+        ]
+        seats = load_game(name, general_sum=True).num_players
+        found.append(
+            {"name": name, "summary": spec.summary, "options": fields, "seats": seats, "agents": names}
+        )
+    return found
+
+
+def game_from(name: Any, options: Any) -> Game:
+    """Return the game that a browser asks for. Raises Refused or GameError at one that cannot be had."""
+    if name not in GAMES:
+        raise Refused("wrong", f"a game is one of {', '.join(GAMES)}; got {name!r:.60}")
+    if not isinstance(options, dict):
+        raise Refused("wrong", f"options are an object; got {type(options).__name__}")
+    spec = game_spec(name)
+    known = {parameter.name: parameter for parameter in spec.parameters}
+    values = {}
+    for key, value in options.items():
+        if key not in known:
+            raise Refused("wrong", f"{name}: no option is called {key!r:.60}; it has {', '.join(known)}")
+        if isinstance(value, float) or (isinstance(value, str) and len(value) > 40):
+            raise known[key].error(name, f"{value!r:.40}")
+        values[key] = known[key].check(name, value)
+    return spec.make(**values)
+
+
+def game_titled(name: str) -> Game:
+    """Return an offered game by its canonical name, as a stored table has it."""
+    if name.partition("(")[0] not in GAMES:
+        raise GameError(f"a game is one of {', '.join(GAMES)}; got {name[:60]!r}; move the table away")
+    return load_game(name, general_sum=True)

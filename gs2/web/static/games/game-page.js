@@ -1,0 +1,397 @@
+// A table of a game on the page: what the server says of it becomes the page, what a person does goes there.
+
+import { cardFace } from "gs2/cards.js";
+import { Channel } from "gs2/channel.js";
+import { playWords, sortedCards } from "gs2/climb-cards.js";
+import { clear, h } from "gs2/dom.js";
+import { asked, gameFelt, gameSeatName, outcomeWords, roleOf, signed } from "gs2/game-felt.js";
+import { GameMine } from "gs2/game-mine.js";
+import { canPlay, gameTitle } from "gs2/games-lobby.js";
+import { tricks } from "gs2/felt.js";
+import { dialog } from "gs2/side.js";
+import { ask, keep, kept, problemWords } from "gs2/store.js";
+import { say } from "gs2/words.js";
+import "gs2/games-words.js";
+
+/** Moves that are read out at once; more are left to the log. */
+const MOST_SAID = 4;
+/** Milliseconds that a complaint stays. */
+const COMPLAINT = 6000;
+
+/** One table of a game. */
+export class GamePage {
+  /**
+   * @param {HTMLElement} root
+   * @param {string} id
+   */
+  constructor(root, id) {
+    Object.assign(this, { root, id, state: null, status: "connecting", hint: null, agents: [], box: null, playsShown: 0 });
+    this.address = `/api/game-tables/${encodeURIComponent(id)}`;
+    this.mine = new GameMine({
+      send: (message) => this.send(message),
+      complain: (text) => this.complain(text),
+      hint: () => this.askHint(),
+      seats: () => this.seatBox(),
+    });
+    this.keys = (event) => this.key(event);
+    document.addEventListener("keydown", this.keys);
+    this.build();
+    const scheme = location.protocol === "https:" ? "wss:" : "ws:";
+    const key = encodeURIComponent(kept(`game-${id}`));
+    this.channel = new Channel(() => `${scheme}//${location.host}/ws/game-tables/${encodeURIComponent(id)}?key=${key}`, {
+      message: (data) => this.hear(data),
+      status: (status) => this.connection(status),
+    });
+    this.load();
+  }
+
+  /** Leave the table. */
+  stop() {
+    this.channel.close();
+    document.removeEventListener("keydown", this.keys);
+    this.box?.close();
+  }
+
+  /** Draw everything anew, in the language now chosen. */
+  redraw() {
+    this.mine.build();
+    this.build();
+    this.connection(this.status);
+    if (this.state) this.show();
+  }
+
+  async load() {
+    try {
+      this.games = (await ask("/api/game-tables/offers")).games;
+      if (this.state) this.drawHint();
+    } catch {
+      this.games = []; // the connection says what is wrong
+    }
+  }
+
+  // --- the page ---
+
+  build() {
+    const button = (name, act, more = {}) => h("button", { type: "button", ...more, on: { click: act } }, say(name));
+    const p = (this.parts = {
+      standing: h("div", { class: "standing" }),
+      banner: h("p", { class: "banner", role: "status", hidden: true }),
+      felt: h("div", { class: "felt-place" }),
+      said: h("p", { class: "visually-hidden", "aria-live": "polite" }),
+      error: h("p", { class: "toast", role: "alert" }),
+      log: h("div", { class: "log-place", role: "region", tabIndex: 0, "aria-label": say("table.log") }),
+      hint: h("div", { class: "hint-place" }),
+      score: h("div", { class: "score-place" }),
+      side: h("aside", { class: "side", id: "table-side", "aria-label": say("games.side") }),
+    });
+    this.drawn = {};
+    p.side.append(
+      button("table.close", () => this.openSide(false), { class: "side-close" }),
+      h("h2", {}, say("games.hint.title")), p.hint,
+      h("h2", {}, say("games.score")), p.score,
+      h("h2", { class: "log-title" }, say("table.log")), p.log);
+    const tools = h("div", { class: "tools" },
+      button("games.beside", () => this.openSide(!p.side.classList.contains("open")), { class: "side-open", "aria-controls": "table-side" }),
+      button("games.seats", () => this.seatBox()),
+      button("table.pace", () => this.paceBox()),
+      h("a", { class: "button record", href: `${this.address}/record`, download: "" }, say("games.record")),
+      button("table.help", () => this.helpBox(), { class: "for-keyboard" }));
+    clear(this.root,
+      h("h1", { class: "visually-hidden" }, say("games.title")),
+      h("div", { class: "table game-table" },
+        h("div", { class: "table-bar" }, p.standing, tools),
+        p.banner,
+        h("div", { class: "table-main" }, h("div", { class: "play-area" }, p.felt, this.mine.element), p.side),
+        p.said, p.error));
+  }
+
+  /** Draw a part anew if what it shows has changed. */
+  part(name, shown, draw) {
+    const text = JSON.stringify([shown, document.documentElement.lang]);
+    if (this.drawn[name] === text) return;
+    this.drawn[name] = text;
+    clear(this.parts[name], draw());
+  }
+
+  connection(status) {
+    this.status = status;
+    const { banner } = this.parts;
+    const waits = status === "lost" || (status !== "open" && this.state === null);
+    banner.hidden = !waits;
+    banner.textContent = waits ? say(status === "lost" ? "table.lost" : "table.connecting") : "";
+    this.root.classList.toggle("cut", status === "lost");
+    if (status === "lost" && this.state === null) this.missing();
+  }
+
+  /** Say so if the server does not know the table, or another browser has the seat. */
+  async missing() {
+    const response = await fetch(`${this.address}/record`, { method: "HEAD" }).catch(() => null);
+    const foreign = response?.ok && kept(`game-${this.id}`) === "";
+    if ((response?.status !== 404 && !foreign) || this.channel.closed) return;
+    this.channel.close();
+    if (!foreign) keep(`game-${this.id}`, null);
+    clear(this.root, h("div", { class: "page" }, h("h1", {}, say(foreign ? "games.foreign" : "table.gone")), h("p", {}, h("a", { href: "#/games" }, say("games.back")))));
+  }
+
+  // --- what the server says ---
+
+  hear(data) {
+    if (data.type === "state") this.update(data);
+    else if (data.type === "hint") this.hinted(data);
+    else if (data.type === "error") this.complain(problemWords(data.code, data.text));
+  }
+
+  update(state) {
+    const before = this.state;
+    this.state = state;
+    this.show();
+    if (before) this.announce(before, state);
+    const { failure } = state.table;
+    if (failure && failure !== before?.table.failure) this.complain(failure);
+    if (state.round.over && before && !before.round.over) this.mine.parts.next.focus();
+    else if (before?.round.over && !state.round.over) this.mine.hand.enter();
+  }
+
+  show() {
+    const { state, root, parts } = this;
+    const { round, table } = state;
+    root.classList.add("playing");
+    root.classList.toggle("words-only", round.cards === null);
+    root.dataset.version = String(state.version);
+    this.part("standing", [table.game, state.number, table.seats, table.you, round.cards?.bombs, round.cards?.bid], () => this.standing());
+    this.part("felt", [table.seats, table.you, round.turn, round.cards, round.words, round.over], () => gameFelt(state, this.fresh(round.cards)));
+    this.part("log", [round.cards?.plays, round.cards?.calls, table.seats, round.words], () => this.log());
+    this.part("score", [state.finished, state.players, state.rounds], () => this.scores());
+    this.mine.show(state);
+    this.drawHint();
+    parts.log.scrollTop = parts.log.scrollHeight;
+    document.title = `${(round.over ? outcomeWords(state) : asked(state)) || say("games.title")} – gs2`;
+  }
+
+  standing() {
+    const { state } = this;
+    const { table } = state;
+    return [
+      h("b", {}, gameTitle(table.game)),
+      h("span", {}, say("table.round", { round: state.number })),
+      h("span", {}, say("games.score"), " ", h("b", {}, signed(table.seats[table.you].score))),
+    ];
+  }
+
+  /** Return the seat whose move the felt has not shown yet. */
+  fresh(cards) {
+    const plays = cards?.plays ?? [];
+    const grown = plays.length === this.playsShown + 1;
+    this.playsShown = plays.length;
+    return grown ? plays.at(-1).seat : null;
+  }
+
+  log() {
+    const { state } = this;
+    const { cards, words } = state.round;
+    if (!cards) return h("p", {}, words);
+    const suits = cards.suits ?? "";
+    const who = (seat) => [h("span", { class: "log-who" }, gameSeatName(state, seat)), " "];
+    const calls = (cards.calls ?? []).map(([seat, call]) => h("li", { class: "log-move" }, who(seat), say(`games.call.${call}`)));
+    if (calls.length + cards.plays.length === 0) return h("p", { class: "quiet" }, say("table.log.empty"));
+    return h("ol", { class: "log" },
+      calls.length > 0 && h("li", { class: "log-trick" }, h("ol", { "aria-label": say("games.auction") }, calls)),
+      tricks(cards.plays).map((trick) => h("li", { class: "log-trick" }, h("ol", { "aria-label": say("table.log.trick") }, trick.map((play) =>
+        h("li", { class: "log-move" }, who(play.seat),
+          play.cards.length === 0
+            ? h("span", { class: "quiet" }, say("climb.pass"))
+            : [h("span", { class: "visually-hidden" }, playWords(play)),
+               h("span", { class: "log-cards", "aria-hidden": "true" }, sortedCards(play.cards, suits).map((card) => cardFace(card, { small: true })))]))))));
+  }
+
+  scores() {
+    const { state } = this;
+    if (state.rounds === 0) return h("p", { class: "quiet" }, say("games.score.none"));
+    const totals = state.players.map((_, player) => state.table.seats.find((seat) => seat.player === player).score);
+    const cell = (value) => h("td", { class: "number" }, signed(value));
+    const name = (player) => {
+      const seat = state.table.seats.findIndex((one) => one.player === player);
+      return gameSeatName(state, seat);
+    };
+    return h("div", { class: "scroll score-scroll", role: "region", tabIndex: 0, "aria-label": say("games.score") }, h("table", { class: "score-sheet" },
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, say("result.rounds.number")), state.players.map((_, player) => h("th", { scope: "col", class: "number", title: name(player) }, name(player))))),
+      h("tbody", {},
+        h("tr", { class: "total" }, h("th", { scope: "row" }, say("games.total")), totals.map(cell)),
+        [...state.finished].reverse().map((round) => h("tr", {}, h("th", { scope: "row" }, round.number), round.points.map(cell))))));
+  }
+
+  announce(before, state) {
+    const [old, now] = [before.round.cards, state.round.cards];
+    const texts = [];
+    if (now && before.number === state.number) {
+      const news = now.plays.slice(old.plays.length);
+      texts.push(...news.slice(-MOST_SAID).map((play) => say("table.said", { name: gameSeatName(state, play.seat), move: playWords(play) })));
+      const calls = (now.calls ?? []).slice(old.calls?.length ?? 0);
+      texts.push(...calls.map(([seat, call]) => say("table.said", { name: gameSeatName(state, seat), move: say(`games.call.${call}`) })));
+      if (old.landlord === null && now.landlord !== null && now.landlord !== undefined) texts.push(say("games.said.landlord", { name: gameSeatName(state, now.landlord) }));
+    } else if (!now && before.round.words !== state.round.words) texts.push(state.round.words);
+    if (state.round.over) texts.push(outcomeWords(state));
+    else if (state.round.moves !== null && state.version !== before.version) texts.push(asked(state));
+    if (texts.length) this.parts.said.textContent = texts.join(". ");
+  }
+
+  complain(text) {
+    this.parts.error.textContent = text;
+    clearTimeout(this.fading);
+    this.fading = setTimeout(() => { this.parts.error.textContent = ""; }, COMPLAINT);
+  }
+
+  /** Send a message; without a connection say so, and return false. */
+  send(message) {
+    const sent = this.channel.send(message);
+    if (!sent) this.complain(say("error.offline"));
+    return sent;
+  }
+
+  // --- hints ---
+
+  /** Labels of the agents that may be asked: those at the table first. */
+  askable() {
+    const { game, seats } = this.state.table;
+    const seated = seats.filter((seat) => seat.kind === "agent").map((seat) => seat.label);
+    const family = game.split("(")[0];
+    const offered = this.games?.find((one) => one.name === family)?.agents ?? [];
+    const fitting = offered.filter((agent) => canPlay(agent, game)).map((agent) => agent.label);
+    return [...new Set([...fitting.filter((label) => label !== "random"), ...seated])];
+  }
+
+  get adviser() {
+    const labels = this.askable();
+    const chosen = kept(`adviser-${this.state.table.game}`);
+    return labels.includes(chosen) ? chosen : labels[0];
+  }
+
+  askHint() {
+    if (this.mine.moves === null || !this.send({ type: "hint", agent: this.adviser, version: this.state.version })) return;
+    this.hint = { status: "thinking", version: this.state.version };
+    this.openSide(true);
+    this.drawHint();
+  }
+
+  hinted(data) {
+    this.hint = data;
+    if (data.status === "done" && data.version === this.state.version) {
+      const words = this.mine.wordsOf(data.best);
+      this.parts.said.textContent = say("games.hint.best", { agent: data.agent, move: words });
+    }
+    this.drawHint();
+  }
+
+  drawHint() {
+    const { hint, state } = this;
+    const old = hint !== null && hint.version !== state.version;
+    const labels = this.askable();
+    const { adviser } = this;
+    this.part("hint", [old ? "old" : hint, labels, adviser, this.mine.moves === null], () => [
+      this.adviserField(labels, adviser),
+      hint === null || old ? h("p", { class: "quiet" }, say("games.hint.ask"))
+        : hint.status === "thinking" ? h("p", { class: "thinking", role: "status" }, say("hint.thinking"))
+        : hint.status === "failed" ? h("p", { class: "error" }, hint.error)
+        : this.hintTable(hint),
+    ]);
+  }
+
+  adviserField(labels, adviser) {
+    const select = h("select", { on: { change: () => { keep(`adviser-${this.state.table.game}`, select.value); this.drawHint(); } } },
+      labels.map((label) => h("option", { value: label, selected: label === adviser }, label)));
+    return h("label", { class: "field adviser" }, h("span", {}, say("games.hint.by")), select);
+  }
+
+  hintTable(hint) {
+    if (this.mine.moves === null) return null;
+    const valued = hint.moves.some((move) => move.value !== null);
+    const rows = hint.moves.filter((move, i) => i < 6 && (valued || move.share > 0));
+    const take = (move) => h("button", { type: "button", class: "take", title: say("hint.take"), on: { click: () => { this.openSide(false); this.mine.choose(move.index); } } }, this.mine.wordsOf(move.index));
+    return [
+      h("p", { class: "hint-best" }, say("games.hint.best", { agent: hint.agent, move: this.mine.wordsOf(hint.best) })),
+      h("table", { class: "hint-moves" },
+        h("thead", {}, h("tr", {}, h("th", { scope: "col" }, say("hint.move")), h("th", { scope: "col", class: "number" }, say("games.hint.share")), valued && h("th", { scope: "col", class: "number" }, say("games.hint.value")))),
+        h("tbody", {}, rows.map((move) => h("tr", { class: move.index === hint.best ? "best" : null }, h("td", {}, take(move)), h("td", { class: "number" }, `${Math.round(100 * move.share)}%`), valued && h("td", { class: "number" }, move.value === null ? "–" : signed(Math.round(100 * move.value) / 100)))))),
+      valued && h("p", { class: "quiet" }, say("games.hint.note")),
+    ];
+  }
+
+  /** Show what is beside the table, where there is no room for it all the time. */
+  openSide(open) {
+    this.parts.side.classList.toggle("open", open);
+  }
+
+  // --- dialogs ---
+
+  showBox(box) {
+    if (this.box !== box) this.box?.close();
+    this.box = box;
+  }
+
+  /** Ask where to sit in a new round. */
+  seatBox() {
+    const { state } = this;
+    const { table, round } = state;
+    const fixed = table.game.startsWith("doudizhu") && !table.game.includes("landlord=bid");
+    const label = (seat) => (fixed ? say(`games.seat.${seat}`) : say("games.seat", { n: seat + 1 }));
+    const deal = (close, seat) => { close(); this.send(seat === null ? { type: "round" } : { type: "round", seat }); };
+    this.showBox(dialog(say("games.seats"), (close) => [
+      h("p", {}, say(round.over ? "games.seats.over" : "games.seats.play")),
+      h("div", { class: "seat-choices" }, table.seats.map((seat, i) =>
+        h("button", { type: "button", class: i === table.you ? "here" : null, autofocus: i === table.you, on: { click: () => deal(close, i) } },
+          h("b", {}, label(i)), " ", h("span", { class: "quiet" }, i === table.you ? say("games.seat.yours") : say("games.seat.swap", { name: seat.name })), roleOf(round.cards, i) === "landlord" && !fixed ? " ♛" : null))),
+      h("button", { type: "button", on: { click: close } }, say("table.cancel"))]));
+  }
+
+  paceBox() {
+    const { table } = this.state;
+    const shown = h("output", {}, say("table.pace.value", { s: table.pace.toFixed(1) }));
+    const range = h("input", { type: "range", min: "0", max: "3", step: "0.1", value: String(table.pace), on: { input: () => {
+      shown.textContent = say("table.pace.value", { s: Number(range.value).toFixed(1) });
+      this.send({ type: "pace", pace: Number(range.value) });
+    } } });
+    this.showBox(dialog(say("table.pace"), (close) => [
+      h("label", { class: "pace" }, say("table.pace"), range, shown),
+      h("p", {}, h("button", { type: "button", class: "primary", on: { click: close } }, say("table.close")))]));
+  }
+
+  helpBox() {
+    const row = (keys, text) => h("tr", {}, h("th", { scope: "row" }, keys.map((key, i) => [i > 0 && " ", h("kbd", {}, key)])), h("td", {}, say(text)));
+    this.showBox(dialog(say("help.title"), (close) => [
+      h("table", { class: "keys" }, h("tbody", {},
+        row([say("key.arrows")], "help.arrows"), row([say("key.space")], "help.space"), row([say("key.enter")], "help.enter"),
+        row(["P"], "help.pass"), row(["S"], "help.suggest"), row(["H"], "games.help.hint"), row(["U"], "help.undo"),
+        row([say("key.escape")], "help.clear"), row(["O"], "help.order"), row(["N"], "games.help.next"), row(["?"], "help.help"))),
+      h("p", {}, say("help.mouse")),
+      h("button", { type: "button", class: "primary", on: { click: close } }, say("table.close"))]));
+  }
+
+  /** Keys that work all over the page. */
+  key(event) {
+    if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || document.querySelector("dialog[open]")) return;
+    const at = event.target;
+    if (at.matches?.("input, select, textarea") || this.state === null) return;
+    const { mine } = this;
+    const keys = {
+      p: () => mine.pass(), s: () => { mine.suggest(); mine.hand.enter(); }, h: () => this.askHint(), o: () => mine.sort(), n: () => mine.next(), u: () => mine.undo(),
+      Escape: () => { mine.hand.choose([]); this.openSide(false); },
+      "?": () => this.helpBox(),
+    };
+    const name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    const arrow = event.key.startsWith("Arrow");
+    if (arrow && at.closest?.(".word-moves")) this.alongMoves(at, event.key);
+    else if (arrow && !at.closest?.(".log-place, .score-scroll")) {
+      if (mine.spoken) mine.parts.moves.querySelector("button")?.focus();
+      else mine.hand.enter();
+    } else if (event.key === "Enter" && !at.closest?.("button, a, summary")) mine.play();
+    else if (name in keys) keys[name]();
+    else return;
+    event.preventDefault();
+  }
+
+  /** Go from one move that is told by words to the next. */
+  alongMoves(at, key) {
+    const step = key === "ArrowRight" || key === "ArrowDown" ? "nextElementSibling" : "previousElementSibling";
+    at[step]?.focus();
+  }
+}

@@ -1,0 +1,1 @@
+"""Seats in games other than GuanDan, in the browser."""

@@ -1,0 +1,71 @@
+"""A round with an auction is one of the game with a fixed landlord, seats turned."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from games.climbing.doudizhu.doudizhu import DouDizhu
+from games.climbing.doudizhu.round_state import NO_SEAT
+from games.registry import load_game
+from gs2.web.games.agent_worker import Seated, agent_answer, agent_view
+from gs2.web.games.fixed_landlord import fixed_form, fixed_history
+from gs2.web.games.game_round import GameRound
+
+RULES = "gs2.play.shedding:SHEDDING"
+
+
+def progress(done: int, of: int) -> None:
+    """Hear nothing of how far a worker is."""
+
+
+@pytest.mark.parametrize("options", ["", ",spring=true", ",ranks=7"])
+def test_hands_moves_and_points_are_the_same_when_seats_are_turned(options: str) -> None:
+    game = load_game(f"doudizhu(landlord=bid{options})", general_sum=True)
+    assert isinstance(game, DouDizhu)
+    name = fixed_form(game)
+    assert name is not None
+    fixed = load_game(name)
+    assert isinstance(fixed, DouDizhu) and fixed_form(fixed) is None
+    rng = np.random.default_rng(1)
+    landlords = set()
+    for number in range(40):
+        played = GameRound(game, 2, number)
+        while not played.over:
+            landlord = int(played.state["landlord"][0])
+            turned = fixed_history(played.history(), landlord)
+            assert (turned is None) == (landlord == NO_SEAT)
+            if turned is not None and len(played.taken) % 4 == 0:
+                other = GameRound.along(fixed, turned)
+                assert other.player == (played.player - landlord) % 3
+                for field in ("hand", "played", "left", "moves"):
+                    rolled = np.roll(played.state[field][0], -landlord)
+                    assert np.array_equal(other.state[field][0], rolled), field
+                assert np.array_equal(other.legal, played.legal)
+            played.take(int(rng.integers(len(played.legal))))
+        landlord = int(played.state["landlord"][0])
+        if landlord != NO_SEAT:
+            landlords.add(landlord)
+            turned = fixed_history(played.history(), landlord)
+            assert turned is not None
+            points = fixed.points(GameRound.along(fixed, turned).state)[0] * played.state["bid"][0]
+            assert np.array_equal(np.roll(points, landlord), game.points(played.state)[0])
+    assert landlords == {0, 1, 2}
+
+
+def test_an_agent_of_the_fixed_game_plays_a_table_with_calls_as_it_plays_its_own() -> None:
+    game = load_game("doudizhu(landlord=bid)", general_sum=True)
+    seated = Seated(game.name, RULES, "doudizhu")
+    at_home = Seated(game.name, RULES, game.name)
+    compared = 0
+    for number in range(3):
+        played = GameRound(game, 7, number)
+        while not played.over:
+            index = agent_answer(seated, played.history(), 0.5, progress=progress)
+            # the rules look at nothing but the cards, so they do the same in either form
+            assert index == agent_answer(at_home, played.history(), 0.5, progress=progress)
+            if compared % 9 == 0:
+                assert agent_view(seated, played.history(), progress=progress)["best"] == index
+            compared += 1
+            played.take(index)
+    assert compared > 20

@@ -1,0 +1,166 @@
+"""What a seat is shown follows from what it knows, and what its cards are called holds together."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from games.climbing.doudizhu.doudizhu import DouDizhu
+from games.game import Game, GameError, Infoset
+from games.registry import load_game
+from gs2.play.records.round_record import RoundRecord, replay_round
+from gs2.web.games.agent_worker import Seated, agent_view
+from gs2.web.games.game_round import GameRound, round_record
+from gs2.web.games.seat_view import round_view
+from gs2.web.games.seen_cards import card_face, seat_points
+
+CLIMBING = (
+    "doudizhu",
+    "doudizhu(landlord=bid,spring=true)",
+    "doudizhu(landlord=bid,ranks=4)",
+    "big2",
+    "big2(players=3)",
+    "big2(players=2,cards=13,bombs=both,must_play=true)",
+)
+SPOKEN = ("kuhn_poker", "leduc_poker", "liars_dice(sides=3)", "goofspiel(cards=3,turns=3)")
+
+
+def progress(done: int, of: int) -> None:
+    """Hear nothing of how far a worker is."""
+
+
+def another(played: GameRound, seat: int, rng: np.random.Generator) -> GameRound:
+    """Return a round that a seat cannot tell from this one: hidden cards are dealt anew."""
+    game = played.game
+    key = tuple(int(word) for word in game.infoset_key(played.state, seat)[0])
+    line = game.sample_histories(Infoset(seat, key, ""), 1, rng)[0]  # type: ignore[attr-defined]
+    other = GameRound.along(game, line)
+    other.seed, other.number, other.marked = played.seed, played.number, played.marked
+    return other
+
+
+def random_positions(game: Game, rng: np.random.Generator, every: int) -> list[GameRound]:
+    """Return a round at some of its positions: copies of it on the way."""
+    played = GameRound(game, int(rng.integers(1 << 40)), 1)
+    found = []
+    while not played.over:
+        if len(played.taken) % every == 0:
+            copy = GameRound.along(game, played.history())
+            copy.seed, copy.number, copy.marked = played.seed, played.number, dict(played.marked)
+            found.append(copy)
+        played.take(int(rng.integers(len(played.legal))))
+    return found
+
+
+@pytest.mark.parametrize("name", CLIMBING)
+def test_a_seat_is_shown_the_same_whatever_hidden_cards_the_others_hold(name: str) -> None:
+    game, rng = load_game(name, general_sum=True), np.random.default_rng(4)
+    differ = 0
+    for _ in range(2):
+        for played in random_positions(game, rng, every=5):
+            for seat in range(game.num_players):
+                other = another(played, seat, rng)
+                differ += not np.array_equal(played.state["hand"], other.state["hand"])
+                assert json.dumps(round_view(game, played, seat)) == json.dumps(round_view(game, other, seat))
+    assert differ > 5, "hands must have been exchanged"
+
+
+@pytest.mark.parametrize("name", SPOKEN)
+def test_a_seat_is_told_the_same_at_every_history_of_its_infoset(name: str) -> None:
+    game = load_game(name)
+    told: dict[tuple[int, ...], str] = {}
+    shared = 0
+    for seed in range(150):
+        played = GameRound(game, seed, 0)
+        rng = np.random.default_rng(seed)
+        while not played.over:
+            seat = played.player
+            key = (seat, *(int(word) for word in game.infoset_key(played.state, seat)[0]))
+            view = json.dumps(round_view(game, played, seat))
+            shared += key in told
+            assert told.setdefault(key, view) == view
+            played.take(int(rng.integers(len(played.legal))))
+    assert shared > 20
+
+
+@pytest.mark.parametrize("name", CLIMBING[::2])
+def test_a_hint_is_the_same_whatever_the_others_hold(name: str) -> None:
+    game, rng = load_game(name, general_sum=True), np.random.default_rng(8)
+    rules = "gs2.play.shedding:SHEDDING" if "doudizhu" in name else "gs2.play.big2_shedding:BIG2_SHEDDING"
+    for played in random_positions(game, rng, every=9):
+        seat = played.player
+        other = another(played, seat, rng)
+        first, second = (
+            agent_view(Seated(game.name, rules, game.name), one.history(), progress=progress)
+            for one in (played, other)
+        )
+        assert first == second and 0 <= first["best"] < first["of"] == len(played.legal)
+
+
+@pytest.mark.parametrize("name", CLIMBING)
+def test_every_card_of_a_round_is_shown_once_and_keeps_its_name(name: str) -> None:
+    game, rng = load_game(name, general_sum=True), np.random.default_rng(6)
+    face = card_face(game)
+    assert face is not None
+    for number in range(3):
+        played = GameRound(game, 11, number)
+        seen_plays: list[dict[str, object]] = []
+        while not played.over:
+            data = face.seen(played, 0)
+            assert data["plays"][: len(seen_plays)] == seen_plays, "what was played keeps its cards"
+            seen_plays = data["plays"]
+            assert len(data["hand"]) == len(set(data["hand"])) == data["left"][0]
+            assert data["hands"][1:] == [None] * (game.num_players - 1)
+            played.take(int(rng.integers(len(played.legal))))
+        data = face.seen(played, 0)
+        shown = [card for hand in data["hands"] for card in hand]
+        shown += [card for play in data["plays"] for card in play["cards"]]
+        assert max(Counter(shown).values()) == 1
+        assert [len(hand) for hand in data["hands"]] == data["left"]
+        assert sum(seat_points(played)) == 0
+
+
+def test_equal_cards_are_played_as_they_were_chosen() -> None:
+    game = DouDizhu()
+    face = card_face(game)
+    assert face is not None
+    chosen = 0
+    for number in range(12):
+        played = GameRound(game, 3, number)
+        texts = [game.action_text(played.state[0], action) for action in played.legal]
+        hand = face.seen(played, 0)["hand"]
+        for index, text in enumerate(texts):
+            equal = [card for card in hand if card[-1:] == text[0]]
+            if len(text) == 1 and len(equal) > 1:
+                last = equal[-1]
+                marks = face.marks(played, index, [last])
+                assert marks == [last]
+                with pytest.raises(GameError, match="must make"):
+                    face.marks(played, index, [next(card for card in hand if card[-1:] != text[0])])
+                with pytest.raises(GameError, match="must make"):
+                    face.marks(played, index, equal)
+                played.take(index, marks)
+                data = face.seen(played, 0)
+                assert last not in data["hand"] and data["plays"][-1]["cards"] == [last]
+                # the others see a card of that rank
+                assert face.seen(played, 1)["plays"][-1]["cards"][0][-1:] == text[0]
+                chosen += 1
+                break
+    assert chosen > 6
+
+
+@pytest.mark.parametrize("name", [*CLIMBING, *SPOKEN])
+def test_a_record_tells_the_round_so_that_it_can_be_played_again(name: str) -> None:
+    game, rng = load_game(name, general_sum=True), np.random.default_rng(2)
+    played = GameRound(game, 5, 1)
+    while not played.over:
+        played.take(int(rng.integers(len(played.legal))))
+    record = round_record(played, [f"seat {seat}" for seat in range(game.num_players)])
+    again = RoundRecord.from_json(json.loads(json.dumps(record.to_json())))
+    assert again == record
+    *_, end = replay_round(again, game)
+    assert np.array_equal(end.states, played.state)
+    assert again.seed == 0, "a seed would tell the rounds to come"
