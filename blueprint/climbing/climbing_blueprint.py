@@ -29,11 +29,15 @@ class ClimbingBlueprint:
 
     scale: payoffs to 1 of the network's answers. Of a network that learned who wins, values are what winning
     is worth, 1 or -1. temperature: of the softmax over Q, in the network's own unit; 0 for the best move.
+    prune: margin of move pruning (`move_pruning`) in what it plays, -1 for none; q tells of all moves.
     """
 
-    def __init__(self, network: FastMoves, scale: float, *, name: str, temperature: float = 0.0) -> None:
+    def __init__(
+        self, network: FastMoves, scale: float, *, name: str, temperature: float = 0.0, prune: int = -1
+    ) -> None:
         """Take the network of a game."""
         self.network, self.scale, self.name, self.temperature = network, scale, name, temperature
+        self.prune = prune
         self.game = network.inputs.game
         self.low, self.high = self.game.payoff_range
 
@@ -44,7 +48,8 @@ class ClimbingBlueprint:
 
     def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
         """Return the probability of each action, [m] float64."""
-        return self._soft(self._answer(game, states, player, actions)[1], actions)
+        a = self._answer(game, states, player, actions)[1]
+        return self._soft(a, states, player, actions)
 
     def value(self, game: Game, states: Array, player: int) -> NDArray[np.float64]:
         """Return the value to `player` of each state, [n] float64, from what it sees there.
@@ -59,7 +64,8 @@ class ClimbingBlueprint:
             actions = game.actions(states[mine])
             v, a = self._answer(game, states[mine], player, actions)
             q = np.clip(self.scale * (v[actions.rows] + a), self.low, self.high)
-            out[mine] = np.bincount(actions.rows, q * self._soft(a, actions), minlength=len(mine))
+            chances = self._soft(a, states[mine], player, actions)
+            out[mine] = np.bincount(actions.rows, q * chances, minlength=len(mine))
         others = np.flatnonzero(~acts)
         if len(others):
             seen = np.ascontiguousarray(states[others])
@@ -86,9 +92,16 @@ class ClimbingBlueprint:
         )
         return v.astype(np.float64), a.astype(np.float64)
 
-    def _soft(self, a: NDArray[np.float64], actions: Ragged) -> NDArray[np.float64]:
+    def _soft(
+        self, a: NDArray[np.float64], states: Array, player: int, actions: Ragged
+    ) -> NDArray[np.float64]:
         if len(a) == 0:
             return a
+        if self.prune >= 0:
+            inputs, seats = self.network.inputs, np.full(len(states), player, np.int64)
+            words = inputs.words(actions.values)
+            kept = inputs.keep_moves(np.ascontiguousarray(states), seats, actions.offsets, words, self.prune)
+            a = np.where(kept, a, -np.inf)
         starts, counts = actions.offsets[:-1], actions.counts
         below = a - np.repeat(np.maximum.reduceat(a, starts), counts)
         if self.temperature > 0:
@@ -102,16 +115,26 @@ class ClimbingBlueprint:
         return probs
 
 
-def load_climbing_blueprint(path: str | Path, game: Game, *, temperature: float = 0.0) -> ClimbingBlueprint:
+def load_climbing_blueprint(
+    path: str | Path, game: Game, *, temperature: float = 0.0, prune: int | None = None
+) -> ClimbingBlueprint:
     """Return the blueprint of a checkpoint that `gs2 train` wrote for a climbing game.
 
+    prune: margin of pruning in play; None is that of the training, since what was pruned there was never
+        tried.
     Raises CheckpointError if the file is missing, damaged, of another kind or another game.
     """
     path = Path(path)
     tensors, description = read_checkpoint(path, prefix="network.")
-    described_config(path, description, game)
+    config = described_config(path, description, game)
     inputs = move_inputs(game)
     check_features(path, description, inputs.layout)
     name = f"{path.stem}@{description.get('decisions', 0)}"
     network = FastMoves(inputs, tensors, half=False, name=name)
-    return ClimbingBlueprint(network, float(description["stake"]), name=name, temperature=temperature)
+    return ClimbingBlueprint(
+        network,
+        float(description["stake"]),
+        name=name,
+        temperature=temperature,
+        prune=config.prune if prune is None else prune,
+    )

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import attrs
 
 from blueprint.checkpoint import CheckpointError, check_description
+from blueprint.guandan.train_config import check_policy_fields
 from games.game import Game
-from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real
+from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real, text
 
 __all__ = ["CLIMBING", "TARGETS", "ClimbingConfig", "described_config"]
 
@@ -40,14 +41,19 @@ class ClimbingConfig(Configuration):
     average: the weights that play are a running mean over this share of the decisions so far; 0 for the last.
     guide: decisions over which the share of a rule agent in the play falls to zero; 0 for none.
     guide_share: its share at the beginning.
-    hands: weight of the loss of a head that says who holds the hidden cards (the opponent model of ODMC); 0
-        for a network without. hands_fed: whether what it says is an input of the moves' head.
+    hands: weight of the loss of a head that says who holds the hidden cards (the opponent model of ODMC), a
+        mean over 108 or 156 bits, so that it takes some tens to be heard by the tower; 0 for a network
+        without. hands_fed: whether what it says is an input of the moves' head.
+    personality: width of a head that says whose move this would be (PDHQN), 0 for none. personas: share of
+        the seats that play a round by a rule-based personality, drawn evenly, which the head learns to tell
+        apart; they need each other. labels: weight of its loss, in the target's unit squared a nat.
     prune: margin of move pruning by minimum combination in self-play, in moves (ODMC); -1 offers every move.
     policy: weight of the loss of a policy over the best moves (PPO, as DanZero+ has it) beside the squared
         loss of the advantages; 0 learns values alone. With it the weights that learn play, by the softmax of
         A / temperature among their policy_top best moves. policy_clip: how far the probability of a move may
         go from what it was when it was played, as a share, before it counts no more.
     seed: of everything random.
+    recipe: name of the recipe that the run was begun with (`recipe_book`), none for a run of its own.
     """
 
     label: ClassVar[str] = "ClimbingConfig"
@@ -72,18 +78,28 @@ class ClimbingConfig(Configuration):
     guide_share: float = attrs.field(default=0.5, validator=real(0, 1))
     hands: float = attrs.field(default=0.0, validator=real(0, 1000))
     hands_fed: bool = attrs.field(default=True, validator=flag)
+    personality: int = attrs.field(default=0, validator=integer(0, WIDEST))
+    personas: float = attrs.field(default=0.0, validator=real(0, 1))
+    labels: float = attrs.field(default=0.2, validator=real(0, 1000))
     prune: int = attrs.field(default=-1, validator=integer(-1, 27))
     policy: float = attrs.field(default=0.0, validator=real(0, 1000))
     policy_top: int = attrs.field(default=4, validator=integer(2, 64))
     policy_clip: float = attrs.field(default=0.2, validator=real(0, 10, above=True))
     seed: int = attrs.field(default=0, validator=integer(0, 1 << 62))
+    recipe: str = attrs.field(default="", validator=text)
 
     def check(self) -> None:
         """Raise ConfigError for a guide that never says anything, and a policy without what it needs."""
-        if self.policy and (self.guide or self.prune >= 0 or not self.critic or not self.temperature):
+        check_policy_fields(self)
+        if bool(self.personas) != bool(self.personality):
             raise ConfigError(
-                "ClimbingConfig: a policy needs a critic and a temperature, and draws from all moves by "
-                "itself; leave guide and prune out"
+                "ClimbingConfig: personas and a personality head need each other; got "
+                f"personas={self.personas}, personality={self.personality}; use --recipe pdhqn for both"
+            )
+        if self.personas and (self.policy or self.guide):
+            raise ConfigError(
+                f"ClimbingConfig: personas must be 0 beside a policy or a guide; got {self.personas}; a seat "
+                "plays by one of them"
             )
         if self.guide and not self.guide_share:
             raise ConfigError("ClimbingConfig: a guide needs a guide_share above 0; got 0")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import attrs
 
 from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real, text
 
-__all__ = ["KINDS", "NETWORKS", "PERSONALITIES", "NetworkConfig", "TrainConfig"]
+__all__ = ["KINDS", "NETWORKS", "PERSONALITIES", "NetworkConfig", "TrainConfig", "check_policy_fields"]
 
 KINDS = ("ours", "danzero")
 """Families of networks, each with inputs of its own."""
@@ -76,6 +76,36 @@ NETWORKS = {
     "danzero": NetworkConfig(kind="danzero", state=512, blocks=5, action=1, action_blocks=0, critic=0),
 }
 """Networks by name; "danzero" is that of Lu et al. 2023: 567 inputs, five hidden layers of 512."""
+
+
+class _OfPolicy(Protocol):
+    """The fields of training that a policy stands on, of GuanDan's and of other games'."""
+
+    label: ClassVar[str]
+
+    @property
+    def policy(self) -> float: ...
+
+    @property
+    def guide(self) -> float: ...
+
+    @property
+    def prune(self) -> int: ...
+
+    @property
+    def critic(self) -> int: ...
+
+    @property
+    def temperature(self) -> float: ...
+
+
+def check_policy_fields(config: _OfPolicy) -> None:
+    """Raise ConfigError for a policy without what it needs, or beside what it replaces."""
+    if config.policy and (config.guide or config.prune >= 0 or not config.critic or not config.temperature):
+        raise ConfigError(
+            f"{config.label}: a policy needs a critic and a temperature, and draws from all moves by itself; "
+            "leave guide and prune out"
+        )
 
 
 @attrs.frozen(slots=False)
@@ -183,11 +213,7 @@ class TrainConfig(Configuration):
         """Raise ConfigError for rounds against an opponent pool in which there is nobody."""
         if self.strangers_share and not self.strangers:
             raise ConfigError("TrainConfig: strangers_share needs strangers, such as 'strong'; got none")
-        if self.policy and (self.guide or self.prune >= 0 or not self.critic or not self.temperature):
-            raise ConfigError(
-                "TrainConfig: a policy needs a critic and a temperature, and draws from all moves by itself; "
-                "leave guide and prune out"
-            )
+        check_policy_fields(self)
         if self.personas and (self.policy or self.strangers_share):
             raise ConfigError(
                 f"TrainConfig: personas must be 0 beside a policy or strangers; got {self.personas}; a seat "

@@ -32,7 +32,12 @@ from blueprint.climbing.inputs.doudizhu_rows import (
     write_moves,
     write_seats,
 )
-from blueprint.climbing.rules.move_pruning import keep_big2_moves, keep_doudizhu_moves
+from blueprint.climbing.rules.move_pruning import (
+    keep_big2_moves,
+    keep_doudizhu_moves,
+    write_big2_turns,
+    write_doudizhu_turns,
+)
 from games.climbing.big2.big2 import Big2
 from games.climbing.big2.random_rounds import legal_plays
 from games.climbing.big2.random_rounds import play_randomly as random_play
@@ -103,6 +108,10 @@ class MoveInputs(Protocol):
         """Return which moves a pruned player is offered, [m]: words[offsets[j]:offsets[j + 1]] at state j."""
         ...
 
+    def turns_left(self, states: Array, seats: Ints, offsets: Ints, words: Ints) -> Ints:
+        """Return in about how many turns the hand that each move leaves is shed, [m] int64."""
+        ...
+
     def words(self, actions: Array) -> Ints:
         """Return the game's actions as words."""
         ...
@@ -156,6 +165,11 @@ class _DouDizhuInputs:
         keep_doudizhu_moves(views[0], views[2], seats, offsets, words, margin, self._tables, kept)
         return kept
 
+    def turns_left(self, states: Array, seats: Ints, offsets: Ints, words: Ints) -> Ints:
+        out = np.empty(len(words), np.int64)
+        write_doudizhu_turns(round_views(states)[0], seats, offsets, words, self._tables, out)
+        return out
+
     def words(self, actions: Array) -> Ints:
         return np.ascontiguousarray(actions, np.int64)
 
@@ -201,6 +215,11 @@ class _Big2Inputs:
         kept = np.ones(len(words), np.bool_)
         keep_big2_moves(table_views(states)[0], seats, offsets, words, margin, self._book, kept)
         return kept
+
+    def turns_left(self, states: Array, seats: Ints, offsets: Ints, words: Ints) -> Ints:
+        out = np.empty(len(words), np.int64)
+        write_big2_turns(table_views(states)[0], seats, offsets, words, self._book, out)
+        return out
 
     def words(self, actions: Array) -> Ints:
         return np.ascontiguousarray(actions, np.uint64).view(np.int64)

@@ -2,8 +2,9 @@
 
 Q(I, a) = V(I) + A(I, a). The tower runs once a decision; the head takes a move's inputs and what the tower
 makes of the seat's view. With `hands` a further head says who holds the hidden cards (the opponent model of
-Luo & Tan 2024, section 4.2; ours shares the tower), and the moves' head may see what it says. The critic sees
-all hands and is used in training alone.
+Luo & Tan 2024, section 4.2; ours shares the tower), and the moves' head may see what it says. With
+`personality` one says whose move this would be (PDHQN, section 3.3). The critic sees all hands and is used in
+training alone.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from torch import Tensor, nn
 
 from blueprint.climbing.inputs.move_inputs import MoveInputs
 from blueprint.climbing.move_config import ClimbingConfig
-from blueprint.guandan.network.layers import joined, rectified, residual
+from blueprint.guandan.network.danzero_parts import PersonalityHead
+from blueprint.guandan.network.layers import considered, joined, rectified, residual
 
 __all__ = ["HandCritic", "MoveNetwork"]
 
@@ -60,6 +62,9 @@ class MoveNetwork(nn.Module):
         with torch.no_grad():
             self.advantage.weight.mul_(0.1)
             self.advantage.bias.zero_()
+        self.personality: PersonalityHead | None = None
+        if config.personality:
+            self.personality = PersonalityHead(config.action, config.personality)
 
     def values(self, h: Tensor) -> Tensor:
         """Return V, [n], from the tower's output."""
@@ -74,17 +79,24 @@ class MoveNetwork(nn.Module):
 
     def advantages(self, h: Tensor, moves: Tensor, rows: Tensor | None = None) -> Tensor:
         """Return A, [m], of moves at `h[rows]`; without rows, of one for each row of the tower's output."""
-        context = self.context(h)
+        return considered(moves, self, self._context(h), rows)
+
+    def styles(self, h: Tensor, moves: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Return logits, [m, 4], that each personality makes a move, from the head's first layer (PDHQN)."""
+        assert self.personality is not None
+        context = self._context(h)
+        if rows is not None:
+            context = context.index_select(0, rows)
+        found: Tensor = self.personality(joined(moves, self.action, context))
+        return found
+
+    def _context(self, h: Tensor) -> Tensor:
+        """Return what the tower's output adds to the first layer of the moves' head."""
+        context: Tensor = self.context(h)
         if self.foreseen is not None:
             # what is foreseen is learned from the hands alone
             context = context + self.foreseen(torch.sigmoid(self.held(h).detach().float()).to(h.dtype))
-        if rows is not None:
-            context = context.index_select(0, rows)
-        z = joined(moves, self.action, context)
-        for block in self.head:
-            z = residual(z, cast(nn.Linear, block))
-        found: Tensor = self.advantage(z).squeeze(-1)
-        return found
+        return context
 
 
 class HandCritic(nn.Module):

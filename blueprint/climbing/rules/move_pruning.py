@@ -27,10 +27,24 @@ from games.climbing.doudizhu.round_state import CALLS, HAND, LEFT
 from games.support.array_types import Bytes, Ints
 from games.support.kernel import kernel
 
-__all__ = ["keep_big2_moves", "keep_doudizhu_moves"]
+__all__ = ["keep_big2_moves", "keep_doudizhu_moves", "write_big2_turns", "write_doudizhu_turns"]
 
 DEALT = 18
 """Cards of a seat of DouDiZhu, on average (54 / 3)."""
+
+
+@kernel(nogil=True)
+def write_doudizhu_turns(
+    words: Ints, seats: Ints, offsets: Ints, moves: Ints, tables: Tables, out: Ints
+) -> None:
+    """Write the turns that each move leaves to shed, [m]; a call leaves those of the hand."""
+    stack = np.empty(TURN_ROOM, np.int64)
+    for j in range(len(seats)):
+        hand = words[j, HAND + seats[j]]
+        for k in range(offsets[j], offsets[j + 1]):
+            move = moves[k]
+            rest = hand if move >= CALLS else hand - tables[0][move]
+            out[k] = doudizhu_turns(rest, stack) if rest else 0
 
 
 @kernel(nogil=True)
@@ -45,24 +59,29 @@ def keep_doudizhu_moves(
     kept: NDArray[np.bool_],
 ) -> None:
     """Write which moves of each decision stay, [m]; calls all do. Decision j is at state j, of seats[j]."""
-    stack = np.empty(TURN_ROOM, np.int64)
-    turns = np.empty(1 + np.max(offsets[1:] - offsets[:-1]), np.int64)
+    turns = np.empty(offsets[len(seats)], np.int64)
+    write_doudizhu_turns(words, seats, offsets, moves, tables, turns)
     for j in range(len(seats)):
-        hand = words[j, HAND + seats[j]]
         fewest, least = 20, 99
         for seat in range(3):
             fewest = min(fewest, int(bytes_[j, LEFT + seat]))
         for k in range(offsets[j], offsets[j + 1]):
-            move = moves[k]
-            rest = hand if move >= CALLS else hand - tables[0][move]
-            found = doudizhu_turns(rest, stack) if rest else 0
-            turns[k - offsets[j]] = found
-            least = min(least, found)
+            least = min(least, turns[k])
         limit = least + margin + DEALT // max(fewest, 1) - 1
         for k in range(offsets[j], offsets[j + 1]):
             move = moves[k]
             always = move == PASS or move >= CALLS or tables[1][min(move, CALLS - 1)] & 255 >= BOMB
-            kept[k] = always or turns[k - offsets[j]] <= limit
+            kept[k] = always or turns[k] <= limit
+
+
+@kernel(nogil=True)
+def write_big2_turns(words: Ints, seats: Ints, offsets: Ints, moves: Ints, book: Book, out: Ints) -> None:
+    """Write the turns that each play leaves to shed, [m]."""
+    room = np.empty(26, np.int64)
+    for j in range(len(seats)):
+        hand = words[j, HELD + seats[j]]
+        for k in range(offsets[j], offsets[j + 1]):
+            out[k] = big2_turns(hand & ~moves[k], book, room)
 
 
 @kernel(nogil=True)
@@ -70,18 +89,15 @@ def keep_big2_moves(
     words: Ints, seats: Ints, offsets: Ints, moves: Ints, margin: int, book: Book, kept: NDArray[np.bool_]
 ) -> None:
     """Write which plays of each decision stay, [m]. Decision j is at state j, of seats[j]."""
-    room = np.empty(26, np.int64)
-    turns = np.empty(1 + np.max(offsets[1:] - offsets[:-1]), np.int64)
+    turns = np.empty(offsets[len(seats)], np.int64)
+    write_big2_turns(words, seats, offsets, moves, book, turns)
     players, dealt = book[0][PLAYERS], int(book[0][HAND_SIZE])
     for j in range(len(seats)):
-        hand = words[j, HELD + seats[j]]
         fewest, least = 52, 99
         for seat in range(players):
             fewest = min(fewest, count_cards(words[j, HELD + seat]))
         for k in range(offsets[j], offsets[j + 1]):
-            found = big2_turns(hand & ~moves[k], book, room)
-            turns[k - offsets[j]] = found
-            least = min(least, found)
+            least = min(least, turns[k])
         limit = least + margin + dealt // max(fewest, 1) - 1
         for k in range(offsets[j], offsets[j + 1]):
-            kept[k] = moves[k] == 0 or turns[k - offsets[j]] <= limit
+            kept[k] = moves[k] == 0 or turns[k] <= limit

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.climbing.inputs.move_inputs import MoveInputs
 from blueprint.climbing.network.fast_moves import FastMoves
+from blueprint.climbing.rules.personality_rules import RULED, personality_choice
 from blueprint.protocol import GameAgent
 from blueprint.soft_choice import choose_soft
 from games.game import TERMINAL
@@ -21,6 +22,7 @@ __all__ = [
     "MoveChoices",
     "MoveRecord",
     "guided",
+    "personated",
     "play_in_lockstep",
     "pruned",
     "scorer",
@@ -32,13 +34,15 @@ __all__ = [
 class MoveChoices:
     """Decisions to be taken at once: decision j is of seats[j], among words[offsets[j]:offsets[j + 1]].
 
-    states: [n] one a decision, contiguous. words: [m] int64, actions as kernels have them.
+    states: [n] one a decision, contiguous. words: [m] int64, actions as kernels have them. rounds: [n] which
+    of the rounds that advance together, empty where that is not known.
     """
 
     states: Array
     seats: Ints
     offsets: Ints
     words: Ints
+    rounds: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def __len__(self) -> int:
         """Return the number of decisions."""
@@ -48,6 +52,13 @@ class MoveChoices:
     def actions(self) -> Ints:
         """The words, as those who choose in any game call them."""
         return self.words
+
+    def where(self, mask: NDArray[np.bool_]) -> MoveChoices:
+        """Return the decisions at which `mask` [n] holds."""
+        rows = np.flatnonzero(mask)
+        moves = Ragged(self.offsets, self.words).take(rows)
+        rounds = self.rounds[rows] if len(self.rounds) else self.rounds
+        return MoveChoices(self.states[rows], self.seats[rows], moves.offsets, moves.values, rounds)
 
 
 Choose = Callable[[MoveChoices], Ints]
@@ -60,7 +71,8 @@ class MoveRecord:
 
     states: [n] before the decision. words, seats, rounds: [n] int64, the move taken, by whom, in which round.
     payoffs: [rounds, seats] float64. steps: moves of all rounds, those without a choice included.
-    offered: moves that the decisions had in all.
+    offered: moves that the decisions had in all. types: [rounds, seats] whose rule each seat played by, of
+    PERSONALITIES, where there were any.
     """
 
     states: Array
@@ -70,6 +82,7 @@ class MoveRecord:
     payoffs: NDArray[np.float64]
     steps: int
     offered: int
+    types: Ints | None = None
 
     def __len__(self) -> int:
         """Return the number of decisions."""
@@ -97,7 +110,7 @@ def play_in_lockstep(inputs: MoveInputs, states: Array, choose: Choose) -> MoveR
             offsets = np.concatenate([[0], np.cumsum(counts[rows])])
             words = legal.values if len(rows) == len(states) else legal.values[np.repeat(open_, counts)]
             seats = states["player"][rows].astype(np.int64)
-            choices = MoveChoices(states[rows], seats, offsets, words)
+            choices = MoveChoices(states[rows], seats, offsets, words, running[rows])
             taken[rows] = words[offsets[:-1] + choose(choices)]
             parts.append((choices.states, taken[rows], seats, running[rows]))
             offered += len(words)
@@ -131,7 +144,7 @@ def pruned(choose: Choose, inputs: MoveInputs, margin: int) -> Choose:
         kept = inputs.keep_moves(d.states, d.seats, d.offsets, d.words, margin)
         offsets = np.concatenate([[0], np.cumsum(kept)])[d.offsets]
         within = np.arange(len(kept)) - np.repeat(d.offsets[:-1], np.diff(d.offsets))
-        fewer = MoveChoices(d.states, d.seats, offsets, d.words[kept])
+        fewer = MoveChoices(d.states, d.seats, offsets, d.words[kept], d.rounds)
         found: Ints = within[kept][offsets[:-1] + choose(fewer)]
         return found
 
@@ -152,6 +165,27 @@ def guided(
             legal = moves.take(rows)
             probs = teacher.policy(inputs.game, d.states[rows], int(seat), legal)
             found[rows] = pick_by(legal, probs, rng.random(len(rows)))
+        return found
+
+    return answer
+
+
+def personated(choose: Choose, inputs: MoveInputs, types: Ints) -> Choose:
+    """Return who plays each seat by its type: a rule-based personality, or else `choose`.
+
+    types: [rounds, seats], of PERSONALITIES, for a whole round.
+    """
+    rules = [personality_choice(inputs, name) for name in RULED]
+
+    def answer(d: MoveChoices) -> Ints:
+        own = types[d.rounds, d.seats]
+        found = np.empty(len(d), np.int64)
+        for k in np.unique(own):
+            some = d.where(own == k)
+            if k == len(RULED):
+                found[own == k] = choose(some)
+            else:
+                found[own == k] = rules[k](some.states, some.seats, some.offsets, some.words)
         return found
 
     return answer

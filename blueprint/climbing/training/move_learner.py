@@ -3,7 +3,8 @@
 The head of the moves learns from `return - critic(all hands)`. What the critic expects does not depend on the
 move taken, so that it only takes the luck of the deal off: the mean, given what the seat knows, stays
 Q(I, a) - V(I), a control variate. The critic is asked before it learns from the same rounds. Without a
-critic, V(I) stands in its place: plain Deep Monte Carlo.
+critic, V(I) stands in its place: plain Deep Monte Carlo. Where seats played by personalities, a head learns
+whose move it was (PDHQN, section 3.5).
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class MoveSamples:
 
     states, words, seats: of `MoveRecord`. worth: [n, seats] float32, what the round came to for each seat,
     in the target's unit. baseline: [n] float32, what the critic expected for who decided; 0 without one.
-    choices: what was chosen among, where a policy learns.
+    choices: what was chosen among, where a policy learns. types: [n] whose rule made the move, where seats
+    played by personalities.
     """
 
     states: Array
@@ -48,6 +50,7 @@ class MoveSamples:
     worth: NDArray[np.float32]
     baseline: NDArray[np.float32]
     choices: TopChoices | None = None
+    types: Ints | None = None
 
     def __len__(self) -> int:
         """Return the number of decisions."""
@@ -63,6 +66,7 @@ class MoveSamples:
             self.worth[rows],
             self.baseline[rows],
             choices,
+            None if self.types is None else self.types[rows],
         )
 
 
@@ -101,7 +105,8 @@ class MoveLearner:
             critic = FastCritic(self.inputs, _arrays("critic", self.mean_critic), half=self.half)
             baseline = critic.values(played.states, played.seats)
         each = worth[played.rounds].astype(np.float32)
-        return MoveSamples(played.states, played.words, played.seats, each, baseline, choices)
+        types = None if played.types is None else played.types[played.rounds, played.seats]
+        return MoveSamples(played.states, played.words, played.seats, each, baseline, choices, types)
 
     def learn(
         self, samples: MoveSamples, rng: np.random.Generator, decisions: int, steps: int
@@ -129,6 +134,8 @@ class MoveLearner:
             losses = self._losses(samples, rng)
             total = losses["advantage"] + 0.5 * losses["value"] + losses["critic"]
             total = total + self.config.hands * losses["hands"] + self.config.policy * losses["policy"]
+            if "personality" in losses:
+                total = total + self.config.labels * losses["personality"]
         total.backward()  # type: ignore[no-untyped-call]  # of torch
         torch.nn.utils.clip_grad_norm_(self.parameters, 5.0)
         self.optimiser.step()
@@ -167,21 +174,30 @@ class MoveLearner:
         if self.network.hands is not None:
             odds = self.network.held(h[:n]).float()
             found["hands"] = F.binary_cross_entropy_with_logits(odds, torch.from_numpy(hidden).float())
+        if self.network.personality is not None and samples.types is not None:
+            styles = self.network.styles(h[:n], self._moves(samples, samples.words, 1)).float()
+            whose = F.one_hot(torch.from_numpy(samples.types), styles.shape[1]).float()
+            found["personality"] = F.binary_cross_entropy_with_logits(styles, whose)
         return found
+
+    def _moves(self, samples: MoveSamples, words: Ints, k: int) -> Tensor:
+        """Return the inputs of moves, [k n, move_bits], k of them a decision."""
+        n = len(samples)
+        moves = np.empty((n * k, self.inputs.move_bits), np.uint8)
+        offsets = k * np.arange(n + 1)
+        self.inputs.write_moves(samples.states, np.arange(n), samples.seats, offsets, words, moves)
+        return self._tensor(moves)
 
     def _advantages(self, samples: MoveSamples, h: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         """Return A of the moves taken, [n], and the loss of the policy over those chosen among."""
         n, choices = len(samples), samples.choices
         k = 1 if choices is None else choices.actions.shape[1]
         words = samples.words if choices is None else np.ascontiguousarray(choices.actions.reshape(-1))
-        moves = np.empty((n * k, self.inputs.move_bits), np.uint8)
-        self.inputs.write_moves(
-            samples.states, np.arange(n), samples.seats, k * np.arange(n + 1), words, moves
-        )
+        moves = self._moves(samples, words, k)
         if choices is None:
-            return self.network.advantages(h, self._tensor(moves)).float(), torch.zeros(())
+            return self.network.advantages(h, moves).float(), torch.zeros(())
         of = torch.arange(n).repeat_interleave(k)
-        each = self.network.advantages(h, self._tensor(moves), of).float().view(n, k)
+        each = self.network.advantages(h, moves, of).float().view(n, k)
         a = each.gather(1, torch.from_numpy(choices.picked)[:, None])[:, 0]
         config = self.config
         lost = policy_loss(each, choices, target, self.temperature, config.policy_clip, torch.ones(n))

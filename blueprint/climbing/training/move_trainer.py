@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +28,12 @@ from blueprint.climbing.climbing_blueprint import ClimbingBlueprint
 from blueprint.climbing.inputs.move_inputs import MoveInputs, move_inputs
 from blueprint.climbing.move_config import CLIMBING, ClimbingConfig, described_config
 from blueprint.climbing.network.fast_moves import FastMoves
+from blueprint.climbing.rules.personality_rules import RULED
 from blueprint.climbing.training.climbing_play import (
     Choose,
     MoveRecord,
     guided,
+    personated,
     play_in_lockstep,
     pruned,
     scorer,
@@ -168,7 +171,12 @@ class MoveTrainer:
                 chooser = pruned(chooser, inputs, config.prune)
             if share > 0 and self.teacher is not None:
                 chooser = guided(chooser, self.teacher, inputs, share, rng)
-            return play_in_lockstep(inputs, inputs.deal(sizes[k], rng), chooser)
+            if not config.personas:
+                return play_in_lockstep(inputs, inputs.deal(sizes[k], rng), chooser)
+            types = rng.integers(0, len(RULED), (sizes[k], inputs.game.num_players))
+            types[rng.random(types.shape) >= config.personas] = len(RULED)
+            chooser = personated(chooser, inputs, types)
+            return replace(play_in_lockstep(inputs, inputs.deal(sizes[k], rng), chooser), types=types)
 
         if self.threads == 1:
             played = [play(k) for k in range(len(sizes))]
@@ -246,6 +254,7 @@ def _joined(parts: list[MoveRecord]) -> MoveRecord:
     """Return the decisions of all parts as those of one."""
     if len(parts) == 1:
         return parts[0]
+    types = [part.types for part in parts if part.types is not None]
     before = np.cumsum([0, *(len(part.payoffs) for part in parts[:-1])])
     return MoveRecord(
         np.concatenate([part.states for part in parts]),
@@ -255,4 +264,5 @@ def _joined(parts: list[MoveRecord]) -> MoveRecord:
         np.concatenate([part.payoffs for part in parts]),
         sum(part.steps for part in parts),
         sum(part.offered for part in parts),
+        None if not types else np.concatenate(types),
     )

@@ -6,7 +6,7 @@ are fused (`bfloat`); torch's own take half of a gradient step there. Elsewhere 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol, cast
 
 import numpy as np
 import torch
@@ -25,7 +25,7 @@ from blueprint.guandan.network.bfloat import (
     widened,
 )
 
-__all__ = ["joined", "recalled", "rectified", "residual"]
+__all__ = ["MoveHead", "considered", "joined", "recalled", "rectified", "residual"]
 
 
 def rectified(x: Tensor, layer: nn.Linear, scale: Tensor | None = None) -> Tensor:
@@ -61,6 +61,29 @@ def residual(h: Tensor, layer: nn.Linear) -> Tensor:
         found: Tensor = _Residual.apply(h, layer.weight, layer.bias)  # type: ignore[no-untyped-call]  # of torch
         return found
     return h + F.relu(layer(h), inplace=True)
+
+
+class MoveHead(Protocol):
+    """A network that judges moves, whatever the game: a first layer, residual ones, and one number each."""
+
+    action: nn.Linear
+    head: nn.ModuleList
+    advantage: nn.Linear
+
+
+def considered(moves: Tensor, network: MoveHead, context: Tensor, rows: Tensor | None) -> Tensor:
+    """Return what a network's head says of moves, [m], from [m, inputs].
+
+    context: [n, width], what their decisions add to the first layer; rows: [m] of which of them, row by row
+    if None.
+    """
+    if rows is not None:
+        context = context.index_select(0, rows)
+    z = joined(moves, network.action, context)
+    for block in network.head:
+        z = residual(z, cast(nn.Linear, block))
+    found: Tensor = network.advantage(z).squeeze(-1)
+    return found
 
 
 def _fused(x: Tensor) -> bool:

@@ -27,7 +27,7 @@ from blueprint.guandan.network.input_layout import (
     state_scale,
 )
 from blueprint.guandan.network.inputs import encode_actions, encode_past, encode_stakes, encode_states
-from blueprint.guandan.network.layers import joined, recalled, rectified, residual
+from blueprint.guandan.network.layers import considered, joined, recalled, rectified, residual
 from blueprint.guandan.train_config import NetworkConfig
 from games.guandan.cards import NUM_CARDS
 from games.support.array_types import Array
@@ -139,14 +139,7 @@ class QNetwork(nn.Module):
 
     def advantages(self, h: Tensor, actions: Tensor, rows: Tensor | None = None) -> Tensor:
         """Return A, [m], of actions [m, ACTION_WIDTH] at states `h[rows]` (row by row if None)."""
-        context = self.context(h)
-        if rows is not None:
-            context = context.index_select(0, rows)
-        z = joined(actions, self.action, context)
-        for block in self.head:
-            z = residual(z, cast(nn.Linear, block))
-        found: Tensor = self.advantage(z).squeeze(-1)
-        return found
+        return considered(actions, self, self.context(h), rows)
 
 
 class Critic(nn.Module):

@@ -14,11 +14,12 @@ from typing import Any, ClassVar
 
 import attrs
 
+from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from games.support.configuration import ConfigError, Configuration, text
 from games.support.near import near
 
-__all__ = ["RECIPES", "Recipe", "climbing_fields", "named_recipe"]
+__all__ = ["RECIPES", "Recipe", "named_recipe"]
 
 
 @attrs.frozen(slots=False)
@@ -27,7 +28,7 @@ class Recipe(Configuration):
 
     name: by which it is asked for. system: what it is. source: where it is described, by section.
     network: of NetworkConfig. train: of TrainConfig. play: of NetworkPlay, how the paper's agent plays.
-    climbing: of the configuration for DouDiZhu and Big2; None where their trainer lacks a part.
+    climbing: of ClimbingConfig, for DouDiZhu and Big2.
     claim: what the paper reports. differs: what is done otherwise here, and why.
     """
 
@@ -39,7 +40,7 @@ class Recipe(Configuration):
     network: dict[str, Any]
     train: dict[str, Any]
     play: dict[str, Any]
-    climbing: dict[str, Any] | None
+    climbing: dict[str, Any]
     claim: str = attrs.field(validator=text)
     differs: str = attrs.field(validator=text)
 
@@ -61,6 +62,10 @@ class Recipe(Configuration):
     def train_config(self, **changes: Any) -> TrainConfig:
         """Return the recipe's training; raise ConfigError for a value out of range."""
         return TrainConfig(**{**self.train, "recipe": self.name, **changes})
+
+    def climbing_config(self, **changes: Any) -> ClimbingConfig:
+        """Return the recipe's network and training for DouDiZhu and Big2; raise ConfigError as above."""
+        return ClimbingConfig(**{**self.climbing, "recipe": self.name, **changes})
 
     def agent(self, path: str) -> str:
         """Return the name of the agent that plays a checkpoint as the paper's does (`gs2 match`)."""
@@ -168,12 +173,21 @@ _BOOK = (
             "personas": 0.25,
         },
         play={},
-        climbing=None,
+        climbing={
+            **_PLAIN,
+            "learning_rate": 0.00025,
+            "epsilon": 0.0,
+            "temperature": 0.5,
+            "cooling": 1e15,
+            "personality": 256,
+            "personas": 0.25,
+        },
         claim="59.5 % of games against DanZero after 400 of its iterations; its moves are of the type of the "
         "rule's in 60 to 77 %",
         differs="a personality holds for a seat's whole round, so that it can be recognised, and what is "
         "recognised of the others is an input; values are counted from the worst move before they are "
-        "blended; one optimiser, the head's rate twice that of Q. " + _COMMON,
+        "blended; one optimiser, the head's rate twice that of Q. Of DouDiZhu and Big2 the personalities are "
+        "GuanDan's tables by types alike, without recognition of the others. " + _COMMON,
     ),
     Recipe(
         name="odmc",
@@ -182,7 +196,7 @@ _BOOK = (
         network={**_DANZERO, "opponent": 512},
         train={**_DMC, "prune": 2, "hands": 1.0},
         play={"prune": 2},
-        climbing={**_PLAIN, "hands": 0.2, "hands_fed": True, "prune": 2},
+        climbing={**_PLAIN, "hands": 20.0, "hands_fed": True, "prune": 2},
         claim="on DouDiZhu +0.07 points a game over DouZero and +0.35 over its own retraining; a quarter of "
         "the time to pass simple programs",
         differs="the paper's games are DouDiZhu and Big2; three layers for the opponent model's five, and "
@@ -210,15 +224,3 @@ def named_recipe(name: str) -> Recipe:
         hint = near(name.lower(), RECIPES, f"one of {', '.join(RECIPES)}")
         raise ConfigError(f"recipe: there is none called {name!r}; {hint}; --recipe help lists them")
     return RECIPES[name]
-
-
-def climbing_fields(name: str, game: str) -> dict[str, Any]:
-    """Return what a recipe changes in the training of DouDiZhu or Big2.
-
-    Raises ConfigError where their trainer lacks a part of it.
-    """
-    found = named_recipe(name).climbing
-    if found is None:
-        there = ", ".join(recipe.name for recipe in _BOOK if recipe.climbing is not None)
-        raise ConfigError(f"recipe {name}: {game} has {there}; got {name}; train it with --game guandan")
-    return dict(found)

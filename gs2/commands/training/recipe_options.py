@@ -66,7 +66,7 @@ def _show_recipes() -> None:
             "network": network or "the default",
             "training": train or "the default",
             "plays": _told(recipe.play) or "its best move",
-            "other games": "no" if recipe.climbing is None else ", ".join(GAMES[1:]),
+            ", ".join(GAMES[1:]): _told(recipe.climbing) or "the default",
             "claim": recipe.claim,
             "differs": recipe.differs,
         }
@@ -107,27 +107,42 @@ def _check_resumed(name: str, saved: str, output: Path) -> None:
         )
 
 
+def _check_named(changes: dict[str, Any]) -> None:
+    """Raise UsageError where a recipe is set like a field."""
+    if "recipe" in changes:
+        raise click.UsageError(f"--recipe names a recipe; got --set recipe={changes['recipe']}; use --recipe")
+
+
 def train_other_game(game: str, recipe: str | None, output: Path, asked: OtherRun) -> dict[str, Any]:
     """Return what a run of DouDiZhu or Big2 by a recipe came to; it lives in `output`.
 
     recipe: None for the defaults, or for those of the run that goes on.
-    Raises ConfigError for a recipe that their trainer lacks a part of, and for a field that it has not;
-    UsageError where there is a run already. Exits as interrupted commands do after Ctrl-C.
+    Raises ConfigError for a field that their trainer has not, or a value out of range; UsageError where there
+    is a run already. Exits as interrupted commands do after Ctrl-C.
     """
-    from blueprint.climbing.move_config import ClimbingConfig
+    from blueprint.checkpoint import read_checkpoint
+    from blueprint.climbing.move_config import ClimbingConfig, described_config
     from blueprint.climbing.training.move_run import RunLimits, RunManner, RunPlace, train_climbing
-    from blueprint.guandan.training.recipe_book import climbing_fields
+    from blueprint.guandan.training.recipe_book import named_recipe
     from games.registry import load_game
     from games.support.spec import field_types, read_settings
     from gs2.commands.training.train_climbing import rule_agent
 
-    fields = climbing_fields(recipe, game) if recipe is not None else {}
     changes = read_settings(asked.settings, field_types(ClimbingConfig), label=f"--game {game}")
+    _check_named(changes)
     loaded, place = load_game(game), RunPlace.of(output)
-    if place.checkpoint.exists() and not asked.resume:
-        raise click.UsageError(f"{output} holds a run; --resume goes on with it, or give another directory")
-    goes_on = place.checkpoint.exists() and recipe is None and not changes
-    config = None if goes_on else ClimbingConfig(**{**fields, **changes})
+    if place.checkpoint.exists():
+        if not asked.resume:
+            raise click.UsageError(
+                f"{output} holds a run; --resume goes on with it, or give another directory"
+            )
+        _, description = read_checkpoint(place.checkpoint, prefix="-")
+        saved = described_config(place.checkpoint, description, loaded)
+        if recipe is not None:
+            _check_resumed(recipe, saved.recipe, output)
+        config = saved.replace(**changes)
+    else:
+        config = named_recipe(recipe).climbing_config(**changes) if recipe else ClimbingConfig(**changes)
 
     def show(row: dict[str, float]) -> None:
         pace = f"{row['decisions_per_second']:,.0f} a second"
@@ -140,7 +155,7 @@ def train_other_game(game: str, recipe: str | None, output: Path, asked: OtherRu
         raise SystemExit(stop.exit_code)
     return {
         "game": game,
-        "recipe": recipe or "",
+        "recipe": trainer.config.recipe,
         "output": str(place.checkpoint),
         "generation": trainer.generation,
         "decisions": trainer.decisions,
@@ -168,8 +183,7 @@ def run_configurations(
     last = output / "last.safetensors"
     changes = read_settings(settings, field_types(TrainConfig))
     widths = read_settings(sizes, field_types(NetworkConfig))
-    if "recipe" in changes:
-        raise click.UsageError(f"--recipe names a recipe; got --set recipe={changes['recipe']}; use --recipe")
+    _check_named(changes)
     if recipe is not None:
         network, config = _of_recipe(recipe, preset, changes, widths)
     else:

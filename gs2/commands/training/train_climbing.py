@@ -11,7 +11,6 @@ from gs2.commands.common import (
     NEW_FILE,
     NEW_FOLDER,
     POSITIVE,
-    SEED,
     GameType,
     Interruption,
     number,
@@ -20,6 +19,7 @@ from gs2.commands.common import (
     stdout,
 )
 from gs2.commands.progress import EVERY
+from gs2.commands.training.run_options import run_options
 from gs2.commands.training.setting_type import SettingType
 
 if TYPE_CHECKING:
@@ -72,31 +72,14 @@ def rule_agent(game: Game) -> GameAgent:
     help="A .safetensors file, or a folder that gets last.safetensors; the curve is kept beside it.",
 )
 @click.option(
-    "--minutes", type=POSITIVE, help="Length of the training, resumed parts included.  [default: 10]"
-)
-@click.option(
     "--processor-minutes",
     type=POSITIVE,
     help="The same in the processor's time, which other programs do not shorten.",
 )
-@click.option("--decisions", type=click.IntRange(min=1), help="End after this many decisions of self-play.")
-@click.option("--resume", is_flag=True, help="Go on with the training of the output if there is one.")
-@click.option(
-    "--set",
-    "settings",
-    type=OF_CLIMBING,
-    metavar="FIELD=VALUE",
-    multiple=True,
-    help="Change a field of the network or its training; repeatable.",
-)
 @click.option(
     "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="That play and learn."
 )
-@click.option(
-    "--checkpoint-seconds", type=POSITIVE, default=60.0, show_default=True, help="Between checkpoints."
-)
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the network and of self-play.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@run_options(OF_CLIMBING, 60.0)
 def train_climbing_game(
     game: Game, output: Path, resume: bool, settings: tuple[str, ...], as_json: bool, **options: Any
 ) -> None:
@@ -114,7 +97,12 @@ def train_climbing_game(
     goes_on = resume and place.checkpoint.exists()
     if goes_on and settings:
         raise click.UsageError("a resumed training keeps its settings; leave --set out, or train elsewhere")
-    config = None if goes_on else ClimbingConfig(**{"seed": options["seed"], **OF_CLIMBING.changes(settings)})
+    changes = OF_CLIMBING.changes(settings)
+    if "recipe" in changes:
+        raise click.UsageError(
+            f"--set recipe={changes['recipe']} does not make a recipe; use gs2 train --recipe, with --game"
+        )
+    config = None if goes_on else ClimbingConfig(**{"seed": options["seed"], **changes})
     limits = RunLimits(options["minutes"], options["processor_minutes"], options["decisions"])
     if limits == RunLimits():
         limits = RunLimits(minutes=10.0)

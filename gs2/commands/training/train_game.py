@@ -7,18 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.common import (
-    GAME,
-    NEW_FILE,
-    POSITIVE,
-    SEED,
-    Interruption,
-    number,
-    print_json,
-    stderr,
-    stdout,
-)
+from gs2.commands.common import GAME, NEW_FILE, Interruption, number, print_json, stderr, stdout
 from gs2.commands.progress import EVERY
+from gs2.commands.training.run_options import run_options
 from gs2.commands.training.setting_type import SettingType
 
 if TYPE_CHECKING:
@@ -61,24 +52,7 @@ class GameTrainCommand(click.Command):
     required=True,
     help="Network to write, a .safetensors file; beside it lie its description and the state of the run.",
 )
-@click.option(
-    "--minutes", type=POSITIVE, help="Length of the training, resumed parts included.  [default: 10]"
-)
-@click.option("--decisions", type=click.IntRange(min=1), help="End after this many decisions of self-play.")
-@click.option("--resume", is_flag=True, help="Go on with the training of the output if there is one.")
-@click.option(
-    "--set",
-    "settings",
-    type=OF_GAME,
-    metavar="FIELD=VALUE",
-    multiple=True,
-    help="Change a field of the network or its training; repeatable.",
-)
-@click.option(
-    "--checkpoint-seconds", type=POSITIVE, default=30.0, show_default=True, help="Between checkpoints."
-)
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the network and of self-play.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@run_options(OF_GAME, 30.0)
 def train_game(
     game: Game,
     output: Path,

@@ -158,6 +158,40 @@ def test_a_resumed_run_ends_where_one_without_a_break_does(
     assert told["decisions"] == rows[-1]["decisions"] and told["config"] == config.to_json()
 
 
+def test_a_checkpoint_from_before_recipes_had_names_goes_on_to_the_bit(tmp_path: Path) -> None:
+    game = load_game("doudizhu")
+    run(game, tmp_path / "whole", 3)
+    run(game, tmp_path / "old", 1)
+    path = tmp_path / "old" / "last.safetensors"
+    tensors, about = read_checkpoint(path)
+    assert about["config"].pop("recipe") == ""
+    write_checkpoint(path, tensors, about)
+    assert load_climbing_blueprint(path, game).prune == -1
+    assert run(game, tmp_path / "old", 3, resume=True).config == SMALL
+    whole = read_checkpoint(tmp_path / "whole" / "last.safetensors")[0]
+    found, told = read_checkpoint(path)
+    assert all(np.array_equal(value, found[key]) for key, value in whole.items())
+    assert told["config"]["recipe"] == ""
+
+
+def test_a_network_that_trained_with_pruning_plays_by_it(tmp_path: Path) -> None:
+    game = load_game("doudizhu")
+    trainer = MoveTrainer(game, SMALL.replace(prune=0, recipe="odmc"))
+    trainer.run_generation()
+    path = tmp_path / "x.safetensors"
+    trainer.save(path)
+    _, about = read_checkpoint(path, prefix="-")
+    assert about["config"]["recipe"] == "odmc"
+    inputs = trainer.inputs
+    deals = inputs.deal(60, np.random.default_rng(4))
+    legal = game.actions(deals)
+    kept = inputs.keep_moves(deals, np.zeros(60, np.int64), legal.offsets, legal.values, 0)
+    soft = load_climbing_blueprint(path, game, temperature=5.0)
+    assert np.array_equal(soft.policy(game, deals, 0, legal) > 0, kept) and not kept.all()
+    assert load_climbing_blueprint(path, game, temperature=5.0, prune=-1).policy(game, deals, 0, legal).all()
+    check_blueprint(soft, game, np.random.default_rng(2), plays=4, states=deals[:4])
+
+
 def test_players_in_threads_play_the_same_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("blueprint.climbing.training.move_trainer.TOGETHER", 8)
     game = load_game("doudizhu")
@@ -321,6 +355,7 @@ def test_a_configuration_that_cannot_be_is_refused() -> None:
         {"state": 0},
         {"guide": 5.0, "guide_share": 0.0},
         {"policy": 1.0, "prune": 1},
+        {"policy": 1.0, "critic": 0},
     ):
         with pytest.raises(ConfigError):
             SMALL.replace(**change)

@@ -75,6 +75,7 @@ def test_pruning_keeps_what_the_rule_says(name: str, margin: int) -> None:
     offered = kept_in_all = 0
     for d in asked(name, 4):
         kept = inputs.keep_moves(d.states, d.seats, d.offsets, d.words, margin)
+        left = inputs.turns_left(d.states, d.seats, d.offsets, d.words)
         for j, state in enumerate(d.states):
             moves = d.words[d.offsets[j] : d.offsets[j + 1]].tolist()
             hand = int(state["hand"][d.seats[j]])
@@ -89,6 +90,7 @@ def test_pruning_keeps_what_the_rule_says(name: str, margin: int) -> None:
                 always = [move == 0 or table.heads[move] & 255 >= BOMB for move in moves]
                 wanted = kept_by_turns(turns, always, margin, 18, int(state["left"].min()))
             assert kept[d.offsets[j] : d.offsets[j + 1]].tolist() == wanted
+            assert left[d.offsets[j] : d.offsets[j + 1]].tolist() == turns
             assert any(wanted)
             offered, kept_in_all = offered + len(moves), kept_in_all + sum(wanted)
     assert kept_in_all < offered or margin

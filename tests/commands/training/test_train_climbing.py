@@ -80,6 +80,7 @@ def test_a_file_is_a_checkpoint_with_its_curve_beside_it(game: str, tmp_path: Pa
         (("doudizhu", "-o", "RUN", "--resume", "--set", "rounds=3"), SystemExit, "keeps its settings"),
         (("doudizhu", "-o", "NEW", "--set", "width=3"), SystemExit, "no field 'width'"),
         (("doudizhu", "-o", "NEW", "--set", "state=0"), ConfigError, "state must be"),
+        (("doudizhu", "-o", "NEW", "--set", "recipe=odmc"), SystemExit, "does not make a recipe"),
         (("doudizhu", "-o", "missing/x.safetensors"), Exception, "folder must exist"),
         (("doudizhu", "-o", "NEW", "--minutes", "0"), SystemExit, "--minutes"),
     ],

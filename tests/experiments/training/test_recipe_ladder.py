@@ -50,6 +50,13 @@ def test_turns_go_on_and_end_in_a_ladder_with_a_row_a_recipe(tmp_path: Path) -> 
     assert (tmp_path / "ladder.svg").stat().st_size and (tmp_path / "curves.svg").stat().st_size
 
 
+def test_turns_of_another_game_are_refused(tmp_path: Path) -> None:
+    row = {"recipe": "danzero", "file": "turn-0000.safetensors", "processor_seconds": 0.0}
+    (tmp_path / "turns.jsonl").write_text(json.dumps(row) + "\n")
+    done = CliRunner().invoke(recipes, ["-o", str(tmp_path), "--game", "big2", "--recipes", "ours"])
+    assert done.exit_code == 2 and "holds turns of guandan" in done.output
+
+
 def test_bombs_are_ranks_of_four_natural_cards_and_expected_ones_agree_with_draws() -> None:
     hand = parse_cards("H7 S7 C7 D7 H2 S2 C2 D2 H9 S9 C9")
     assert bomb_counts(hand[None], np.array([3])).tolist() == [2]

@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 from blueprint.checkpoint import read_checkpoint
-from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.guandan.arena.duplicate import duplicate_deals, play_duplicate
 from blueprint.guandan.network.danzero import DanZeroNetwork
 from blueprint.guandan.play.choosers import load_chooser
 from blueprint.guandan.play.network_play import NetworkPlay, network_agent
 from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
-from blueprint.guandan.training.recipe_book import RECIPES, climbing_fields, named_recipe
+from blueprint.guandan.training.recipe_book import RECIPES, named_recipe
 from blueprint.guandan.training.trainer import Trainer
 from games.support.configuration import ConfigError
 
@@ -107,13 +106,16 @@ def test_a_part_that_makes_the_recipe_cannot_be_changed(name: str, changes: dict
         named_recipe(name).network_config(**changes)
 
 
-def test_other_games_have_the_recipes_that_their_trainer_has_the_parts_of() -> None:
-    assert climbing_fields("odmc", "big2")["prune"] == 2
+def test_other_games_have_every_recipe() -> None:
+    assert RECIPES["odmc"].climbing_config().prune == 2
     for name, recipe in RECIPES.items():
-        if recipe.climbing is not None:
-            assert ClimbingConfig(**climbing_fields(name, "big2")) is not None
-    with pytest.raises(ConfigError, match=r"doudizhu has danzero, danzero\+, sdmc, odmc, ours; got pdhqn"):
-        climbing_fields("pdhqn", "doudizhu")
+        config = recipe.climbing_config(seed=5)
+        assert (config.recipe, config.seed) == (name, 5)
+        assert bool(config.personas) == (name == "pdhqn")
+    with pytest.raises(ConfigError, match="personas must be 0 beside a policy or a guide"):
+        RECIPES["pdhqn"].climbing_config(guide=5.0)
+    with pytest.raises(ConfigError, match="need each other"):
+        RECIPES["ours"].climbing_config(personas=0.5)
 
 
 def test_a_policy_begins_after_its_decisions_of_plain_dmc() -> None:

@@ -1,0 +1,230 @@
+"""Personalities in climbing games: their rules, their share in self-play, the head that tells them apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
+from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
+from blueprint.climbing.inputs.move_inputs import MoveInputs, move_inputs
+from blueprint.climbing.move_config import ClimbingConfig
+from blueprint.climbing.network.move_network import MoveNetwork
+from blueprint.climbing.persona_agent import load_persona_agent
+from blueprint.climbing.rules.personality_rules import RULED, TYPES, move_types, personality_choice
+from blueprint.climbing.training.climbing_play import MoveChoices, personated, play_in_lockstep
+from blueprint.climbing.training.move_trainer import MoveTrainer
+from games import Game, load_game
+from games.climbing.doudizhu.move_table import NUM_MOVES, move_number
+from games.support.array_types import Ints
+from games.support.configuration import ConfigError
+from gs2.play.game_match import play_agents
+from gs2.play.shedding import SHEDDING
+
+GAMES = ("doudizhu", "big2", "doudizhu(landlord=bid,ranks=7)", "big2(players=3,ranks=8,suits=3)")
+SMALL = ClimbingConfig(
+    state=32, action=16, critic=0, rounds=24, batch=128, personality=8, personas=0.5, recipe="pdhqn"
+)
+
+
+def asked(inputs: MoveInputs, rounds: int) -> list[MoveChoices]:
+    """Return the decisions of random rounds."""
+    rng = np.random.default_rng(3)
+    seen: list[MoveChoices] = []
+
+    def choose(d: MoveChoices) -> Ints:
+        seen.append(d)
+        return (rng.random(len(d)) * np.diff(d.offsets)).astype(np.int64)
+
+    play_in_lockstep(inputs, inputs.deal(rounds, rng), choose)
+    return seen
+
+
+def test_types_and_ranks_are_those_of_the_moves() -> None:
+    inputs = move_inputs(load_game("doudizhu"))
+    for cards, kind, rank in (
+        ("pass", "pass", 0),
+        ("2", "single", 12),
+        ("BR", "bomb", 13),
+        ("777", "trips", 4),
+        ("7773", "full house", 4),
+        ("77733", "full house", 4),
+        ("34567", "straight", 0),
+        ("334455", "three pairs", 0),
+        ("JJJQQQ", "plate", 8),
+        ("4444", "bomb", 1),
+    ):
+        types, ranks = move_types(inputs, np.array([move_number(cards)]))
+        assert (TYPES[types[0]], ranks[0]) == (kind, rank)
+    types, _ = move_types(inputs, np.arange(NUM_MOVES, NUM_MOVES + 4))
+    assert set(types) == {0}  # calls
+    game = load_game("big2")
+    read = game.words.read_play  # type: ignore[attr-defined]
+    for cards, kind, rank in (
+        ("S2", "single", 12),
+        ("D4 C4", "pair", 1),
+        ("D5 C5 H5 D3 C3", "full house", 2),
+        ("D3 C4 H5 S6 D7", "straight", 0),
+        ("D3 D5 D7 D9 DJ", "straight", 0),
+        ("D6 C6 H6 S6 D4", "bomb", 3),
+        ("D5 D6 D7 D8 D9", "straight flush", 2),
+    ):
+        words = np.array([read(cards)], np.uint64).view(np.int64)
+        types, ranks = move_types(move_inputs(game), words)
+        assert (TYPES[types[0]], ranks[0]) == (kind, rank)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_rules_choose_legal_moves_by_what_their_seat_sees(name: str) -> None:
+    game = load_game(name, general_sum=True)
+    inputs = move_inputs(game)
+    differ = 0
+    for d in asked(inputs, 6):
+        turns = inputs.turns_left(d.states, d.seats, d.offsets, d.words)
+        types, _ = move_types(inputs, d.words)
+        answers = [personality_choice(inputs, who)(d.states, d.seats, d.offsets, d.words) for who in RULED]
+        differ += int((answers[0] != answers[1]).sum())
+        hidden = d.states.copy()
+        seats = game.num_players
+        rows, one, two = np.arange(len(d)), (d.seats + 1) % seats, (d.seats + 2) % seats
+        first, second = d.states["hand"][rows, one], d.states["hand"][rows, two]
+        same = np.array(
+            [bin(int(a)).count("1") == bin(int(b)).count("1") for a, b in zip(first, second, strict=True)]
+        )
+        hidden["hand"][rows, one], hidden["hand"][rows, two] = second, first
+        for who, answer in zip(RULED, answers, strict=True):
+            assert np.all((answer >= 0) & (answer < np.diff(d.offsets)))
+            again = personality_choice(inputs, who)(hidden, d.seats, d.offsets, d.words)
+            assert np.array_equal(again[same], answer[same])
+            taken = d.offsets[:-1] + answer
+            for j in range(len(d)):
+                own = slice(d.offsets[j], d.offsets[j + 1])
+                if types[own].any() and turns[own].min() == 0:
+                    assert turns[taken[j]] == 0  # whoever can goes out
+    assert differ > 0
+
+
+def test_personalities_lead_what_the_paper_gives_them() -> None:
+    game = load_game("doudizhu")
+    inputs = move_inputs(game)
+    leads = {who: np.zeros(len(TYPES)) for who in RULED}
+    for d in asked(inputs, 60):
+        types, _ = move_types(inputs, d.words)
+        for who in RULED:
+            answer = personality_choice(inputs, who)(d.states, d.seats, d.offsets, d.words)
+            free = types[d.offsets[:-1]] != 0
+            leads[who] += np.bincount(types[d.offsets[:-1] + answer][free], minlength=len(TYPES))
+    share = {who: count / count.sum() for who, count in leads.items()}
+    low, bomb = TYPES.index("single"), TYPES.index("bomb")
+    assert share["conservative"][low] > share["aggressive"][low] + 0.1
+    assert share["aggressive"][bomb] >= share["balanced"][bomb] > share["conservative"][bomb]
+
+
+@pytest.mark.parametrize("name", ["doudizhu", "big2"])
+def test_seats_play_their_round_by_their_type(name: str) -> None:
+    game = load_game(name)
+    inputs = move_inputs(game)
+    rng = np.random.default_rng(8)
+    types = rng.integers(0, 4, (9, game.num_players))
+    last: list[np.ndarray] = []
+
+    def own(d: MoveChoices) -> Ints:
+        assert np.all(types[d.rounds, d.seats] == 3)
+        last.append(d.rounds)
+        return np.diff(d.offsets) - 1
+
+    played = play_in_lockstep(inputs, inputs.deal(9, rng), personated(own, inputs, types))
+    assert np.concatenate(last).size == (types[played.rounds, played.seats] == 3).sum()
+    legal = inputs.legal(played.states)
+    for k, who in enumerate(RULED):
+        rows = np.flatnonzero(types[played.rounds, played.seats] == k)
+        some = legal.take(rows)
+        found = personality_choice(inputs, who)(
+            played.states[rows], played.seats[rows], some.offsets, some.values
+        )
+        assert np.array_equal(some.values[some.offsets[:-1] + found], played.words[rows])
+
+
+@pytest.mark.parametrize("name", ["doudizhu", "big2"])
+def test_a_head_learns_whose_move_it_was_and_runs_resume_to_the_bit(name: str, tmp_path: Path) -> None:
+    game = load_game(name)
+    config = SMALL.replace(rounds=48, learning_rate=5e-3)
+    trainer = MoveTrainer(game, config)
+    rows = [trainer.run_generation() for _ in range(4)]
+    trainer.save(tmp_path / "four.safetensors")
+    rows += [trainer.run_generation()]
+    assert rows[-1]["personality"] < 0.9 * rows[0]["personality"]
+    again = MoveTrainer.load(tmp_path / "four.safetensors", game)
+    again.run_generation()
+    one, other = trainer.learner.tensors(), again.learner.tensors()
+    assert all(np.array_equal(value, other[key]) for key, value in one.items())
+    assert any(key.startswith("network.personality.") for key in one)
+
+
+def agent_file(game: Game, path: Path) -> Path:
+    trainer = MoveTrainer(game, SMALL)
+    trainer.run_generation()
+    trainer.save(path)
+    return path
+
+
+@pytest.mark.parametrize("name", ["doudizhu", "big2"])
+def test_a_network_plays_in_a_manner_and_at_full_weight_of_values_its_best_move(
+    name: str, tmp_path: Path
+) -> None:
+    game = load_game(name)
+    path = agent_file(game, tmp_path / "x.safetensors")
+    inputs = move_inputs(game)
+    best = load_persona_agent(path, game, "aggressive", alpha=1.0)
+    plain = load_climbing_blueprint(path, game)
+    for player in range(game.num_players):
+        states = np.concatenate([d.states[d.seats == player] for d in asked(inputs, 4)])
+        legal = game.actions(states)
+        a = plain.network.answer(
+            np.ascontiguousarray(states),
+            np.arange(len(states)),
+            np.full(len(states), player),
+            legal.offsets,
+            inputs.words(legal.values),
+        )[1]
+        chosen = best.policy(game, states, player, legal)
+        starts = legal.offsets[:-1]
+        assert np.add.reduceat(chosen, starts).tolist() == [1.0] * len(states)
+        top = np.maximum.reduceat(a, starts)
+        assert np.allclose(a[chosen > 0], top, atol=1e-4)
+    manner = load_persona_agent(path, game, "conservative", alpha=0.0)
+    assert manner.name == "x:conservative"
+    if name == "doudizhu":
+        played = play_agents(game, (manner, SHEDDING), np.random.default_rng(0), 3)
+        assert np.abs(played.payoffs).min() >= 1
+    with pytest.raises(ConfigError, match="it plays"):
+        manner.policy(load_game("kuhn_poker"), states, 0, legal)
+
+
+def test_a_persona_that_cannot_be_played_is_refused(tmp_path: Path) -> None:
+    game = load_game("doudizhu")
+    path = agent_file(game, tmp_path / "x.safetensors")
+    for persona, alpha in (("bold", 0.5), ("balanced", 1.5)):
+        with pytest.raises(ConfigError, match="persona must be one of"):
+            load_persona_agent(path, game, persona, alpha=alpha)
+    tensors, about = read_checkpoint(path)
+    lost = {key: value for key, value in tensors.items() if "personality.label" not in key}
+    write_checkpoint(tmp_path / "y.safetensors", lost, about)
+    with pytest.raises(CheckpointError, match="must hold the network that it describes"):
+        load_persona_agent(tmp_path / "y.safetensors", game, "balanced")
+    plain = MoveTrainer(game, SMALL.replace(personality=0, personas=0.0))
+    plain.save(tmp_path / "z.safetensors")
+    with pytest.raises(CheckpointError, match="train one with --recipe pdhqn"):
+        load_persona_agent(tmp_path / "z.safetensors", game, "balanced")
+
+
+def test_a_network_without_personalities_is_drawn_as_before() -> None:
+    inputs = move_inputs(load_game("big2"))
+    torch.manual_seed(4)
+    plain = MoveNetwork(inputs, SMALL.replace(personality=0, personas=0.0)).state_dict()
+    torch.manual_seed(4)
+    more = MoveNetwork(inputs, SMALL).state_dict()
+    assert all(torch.equal(value, more[key]) for key, value in plain.items())
