@@ -17,8 +17,12 @@ class _WithCopy(ClimbingBlueprint):
     """The network, and as `quick` the copy that plays nearly the same."""
 
     def __init__(self, slow: ClimbingBlueprint, copy: FastMoves) -> None:
-        super().__init__(slow.network, slow.scale, name=slow.name, temperature=slow.temperature)
-        self.quick = ClimbingBlueprint(copy, slow.scale, name=slow.name, temperature=slow.temperature)
+        super().__init__(
+            slow.network, slow.scale, name=slow.name, temperature=slow.temperature, prune=slow.prune
+        )
+        self.quick = ClimbingBlueprint(
+            copy, slow.scale, name=slow.name, temperature=slow.temperature, prune=slow.prune
+        )
 
 
 def with_quick_copy(blueprint: Blueprint, path: str | Path) -> Blueprint:

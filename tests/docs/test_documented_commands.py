@@ -51,6 +51,7 @@ SMALLER = (
     (r"gs2 train ", TINY),
     (r"gs2 exploit guandan ", "--method trained --minutes 0.001 --games 2"),
     (r"gs2 exploit ", "--minutes 0.01 --games 20"),
+    (r"gs2 gate ddz", "--rounds 4 --batch 4 --processes 1"),
     (r"gs2 gate ", "--rounds 4 --batch 4 --processes 1 --against random"),
     (r"gs2 match .*--games", "--games 1 --processes 1"),
     (r"gs2 match ", "--rounds 1 --processes 1"),

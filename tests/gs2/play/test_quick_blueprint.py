@@ -55,3 +55,14 @@ def test_a_search_over_a_network_plays_whole_games_and_the_same_ones_again(netwo
         return float(play_agents(game, (agent, other), np.random.default_rng(1), 1).net[0])
 
     assert net() == net()
+
+
+def test_a_network_that_was_trained_with_pruning_is_pruned_in_rollouts_too(tmp_path: Path) -> None:
+    place = RunPlace.of(tmp_path)
+    config = SMALL.replace(prune=0)
+    train_climbing(load_game(GAME), place, config, RunLimits(decisions=1), RunManner(every=0.0))
+    game = DouDizhu(ranks=4)
+    blueprint = load_searched(game, str(place.checkpoint))
+    assert isinstance(blueprint, ClimbingBlueprint) and blueprint.prune == 0
+    quick = getattr(blueprint, "quick", None)
+    assert quick is None or quick.prune == 0
