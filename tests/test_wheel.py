@@ -17,6 +17,11 @@ from tests.house import PACKAGES
 ROOT = Path(__file__).parent.parent
 DATA = {
     "blueprint/MODEL_CARD.md",
+    *(
+        f"blueprint/weights/{game}.{kind}"
+        for game in ("big2", "doudizhu")
+        for kind in ("json", "safetensors")
+    ),
     "blueprint/weights/guandan-quick.json",
     "blueprint/weights/guandan-quick.safetensors",
     "blueprint/weights/guandan.json",
