@@ -18,16 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.checkpoint import GAMES_WITH_NETWORKS, shipped_file
 from blueprint.protocol import Blueprint, GameAgent
 from games.game import Game
 from games.support.near import near
 from games.support.own import is_own, own_object
 from gs2.play.game_agents import UniformAgent
+from gs2.play.network_names import UnknownGameAgent, load_named_network, named_network
 from gs2.play.search_agent import SearchAgent, named_search, search_names
 
 __all__ = [
-    "UnknownGameAgent",
     "agent_identity",
     "load_game_agent",
     "load_game_blueprint",
@@ -35,13 +34,7 @@ __all__ = [
     "parts_of",
 ]
 
-NETWORK = ".safetensors"
-SHIPPED_NETWORK = "network"
 KNOWN = ("uniform", "network", "network:DECISIONS", "cfr:ITERATIONS", "noise:EPSILON", "dmc:GAMES")
-
-
-class UnknownGameAgent(ValueError):
-    """A name that no agent of the game has."""
 
 
 def parts_of(text: str) -> tuple[str, str | None]:
@@ -66,10 +59,10 @@ def load_game_agent(game: Game, text: str, *, seed: int = 0) -> GameAgent:
     """Return the agent of a game that a name stands for.
 
     text: `uniform`; `network`, the one that comes with the package (DouDiZhu, Big2); the file of a network
-        (`gs2 train GAME`) or of a policy (`gs2 blueprint`); `network:N`, one after N decisions of training;
-        on games small enough for a tree also `cfr:100` or another CFR variant, `noise:0.25` and
-        `dmc:20000`; one's own as FILE.py:NAME or MODULE:NAME, an agent or what
-        makes one when called without arguments; or BASE+PRESET[:FIELD=VALUE,…], search over any of these; one
+        (`gs2 train GAME`), also with a way to play (`gs2.play.network_names`), or of a policy
+        (`gs2 blueprint`); `network:N`, one after N decisions of training; on games small enough for a tree
+        also `cfr:100` or another CFR variant, `noise:0.25` and `dmc:20000`; one's own as FILE.py:NAME or
+        MODULE:NAME, an agent or what makes one when called without arguments; or BASE+PRESET[:FIELD=VALUE,…], search over any of these; one
         of one's own without values is valued by playing on.
     seed: of what is trained, and of the search.
     Raises UnknownGameAgent for a name that says none of these, ConfigError for fields that no search has,
@@ -81,6 +74,9 @@ def load_game_agent(game: Game, text: str, *, seed: int = 0) -> GameAgent:
         return SearchAgent(game, load_searched(game, base, seed=seed), config, name=text.strip(), seed=seed)
     if base.lower() == "uniform":
         return UniformAgent()
+    network = named_network(game.name, base)
+    if network is not None:
+        return load_named_network(network, game)
     if _is_own_agent(base):
         return _own_agent(base)
     return load_game_blueprint(game, base, seed=seed)
@@ -92,11 +88,12 @@ def load_game_blueprint(game: Game, text: str, *, seed: int = 0) -> Blueprint:
     Raises UnknownGameAgent, among others, where the name is of an agent without values.
     """
     text = text.strip()
-    file = _network_file(game.name, text)
-    if file is not None:
-        from blueprint.research.named_network import load_network
-
-        return load_network(file, game)
+    network = named_network(game.name, text)
+    if network is not None:
+        agent = load_named_network(network, game)
+        if not isinstance(agent, Blueprint):
+            raise UnknownGameAgent(f"blueprint {text!r} must have values; in a persona's style it has none")
+        return agent
     word, colon, amount = text.partition(":")
     if word.strip().lower() == "network" and colon:
         from blueprint.research.named_network import trained_network
@@ -135,29 +132,12 @@ def load_searched(game: Game, base: str, *, seed: int = 0) -> Blueprint:
 
         return blueprint_named(base, game)
     blueprint = load_game_blueprint(game, base, seed=seed)
-    file = _network_file(game.name, base)
-    if file is not None:
+    network = named_network(game.name, base)
+    if network is not None:
         from gs2.play.quick_blueprint import with_quick_copy
 
-        return with_quick_copy(blueprint, file)
+        return with_quick_copy(blueprint, network.path)
     return blueprint
-
-
-def _network_file(game: str, text: str) -> Path | None:
-    """Return the checkpoint that a name stands for, None where it stands for something else.
-
-    Raises UnknownGameAgent for the shipped network of a game that has none.
-    """
-    if text.strip().lower() == SHIPPED_NETWORK:
-        found = shipped_file(game)
-        if found is None:
-            raise UnknownGameAgent(
-                f"network: {game} must be a game with a shipped network, one of "
-                f"{', '.join(GAMES_WITH_NETWORKS)}; train one with gs2 train and give its file, or say "
-                "network:DECISIONS"
-            )
-        return found
-    return Path(text) if text.endswith(NETWORK) and Path(text).is_file() else None
 
 
 def agent_identity(text: str, game: str = "") -> str:
@@ -166,8 +146,9 @@ def agent_identity(text: str, game: str = "") -> str:
     game: the game's string, on which the shipped network depends.
     """
     base = parts_of(text)[0]
-    if base.lower() == SHIPPED_NETWORK and shipped_file(game) is not None:
-        base = str(shipped_file(game))
+    network = named_network(game, base)
+    if network is not None:
+        base = str(network.path)
     told: list[bytes | memoryview] = [text.strip().encode()]
     where = base.partition(":")[0] if is_own(base) else base
     if Path(where).is_file():

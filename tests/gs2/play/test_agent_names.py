@@ -18,13 +18,13 @@ from cfr.tree import grow
 from games import load_game
 from games.support.configuration import ConfigError
 from gs2.play.agent_names import (
-    UnknownGameAgent,
     agent_identity,
     load_game_agent,
     load_game_blueprint,
     parts_of,
 )
 from gs2.play.game_match import play_agents
+from gs2.play.network_names import UnknownGameAgent
 from gs2.play.search_agent import SearchAgent
 from gs2.policies.policy_spec import policy_from_spec
 from gs2.policies.tabulate import policy_of

@@ -1,0 +1,82 @@
+"""Networks of any game by name: a checkpoint's file, the shipped one, and how they play.
+
+network                                     the one that comes with the package
+ddz.safetensors                             a checkpoint
+network:temperature=0.05@ddz.safetensors    the same, played otherwise (see `MovePlay`); DouDiZhu, Big2
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from blueprint.checkpoint import GAMES_WITH_NETWORKS, read_checkpoint, shipped_file
+from blueprint.protocol import Blueprint, GameAgent
+from games.game import Game
+from games.support.configuration import ConfigError
+from games.support.spec import field_types, read_settings, split_spec
+
+__all__ = ["NamedNetwork", "UnknownGameAgent", "load_named_network", "named_network"]
+
+NETWORK = "network"
+SUFFIX = ".safetensors"
+
+
+class UnknownGameAgent(ValueError):
+    """A name that no agent of the game has."""
+
+
+@dataclass(frozen=True)
+class NamedNetwork:
+    """What a name says. path: of the checkpoint. settings: FIELD=VALUE of how it plays."""
+
+    path: Path
+    settings: tuple[str, ...] = ()
+
+
+def named_network(game: str, text: str) -> NamedNetwork | None:
+    """Return the network that a name stands for; None where it stands for something else.
+
+    game: the game's string. Raises UnknownGameAgent for the shipped network of a game that has none, and for
+    a file behind @ that is none.
+    """
+    text = text.strip()
+    if text.endswith(SUFFIX) and Path(text).is_file():
+        return NamedNetwork(Path(text))
+    told, at, file = text.partition("@")
+    name, settings = split_spec(told)
+    if name.lower() != NETWORK or (settings and not at and not any("=" in one for one in settings)):
+        return None  # `network:DECISIONS` among others
+    if at and not Path(file).is_file():
+        raise UnknownGameAgent(f"network: behind @ there must be a checkpoint; {file!r} is no file")
+    path = Path(file) if at else shipped_file(game)
+    if path is None:
+        raise UnknownGameAgent(
+            f"network: {game} must be a game with a shipped network, one of "
+            f"{', '.join(GAMES_WITH_NETWORKS)}; train one with gs2 train and give its file, or say "
+            "network:DECISIONS"
+        )
+    return NamedNetwork(path, settings)
+
+
+def load_named_network(found: NamedNetwork, game: Game) -> GameAgent | Blueprint:
+    """Return the agent, a blueprint unless it plays in somebody's style.
+
+    Raises CheckpointError if the file is damaged or of another game, ConfigError for settings that it has
+    not.
+    """
+    if not found.settings:
+        from blueprint.research.named_network import load_network
+
+        return load_network(found.path, game)
+    from blueprint.climbing.move_config import CLIMBING
+    from blueprint.climbing.move_play import MovePlay, move_agent
+
+    changes = read_settings(found.settings, field_types(MovePlay), label=NETWORK)
+    kind = read_checkpoint(found.path, prefix="-")[1].get("kind")
+    if kind != CLIMBING:
+        raise ConfigError(
+            f"network: {found.settings[0]} is for networks of {' and '.join(GAMES_WITH_NETWORKS)}; "
+            f"{found.path} is of another kind; leave the settings out"
+        )
+    return move_agent(found.path, game, MovePlay(**changes))
