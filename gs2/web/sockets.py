@@ -16,6 +16,7 @@ from gs2.guandan.table.seat import AgentError
 from gs2.guandan.table.selection import Reason, fitting, why_not, wild_words
 from gs2.web.house import HINT, House
 from gs2.web.jobs import JobsFull
+from gs2.web.person_socket import PersonSocket
 from gs2.web.person_table import PersonTable, Refused
 from gs2.web.table_state import table_state
 
@@ -32,17 +33,14 @@ MOST_SUGGESTED = 30
 Message = dict[str, Any]
 
 
-class TableSocket:
+class TableSocket(PersonSocket):
     """One connection to one table."""
 
     def __init__(self, house: House, table: PersonTable, socket: WebSocket) -> None:
-        self.house, self.table, self.socket = house, table, socket
+        super().__init__(socket)
+        self.house, self.table = house, table
         self.seat = table.seat_of(socket.query_params.get("key"))
         self.open = not table.people
-        self._changed = asyncio.Event()
-        self._others: list[Message] = []
-        self._hint: asyncio.Task[None] | None = None
-        self._bad = 0
 
     @property
     def _watchers(self) -> Any:
@@ -71,27 +69,6 @@ class TableSocket:
     def _tell_all(self) -> None:
         for watcher in list(self._watchers):
             watcher.show()
-
-    def show(self) -> None:
-        """Have the state sent; several changes at once become one message."""
-        self._changed.set()
-
-    def _say(self, message: Message) -> None:
-        self._others.append(message)
-        self._changed.set()
-
-    async def _send(self) -> None:
-        shown = None
-        while True:
-            await self._changed.wait()
-            self._changed.clear()
-            state = self._state()
-            if state != shown:
-                shown = state
-                await self.socket.send_text(state)
-            others, self._others = self._others, []
-            for message in others:
-                await self.socket.send_text(json.dumps(message))
 
     def _state(self) -> str:
         present = {w.seat for w in self._watchers if w.seat is not None}

@@ -12,6 +12,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from gs2.web.games.game_house import GameHouse
 from gs2.web.games.game_table import GameTable
 from gs2.web.games.seat_view import table_view
+from gs2.web.person_socket import PersonSocket
 from gs2.web.person_table import Refused
 
 __all__ = ["GameSocket"]
@@ -27,15 +28,12 @@ NOT_YOURS = 4403
 Message = dict[str, Any]
 
 
-class GameSocket:
+class GameSocket(PersonSocket):
     """One connection of the person to one table; there may be several, one for each page that is open."""
 
     def __init__(self, house: GameHouse, table: GameTable, socket: WebSocket) -> None:
-        self.house, self.table, self.socket = house, table, socket
-        self._changed = asyncio.Event()
-        self._others: list[Message] = []
-        self._hint: asyncio.Task[None] | None = None
-        self._bad = 0
+        super().__init__(socket)
+        self.house, self.table = house, table
 
     async def run(self, watchers: set[GameSocket]) -> None:
         """Serve the connection until it ends. watchers: all connections to this table."""
@@ -67,26 +65,8 @@ class GameSocket:
             if not watchers:
                 self.table.look(False)
 
-    def show(self) -> None:
-        """Have the state sent; several changes at once become one message."""
-        self._changed.set()
-
-    def _say(self, message: Message) -> None:
-        self._others.append(message)
-        self._changed.set()
-
-    async def _send(self) -> None:
-        shown = None
-        while True:
-            await self._changed.wait()
-            self._changed.clear()
-            state = json.dumps(table_view(self.table), allow_nan=False)
-            if state != shown:
-                shown = state
-                await self.socket.send_text(state)
-            others, self._others = self._others, []
-            for message in others:
-                await self.socket.send_text(json.dumps(message))
+    def _state(self) -> str:
+        return json.dumps(table_view(self.table), allow_nan=False)
 
     # --- what the browser says ---
 
