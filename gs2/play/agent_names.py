@@ -62,8 +62,8 @@ def load_game_agent(game: Game, text: str, *, seed: int = 0) -> GameAgent:
         (`gs2 train GAME`), also with a way to play (`gs2.play.network_names`), or of a policy
         (`gs2 blueprint`); `network:N`, one after N decisions of training; on games small enough for a tree
         also `cfr:100` or another CFR variant, `noise:0.25` and `dmc:20000`; one's own as FILE.py:NAME or
-        MODULE:NAME, an agent or what makes one when called without arguments; or BASE+PRESET[:FIELD=VALUE,…], search over any of these; one
-        of one's own without values is valued by playing on.
+        MODULE:NAME, an agent or what makes one when called without arguments; or BASE+PRESET[:FIELD=VALUE,…],
+        search over any of these; one of one's own without values is valued by playing on.
     seed: of what is trained, and of the search.
     Raises UnknownGameAgent for a name that says none of these, ConfigError for fields that no search has,
     TooLarge for a tree that does not fit, and the error of a file that cannot be read.
