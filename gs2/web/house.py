@@ -14,8 +14,9 @@ from games.guandan.rules import as_rules
 from gs2.guandan.table.agents import host_for, start_hosts
 from gs2.guandan.table.hosts import Host
 from gs2.web.jobs import Jobs
-from gs2.web.person_table import LONGEST_PACE, PersonTable, Refused
-from gs2.web.table_log import PERSON, DamagedTable, TableLog, TableSetup, read_table, stored_tables
+from gs2.web.setup_log import PERSON, DamagedTable, stored_tables
+from gs2.web.tables.person_table import LONGEST_PACE, PersonTable, Refused
+from gs2.web.tables.table_log import TableSetup, read_table, table_log
 
 __all__ = ["AGENTS", "HINT", "House", "TableWatcher"]
 
@@ -84,7 +85,7 @@ class House:
                             f"{path}: no agent is called {name[:80]!r} here; give your own by --agent"
                         )
                 await self._hosts_for(setup.seats)
-                table = PersonTable.restored(setup, lines, TableLog(path, setup, new=False), self.hosts)
+                table = PersonTable.restored(setup, lines, table_log(path, setup, new=False), self.hosts)
             except (OSError, ValueError) as error:
                 self.damaged.append(str(error))
                 logger.warning("%s", error)
@@ -132,7 +133,7 @@ class House:
             created=round(time.time(), 3),
         )
         as_rules(setup.rules)
-        log = TableLog(self.folder / f"{setup.id}.jsonl", setup, new=True)
+        log = table_log(self.folder / f"{setup.id}.jsonl", setup, new=True)
         table = PersonTable(setup, log, self.hosts)
         self._keep(table)
         if table.people and not self._hints:

@@ -15,13 +15,13 @@ import numpy as np
 from games.game import TERMINAL, Game, GameError
 from games.support.array_types import Array
 from gs2.web.games.agent_worker import Seated
-from gs2.web.games.game_log import GameLog, GameSetup, read_game_log, stored_games
+from gs2.web.games.game_log import GameSetup, game_log, read_game_log
 from gs2.web.games.game_round import GameRound
 from gs2.web.games.game_table import GameTable, key_digest
 from gs2.web.games.offers import AgentOffer, game_from, game_offers, game_titled, offered_agents
 from gs2.web.jobs import Job, Jobs, JobsFull
-from gs2.web.person_table import LONGEST_PACE, Refused
-from gs2.web.table_log import PERSON
+from gs2.web.setup_log import PERSON, stored_tables
+from gs2.web.tables.person_table import LONGEST_PACE, Refused
 
 __all__ = ["GameHouse"]
 
@@ -66,11 +66,12 @@ class GameHouse:
         """Take up the tables of the folder where they were left; a damaged one is named and left alone."""
         self._jobs = Jobs()
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        for path in stored_games(self.folder)[:MOST_TABLES]:
+        newest = sorted(stored_tables(self.folder), key=lambda path: -path.stat().st_mtime)
+        for path in newest[:MOST_TABLES]:
             log = None
             try:
                 setup, lines = read_game_log(path)
-                log = GameLog(path, setup, new=False)
+                log = game_log(path, setup, new=False)
                 table = GameTable.restored(setup, lines, log, self._game(setup.game), self._answer)
                 if table.round is None:
                     raise GameError(f"{path}: it has no round; move it away")
@@ -146,7 +147,7 @@ class GameHouse:
             pace=float(data.get("pace", PACE)),
             created=round(time.time(), 3),
         )
-        log = GameLog(self.folder / f"{setup.id}.jsonl", setup, new=True)
+        log = game_log(self.folder / f"{setup.id}.jsonl", setup, new=True)
         table = GameTable(setup, game, log, self._answer)
         table.new_round()
         self.tables[setup.id] = table

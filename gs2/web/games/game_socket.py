@@ -13,7 +13,7 @@ from gs2.web.games.game_house import GameHouse
 from gs2.web.games.game_table import GameTable
 from gs2.web.games.seat_view import table_view
 from gs2.web.person_socket import PersonSocket
-from gs2.web.person_table import Refused
+from gs2.web.tables.person_table import Refused
 
 __all__ = ["GameSocket"]
 

@@ -18,11 +18,11 @@ from typing import Any
 from games.game import Game
 from games.support.array_types import Array
 from gs2.play.records.round_record import RoundRecord
-from gs2.web.games.game_log import DamagedGame, GameLog, GameSetup
+from gs2.web.games.game_log import GameSetup
 from gs2.web.games.game_round import GameRound, round_record
 from gs2.web.games.seen_cards import card_face, seat_points
-from gs2.web.person_table import LONGEST_PACE, Refused
-from gs2.web.table_log import PERSON
+from gs2.web.setup_log import PERSON, DamagedTable, SetupLog
+from gs2.web.tables.person_table import LONGEST_PACE, Refused
 
 __all__ = ["FinishedRound", "GameTable", "key_digest"]
 
@@ -59,7 +59,7 @@ class GameTable:
     changed: called after every change. version: counts them. failure: of an agent, in words, or None.
     """
 
-    def __init__(self, setup: GameSetup, game: Game, log: GameLog, ask: Ask) -> None:
+    def __init__(self, setup: GameSetup, game: Game, log: SetupLog, ask: Ask) -> None:
         """Set up a table without a round; `new_round` deals the first."""
         self.setup, self.game, self.log, self._ask = setup, game, log, ask
         self.face = card_face(game)
@@ -79,15 +79,15 @@ class GameTable:
 
     @classmethod
     def restored(
-        cls, setup: GameSetup, lines: Sequence[dict[str, Any]], log: GameLog, game: Game, ask: Ask
+        cls, setup: GameSetup, lines: Sequence[dict[str, Any]], log: SetupLog, game: Game, ask: Ask
     ) -> GameTable:
-        """Return a table as its log left it. Raises DamagedGame where the log departs from the rules."""
+        """Return a table as its log left it. Raises DamagedTable where the log departs from the rules."""
         table = cls(setup, game, log, ask)
         for number, line in enumerate(lines, 2):
             try:
                 table._replay(line)
             except (KeyError, TypeError, ValueError, IndexError) as error:
-                raise DamagedGame(f"{log.path}:{number}: {error}; move the file away") from None
+                raise DamagedTable(f"{log.path}:{number}: {error}; move the file away") from None
         return table
 
     def _replay(self, line: dict[str, Any]) -> None:

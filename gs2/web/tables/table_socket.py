@@ -17,8 +17,8 @@ from gs2.guandan.table.selection import Reason, fitting, why_not, wild_words
 from gs2.web.house import HINT, House
 from gs2.web.jobs import JobsFull
 from gs2.web.person_socket import PersonSocket
-from gs2.web.person_table import PersonTable, Refused
-from gs2.web.table_state import table_state
+from gs2.web.tables.person_table import PersonTable, Refused
+from gs2.web.tables.table_state import table_state
 
 __all__ = ["TableSocket"]
 

@@ -12,7 +12,7 @@ from games.guandan.notation import action_list
 from games.guandan.rounds.state import NOBODY
 from games.support.array_types import Row
 from gs2.guandan.table.session import Session
-from gs2.web.person_table import PersonTable
+from gs2.web.tables.person_table import PersonTable
 
 __all__ = ["table_row", "table_state"]
 

@@ -18,7 +18,8 @@ from gs2.guandan.table.seat import AgentError, Observation
 from gs2.guandan.table.server.place import default_choice
 from gs2.guandan.table.session import Session
 from gs2.web.account import TableAccount
-from gs2.web.table_log import PERSON, DamagedTable, TableLog, TableSetup
+from gs2.web.setup_log import PERSON, DamagedTable, SetupLog
+from gs2.web.tables.table_log import TableSetup
 
 __all__ = ["PersonTable", "Refused", "Sitter"]
 
@@ -65,7 +66,7 @@ class PersonTable:
     waiting: whether the people look at a round's result; agents wait for them.
     """
 
-    def __init__(self, setup: TableSetup, log: TableLog, hosts: Mapping[str, Host]) -> None:
+    def __init__(self, setup: TableSetup, log: SetupLog, hosts: Mapping[str, Host]) -> None:
         self.setup, self.log, self.hosts = setup, log, hosts
         self.sitters = [Sitter(s != PERSON, None if s == PERSON else s) for s in setup.seats]
         self.pace, self.paused = setup.pace, False
@@ -83,7 +84,7 @@ class PersonTable:
 
     @classmethod
     def restored(
-        cls, setup: TableSetup, lines: list[dict[str, Any]], log: TableLog, hosts: Mapping[str, Host]
+        cls, setup: TableSetup, lines: list[dict[str, Any]], log: SetupLog, hosts: Mapping[str, Host]
     ) -> PersonTable:
         """Return a table as its log left it. Raises DamagedTable where the log departs from the rules."""
         table = cls(setup, log, hosts)
