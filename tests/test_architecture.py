@@ -50,6 +50,17 @@ def imported_packages(path: Path) -> set[str]:
     return found
 
 
+def imported_modules(path: Path) -> set[str]:
+    """Return the modules that a file imports anywhere, by their full names."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            found.add(node.module)
+    return found
+
+
 def named_packages(path: Path) -> set[str]:
     """Return the top-level packages of modules that a file names as text, as if to import them."""
     found = set()
@@ -74,11 +85,28 @@ def test_imports_run_one_way(package: str) -> None:
         assert not wrong, f"{path.relative_to(ROOT)} imports {', '.join(sorted(wrong))} by a string"
 
 
-def test_generic_search_sees_only_the_blueprint_protocol() -> None:
-    for path in (ROOT / "gs2").glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("blueprint"):
-                assert node.module in {"blueprint.protocol", "blueprint.tabular"}, path.name
+SEARCH = ("gs2/search", "gs2/public")
+
+
+@pytest.mark.parametrize("folder", SEARCH)
+def test_generic_search_sees_only_the_blueprint_protocol(folder: str) -> None:
+    allowed = {"blueprint.protocol", "blueprint.tabular", "blueprint.check"}
+    files = list((ROOT / folder).rglob("*.py"))
+    assert files
+    for path in files:
+        seen = {name for name in imported_modules(path) if name.split(".")[0] == "blueprint"}
+        assert seen <= allowed, f"{path.relative_to(ROOT)} imports {', '.join(sorted(seen - allowed))}"
+
+
+@pytest.mark.parametrize(
+    "folder", [*SEARCH, "gs2/policies", "blueprint", "cfr", "gs2/play", "gs2/environments", "gs2/explore"]
+)
+def test_what_serves_every_game_imports_nothing_of_guandan(folder: str) -> None:
+    files = [path for path in (ROOT / folder).rglob("*.py") if "guandan" not in path.relative_to(ROOT).parts]
+    assert files
+    for path in files:
+        seen = {name for name in imported_modules(path) if "guandan" in name.split(".")}
+        assert not seen, f"{path.relative_to(ROOT)} imports {', '.join(sorted(seen))}"
 
 
 @pytest.mark.parametrize("words", ["", "'bench', ", "'experiment', "])

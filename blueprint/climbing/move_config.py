@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import attrs
 
 from blueprint.checkpoint import CheckpointError, check_description
-from blueprint.guandan.train_config import check_policy_fields
+from blueprint.choosing.policy_fields import check_policy_fields
 from games.game import Game
 from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real, text
 

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import attrs
 
+from blueprint.choosing.personality import PERSONALITIES
 from blueprint.climbing.climbing_blueprint import ClimbingBlueprint, load_climbing_blueprint
 from blueprint.climbing.persona_agent import PersonaAgent, load_persona_agent
-from blueprint.guandan.train_config import PERSONALITIES
 from games.game import Game
 from games.support.configuration import ConfigError, Configuration, integer, one_of, real
 

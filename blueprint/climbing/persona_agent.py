@@ -3,7 +3,7 @@
     agent = load_persona_agent("runs/pdhqn/last.safetensors", load_game("doudizhu"), "aggressive", alpha=0.5)
 
 Values and labels of a decision's moves are blended as in Algorithm 2 of the PDHQN paper
-(`blueprint.guandan.play.blended_choice`).
+(`blueprint.choosing.personality`).
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ import torch
 from numpy.typing import NDArray
 
 from blueprint.checkpoint import CheckpointError, check_features, read_checkpoint
+from blueprint.choosing.personality import PERSONALITIES, blended_scores
 from blueprint.climbing.inputs.move_inputs import MoveInputs, move_inputs
 from blueprint.climbing.move_config import described_config
 from blueprint.climbing.network.move_network import MoveNetwork
-from blueprint.guandan.play.blended_choice import blended_scores
-from blueprint.guandan.train_config import PERSONALITIES
 from games.game import Game
 from games.ragged import Ragged
 from games.support.array_types import Array, Ints

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import attrs
 
+from blueprint.choosing.policy_fields import check_policy_fields
 from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real, text
 
-__all__ = ["KINDS", "NETWORKS", "PERSONALITIES", "NetworkConfig", "TrainConfig", "check_policy_fields"]
+__all__ = ["KINDS", "NETWORKS", "NetworkConfig", "TrainConfig"]
 
 KINDS = ("ours", "danzero")
 """Families of networks, each with inputs of its own."""
 WIDEST = 8192
-PERSONALITIES = ("aggressive", "conservative", "balanced", "exploration")
-"""Whose move it was: that of a rule-based personality, or the network's own (PDHQN, section 3.5)."""
 
 
 @attrs.frozen(slots=False)
@@ -76,36 +75,6 @@ NETWORKS = {
     "danzero": NetworkConfig(kind="danzero", state=512, blocks=5, action=1, action_blocks=0, critic=0),
 }
 """Networks by name; "danzero" is that of Lu et al. 2023: 567 inputs, five hidden layers of 512."""
-
-
-class _OfPolicy(Protocol):
-    """The fields of training that a policy stands on, of GuanDan's and of other games'."""
-
-    label: ClassVar[str]
-
-    @property
-    def policy(self) -> float: ...
-
-    @property
-    def guide(self) -> float: ...
-
-    @property
-    def prune(self) -> int: ...
-
-    @property
-    def critic(self) -> int: ...
-
-    @property
-    def temperature(self) -> float: ...
-
-
-def check_policy_fields(config: _OfPolicy) -> None:
-    """Raise ConfigError for a policy without what it needs, or beside what it replaces."""
-    if config.policy and (config.guide or config.prune >= 0 or not config.critic or not config.temperature):
-        raise ConfigError(
-            f"{config.label}: a policy needs a critic and a temperature, and draws from all moves by itself; "
-            "leave guide and prune out"
-        )
 
 
 @attrs.frozen(slots=False)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.choosing.soft_choice import choose_soft
 from blueprint.protocol import GameAgent
 from blueprint.research.game_network import GameNetwork
-from blueprint.soft_choice import choose_soft
 from games.game import CHANCE, TERMINAL
 from games.ragged import pick_by
 from games.support.array_types import Array

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
-from blueprint.guandan.network.q_network import Tower
+from blueprint.layers.tower import Tower
 from blueprint.research.infoset_table import Infosets, list_infosets
 from games.game import Game
 from games.ragged import Ragged

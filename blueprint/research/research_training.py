@@ -17,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional as F
 
+from blueprint.choosing.soft_choice import choose_soft
 from blueprint.research.infoset_table import Infosets, list_infosets
 from blueprint.research.research_network import (
     ResearchBlueprint,
@@ -25,7 +26,6 @@ from blueprint.research.research_network import (
     evaluate,
     save_research_blueprint,
 )
-from blueprint.soft_choice import choose_soft
 from games.game import CHANCE, TERMINAL, Game
 from games.ragged import pick_by
 from games.support.array_types import Array

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.structured import join
+from blueprint.structured import join
 from games.guandan.cards import ACTION
 from games.guandan.rounds.belief import determinise
 from games.guandan.rounds.round import advance, deal, legal

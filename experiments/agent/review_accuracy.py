@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from blueprint.guandan.arena.duplicate import duplicate_deals
 from blueprint.guandan.chooser import Chooser, Decisions, Past
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
-from blueprint.guandan.structured import join
+from blueprint.structured import join
 from games.guandan.rounds.round import GuanDan
 from games.support.array_types import Array
 from games.support.bootstrap import bootstrap_intervals

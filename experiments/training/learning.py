@@ -88,7 +88,7 @@ def play(trainer: Trainer, rounds: int, rng: np.random.Generator) -> PlayedRound
     """Return rounds that the trainer's network plays against itself, as in its training."""
     from blueprint.guandan.play.deals import deal_rounds
     from blueprint.guandan.play.selfplay import PlayRecord, Scratch, play_rounds
-    from blueprint.guandan.structured import join
+    from blueprint.structured import join
     from games.guandan.rounds.round import GuanDan
 
     config, scratch = trainer.config, Scratch()

@@ -140,8 +140,8 @@ def _two_moves(
 
     states: [n] STATE, each with a choice.
     """
+    from blueprint.choosing.soft_choice import choose_soft
     from blueprint.guandan.chooser import Decisions
-    from blueprint.soft_choice import choose_soft
     from games.guandan.rounds.round import legal
 
     moves = legal(states, canonical=True)

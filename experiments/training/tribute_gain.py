@@ -52,7 +52,7 @@ def tribute_gain(checkpoint: Path | None, rule: str, deals: int, seed: int) -> T
     from blueprint.guandan.play.deals import card_choice
     from blueprint.guandan.play.network_tribute import NetworkTribute
     from blueprint.guandan.play.selfplay import Scratch, play_rounds
-    from blueprint.guandan.structured import join
+    from blueprint.structured import join
     from games.guandan.matches.lockstep import CardDecisions, Matches
     from games.guandan.matches.tribute_policy import danzero_cards
     from games.guandan.rounds.round import GuanDan

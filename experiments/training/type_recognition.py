@@ -69,10 +69,10 @@ class _Listener:
     """Plays by types, and keeps what the network says of the others and the decisions of its own seats."""
 
     def __init__(self, network: TorchNetwork, types: NDArray[np.uint8], trained: TrainConfig) -> None:
+        from blueprint.choosing.personality import PERSONALITIES
         from blueprint.guandan.play.blended_choice import BlendedAgent
         from blueprint.guandan.play.choosers import InferenceAgent
         from blueprint.guandan.rules.split_agents import PersonalityAgent
-        from blueprint.guandan.train_config import PERSONALITIES
         from blueprint.guandan.training.personas import PersonaChooser
 
         self.network, self.types = network, types
@@ -111,9 +111,9 @@ class _Listener:
 
 
 def _listened(network: TorchNetwork, rounds: int, seed: int, trained: TrainConfig) -> _Listener:
+    from blueprint.choosing.personality import PERSONALITIES
     from blueprint.guandan.play.deals import deal_rounds
     from blueprint.guandan.play.selfplay import Scratch, play_rounds
-    from blueprint.guandan.train_config import PERSONALITIES
 
     rng = np.random.default_rng([seed, 0x7E57])
     types = rng.integers(0, len(PERSONALITIES), (rounds, 4), dtype=np.uint8)
@@ -124,7 +124,7 @@ def _listened(network: TorchNetwork, rounds: int, seed: int, trained: TrainConfi
 
 def recognition(listener: Any) -> list[Accuracy]:
     """Return the accuracy of what was said of the other seats, by cards they had played and by type."""
-    from blueprint.guandan.train_config import PERSONALITIES
+    from blueprint.choosing.personality import PERSONALITIES
 
     said, true, played, rows = (np.concatenate(part) for part in zip(*listener.told, strict=True))
     right = said == true

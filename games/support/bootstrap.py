@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["RESAMPLES", "bootstrap_interval", "bootstrap_intervals", "verdict_at_a_look"]
+__all__ = [
+    "RESAMPLES",
+    "Estimate",
+    "bootstrap_interval",
+    "bootstrap_intervals",
+    "estimate",
+    "verdict_at_a_look",
+]
 
 RESAMPLES = 10_000
 """Resamples: the ends of a 95 % interval then repeat to about 2 % of its width."""
@@ -31,6 +39,23 @@ def bootstrap_interval(
     data = np.asarray(values, np.float64)
     low, high = bootstrap_intervals(data, _mean, rng, confidence=confidence, resamples=resamples)
     return float(low), float(high)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean and its interval. n: independent observations (deals, or seeds of whole games)."""
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+
+def estimate(values: ArrayLike, rng: np.random.Generator, *, confidence: float = 0.95) -> Estimate:
+    """Return the mean of independent observations, [n], with its interval (`bootstrap_interval`)."""
+    data = np.asarray(values, np.float64)
+    low, high = bootstrap_interval(data, rng, confidence=confidence)
+    return Estimate(float(data.mean()), low, high, len(data))
 
 
 def verdict_at_a_look(

@@ -234,8 +234,8 @@ def _solve_alone(
     import numpy as np
 
     from gs2.play.agent_names import load_searched
+    from gs2.play.network_names import blueprint_named
     from gs2.search.explain import solve_infoset
-    from gs2.search.refine.policy_only import blueprint_named
 
     two = game.num_players == 2
     blueprint = blueprint_named(spec, game) if two else load_searched(game, spec, seed=seed)

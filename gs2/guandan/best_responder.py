@@ -23,9 +23,10 @@ import numpy as np
 
 from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint, write_checkpoint
 from blueprint.guandan.arena.arena import Arena, ArenaConfig, ArenaResult, Schedule
-from blueprint.guandan.arena.statistics import estimate, rounds_won
+from blueprint.guandan.arena.statistics import rounds_won
 from blueprint.guandan.play.choosers import RULE_AGENTS
 from blueprint.guandan.train_config import TrainConfig
+from games.support.bootstrap import estimate
 from games.support.configuration import ConfigError, Configuration, integer, one_of, real
 from games.support.files import check_folder, read_text, write_text
 from games.support.interruption import Interruption

@@ -128,7 +128,7 @@ def load_searched(game: Game, base: str, *, seed: int = 0) -> Blueprint:
 
             return PolicyOnly(found)
     if base.lower() == "uniform" and game.num_players > 2:
-        from gs2.search.refine.policy_only import blueprint_named
+        from gs2.play.network_names import blueprint_named
 
         return blueprint_named(base, game)
     blueprint = load_game_blueprint(game, base, seed=seed)

@@ -25,11 +25,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.arena.statistics import Estimate
 from blueprint.ratings import Meetings, RatingPicture, draw_ratings, luce_strengths, short_names
 from games.game import Game
 from games.registry import load_game
-from games.support.bootstrap import bootstrap_intervals
+from games.support.bootstrap import Estimate, bootstrap_intervals
 from games.support.files import check_folder
 from games.support.interruption import Interrupted, breaking
 from games.support.locks import hold

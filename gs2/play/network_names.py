@@ -1,4 +1,4 @@
-"""Networks of any game by name: a checkpoint's file, the shipped one, and how they play.
+"""Networks and other blueprints of any game by name: a file, the shipped network, and how it plays.
 
 network                                     the one that comes with the package
 ddz.safetensors                             a checkpoint
@@ -12,11 +12,15 @@ from pathlib import Path
 
 from blueprint.checkpoint import GAMES_WITH_NETWORKS, read_checkpoint, shipped_file
 from blueprint.protocol import Blueprint, GameAgent
+from cfr.policies.policy import load_policy
+from cfr.public.policies.policy_file import is_public_policy, open_public_policy
 from games.game import Game
 from games.support.configuration import ConfigError
 from games.support.spec import field_types, read_settings, split_spec
+from gs2.policies.policy_spec import PolicySpecError
+from gs2.search.refine.policy_only import KeyedPlay, PolicyOnly, UniformPlay
 
-__all__ = ["NamedNetwork", "UnknownGameAgent", "load_named_network", "named_network"]
+__all__ = ["NamedNetwork", "UnknownGameAgent", "blueprint_named", "load_named_network", "named_network"]
 
 NETWORK = "network"
 SUFFIX = ".safetensors"
@@ -80,3 +84,26 @@ def load_named_network(found: NamedNetwork, game: Game) -> GameAgent | Blueprint
             f"{found.path} is of another kind; leave the settings out"
         )
     return move_agent(found.path, game, MovePlay(**changes))
+
+
+def blueprint_named(spec: str, game: Game) -> Blueprint:
+    """Return the blueprint that a text names, without growing the game's tree.
+
+    spec: a network's checkpoint (.safetensors), a policy file of `gs2 blueprint`, or uniform.
+    Raises PolicySpecError for a strategy that is computed on the whole tree, CheckpointError or PolicyError
+    for a file that is damaged or another game's.
+    """
+    if spec.strip().lower() == "uniform":
+        return PolicyOnly(UniformPlay())
+    if spec.endswith(".safetensors") and Path(spec).is_file():
+        from blueprint.research.named_network import load_network
+
+        return load_network(spec, game)
+    if is_public_policy(spec):
+        return open_public_policy(spec, game)
+    if Path(spec).is_file() and not spec.endswith(".json"):
+        return PolicyOnly(KeyedPlay(load_policy(spec, game.name), spec))
+    raise PolicySpecError(
+        f"blueprint must be a file of `gs2 train` or `gs2 blueprint`, or uniform, where {game.name} is not "
+        f"listed; got {spec!r}; pass --blueprint FILE"
+    )

@@ -7,7 +7,7 @@ from pathlib import Path
 from blueprint.checkpoint import read_checkpoint
 from blueprint.climbing.climbing_blueprint import ClimbingBlueprint
 from blueprint.climbing.network.fast_moves import FastMoves
-from blueprint.guandan.network.bfloat import native_half
+from blueprint.layers.bfloat import native_half
 from blueprint.protocol import Blueprint
 
 __all__ = ["with_quick_copy"]

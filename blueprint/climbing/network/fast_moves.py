@@ -17,8 +17,8 @@ from torch import Tensor
 
 from blueprint.checkpoint import CheckpointError
 from blueprint.climbing.inputs.move_inputs import MoveInputs
-from blueprint.guandan.network.bfloat import bits, dot_rows, relu, relu_joined
-from blueprint.guandan.network.fast_layers import FastLayer, run_residual
+from blueprint.layers.bfloat import bits, dot_rows, relu, relu_joined
+from blueprint.layers.half_rows import FastLayer, run_residual
 from games.support.array_types import Array, Ints
 
 __all__ = ["FastCritic", "FastMoves"]

@@ -9,35 +9,16 @@ training alone.
 
 from __future__ import annotations
 
-from typing import cast
-
 import torch
 from torch import Tensor, nn
 
 from blueprint.climbing.inputs.move_inputs import MoveInputs
 from blueprint.climbing.move_config import ClimbingConfig
-from blueprint.guandan.network.danzero_parts import PersonalityHead
-from blueprint.guandan.network.layers import considered, joined, rectified, residual
+from blueprint.layers.fused import considered, joined
+from blueprint.layers.personality_head import PersonalityHead
+from blueprint.layers.tower import Tower
 
 __all__ = ["HandCritic", "MoveNetwork"]
-
-
-class _Tower(nn.Module):
-    """An input layer and residual layers, all with ReLU."""
-
-    def __init__(self, inputs: int, width: int, blocks: int) -> None:
-        super().__init__()
-        self.input = nn.Linear(inputs, width)
-        self.blocks = nn.ModuleList(nn.Linear(width, width) for _ in range(blocks))
-        with torch.no_grad():
-            self.input.weight.mul_(2.0)  # inputs are sparse bits
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return [n, width] from [n, inputs]."""
-        h = rectified(x, self.input)
-        for block in self.blocks:
-            h = residual(h, cast(nn.Linear, block))
-        return h
 
 
 class MoveNetwork(nn.Module):
@@ -45,7 +26,7 @@ class MoveNetwork(nn.Module):
 
     def __init__(self, inputs: MoveInputs, config: ClimbingConfig) -> None:
         super().__init__()
-        self.tower = _Tower(inputs.seat_bits, config.state, config.blocks)
+        self.tower = Tower(inputs.seat_bits, config.state, config.blocks)
         self.value = nn.Linear(config.state, 1)
         self.context = nn.Linear(config.state, config.action)
         self.action = nn.Linear(inputs.move_bits, config.action)
@@ -104,7 +85,7 @@ class HandCritic(nn.Module):
 
     def __init__(self, inputs: MoveInputs, width: int) -> None:
         super().__init__()
-        self.tower = _Tower(inputs.seat_bits + inputs.hidden_bits, width, 2)
+        self.tower = Tower(inputs.seat_bits + inputs.hidden_bits, width, 2)
         self.value = nn.Linear(width, 1)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -20,8 +20,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.choosing.personality import PERSONALITIES
 from blueprint.climbing.inputs.move_inputs import MoveInputs
-from blueprint.guandan.train_config import PERSONALITIES
 from games.climbing.big2.big2 import Big2
 from games.climbing.big2.combinations import PLAY_KINDS, play_kinds
 from games.climbing.doudizhu.move_table import KIND_NAMES, NUM_MOVES, move_table

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.choosing.soft_choice import choose_soft
 from blueprint.climbing.inputs.move_inputs import MoveInputs
 from blueprint.climbing.network.fast_moves import FastMoves
 from blueprint.climbing.rules.personality_rules import RULED, personality_choice
 from blueprint.protocol import GameAgent
-from blueprint.soft_choice import choose_soft
 from games.game import TERMINAL
 from games.ragged import Ragged, pick_by
 from games.support.array_types import Array, Ints

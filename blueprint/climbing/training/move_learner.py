@@ -22,13 +22,14 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from blueprint.checkpoint import CheckpointError
+from blueprint.choosing.top_choices import TopChoices
 from blueprint.climbing.inputs.move_inputs import MoveInputs
 from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.network.fast_moves import FastCritic, FastMoves
 from blueprint.climbing.network.move_network import HandCritic, MoveNetwork
 from blueprint.climbing.training.climbing_play import MoveRecord
-from blueprint.guandan.network.bfloat import native_half
-from blueprint.guandan.training.policy_learning import TopChoices, policy_loss
+from blueprint.layers.bfloat import native_half
+from blueprint.layers.policy_loss import policy_loss
 from games.support.array_types import Array, Ints
 
 __all__ = ["MoveLearner", "MoveSamples"]

@@ -24,6 +24,7 @@ from blueprint.checkpoint import (
     read_checkpoint,
     write_checkpoint,
 )
+from blueprint.choosing.top_choices import TopChoices, TopChooser
 from blueprint.climbing.climbing_blueprint import ClimbingBlueprint
 from blueprint.climbing.inputs.move_inputs import MoveInputs, move_inputs
 from blueprint.climbing.move_config import CLIMBING, ClimbingConfig, described_config
@@ -40,7 +41,6 @@ from blueprint.climbing.training.climbing_play import (
     soft_player,
 )
 from blueprint.climbing.training.move_learner import MoveLearner
-from blueprint.guandan.training.policy_learning import TopChoices, TopChooser
 from blueprint.protocol import GameAgent
 from games.game import Game
 from games.support.array_types import Array
@@ -157,10 +157,8 @@ class MoveTrainer:
             share = config.guide_share * max(0.0, 1.0 - self.decisions / config.guide)
 
         self.learner.temperature = temperature
-        score: Any = scorer(network)  # of any game's decisions, as those who choose among the best are
-        tops: list[Any] = [
-            TopChooser(score, config.policy_top, temperature, rng) for rng in streams if config.policy
-        ]
+        score = scorer(network)
+        tops = [TopChooser(score, config.policy_top, temperature, rng) for rng in streams if config.policy]
 
         def play(k: int) -> MoveRecord:
             rng = streams[k]
@@ -183,7 +181,7 @@ class MoveTrainer:
         else:
             with ThreadPoolExecutor(self.threads) as pool:
                 played = list(pool.map(play, range(len(sizes))))
-        chosen = [part for part in (top.choices() for top in tops) if len(part)]
+        chosen = [part for part in (top.choices() for top in tops) if part is not None]
         return played, TopChoices.joined(chosen) if chosen else None
 
     def worth(self, payoffs: NDArray[np.float64]) -> NDArray[np.float64]:

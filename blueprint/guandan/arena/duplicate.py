@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from blueprint.guandan.chooser import Chooser, Decisions
 from blueprint.guandan.play.deals import card_choice, deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
-from blueprint.guandan.structured import join
+from blueprint.structured import join
 from games.guandan.matches.lockstep import CardDecisions, Matches
 from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import NOBODY

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.guandan.arena.arena import Arena, ArenaError, ArenaResult, Schedule
-from blueprint.guandan.arena.statistics import Estimate, rounds_won
+from blueprint.guandan.arena.statistics import rounds_won
 from blueprint.ratings import (
     ELO,
     PENALTY,
@@ -28,7 +28,7 @@ from blueprint.ratings import (
     short_names,
 )
 from games.support.array_types import Array
-from games.support.bootstrap import bootstrap_intervals
+from games.support.bootstrap import Estimate, bootstrap_intervals
 from games.support.files import check_folder
 from games.support.interruption import Interrupted, breaking
 from games.support.locks import hold

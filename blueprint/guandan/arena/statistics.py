@@ -9,33 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.support.array_types import Array
-from games.support.bootstrap import bootstrap_interval
+from games.support.bootstrap import Estimate, estimate
 
 __all__ = [
     "ArenaSummary",
-    "Estimate",
-    "estimate",
     "rounds_won",
     "summarise",
 ]
 
 OUTCOMES = {"+3": 3, "+2": 2, "+1": 1, "0": 0, "-1": -1, "-2": -2, "-3": -3}
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A mean and its interval. n: independent observations (deals, or seeds of whole games)."""
-
-    mean: float
-    low: float
-    high: float
-    n: int
-
-
-def estimate(values: Array, rng: np.random.Generator, *, confidence: float = 0.95) -> Estimate:
-    """Return the mean of independent observations with its interval."""
-    low, high = bootstrap_interval(values, rng, confidence=confidence)
-    return Estimate(float(np.mean(values)), low, high, len(values))
 
 
 @dataclass(frozen=True)

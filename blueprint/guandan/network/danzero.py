@@ -25,13 +25,13 @@ from torch import Tensor, nn
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.danzero_parts import (
     OpponentModel,
-    PersonalityHead,
     TypeRecogniser,
     ValueBranch,
 )
 from blueprint.guandan.network.input_layout import OUTCOMES, PAST_WIDTH
 from blueprint.guandan.network.inputs import encode_past
 from blueprint.guandan.train_config import NetworkConfig
+from blueprint.layers.personality_head import PersonalityHead
 from games.guandan.views.danzero_features import (
     ACTION_WIDTH,
     SLICES,

@@ -1,10 +1,9 @@
-"""What systems on DanZero's network add to it: models of the others, and a head for personalities.
+"""What systems on DanZero's network add to it: models of the others, and a branch that values.
 
 Both models learn from what training knows and play does not: the hands, and who played by which rule. The
 network sees their answers as inputs, and no gradient goes back through these: they stay predictions.
-Sources: Luo & Tan 2024 (ODMC), section 4.2, for the opponent model; the paper on personality-guided deep
-Monte Carlo (PDHQN, 2025), section 3.3, for the personality head. What play tells of the other seats' types is
-ours: the paper leaves it to future work.
+Source of the opponent model: Luo & Tan 2024 (ODMC), section 4.2. What play tells of the other seats' types is
+ours: the paper on personalities (PDHQN, 2025) leaves it to future work.
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from blueprint.choosing.personality import PERSONALITIES
 from blueprint.guandan.network.input_layout import PAST_WIDTH
-from blueprint.guandan.train_config import PERSONALITIES
 from games.guandan.cards import NUM_CARDS
 from games.guandan.rounds.state import ACTS_SEEN
 from games.guandan.views.danzero_features import SLICES, STATE_WIDTH
 
-__all__ = ["MOST_MOVES", "OpponentModel", "PersonalityHead", "TypeRecogniser", "ValueBranch"]
+__all__ = ["MOST_MOVES", "OpponentModel", "TypeRecogniser", "ValueBranch"]
 
 MOST_MOVES = 20
 """Classes of the fewest moves that play out a hand: 0 to 18, and more (as in ODMC's Table 2)."""
@@ -85,21 +84,6 @@ class TypeRecogniser(nn.Module):
     def seen(self, x: Tensor) -> Tensor:
         """Return what the network sees of it, [n, answers]: the shares of the types."""
         found: Tensor = self(x).float().softmax(2).to(x.dtype).flatten(1)
-        return found
-
-
-class PersonalityHead(nn.Module):
-    """Logits, [m, 4], of whose move this would be, from the shared layers' output: two layers with ReLU."""
-
-    def __init__(self, inputs: int, width: int) -> None:
-        super().__init__()
-        half = max(1, width // 2)
-        self.first, self.second = nn.Linear(inputs, width), nn.Linear(width, half)
-        self.label = nn.Linear(half, len(PERSONALITIES))
-
-    def forward(self, z: Tensor) -> Tensor:
-        """Return the logits of actions whose shared features are z, [m, inputs]."""
-        found: Tensor = self.label(F.relu(self.second(F.relu(self.first(z)))))
         return found
 
 

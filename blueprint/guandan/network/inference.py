@@ -23,8 +23,7 @@ from torch import Tensor
 
 from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint
 from blueprint.guandan.chooser import Decisions
-from blueprint.guandan.network.bfloat import bits, dot_rows, native_half, relu_joined
-from blueprint.guandan.network.fast_layers import FastLayer, FastTower, Looks, first_layer, run_residual
+from blueprint.guandan.network.fast_tower import FastTower, Looks
 from blueprint.guandan.network.input_kernels import encode_actions_into, encode_states_into
 from blueprint.guandan.network.input_layout import (
     ACTION_WIDTH,
@@ -35,6 +34,8 @@ from blueprint.guandan.network.input_layout import (
     state_scale,
 )
 from blueprint.guandan.network.inputs import encode_full_into, encode_stakes
+from blueprint.layers.bfloat import bits, dot_rows, native_half, relu_joined
+from blueprint.layers.half_rows import FastLayer, first_layer, run_residual
 from games.guandan.cards import NUM_CARDS
 from games.guandan.rounds.state import NOBODY, action_words, views
 from games.support.array_types import Array, Ints

@@ -7,8 +7,6 @@ and is used in training alone.
 
 from __future__ import annotations
 
-from typing import cast
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -27,51 +25,40 @@ from blueprint.guandan.network.input_layout import (
     state_scale,
 )
 from blueprint.guandan.network.inputs import encode_actions, encode_past, encode_stakes, encode_states
-from blueprint.guandan.network.layers import considered, joined, recalled, rectified, residual
 from blueprint.guandan.train_config import NetworkConfig
+from blueprint.layers.fused import considered, joined, recalled, rectified
+from blueprint.layers.tower import Tower
 from games.guandan.cards import NUM_CARDS
 from games.support.array_types import Array
 
-__all__ = ["Critic", "QNetwork", "Tower", "make_network"]
+__all__ = ["Critic", "QNetwork", "SeatTower", "make_network"]
 
 
-class Tower(nn.Module):
-    """An input layer and residual layers, all with ReLU.
+class SeatTower(Tower):
+    """A tower that may also see what the others did, and what is at stake.
 
     past: further inputs of 0 and 1 of which few are set. stakes: still further ones, in STAKES_SCALE parts.
     What these weigh begins at zero.
     """
 
     def __init__(self, inputs: int, width: int, blocks: int, past: int = 0, stakes: int = 0) -> None:
-        super().__init__()
+        super().__init__(inputs, width, blocks)
         self.past = nn.Parameter(torch.zeros(past, width)) if past else None
         self.stakes = nn.Parameter(torch.zeros(stakes, width)) if stakes else None
-        self.input = nn.Linear(inputs, width)
-        self.blocks = nn.ModuleList(nn.Linear(width, width) for _ in range(blocks))
-        # inputs are sparse bits: scale the first layer to the ~1/4 of them that are set
-        with torch.no_grad():
-            self.input.weight.mul_(2.0)
 
-    def forward(self, x: Tensor, scale: Tensor | None = None) -> Tensor:
-        """Return [n, width] from [n, inputs + past + stakes].
-
-        The inputs are multiplied by `scale` [inputs] if it is given.
-        """
+    def first(self, x: Tensor, scale: Tensor | None) -> Tensor:
+        """Return what the input layer makes of x [n, inputs + past + stakes], [n, width]."""
         if self.past is None and self.stakes is None:
-            h = rectified(x, self.input, scale)
-        else:
-            seen, rest = x[:, : self.input.in_features], x[:, self.input.in_features :]
-            seen = seen if scale is None else seen * scale.to(seen.dtype)
-            parts = []
-            if self.past is not None:
-                parts.append(recalled(rest[:, : len(self.past)], self.past))
-            if self.stakes is not None:
-                stakes = rest[:, -len(self.stakes) :] * (1 / STAKES_SCALE)
-                parts.append(stakes @ self.stakes.to(stakes.dtype))
-            h = joined(seen, self.input, parts[0] if len(parts) == 1 else parts[0] + parts[1])
-        for block in self.blocks:
-            h = residual(h, cast(nn.Linear, block))
-        return h
+            return super().first(x, scale)
+        seen, rest = x[:, : self.input.in_features], x[:, self.input.in_features :]
+        seen = seen if scale is None else seen * scale.to(seen.dtype)
+        parts = []
+        if self.past is not None:
+            parts.append(recalled(rest[:, : len(self.past)], self.past))
+        if self.stakes is not None:
+            stakes = rest[:, -len(self.stakes) :] * (1 / STAKES_SCALE)
+            parts.append(stakes @ self.stakes.to(stakes.dtype))
+        return joined(seen, self.input, parts[0] if len(parts) == 1 else parts[0] + parts[1])
 
 
 class QNetwork(nn.Module):
@@ -85,7 +72,7 @@ class QNetwork(nn.Module):
         self.config = config
         self.register_buffer("scale", torch.from_numpy(state_scale()), persistent=False)
         past, stakes = PAST_WIDTH if config.past else 0, STAKES_WIDTH if config.stakes else 0
-        self.tower = Tower(STATE_WIDTH, config.state, config.blocks, past, stakes)
+        self.tower = SeatTower(STATE_WIDTH, config.state, config.blocks, past, stakes)
         self.value_hidden = nn.Linear(config.state, 128)
         self.value = nn.Linear(128, len(OUTCOMES))
         self.context = nn.Linear(config.state, config.action)
@@ -151,7 +138,7 @@ class Critic(nn.Module):
         super().__init__()
         scale = torch.cat([torch.from_numpy(state_scale()), torch.ones(HIDDEN_WIDTH)])
         self.register_buffer("scale", scale, persistent=False)
-        self.tower = Tower(STATE_WIDTH + HIDDEN_WIDTH, width, 2)
+        self.tower = SeatTower(STATE_WIDTH + HIDDEN_WIDTH, width, 2)
         self.value = nn.Linear(width, len(OUTCOMES))
 
     def forward(self, x: Tensor) -> Tensor:

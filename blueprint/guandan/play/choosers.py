@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.choosing.soft_choice import draw_soft, near_best
 from blueprint.guandan.chooser import Chooser, Decisions
 from blueprint.guandan.objective import rounds_alone
-from blueprint.soft_choice import draw_soft, near_best
 from games.support.array_types import Array
 from games.support.near import near
 

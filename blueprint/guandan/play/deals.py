@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.structured import join
+from blueprint.structured import join
 from games.guandan.cards import unpack
 from games.guandan.matches.lockstep import CardDecisions, Matches
 from games.guandan.rounds.round import deal

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
+from blueprint.choosing.personality import PERSONALITIES
 from blueprint.guandan.chooser import Chooser
 from blueprint.guandan.objective import OBJECTIVES
-from blueprint.guandan.train_config import PERSONALITIES
 from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real
 
 __all__ = ["NetworkPlay", "network_agent"]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.guandan.chooser import Chooser, Decisions, PlayedMoves, drawn
-from blueprint.guandan.structured import join
+from blueprint.structured import join
 from games.guandan.cards import ACTION
 from games.guandan.moves.listing import RESERVE
 from games.guandan.rounds.playout import legal_states

@@ -27,16 +27,16 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from blueprint.checkpoint import SHIPPED, read_checkpoint, write_checkpoint
+from blueprint.choosing.soft_choice import choose_soft
 from blueprint.guandan.chooser import Decisions
-from blueprint.guandan.network.bfloat import native_half
 from blueprint.guandan.network.inference import Inference, load_inference
 from blueprint.guandan.network.input_layout import OUTCOMES
 from blueprint.guandan.network.q_network import QNetwork
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
-from blueprint.guandan.structured import join
 from blueprint.guandan.train_config import NetworkConfig
-from blueprint.soft_choice import choose_soft
+from blueprint.layers.bfloat import native_half
+from blueprint.structured import join
 from games.guandan.rounds.round import GuanDan
 from games.ragged import Ragged
 from games.support.array_types import Array

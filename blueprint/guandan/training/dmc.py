@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
+from blueprint.choosing.top_choices import TopChoices, TopChooser
 from blueprint.guandan.chooser import Chooser, Decisions
-from blueprint.guandan.network.bfloat import native_half
 from blueprint.guandan.network.inference import Inference
 from blueprint.guandan.network.input_layout import OUTCOMES, PAST_WIDTH, STATE_WIDTH
 from blueprint.guandan.network.inputs import encode_full
@@ -31,9 +31,10 @@ from blueprint.guandan.objective import result_worth
 from blueprint.guandan.play.choosers import InferenceAgent
 from blueprint.guandan.play.selfplay import PlayRecord
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
-from blueprint.guandan.training.policy_learning import TopChoices, TopChooser, policy_loss
 from blueprint.guandan.training.samples import Samples, lambda_returns, outcome_classes
 from blueprint.guandan.training.side_losses import is_grown, side_losses
+from blueprint.layers.bfloat import native_half
+from blueprint.layers.policy_loss import policy_loss
 from games.support.array_types import Array
 
 __all__ = ["Judge", "Learner"]
@@ -107,7 +108,7 @@ class Learner:
         """Return a player by a snapshot of the network: by its fast path on a processor if it has one."""
         return self._player(self.mean_network, temperature, epsilon, rng)
 
-    def policy_chooser(self, temperature: float, rng: np.random.Generator) -> TopChooser:
+    def policy_chooser(self, temperature: float, rng: np.random.Generator) -> TopChooser[Decisions]:
         """Return a player by the weights that learn, which keeps what it chose among."""
         player = self._player(self.network, 0.0, 0.0, rng)
         return TopChooser(player.inference.advantages, self.config.policy_top, temperature, rng)

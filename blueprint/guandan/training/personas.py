@@ -13,9 +13,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.choosing.personality import PERSONALITIES
 from blueprint.guandan.chooser import Chooser, Decisions, drawn
 from blueprint.guandan.rules.split_agents import PersonalityAgent
-from blueprint.guandan.train_config import PERSONALITIES
 from blueprint.guandan.training.samples import Samples
 
 __all__ = ["OWN", "PersonaChooser", "drawn_types", "labelled"]

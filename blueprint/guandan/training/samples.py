@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.choosing.top_choices import TopChoices
 from blueprint.guandan.network.input_layout import OUTCOMES
-from blueprint.guandan.structured import join
-from blueprint.guandan.training.policy_learning import TopChoices
+from blueprint.structured import join
 from games.support.array_types import Array, Ints
 from games.support.kernel import kernel
 

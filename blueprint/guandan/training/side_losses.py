@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
+from blueprint.choosing.personality import PERSONALITIES
 from blueprint.guandan.network.danzero_parts import MOST_MOVES
 from blueprint.guandan.network.inputs import hidden_hands
 from blueprint.guandan.rules.min_combination import min_combinations
-from blueprint.guandan.train_config import PERSONALITIES, TrainConfig
+from blueprint.guandan.train_config import TrainConfig
 from blueprint.guandan.training.samples import Samples
 from games.support.array_types import Array
 

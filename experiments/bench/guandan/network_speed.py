@@ -26,9 +26,9 @@ from blueprint.guandan.network.inputs import EncodingRoom
 from blueprint.guandan.play.choosers import InferenceAgent
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
-from blueprint.guandan.structured import join
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.trainer import Trainer
+from blueprint.structured import join
 from experiments.bench.rate import Rate, measured_rate
 
 if TYPE_CHECKING:

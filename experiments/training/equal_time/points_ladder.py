@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.arena.statistics import Estimate, estimate
 from experiments.markdown import markdown_table
+from games.support.bootstrap import Estimate, estimate
 
 __all__ = ["PointsLadder", "plot_points", "rate_points"]
 

@@ -73,9 +73,9 @@ class Service:
     def _answered(self, questions: list[Any]) -> list[Any]:
         import numpy as np
 
+        from blueprint.choosing.soft_choice import draw_soft
         from blueprint.guandan.chooser import Decisions
-        from blueprint.guandan.structured import join
-        from blueprint.soft_choice import draw_soft
+        from blueprint.structured import join
         from games.ragged import Ragged
 
         counts = np.concatenate([np.diff(offsets) for _, _, offsets, _ in questions])

@@ -26,7 +26,8 @@ from gs2.commands.progress import Lines
 if TYPE_CHECKING:
     from blueprint.guandan.arena.arena import ArenaConfig, ArenaResult
     from blueprint.guandan.arena.ladder import Ladder
-    from blueprint.guandan.arena.statistics import ArenaSummary, Estimate
+    from blueprint.guandan.arena.statistics import ArenaSummary
+    from games.support.bootstrap import Estimate
     from games.support.work.where import Place
 
 __all__ = ["LadderCommand", "MatchCommand", "ladder", "match"]

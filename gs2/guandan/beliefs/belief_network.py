@@ -17,9 +17,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from blueprint.guandan.network.fast_layers import FastLayer, sum_rows
 from blueprint.guandan.network.input_layout import FEATURE_HASH, PAST_WIDTH, STATE_WIDTH
 from blueprint.guandan.network.inputs import encode_past, encode_states
+from blueprint.layers.half_rows import FastLayer, sum_rows
 from games.guandan.combos import ORDER
 from games.guandan.rounds.state import CAP, HAND, KNOWN, LEVEL, PLAYED, mix_hash, views
 from games.support.array_types import Array, Bytes, Int, Ints

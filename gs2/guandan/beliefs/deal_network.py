@@ -16,10 +16,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from blueprint.guandan.network.bfloat import native_half
-from blueprint.guandan.network.fast_layers import FastLayer, sum_rows
 from blueprint.guandan.network.input_layout import FEATURE_HASH, PAST_WIDTH, STATE_WIDTH
 from blueprint.guandan.network.inputs import encode_past, encode_states
+from blueprint.layers.bfloat import native_half
+from blueprint.layers.half_rows import FastLayer, sum_rows
 from games.support.array_types import Array
 from gs2.guandan.beliefs.deal_inputs import DEAL_WIDTH, deal_inputs
 

@@ -15,9 +15,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.network.bfloat import native_half
 from blueprint.guandan.network.input_layout import PAST_WIDTH, STATE_WIDTH
 from blueprint.guandan.network.inputs import encode_past, encode_states
+from blueprint.layers.bfloat import native_half
 from games.guandan.rounds.belief import determinise
 from games.support.array_types import Array
 from games.support.configuration import Configuration, integer, real

@@ -22,11 +22,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.choosing.soft_choice import choose_soft
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
-from blueprint.guandan.structured import join
-from blueprint.soft_choice import choose_soft
+from blueprint.structured import join
 from games.guandan.cards import ACTION
 from games.guandan.rounds.state import STATE
 from games.ragged import Ragged

@@ -94,7 +94,7 @@ class ChooserSeat:
 
     def _plays(self, seen: list[Observation]) -> list[int]:
         from blueprint.guandan.chooser import Decisions
-        from blueprint.guandan.structured import join
+        from blueprint.structured import join
 
         states = join([observation.state for observation in seen])
         canonical = legal(states, canonical=True)

@@ -1,23 +1,19 @@
-"""Blueprints by name for games whose tree is not grown, and blueprints that are a policy and nothing else."""
+"""Blueprints that are a policy and nothing else: their values come from playing on."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.protocol import Blueprint
-from cfr.policies.policy import Policy, load_policy
-from cfr.public.policies.policy_file import is_public_policy, open_public_policy
+from cfr.policies.policy import Policy
 from games.game import Game
 from games.ragged import Ragged
 from games.support.array_types import Array
-from gs2.policies.policy_spec import PolicySpecError
 from gs2.search.subgame.leaf import rollout_leaf
 
-__all__ = ["KeyedPlay", "PolicyOnly", "UniformPlay", "blueprint_named"]
+__all__ = ["KeyedPlay", "PolicyOnly", "UniformPlay"]
 
 ROLLOUTS = 4
 """Games played from each state to value it."""
@@ -74,26 +70,3 @@ class PolicyOnly:
     def q(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
         """Return the mean payoff to `player` of a few games after each action, [m] float64."""
         return self.value(game, game.step(states, actions.rows, actions.values), player)
-
-
-def blueprint_named(spec: str, game: Game) -> Blueprint:
-    """Return the blueprint that a text names, without growing the game's tree.
-
-    spec: a network's checkpoint (.safetensors), a policy file of `gs2 blueprint`, or uniform.
-    Raises PolicySpecError for a strategy that is computed on the whole tree, CheckpointError or PolicyError
-    for a file that is damaged or another game's.
-    """
-    if spec.strip().lower() == "uniform":
-        return PolicyOnly(UniformPlay())
-    if spec.endswith(".safetensors") and Path(spec).is_file():
-        from blueprint.research.named_network import load_network
-
-        return load_network(spec, game)
-    if is_public_policy(spec):
-        return open_public_policy(spec, game)
-    if Path(spec).is_file() and not spec.endswith(".json"):
-        return PolicyOnly(KeyedPlay(load_policy(spec, game.name), spec))
-    raise PolicySpecError(
-        f"blueprint must be a file of `gs2 train` or `gs2 blueprint`, or uniform, where {game.name} is not "
-        f"listed; got {spec!r}; pass --blueprint FILE"
-    )

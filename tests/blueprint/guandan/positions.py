@@ -9,8 +9,8 @@ from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.rules.rule_agents import GreedyAgent, RandomChooser
-from blueprint.guandan.structured import join
 from blueprint.guandan.train_config import NetworkConfig
+from blueprint.structured import join
 
 SMALL = NetworkConfig(state=24, blocks=2, action=16, action_blocks=2, critic=24)
 

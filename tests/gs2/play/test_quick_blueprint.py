@@ -10,7 +10,7 @@ import pytest
 from blueprint.climbing.climbing_blueprint import ClimbingBlueprint
 from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.training.move_run import RunLimits, RunManner, RunPlace, train_climbing
-from blueprint.guandan.network.bfloat import native_half
+from blueprint.layers.bfloat import native_half
 from games import load_game
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from gs2.play.agent_names import load_game_agent, load_searched

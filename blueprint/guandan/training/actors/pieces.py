@@ -15,6 +15,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.choosing.top_choices import TopChooser
 from blueprint.guandan.chooser import Chooser, Decisions, drawn
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.rules.pruning import PrunedChooser
@@ -24,7 +25,6 @@ from blueprint.guandan.training.dmc import Judge, Learner
 from blueprint.guandan.training.guidance import GuidedChooser, guidance_share
 from blueprint.guandan.training.opponents import SparringChooser, league_of
 from blueprint.guandan.training.personas import PersonaChooser, drawn_types, labelled
-from blueprint.guandan.training.policy_learning import TopChooser
 from blueprint.guandan.training.samples import Samples
 from games.guandan.rounds.round import GuanDan
 from games.guandan.rounds.state import STATE

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from blueprint.choosing.top_choices import TopChoices
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.selfplay import PlayRecord, Scratch, play_rounds
 from blueprint.guandan.training.actors.pieces import Met, Piece, PlayedPiece
-from blueprint.guandan.training.policy_learning import TopChoices
 from blueprint.guandan.training.samples import Samples, outcome_classes
 from games.guandan.cards import ACTION
 from games.guandan.rounds.round import GuanDan

@@ -12,12 +12,12 @@ from numba.extending import intrinsic
 
 import blueprint.guandan.network.inference as fast
 from blueprint.checkpoint import SHIPPED, CheckpointError, read_checkpoint, write_checkpoint
-from blueprint.guandan.network import fast_layers as layers
 from blueprint.guandan.network.inference import Inference, load_inference
 from blueprint.guandan.network.input_layout import FEATURE_HASH
 from blueprint.guandan.network.inputs import encode_full
 from blueprint.guandan.train_config import NetworkConfig
 from blueprint.inference_file import LIMIT, export_checkpoint
+from blueprint.layers import half_rows as layers
 from tests.blueprint.guandan.positions import SMALL, random_tensors, some_decisions
 
 DECISIONS = some_decisions()

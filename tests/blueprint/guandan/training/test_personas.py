@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 import torch
 
+from blueprint.choosing.personality import PERSONALITIES, blended_scores
+from blueprint.choosing.soft_choice import near_best
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.input_layout import PAST_WIDTH
 from blueprint.guandan.network.torch_network import TorchNetwork
-from blueprint.guandan.play.blended_choice import BlendedAgent, blended_scores
+from blueprint.guandan.play.blended_choice import BlendedAgent
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.network_play import NetworkPlay, network_agent
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.guandan.rules.min_combination import min_combinations
 from blueprint.guandan.rules.split_agents import PersonalityAgent
-from blueprint.guandan.train_config import PERSONALITIES
 from blueprint.guandan.training.personas import OWN, PersonaChooser, drawn_types
 from blueprint.guandan.training.recipe_book import named_recipe
 from blueprint.guandan.training.side_losses import hidden_moves, is_grown
 from blueprint.guandan.training.trainer import Trainer
-from blueprint.soft_choice import near_best
 from games.guandan.cards import PAIR, SINGLE, parse_cards
 from games.guandan.rounds.round import from_hands, legal
 from games.support.configuration import ConfigError

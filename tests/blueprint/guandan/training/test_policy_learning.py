@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 import torch
 
+from blueprint.choosing.top_choices import TopChoices, TopChooser
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
-from blueprint.guandan.training.policy_learning import TopChoices, TopChooser, policy_loss
 from blueprint.guandan.training.trainer import Trainer
+from blueprint.layers.policy_loss import policy_loss
 from games.guandan.rounds.round import legal
 from games.support.configuration import ConfigError
 from tests.gs2.guandan.beliefs.rounds import some_rounds
@@ -37,7 +38,7 @@ def test_the_best_moves_are_kept_in_order_and_drawn_by_their_softmax(k: int) -> 
         index, chance = chooser.draw(asked)
         played[asked.offsets[:-1] + index] += 1 / times
     kept = chooser.choices()
-    assert len(kept) == times * len(asked) and len(chooser.choices()) == 0
+    assert kept is not None and len(kept) == times * len(asked) and chooser.choices() is None
     for j in range(len(asked)):
         low, high = asked.offsets[j], asked.offsets[j + 1]
         order = np.argsort(-scores[low:high], kind="stable")[:k]

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
+from blueprint.choosing.soft_choice import draw_soft
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.inference import load_inference
 from blueprint.guandan.play.deals import deal_rounds
@@ -19,7 +20,6 @@ from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.samples import lambda_returns
 from blueprint.guandan.training.trainer import Trainer
 from blueprint.guandan.training.training_run import RunConfig, train
-from blueprint.soft_choice import draw_soft
 from games.guandan.rounds.round import GuanDan
 from games.support.configuration import ConfigError
 

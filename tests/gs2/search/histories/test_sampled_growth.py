@@ -21,6 +21,7 @@ from cfr.tree import TreeRules, grow
 from games.infosets.trail import Trail, find_trail, trails_along
 from games.ragged import Ragged
 from games.support.configuration import ConfigError
+from gs2.play.network_names import blueprint_named
 from gs2.play.search_agent import SearchAgent
 from gs2.search.config.presets import preset
 from gs2.search.config.search import SearchConfig
@@ -29,7 +30,6 @@ from gs2.search.histories.sampled_growth import LikeliestBranches, action_errors
 from gs2.search.histories.sampled_source import sample_tree
 from gs2.search.refine import refine_policy
 from gs2.search.refine.at import PlayedStrategy, refine_at
-from gs2.search.refine.policy_only import blueprint_named
 from gs2.search.strategy import Strategy
 from tests.gs2.search.setting import GOOFSPIEL, LEDUC, LIARS_DICE, context, random_policy
 

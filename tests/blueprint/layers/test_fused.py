@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from blueprint.guandan.network.layers import joined, rectified, residual
+from blueprint.layers.fused import joined, rectified, residual
 
 SCALE = torch.linspace(0.25, 1.0, 24)
 CASES: list[tuple[str, Callable[[Tensor, Tensor, nn.Linear], Tensor], int]] = [

@@ -1,38 +1,46 @@
-"""Policy learning over the best few moves: DanZero+'s step, proximal policy optimisation from a DMC network.
+"""Play by the softmax of scores among the best few moves, which keeps what it chose among.
 
-The network's advantages over a temperature are the logits of its play among its k best moves. What moves them
-is how a return compares with the critic's value of all four hands, and only where play is in doubt: there the
-order of the moves is learned, where deep Monte-Carlo learning fits the value of every move by itself. The
-squared loss of that learning stays beside, so that advantages stay in levels.
-Sources: Zhao et al. 2023 (DanZero+: PPO on the top-k of a DMC network), Schulman et al. 2017 (PPO), Yang et
-al. 2022 (PerfectDou: a critic that sees all hands).
+Policy learning (`blueprint.layers.policy_loss`) compares what the same moves score later. Source: Zhao et al.
+2023 (DanZero+: a policy over the top k moves of a DMC network).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from blueprint.guandan.chooser import Decisions
-from blueprint.guandan.structured import join
-from games.guandan.cards import ACTION
+from blueprint.structured import join
 from games.support.array_types import Array, Ints
 from games.support.kernel import kernel
 
-__all__ = ["TopChoices", "TopChooser", "policy_loss"]
+__all__ = ["TopChoices", "TopChooser"]
+
+
+class _Asked(Protocol):
+    """Decisions of any game: decision j is among `actions[offsets[j]:offsets[j + 1]]`."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def offsets(self) -> Ints: ...
+
+    @property
+    def actions(self) -> Array: ...
+
+
+D = TypeVar("D", bound=_Asked)
 
 
 @dataclass(frozen=True, eq=False)
 class TopChoices:
     """What was chosen among, at n decisions.
 
-    actions: [n, k] ACTION, the best ones in order; where there are fewer, the first again. count: [n] int64,
-    how many there are. picked: [n] int64, which was played. log_chance: [n] float32, of its probability.
+    actions: [n, k] of the game, the best ones in order; where there are fewer, the first again. count: [n]
+    int64, how many there are. picked: [n] int64, which was played. log_chance: [n] float32, of its chance.
     """
 
     actions: Array
@@ -101,7 +109,7 @@ def _draw_top(
         log_chance[j] = (scores[index[j, picked[j]]] - best) / temperature - np.log(total)
 
 
-class TopChooser:
+class TopChooser(Generic[D]):
     """Plays by the softmax of scores over a temperature among the k best moves; keeps what it chose among.
 
     scores: of each move of some decisions, [m] float32. k: moves; 2 or more.
@@ -109,7 +117,7 @@ class TopChooser:
 
     def __init__(
         self,
-        scores: Callable[[Decisions], NDArray[np.float32]],
+        scores: Callable[[D], NDArray[np.float32]],
         k: int,
         temperature: float,
         rng: np.random.Generator,
@@ -117,11 +125,11 @@ class TopChooser:
         self.scores, self.k, self.temperature, self.rng = scores, k, temperature, rng
         self._kept: list[TopChoices] = []
 
-    def __call__(self, decisions: Decisions) -> NDArray[np.int64]:
+    def __call__(self, decisions: D) -> NDArray[np.int64]:
         """Return one action per decision, as an index within its row."""
         return self.draw(decisions)[0]
 
-    def draw(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    def draw(self, decisions: D) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return one action per decision, as an index within its row, and its probability."""
         n = len(decisions)
         index = np.zeros((n, self.k), np.int64)
@@ -132,31 +140,7 @@ class TopChooser:
         self._kept.append(TopChoices(decisions.actions[index], count, picked, log_chance))
         return index[np.arange(n), picked] - decisions.offsets[:-1], np.exp(log_chance)
 
-    def choices(self) -> TopChoices:
-        """Return what was chosen among since the last call, in the order of the decisions asked."""
-        if not self._kept:
-            none = np.zeros(0, np.int64)
-            return TopChoices(np.zeros((0, self.k), ACTION), none, none, np.zeros(0, np.float32))
-        found = TopChoices.joined(self._kept)
-        self._kept = []
-        return found
-
-
-def policy_loss(
-    advantages: Tensor, choices: TopChoices, target: Tensor, temperature: float, clip: float, weight: Tensor
-) -> Tensor:
-    """Return the clipped loss of proximal policy optimisation, in levels, a number a decision, [n].
-
-    advantages: [n, k] of the moves chosen among, as the network has them now. target: [n], return minus
-    baseline. clip: how far the probability of a move may go from what it was, as a share, before it counts no
-    more. weight: [n] of each decision.
-    """
-    device = advantages.device
-    beyond = np.arange(advantages.shape[1])[None] >= choices.count[:, None]
-    logits = (advantages / temperature).masked_fill(torch.from_numpy(beyond).to(device), -1e9)
-    picked = torch.from_numpy(choices.picked).to(device)
-    now = logits.log_softmax(1).gather(1, picked[:, None])[:, 0]
-    ratio = (now - torch.from_numpy(choices.log_chance).to(device)).exp()
-    gained = torch.minimum(ratio * target, ratio.clamp(1 - clip, 1 + clip) * target)
-    # over the temperature a step of an advantage is a step of a logit: this way it is in levels again
-    return -temperature * weight * gained
+    def choices(self) -> TopChoices | None:
+        """Return what was chosen among since the last call, in the order asked; None of none."""
+        kept, self._kept = self._kept, []
+        return TopChoices.joined(kept) if kept else None

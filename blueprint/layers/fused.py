@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from blueprint.guandan.network.bfloat import (
+from blueprint.layers.bfloat import (
     add_positive,
     add_set,
     bits,

@@ -1,0 +1,133 @@
+"""Layers of the fast path: matrix products for batches, and kernels on half-precision rows for a few states.
+
+Inputs are bytes of which a fifth are set, so a first layer is a sum of weight rows over the set bytes. One
+decision on its own is bound by reading weights: kernels read them in half precision, as they are shipped, and
+add in single precision.
+"""
+
+from __future__ import annotations
+
+import platform
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from llvmlite import binding, ir
+from numba import types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional as F
+
+from blueprint.layers.bfloat import bits, grow_positive
+from games.support.array_types import Array, Bytes, Ints
+from games.support.kernel import kernel
+
+__all__ = ["FastLayer", "add_rows", "first_layer", "run_residual", "sum_rows"]
+
+
+def _widens() -> bool:
+    """Return whether one instruction widens half precision: all but x86 processors from before 2012."""
+    features = binding.get_host_cpu_features()
+    return bool(features["f16c"]) if "f16c" in features else platform.machine() in ("arm64", "aarch64")
+
+
+def _widen_bits(typingctx: Any, bits: Any) -> Any:
+    """The single-precision value of 16 bits in half precision."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        single, word = ir.FloatType(), ir.IntType(32)
+        if _widens():
+            return builder.fpext(builder.bitcast(arguments[0], ir.HalfType()), single)
+        bits32 = builder.zext(arguments[0], word)
+        size = builder.shl(builder.and_(bits32, word(0x7FFF)), word(13))
+        sign = builder.shl(builder.and_(bits32, word(0x8000)), word(16))
+        size = builder.fmul(builder.bitcast(size, single), single(2.0**112))
+        return builder.bitcast(builder.or_(builder.bitcast(size, word), sign), single)
+
+    return types.float32(types.uint16), codegen
+
+
+_widen: Any = intrinsic(_widen_bits)
+
+
+@kernel(nogil=True, fastmath=True, error_model="numpy")
+def add_rows(
+    index: Ints, value: NDArray[np.float32], n: int, weight: NDArray[np.uint16], out: NDArray[np.float32]
+) -> None:
+    """out += value[:n] @ weight[index[:n]], four rows at a time; both lists have room for three more."""
+    while n % 4:
+        index[n], value[n] = 0, 0
+        n += 1
+    for q in range(0, n, 4):
+        a, b, c, d = index[q], index[q + 1], index[q + 2], index[q + 3]
+        u, v, w, z = value[q], value[q + 1], value[q + 2], value[q + 3]
+        for o in range(len(out)):
+            first = u * _widen(weight[a, o]) + v * _widen(weight[b, o])
+            out[o] += first + w * _widen(weight[c, o]) + z * _widen(weight[d, o])
+
+
+@kernel(nogil=True, fastmath=True, error_model="numpy")
+def sum_rows(
+    x: Bytes, weight: NDArray[np.uint16], base: NDArray[np.float32], row_of: Ints, out: NDArray[np.float32]
+) -> None:
+    """out[j] = base[row_of[j]] + x[j] @ weight, over the set bytes of x[j] alone."""
+    index = np.empty(x.shape[1] + 3, np.int64)
+    value = np.empty(x.shape[1] + 3, np.float32)
+    for j in range(len(x)):
+        n = 0
+        for k in range(x.shape[1]):
+            index[n] = k
+            value[n] = x[j, k]
+            n += x[j, k] != 0
+        out[j] = base[row_of[j]]
+        add_rows(index, value, n, weight, out[j])
+
+
+@kernel(nogil=True, fastmath=True, error_model="numpy")
+def first_layer(
+    x: Bytes, weight: NDArray[np.uint16], base: NDArray[np.float32], row_of: Ints, out: NDArray[np.float32]
+) -> None:
+    """out[j] = relu(base[row_of[j]] + x[j] @ weight), over the set bytes of x[j] alone."""
+    sum_rows(x, weight, base, row_of, out)
+    for j in range(len(x)):
+        for o in range(out.shape[1]):
+            out[j, o] = max(out[j, o], np.float32(0))
+
+
+class FastLayer:
+    """One linear layer: by products in single and in bfloat16, by rows of half-precision weights."""
+
+    def __init__(self, weight: Array, bias: Array, half: bool) -> None:
+        self.weight = torch.from_numpy(np.ascontiguousarray(weight, np.float32))
+        self.bias = torch.from_numpy(np.ascontiguousarray(bias, np.float32))
+        self.base = self.bias.numpy()
+        self.half = (self.weight.bfloat16(), self.bias.bfloat16()) if half else None
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Return the layer's output in the precision of `x`."""
+        if x.dtype == torch.float32:
+            return F.linear(x, self.weight, self.bias)
+        assert self.half is not None
+        return F.linear(x, *self.half)
+
+    def product(self, x: Tensor) -> Tensor:
+        """Return the layer's output without its bias, all in bfloat16."""
+        assert self.half is not None
+        return F.linear(x, self.half[0])
+
+    @cached_property
+    def rows(self) -> NDArray[np.uint16]:
+        """[inputs, width] weights as bits in half precision."""
+        return np.ascontiguousarray(self.weight.numpy().T.astype(np.float16)).view(np.uint16)
+
+
+def run_residual(layers: list[FastLayer], h: Tensor) -> Tensor:
+    """Return the output of residual layers; h is overwritten."""
+    for layer in layers:
+        if h.dtype == torch.bfloat16:
+            grow_positive(bits(h), bits(layer.product(h)), layer.base)
+        else:
+            h.add_(layer(h).relu_())
+    return h
