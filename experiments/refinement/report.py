@@ -92,8 +92,8 @@ def strength_table(summaries: Sequence[CellSummary]) -> str:
         "Exploitability over the blueprint's after 300 iterations in every subgame, all infosets, nested; in "
         "brackets a 95 % bootstrap interval over seeds, if it is wider than half a percent, and how many. "
         "`draws=5`: the mixture of five draws, "
-        "beside the mean of single draws (`refinement.mixture`); its seeds share the draws out. Rows of all "
-        "grids here.\n",
+        "beside the mean of single draws (`experiments.refinement.mixture`); its seeds share the draws out. "
+        "Rows of all grids here.\n",
     ]
     table = []
     for cell in sorted(cells, key=lambda cell: (games.index(cell[0]), -before(cell))):
@@ -130,8 +130,8 @@ def write_report(folders: Sequence[Path], output: Path) -> list[Path]:
         "# Results\n",
         "Exploitability is NashConv / 2 in payoffs, exact, of the policy in which both players were refined "
         "and spliced; in brackets its ratio to the blueprint's, with a 95 % bootstrap interval over seeds if "
-        "it is wider than 0.005. Methods, modes and fields are those of `presets`, `refine` and `config` in "
-        "`gs2.search`. Time limits are per infoset; a search ends sooner when its subgame is solved.\n",
+        "it is wider than 0.005. Methods, modes and fields are those of `gs2.search.config`. "
+        "Time limits are per infoset; a search ends sooner when its subgame is solved.\n",
     ]
     found: dict[str, list[Row]] = defaultdict(list)
     for folder in folders:

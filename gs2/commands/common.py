@@ -112,6 +112,10 @@ class FiniteRange(click.FloatRange):
             self.fail(f"{value!r} is not a finite number.", param, ctx)
         return found
 
+    def _describe_range(self) -> str:
+        """Return the bounds for the help; none where there are none, which click would call `x<=None`."""
+        return "" if self.min is None and self.max is None else super()._describe_range()
+
 
 class WhereType(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
     """Where pieces of work are done: `local`, or a cluster that runs Ray."""

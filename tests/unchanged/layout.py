@@ -85,13 +85,13 @@ def use_checkout(root: Path) -> None:
 
 def _today() -> Layout:
     from blueprint.guandan.chooser import Decisions
-    from blueprint.guandan.network.bfloat import native_half
     from blueprint.guandan.network.inference import load_inference
     from blueprint.guandan.play.deals import card_choice, deal_rounds
     from blueprint.guandan.play.network_tribute import NetworkTribute
     from blueprint.guandan.play.selfplay import Scratch, play_rounds
     from blueprint.guandan.train_config import TrainConfig
     from blueprint.guandan.training.trainer import Trainer
+    from blueprint.layers.bfloat import native_half
     from cfr.sequence_form import sequence_form
     from cfr.solver import solve
     from cfr.tree import grow
