@@ -31,7 +31,8 @@ __all__ = [
 
 TREE_BYTES = 132
 """Bytes per history at the peak of growing a tree, without states: its arrays twice, as levels and joined.
-Measured with tracemalloc on Leduc poker, Liar's Dice and Goofspiel: 123 to 131 (tests/cfr/tree/test_memory.py)."""
+Measured with tracemalloc on Leduc poker, Liar's Dice and Goofspiel: 123 to 131
+(tests/cfr/tree/test_memory.py)."""
 CFR_BYTES = 120
 """Bytes per history of the kept tree, its sequence form and a solver; less than growing the tree takes.
 Measured like TREE_BYTES: 85 to 113."""
