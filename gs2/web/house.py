@@ -10,12 +10,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
+import attrs
+
 from games.guandan.rules import as_rules
 from gs2.guandan.table.agents import host_for, start_hosts
 from gs2.guandan.table.hosts import Host
 from gs2.web.jobs import Jobs
 from gs2.web.setup_log import PERSON, DamagedTable, stored_tables
 from gs2.web.tables.person_table import LONGEST_PACE, PersonTable, Refused
+from gs2.web.tables.seat_labels import seat_labels
 from gs2.web.tables.table_log import TableSetup, read_table, table_log
 
 __all__ = ["AGENTS", "HINT", "House", "TableWatcher"]
@@ -58,12 +61,15 @@ class TableWatcher(Protocol):
 class House:
     """All tables of a server, and what they share.
 
-    folder: of the tables' files. agents: names that may be seated. workers: processes for each agent.
+    folder: of the tables' files. agents: names that may be seated; the page has them without their folders.
+    workers: processes for each agent.
     """
 
     def __init__(self, folder: Path, *, agents: Sequence[str] = (), workers: int = 1) -> None:
         self.folder, self.workers = folder, workers
-        self.agents = dict(AGENTS) | dict.fromkeys(agents, "from the command line")
+        self._labels = seat_labels(agents, [name for name, _ in AGENTS])
+        self._given = {label: name for name, label in self._labels.items()}
+        self.agents = dict(AGENTS) | dict.fromkeys(self._given, "from the command line")
         self.tables: dict[str, PersonTable] = {}
         self.watchers: dict[str, set[TableWatcher]] = {}
         self.hosts: dict[str, Host] = {}
@@ -77,6 +83,8 @@ class House:
         for path in stored_tables(self.folder):
             try:
                 setup, lines = read_table(path)
+                # a table that is older than the labels has the agents' own names
+                setup = attrs.evolve(setup, seats=tuple(self._labels.get(s, s) for s in setup.seats))
                 if len(self.tables) >= MOST_TABLES:
                     raise DamagedTable(f"{path}: {MOST_TABLES} tables are open; move some files away")
                 for name in setup.seats:
@@ -175,7 +183,7 @@ class House:
                 self._starting.pop(name, None)
 
     async def _start(self, name: str) -> None:
-        host = host_for(name, workers=self.workers)
+        host = host_for(self._given.get(name, name), workers=self.workers)
         try:
             await start_hosts([host])
         except BaseException:

@@ -60,6 +60,12 @@ def place(page: Any) -> tuple[str, int]:
     )
 
 
+def test_seats_of_one_name_are_told_apart(visit: Any, tmp_path: Path) -> None:
+    page = visit(page_of(record_text(1, 1, ["bot", "Ann", "bot", "bot"]), tmp_path), locale="en-GB")
+    options = page.locator("select option").all_inner_texts()
+    assert options[1:] == ["bot 1", "Ann", "bot 3", "bot 4"]
+
+
 def test_a_review_is_walked_through_by_keys_and_clicks(visit: Any, tmp_path: Path) -> None:
     page = visit(page_of(record_text(1, 2, NAMES), tmp_path), locale="en-GB")
     page.keyboard.press("Home")

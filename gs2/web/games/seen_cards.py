@@ -159,8 +159,17 @@ class _DouDizhuFace:
             "bid": int(row["bid"]),
             "bombs": int(row["bombs"]),
             "counts_bombs": self.game.scoring == "points",
-            "spring": self.game.spring,
+            "spring": self._sprung(played),
         }
+
+    def _sprung(self, played: GameRound) -> bool:
+        """Return whether a side that never got to play doubled the stake, or a landlord that played once."""
+        row = played.state[0]
+        counted = self.game.spring and self.game.scoring == "points"
+        if not played.over or not counted or row["landlord"] == NO_SEAT:
+            return False
+        plain = 2.0 * max(int(row["bid"]), 1) * 2 ** int(row["bombs"])
+        return bool(abs(self.game.points(played.state)[0][int(row["landlord"])]) > plain)
 
     def _cards(
         self, played: GameRound, seat: int

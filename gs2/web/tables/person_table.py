@@ -307,7 +307,8 @@ class PersonTable:
             host.give_up(key)
             self.failure = f"{name} took more than {PATIENCE:g} s; the weakest choice was played"
         except AgentError as error:
-            self.failure = f"{name}: {error}; the weakest choice was played"
+            told = str(error).replace(getattr(host, "name", name), name)  # a path is not for everybody
+            self.failure = f"{name}: {told}; the weakest choice was played"
         logger.warning("table %s: %s", self.setup.id, self.failure)
         return default_choice(due)
 

@@ -8,9 +8,10 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from games.guandan.cards import PASS
+from games.guandan.cards import PASS, hand_text, unpack
 from games.guandan.notation import action_list
 from gs2.guandan.table.seat import AgentError
 from gs2.guandan.table.selection import Reason, fitting, why_not, wild_words
@@ -18,6 +19,7 @@ from gs2.web.house import HINT, House
 from gs2.web.jobs import JobsFull
 from gs2.web.person_socket import PersonSocket
 from gs2.web.tables.person_table import PersonTable, Refused
+from gs2.web.tables.suggestions import suggested_moves
 from gs2.web.tables.table_state import table_state
 
 __all__ = ["TableSocket"]
@@ -28,7 +30,6 @@ LONGEST = 4096
 """Characters of a message from a browser."""
 MOST_BAD = 20
 """Messages that make no sense, until the connection is closed."""
-MOST_SUGGESTED = 30
 
 Message = dict[str, Any]
 
@@ -165,17 +166,14 @@ class TableSocket(PersonSocket):
         self.table.choose(seat, int(found[0]))
 
     def _suggest(self, message: Message) -> None:
-        moves = self.table.session.choices(self._due())
-        first: dict[tuple[str, str], Message] = {}
-        for index in range(len(moves)):
-            if moves[index]["type"] != PASS or self.table.session.stage != "play":
-                words = action_list(moves[index], self.table.session.level)
-                key = (words[0], words[1]) if self.table.session.stage == "play" else ("card", words[2][0])
-                if key not in first:
-                    first[key] = self._move(moves, index)
-                    if len(first) >= MOST_SUGGESTED:
-                        break
-        self._say({"type": "suggestions", "version": self.table.version, "moves": list(first.values())})
+        seat, session = self._due(), self.table.session
+        moves = session.choices(seat)
+        places = list(range(len(moves)))  # each card to pay or return is one
+        if session.stage == "play":
+            counts = unpack(np.array(session.hand(seat), np.uint64))
+            places = suggested_moves(moves, hand_text(counts, session.level).split(), session.level)
+        found = [self._move(moves, place) for place in places]
+        self._say({"type": "suggestions", "version": self.table.version, "moves": found})
 
     def _go_on(self) -> None:
         self._mine()

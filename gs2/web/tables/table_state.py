@@ -10,6 +10,7 @@ import numpy as np
 from games.guandan.cards import NO_ACTION, PASS, RANKS, hand_text, unpack
 from games.guandan.notation import action_list
 from games.guandan.rounds.state import NOBODY
+from games.guandan.rules import as_rules
 from games.support.array_types import Row
 from gs2.guandan.table.session import Session
 from gs2.web.tables.person_table import PersonTable
@@ -77,6 +78,8 @@ def _match(table: PersonTable) -> Data:
         "owner": match.owner,
         "round": match.round,
         "wins": list(table.session.wins),
+        "fails": list(table.account.fails),
+        "tries": as_rules(table.setup.rules).ace_limit,
         "over": table.over,
     }
 

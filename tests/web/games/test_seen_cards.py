@@ -123,6 +123,28 @@ def test_every_card_of_a_round_is_shown_once_and_keeps_its_name(name: str) -> No
         assert sum(seat_points(played)) == 0
 
 
+def test_a_spring_is_told_where_one_side_had_no_part_in_the_round() -> None:
+    game = load_game("doudizhu(spring=true)", general_sum=True)
+    face, rng = card_face(game), np.random.default_rng(2)
+    assert face is not None
+    kinds = set()
+    for number in range(12):
+        played, still = GameRound(game, 5, number), number % 3
+        while not played.over:
+            # a seat or a side passes wherever it may; whoever leads plays as much as it can
+            passes = (played.player == 0) == (still == 0) and still < 2
+            index = len(played.legal) - 1 if not passes else 0
+            assert not face.seen(played, 0)["spring"]
+            played.take(int(rng.integers(len(played.legal))) if still == 2 else index)
+        data = face.seen(played, 0)
+        made = Counter(play["seat"] for play in data["plays"] if play["cards"])
+        won = seat_points(played)[0] > 0
+        spring = made.keys() == {0} if won else made[0] == 1
+        assert data["spring"] == spring
+        kinds.add((won, spring))
+    assert {(True, True), (False, True)} <= kinds and len(kinds) > 2
+
+
 def test_equal_cards_are_played_as_they_were_chosen() -> None:
     game = DouDizhu()
     face = card_face(game)

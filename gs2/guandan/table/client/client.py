@@ -118,6 +118,11 @@ class TableClient:
             status = error.response.status_code
             if status in (401, 403):
                 said = bytes(error.response.body or b"").decode(errors="replace").strip()[:200]
+                if status == 403 and not said:  # a table's own refusal says why
+                    return (
+                        "what answers there lets nobody in (HTTP 403): no GuanDan table, for a server of "
+                        "pages is none, or one that wants a --token"
+                    )
                 return f"the server lets nobody in without its token (HTTP {status}: {said}); pass --token"
             return (
                 f"what answers there is no GuanDan table (HTTP {status}); check host, port and path; "

@@ -108,6 +108,27 @@ export function cardsOfMove(text, hand, suits) {
   return [...text].map((letter) => left.splice(left.findIndex((card) => letterOf(card) === letter), 1)[0]);
 }
 
+/** Kinds of plays that beat others out of turn, as bombs do. */
+export const BOMBS = ["bomb", "rocket", "four and one", "straight flush"];
+
+/** Return how many groups of one rank a play takes apart; one of four counts twice. */
+function apart(cards, hand) {
+  const count = (list, letter) => list.filter((card) => letterOf(card) === letter).length;
+  const torn = [...new Set(cards.map(letterOf))].filter((letter) => count(cards, letter) < count(hand, letter));
+  return torn.reduce((sum, letter) => sum + (count(hand, letter) >= 4 ? 2 : 1), 0);
+}
+
+/**
+ * Return the places of plays in the order in which to suggest them: bombs last, before them what takes groups
+ * of one rank apart, the fewer the sooner; among equals as they are listed.
+ * @param {{cards: string[], kind: string}[]} plays
+ * @param {string[]} hand
+ */
+export function suggestOrder(plays, hand) {
+  const cost = plays.map(({ cards, kind }) => (BOMBS.includes(kind) ? 100 : 0) + apart(cards, hand));
+  return plays.map((_, i) => i).sort((a, b) => cost[a] - cost[b] || a - b);
+}
+
 function rankName(letter) {
   return letter === "B" ? say("card.SB") : letter === "R" ? say("card.HR") : rankText(letter);
 }

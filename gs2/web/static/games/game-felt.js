@@ -1,15 +1,15 @@
 // The middle of a table of a game: its seats, what each has played, and what is asked.
 
 import { cardFace } from "gs2/cards.js";
-import { playWords, sortedCards } from "gs2/climb-cards.js";
+import { BOMBS, playWords, sortedCards } from "gs2/climb-cards.js";
 import { h } from "gs2/dom.js";
-import { lastMoves, tricks } from "gs2/felt.js";
+import { initialOf, lastMoves, tricks } from "gs2/felt.js";
 import { fan } from "gs2/hand.js";
+import { toldWords } from "gs2/spoken.js";
 import { say } from "gs2/words.js";
 
 /** Where the seats are, from the own one on: the next to play sits to the right. */
 const PLACES = { 2: ["mine", "top"], 3: ["mine", "right", "left"], 4: ["mine", "right", "top", "left"] };
-const BOMBS = ["bomb", "rocket", "four and one", "straight flush"];
 
 /** Return a number of points with its sign. */
 export function signed(value) {
@@ -23,6 +23,11 @@ export function gameSeatName(state, seat) {
   const { name } = seats[seat];
   if (seat !== you) return name;
   return name === "You" ? say("games.you") : say("games.you.name", { name });
+}
+
+/** Return the names of all seats. */
+export function gameSeatNames(state) {
+  return state.table.seats.map((_, seat) => gameSeatName(state, seat));
 }
 
 /** Return what a seat is in the round: "landlord" or "farmer" in DouDiZhu, null elsewhere. */
@@ -44,7 +49,7 @@ function plate(state, seat) {
   const acts = round.turn === seat;
   const left = cards?.left[seat];
   const { name, score, kind } = table.seats[seat];
-  const initial = role === "landlord" ? "♛" : (name || "?").trim().charAt(0).toUpperCase();
+  const initial = role === "landlord" ? "♛" : initialOf(name);
   const side = role === null ? null : role === "landlord" ? "team1" : "team0";
   return h("div", { class: ["plate", side, role, acts && "acts", left === 1 && !round.over && "last-card"].filter(Boolean).join(" ") },
     h("span", { class: "avatar", "aria-hidden": "true" }, initial),
@@ -56,7 +61,7 @@ function plate(state, seat) {
         !cards && h("span", { class: "role-badge" }, `P${seat}`),
         role && h("span", { class: `role-badge ${role}` }, say(`games.role.${role}`)),
         cards && h("span", { class: "cards-left" }, left > 0 && h("span", { class: "mini-back", "aria-hidden": "true" }), " ", leftWords(left, round.over)),
-        acts && h("span", { class: "acts-mark" }, kind === "agent" ? say("games.thinks") : say("games.acts")))));
+        acts && h("span", { class: "acts-mark" }, kind === "agent" ? say("games.thinks") : say(cards?.kind === "doudizhu" && cards.landlord === null ? "games.calls" : "games.acts")))));
 }
 
 /** Return what lies before each seat, and whether it is of the trick before. */
@@ -99,8 +104,9 @@ export function outcomeWords(state) {
   const { cards } = round;
   if (cards?.kind === "doudizhu" && cards.landlord === null) return say("games.nobody");
   const side = cards?.kind === "doudizhu" ? say(`games.side.${round.points[cards.landlord] > 0 ? "landlord" : "farmers"}`) : "";
+  const spring = cards?.spring ? say(`games.spring.${round.points[cards.landlord] > 0 ? "landlord" : "farmers"}`) : "";
   const result = mine > 0 ? "won" : mine < 0 ? "lost" : "even";
-  return [side, say(`games.${result}`, { points: signed(Math.abs(mine)).replace("+", "") })].filter(Boolean).join(" ");
+  return [side, spring, say(`games.${result}`, { points: signed(Math.abs(mine)).replace("+", "") })].filter(Boolean).join(" ");
 }
 
 /** Return what is asked of whom. */
@@ -118,7 +124,7 @@ export function asked(state) {
 /** The three cards of the landlord and what the round is worth. */
 function stakes(cards) {
   if (cards.kind !== "doudizhu") return null;
-  const times = 2 ** cards.bombs;
+  const times = 2 ** cards.bombs * (cards.spring ? 2 : 1);
   const bottom = cards.bottom ?? [null, null, null];
   return h("div", { class: "stakes" },
     h("span", { class: "bottom-cards", role: "group", "aria-label": say("games.bottom") },
@@ -153,7 +159,7 @@ export function gameFelt(state, fresh = null) {
     seats,
     h("div", { class: "center" },
       cards && stakes(cards),
-      !cards && h("p", { class: "game-words" }, wordsOf(round.words)),
+      !cards && h("p", { class: "game-words" }, wordsOf(toldWords(round.words, gameSeatNames(state)))),
       outcome && h("p", { class: "last-result", role: "status" }, outcome),
       !round.over && h("p", { class: `request${round.turn === table.you ? " yours" : ""}` }, asked(state))));
 }

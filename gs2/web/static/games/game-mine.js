@@ -1,10 +1,11 @@
 // One's own part of a table of a game: the hand, what the chosen cards make, and the buttons that play them.
 
-import { cardsKey, cardsOfMove, climbGroups, moveKey, playWords } from "gs2/climb-cards.js";
+import { cardsKey, cardsOfMove, climbGroups, moveKey, playWords, suggestOrder } from "gs2/climb-cards.js";
 import { clear, h } from "gs2/dom.js";
 import { asked } from "gs2/game-felt.js";
 import { Hand } from "gs2/hand.js";
 import { keep, kept } from "gs2/store.js";
+import { spokenWords } from "gs2/spoken.js";
 import { say } from "gs2/words.js";
 
 const ORDERS = { doudizhu: ["rank", "sets"], big2: ["rank", "suit", "sets"] };
@@ -115,8 +116,7 @@ export class GameMine {
   /** Return a move that is told by words, as the page says it. */
   spokenWords(text) {
     if (text.startsWith("call ")) return say(`games.call.${text.slice(5) === "pass" ? 0 : text.slice(5)}`);
-    const told = say(`games.word.${text}`);
-    return told === `games.word.${text}` ? text : told;
+    return spokenWords(text);
   }
 
   /** Return the move that the chosen cards make: its place, or null. */
@@ -202,7 +202,8 @@ export class GameMine {
     const places = this.moves.texts.map((_, i) => i).filter((i) => this.moves.texts[i] !== "pass");
     if (places.length === 0) return;
     this.suggested = (this.suggested + 1) % places.length;
-    this.hand.choose(this.cardsOf(places[this.suggested]));
+    const order = suggestOrder(places.map((i) => ({ cards: this.cardsOf(i), kind: this.moves.kinds[i] })), this.cards.hand);
+    this.hand.choose(this.cardsOf(places[order[this.suggested]]));
   }
 
   /** Choose the cards of a move, or put the keyboard on its button. */

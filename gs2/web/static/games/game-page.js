@@ -4,12 +4,13 @@ import { cardFace } from "gs2/cards.js";
 import { Channel } from "gs2/channel.js";
 import { playWords, sortedCards } from "gs2/climb-cards.js";
 import { clear, h } from "gs2/dom.js";
-import { asked, gameFelt, gameSeatName, outcomeWords, roleOf, signed } from "gs2/game-felt.js";
+import { asked, gameFelt, gameSeatName, gameSeatNames, outcomeWords, roleOf, signed } from "gs2/game-felt.js";
 import { GameMine } from "gs2/game-mine.js";
 import { canPlay, gameTitle } from "gs2/games-lobby.js";
 import { tricks } from "gs2/felt.js";
 import { dialog } from "gs2/side.js";
 import { ask, keep, kept, problemWords } from "gs2/store.js";
+import { toldWords } from "gs2/spoken.js";
 import { say } from "gs2/words.js";
 import "gs2/games-words.js";
 
@@ -153,7 +154,7 @@ export class GamePage {
   }
 
   show() {
-    const { state, root, parts } = this;
+    const { state, root } = this;
     const { round, table } = state;
     root.classList.add("playing");
     root.classList.toggle("words-only", round.cards === null);
@@ -164,7 +165,6 @@ export class GamePage {
     this.part("score", [state.finished, state.players, state.rounds], () => this.scores());
     this.mine.show(state);
     this.drawHint();
-    parts.log.scrollTop = parts.log.scrollHeight;
     document.title = `${(round.over ? outcomeWords(state) : asked(state)) || say("games.title")} – gs2`;
   }
 
@@ -173,7 +173,7 @@ export class GamePage {
     const { table } = state;
     return [
       h("b", {}, gameTitle(table.game)),
-      h("span", {}, say("table.round", { round: state.number })),
+      h("span", {}, say("games.round", { n: state.number })),
       h("span", {}, say("games.score"), " ", h("b", {}, signed(table.seats[table.you].score))),
     ];
   }
@@ -189,7 +189,7 @@ export class GamePage {
   log() {
     const { state } = this;
     const { cards, words } = state.round;
-    if (!cards) return h("p", {}, words);
+    if (!cards) return h("p", {}, toldWords(words, gameSeatNames(state)));
     const suits = cards.suits ?? "";
     const who = (seat) => [h("span", { class: "log-who" }, gameSeatName(state, seat)), " "];
     const calls = (cards.calls ?? []).map(([seat, call]) => h("li", { class: "log-move" }, who(seat), say(`games.call.${call}`)));
@@ -214,7 +214,7 @@ export class GamePage {
       return gameSeatName(state, seat);
     };
     return h("div", { class: "scroll score-scroll", role: "region", tabIndex: 0, "aria-label": say("games.score") }, h("table", { class: "score-sheet" },
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, say("result.rounds.number")), state.players.map((_, player) => h("th", { scope: "col", class: "number", title: name(player) }, name(player))))),
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, say("games.rounds")), state.players.map((_, player) => h("th", { scope: "col", class: "number", title: name(player) }, name(player))))),
       h("tbody", {},
         h("tr", { class: "total" }, h("th", { scope: "row" }, say("games.total")), totals.map(cell)),
         [...state.finished].reverse().map((round) => h("tr", {}, h("th", { scope: "row" }, round.number), round.points.map(cell))))));
@@ -229,7 +229,7 @@ export class GamePage {
       const calls = (now.calls ?? []).slice(old.calls?.length ?? 0);
       texts.push(...calls.map(([seat, call]) => say("table.said", { name: gameSeatName(state, seat), move: say(`games.call.${call}`) })));
       if (old.landlord === null && now.landlord !== null && now.landlord !== undefined) texts.push(say("games.said.landlord", { name: gameSeatName(state, now.landlord) }));
-    } else if (!now && before.round.words !== state.round.words) texts.push(state.round.words);
+    } else if (!now && before.round.words !== state.round.words) texts.push(toldWords(state.round.words, gameSeatNames(state)));
     if (state.round.over) texts.push(outcomeWords(state));
     else if (state.round.moves !== null && state.version !== before.version) texts.push(asked(state));
     if (texts.length) this.parts.said.textContent = texts.join(". ");
@@ -294,6 +294,7 @@ export class GamePage {
         : hint.status === "failed" ? h("p", { class: "error" }, hint.error)
         : this.hintTable(hint),
     ]);
+    this.parts.log.scrollTop = this.parts.log.scrollHeight; // what is above it may have taken its room
   }
 
   adviserField(labels, adviser) {

@@ -229,7 +229,7 @@ export class GamesLobby {
         ? h("li", { class: "quiet" }, say("games.none"))
         : this.tables.map((table) => h("li", { class: "table-row" },
             h("span", {}, h("b", {}, gameTitle(table.game)),
-              h("span", { class: "quiet" }, say("table.round", { round: table.round }), " · ", table.names.map((name, i) => `${name} ${signed(table.scores[i])}`).join(" · "))),
+              h("span", { class: "quiet" }, say("games.round", { n: table.round }), " · ", table.names.map((name, i) => `${name} ${signed(table.scores[i])}`).join(" · "))),
             h("a", { class: "button primary", href: `#/games/${table.id}`, "aria-label": `${say("lobby.continue")}: ${gameTitle(table.game)}` }, say("lobby.continue"))))));
   }
 

@@ -94,7 +94,7 @@ addWords({
     "reviewed.thisDeal": "按实际牌，与网络自己的选择相比损失 {levels} 级，其中有运气。",
     "reviewed.rounds": "各副",
     "reviewed.round": "第 {round} 副",
-    "reviewed.gameRound": "第 {game} 局第 {round} 副",
+    "reviewed.gameRound": "第 {game} 场第 {round} 副",
     "reviewed.level": "打 {level}",
     "reviewed.mistakes": "{count} 处可看",
     "reviewed.won": "{names} 胜 {gain}",

@@ -72,8 +72,11 @@ class ReviewPage {
     return this.review.rounds[this.round];
   }
 
+  /** Return a seat's name; of several with one name each has its seat's number, as at the table. */
   name(seat) {
-    return this.review.names[seat];
+    const { names } = this.review;
+    const alone = names.indexOf(names[seat]) === names.lastIndexOf(names[seat]);
+    return alone ? names[seat] : `${names[seat]} ${seat + 1}`;
   }
 
   team(side) {

@@ -26,7 +26,7 @@ export function seatName(state, seat) {
 
 /** Return names in a row. */
 export function seatNames(state, seats) {
-  return seats.map((seat) => seatName(state, seat)).join(", ");
+  return seats.map((seat) => seatName(state, seat)).join(say("table.and"));
 }
 
 /**
@@ -64,22 +64,33 @@ function played(move, level, { best, fresh }) {
   return h("div", { class: classes.filter(Boolean).join(" "), role: "group", "aria-label": moveWords(move) }, fan(move[2], level));
 }
 
+/** Return the first letter of a name; an emoji is one. */
+export function initialOf(name) {
+  const [first = "?"] = (name ?? "").trim();
+  return first.toUpperCase();
+}
+
+/** Return what a place in the order is called; `caught`: of a round that ended with two seats holding cards. */
+export function placeWords(place, caught) {
+  return say(caught && place >= 2 ? "table.place.caught" : `table.place.${place}`);
+}
+
 function plate(state, seat, act) {
   const { table, round, turn, match } = state;
   const place = round.order.indexOf(seat);
+  const caught = place >= 2 && round.rest[round.order[2]] > 0;
   const sitter = table.seats[seat];
   const rest = round.rest[seat];
   const acts = turn.seats.includes(seat) && state.waiting === null && !match.over;
   const partner = table.you !== null && seat !== table.you && (seat - table.you) % 2 === 0;
-  const initial = (sitter.name || "?").trim().charAt(0).toUpperCase();
   const classes = ["plate", `team${seat % 2}`, acts && "acts", sitter.kind === "person" && !sitter.connected && "away"];
   return h("div", { class: classes.filter(Boolean).join(" ") },
-    h("span", { class: "avatar", "aria-hidden": "true" }, place >= 0 ? String(place + 1) : initial),
+    h("span", { class: "avatar", "aria-hidden": "true" }, place >= 0 && !caught ? String(place + 1) : initialOf(sitter.name)),
     h("span", { class: "who" },
       h("span", { class: "name", title: sitter.name }, seatName(state, seat)),
       h("span", { class: "rest" },
         place >= 0
-          ? h("span", { class: "place" }, say(`table.place.${place}`))
+          ? h("span", { class: "place" }, placeWords(place, caught))
           : [h("span", { class: "mini-back", "aria-hidden": "true" }), rest === 1 ? say("table.card") : say("table.cards", { n: rest })],
         partner && h("span", { class: "role" }, say("table.partner")),
         sitter.kind === "person" && !sitter.connected && h("span", { class: "role" }, say("table.away")),
@@ -97,17 +108,29 @@ function openHand(cards, state, seat) {
     inOrder.map((card) => cardFace(card, { small: true, wild: isWild(card, level) })));
 }
 
+/** Return who led in the place of a seat that is out and won the last trick; null where nobody does. */
+function givesTheWind(state) {
+  const { round, turn } = state;
+  const last = round.plays.findLast((play) => play.move[0] !== "PASS");
+  const leads = round.phase === "play" && round.greater === null && last !== undefined;
+  return leads && !turn.seats.includes(last.seat) ? last.seat : null;
+}
+
 /** Return what the middle of the felt says: what is asked of whom, or what tribute was paid. */
 export function request(state) {
   const { turn, round, match, waiting } = state;
   if (match.over || waiting !== null) return "";
   const stage = turn.you?.stage ?? (round.phase === "over" ? "play" : round.phase);
+  const wind = givesTheWind(state);
   if (turn.you !== null) {
     if (stage !== "play") return say(`table.${stage}`);
-    return round.greater ? say("table.yours", { move: moveWords(round.greater.move) }) : say("table.lead");
+    if (round.greater) return say("table.yours", { move: moveWords(round.greater.move) });
+    return wind === null ? say("table.lead") : say("table.lead.wind", { name: seatName(state, wind) });
   }
   if (turn.seats.length === 0) return "";
+  if (turn.seats.some((seat) => state.table.seats[seat].kind === "open")) return say("table.waits.open");
   const names = seatNames(state, turn.seats);
+  if (wind !== null) return say("table.waits.wind", { names, name: seatName(state, wind) });
   return stage === "play" ? say("table.waits", { names }) : say(`table.waits.${stage}`, { names });
 }
 
@@ -136,12 +159,13 @@ export function transfers(state) {
   ];
 }
 
-/** Return who won a round, and how much. */
+/** Return who won a round, and how much; a team that wins at its A without passing it does not rise. */
 export function outcome(state, result) {
   const { you } = state.table;
-  const gain = say(`result.gain.${result.gain}`);
-  if (you === null) return say("result.won", { team: say(`table.team${result.winner}`), gain });
-  return say(you % 2 === result.winner ? "result.you.won" : "result.you.lost", { gain });
+  const much = result.failed === result.winner || result.over ? "none" : result.gain;
+  if (you === null) return say("result.won", { team: say(`table.team${result.winner}`), gain: say(`result.gain.${much}`) });
+  if (you % 2 === result.winner) return say("result.you.won", { gain: say(`result.gain.${much}`) });
+  return say("result.you.lost", { gain: say(`result.they.${much}`) });
 }
 
 /**
@@ -177,13 +201,21 @@ export function felt(state, act, fresh = null) {
   );
 }
 
+/** Return which try at A it is; a narrow page has the numbers alone. */
+function tries(match, side) {
+  const values = { k: match.fails[side] + 1, n: match.tries };
+  return h("span", { class: "tries", title: say("table.tries.long", values) },
+    h("span", { class: "tries-words" }, say("table.tries", values)), h("span", { class: "tries-numbers", "aria-hidden": "true" }, `${values.k}/${values.n}`));
+}
+
 /** Return levels, round and wild card of a table in a line. */
 export function standing(state) {
   const { match, round, table } = state;
   const own = table.you === null ? 0 : table.you % 2;
   const team = (side) => (table.you === null ? say(`table.team${side}`) : say(side === own ? "table.us" : "table.them"));
   const level = (side) =>
-    h("span", { class: `level team${side}${match.owner === side ? " owner" : ""}` }, h("span", { class: "team-name" }, team(side)), h("b", {}, match.levels[side] === "T" ? "10" : match.levels[side]));
+    h("span", { class: `level team${side}${match.owner === side ? " owner" : ""}` }, h("span", { class: "team-name" }, team(side)), h("b", {}, match.levels[side] === "T" ? "10" : match.levels[side]),
+      match.levels[side] === "A" && !match.over && tries(match, side));
   return h("div", { class: "standing" },
     level(own), level(1 - own),
     h("span", {}, say("table.round", { round: match.round })),

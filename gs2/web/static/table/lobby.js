@@ -15,6 +15,12 @@ const SHOWN = ["ST", "SJ", "SQ", "H2", "SA"];
 /** Seats as they lie around the small table. */
 const PLACES = ["mine", "right", "top", "left"];
 
+/** Return what an agent is, in the chosen language where it has words. */
+function aboutWords(name, about) {
+  const told = say(`agent.${name}`);
+  return told === `agent.${name}` ? about : told;
+}
+
 /** The page on which tables are made and found. */
 export class Lobby {
   /**
@@ -197,7 +203,7 @@ export class Lobby {
     return [
       h("div", { class: "ways" }, way("games"), way("review"), way("explore")),
       this.agents.length > 0 && h("details", { class: "panel agents" }, h("summary", {}, say("lobby.agents")),
-        h("dl", {}, this.agents.map(({ name, about }) => [h("dt", {}, name), h("dd", {}, about)]))),
+        h("dl", {}, this.agents.map(({ name, about }) => [h("dt", {}, name), h("dd", {}, aboutWords(name, about))]))),
     ];
   }
 }

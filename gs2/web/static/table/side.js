@@ -2,7 +2,7 @@
 
 import { cardFace, isWild, moveWords } from "gs2/cards.js";
 import { h } from "gs2/dom.js";
-import { outcome, seatName, transfers, tricks } from "gs2/felt.js";
+import { outcome, placeWords, seatName, transfers, tricks } from "gs2/felt.js";
 import { say } from "gs2/words.js";
 
 /** Return the moves of a round, trick by trick, as a list. */
@@ -70,11 +70,19 @@ export function lastTrickDialog(state) {
   ]);
 }
 
+/** Return what a failure at A means for whom; nothing where there was none. */
+function aceLine(state, result) {
+  const { you } = state.table;
+  if (result.failed === null) return null;
+  const team = you === null ? say(`table.team${result.failed}`) : say(you % 2 === result.failed ? "table.us" : "table.them");
+  return h("p", { class: "ace-line" }, say(result.dropped ? "result.dropped" : "result.failed", { team, k: result.fails[result.failed], n: state.match.tries }));
+}
+
 function roundTable(state, result) {
   const left = new Map(result.left);
   return h("ol", { class: "finish" }, result.order.map((seat, place) =>
     h("li", { class: `team${seat % 2}` },
-      h("span", { class: "place" }, say(`table.place.${place}`)), " ", h("b", {}, seatName(state, seat)),
+      h("span", { class: "place" }, placeWords(place, result.gain === 3)), " ", h("b", {}, seatName(state, seat)),
       (left.get(seat) ?? []).length > 0 && h("div", { class: "left-cards" }, left.get(seat).map((card) => cardFace(card, { small: true, wild: isWild(card, result.level) }))),
     )));
 }
@@ -96,6 +104,7 @@ export function roundDialog(state, next) {
   return dialog(say("result.round", { round: result.round }), (close) => [
     h("p", { class: `outcome team${result.winner}` }, outcome(state, result)),
     result.over && h("p", { class: "outcome" }, matchOutcome(state, state.games_over.at(-1))),
+    aceLine(state, result),
     roundTable(state, result),
     h("p", {}, levelsLine(state, result)),
     h("button", { type: "button", class: "primary next", autofocus: true, on: { click: () => { close(); next(); } } }, say("result.next")),
@@ -120,17 +129,19 @@ export function matchDialog(state, act) {
   const result = state.results.at(-1);
   const text = (level) => (level === "T" ? "10" : level);
   const rounds = state.results.filter((one) => one.game === undefined || one.game === result.game);
+  const side = (state.table.you ?? 0) % 2;
+  const team = (one) => say(state.table.you === null ? `table.team${one}` : one === side ? "table.us" : "table.them");
   return dialog(say("result.match"), (close) => [
     h("p", { class: `outcome team${over.winner}` }, matchOutcome(state, over)),
     roundTable(state, result),
     h("div", { class: "scroll" }, h("table", {},
       h("caption", { class: "visually-hidden" }, say("result.rounds")),
-      h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "number" }, say("result.rounds.number")), h("th", { scope: "col" }, say("result.order")), h("th", { scope: "col", class: "number" }, say("result.rounds.gain")), h("th", { scope: "col" }, say("result.levels")))),
+      h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "number" }, say("result.rounds.number")), h("th", { scope: "col" }, say("result.order")), h("th", { scope: "col", class: "number" }, say("result.rounds.gain")), h("th", { scope: "col" }, `${team(side)} : ${team(1 - side)}`))),
       h("tbody", {}, rounds.map((one) => h("tr", {},
         h("td", { class: "number" }, one.round),
         h("td", {}, one.order.map((seat) => seatName(state, seat)).join(" · ")),
-        h("td", { class: "number" }, `+${one.gain}`),
-        h("td", {}, `${text(one.levels[0])} : ${text(one.levels[1])}`)))))),
+        h("td", { class: `number team${one.winner}` }, `+${one.gain}`),
+        h("td", {}, `${text(one.levels[side])} : ${text(one.levels[1 - side])}`)))))),
     h("div", { class: "row" },
       h("button", { type: "button", class: "primary", on: { click: () => { close(); act.review(); } } }, say("table.review")),
       h("a", { class: "button", href: act.record, download: "" }, say("table.record")),

@@ -178,7 +178,7 @@ export class Table {
   }
 
   show() {
-    const { state, root, parts } = this;
+    const { state, root } = this;
     const seen = this.seen();
     const you = state.table.you;
     root.classList.toggle("playing", you !== null);
@@ -187,7 +187,6 @@ export class Table {
     this.part("felt", [seen.table, seen.round, seen.turn, seen.waiting, seen.match.over, seen.results.length], () => felt(seen, { join: (seat) => this.join(seat) }, this.fresh(seen)));
     const { plays, tributes, returns, anti } = seen.round;
     this.part("log", [plays, tributes, returns, anti, seen.table.seats], () => moveLog(seen));
-    parts.log.scrollTop = parts.log.scrollHeight;
     this.own.show(state, this.frozen !== null);
     this.part("watch", [state.table, state.match.over], () => watcherTools(state, { send: (message) => this.send(message), review: () => this.review(), record: `${this.address}/record` }));
     if (this.pacePlace?.isConnected) this.drawPace();
@@ -298,6 +297,7 @@ export class Table {
       if (hint.explanation) return [old && h("p", { class: "quiet" }, say("hint.old")), hintView(hint.explanation, { names, take })];
       return h("p", { class: "hint-best" }, hint.move ? say("hint.best", { move: hint.move }) : (hint.error ?? ""));
     });
+    this.parts.log.scrollTop = this.parts.log.scrollHeight; // what is above it may have taken its room
   }
 
   /** Show what is beside the table, where there is no room for it all the time. */
