@@ -15,7 +15,13 @@ from numpy.typing import NDArray
 from cfr.engine.play import FormArrays
 from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form
 from cfr.tree import FlatTree
-from cfr.values import best_response_value, check_policy, counterfactual_values, root_values
+from cfr.values import (
+    best_response_value,
+    check_policy,
+    check_probabilities,
+    counterfactual_values,
+    root_values,
+)
 from games.support.kernel import kernel
 
 __all__ = [
@@ -49,17 +55,28 @@ def _form(game_form: FlatTree | SequenceForm) -> SequenceForm | None:
     return sequence_form(game_form) if is_two_sided(game_form) else None
 
 
+def _checked(game_form: FlatTree | SequenceForm, policy: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the policy as float64; raise ValueError unless every infoset has probabilities that sum to 1."""
+    checked = check_policy(game_form, policy)
+    if isinstance(game_form, FlatTree):
+        return check_probabilities(checked, game_form.infoset_offset)
+    for side in game_form.sides:
+        check_probabilities(checked[side.slot[1:]], side.start - 1)
+    return checked
+
+
 def _evaluate(
     game_form: FlatTree | SequenceForm, policy: NDArray[np.float64]
 ) -> tuple[float, tuple[float, ...], tuple[float, ...]]:
     """Return (value to team 0, values of the deciding seats, their best-response values)."""
+    policy = _checked(game_form, policy)
     form = _form(game_form)
     if form is not None:
         play = FormArrays(form)
-        value, *best = play.evaluate(play.from_slots(check_policy(form, policy)))
+        value, *best = play.evaluate(play.from_slots(policy))
         return value, (value, -value), (best[0], best[1])
     assert isinstance(game_form, FlatTree)
-    values = root_values(game_form, check_policy(game_form, policy))
+    values = root_values(game_form, policy)
     seats = np.unique(game_form.infoset_player).tolist()
     best = [best_response_value(game_form, policy, seat) for seat in seats]
     return float(values[game_form.teams.index(0)]), tuple(values[seats].tolist()), tuple(best)
@@ -68,7 +85,8 @@ def _evaluate(
 def expected_value(game_form: FlatTree | SequenceForm, policy: NDArray[np.float64]) -> float:
     """Return the expected payoff to team 0 (side 0) when everyone follows `policy`.
 
-    policy: [n_slots] float64. Raises ValueError for a policy of another size, InvalidTree as `sequence_form`.
+    policy: [n_slots] float64. Raises ValueError for a policy of another size, or whose infosets'
+    probabilities do not sum to 1; InvalidTree as `sequence_form`.
     """
     return _evaluate(game_form, policy)[0]
 
@@ -78,13 +96,14 @@ def best_response(
 ) -> BestResponse:
     """Return a pure best response of `player` when the others follow `policy`.
 
-    policy: [n_slots] float64. Raises ValueError for a policy of another size or a seat that does not decide.
+    policy: [n_slots] float64. Raises ValueError for a policy of another size or whose probabilities do not
+    sum to 1, and for a seat that does not decide.
     """
+    policy = _checked(game_form, policy)
     form = _form(game_form)
     if form is None:
         assert isinstance(game_form, FlatTree)
         return _tree_best_response(game_form, policy, player)
-    policy = check_policy(form, policy)
     side = form.side_of(player)
     plex = form.sides[side]
     value = FormArrays(form).payoffs(policy, side)[form.layout.sides[side].position]
@@ -98,7 +117,7 @@ def best_response(
 def _tree_best_response(tree: FlatTree, policy: NDArray[np.float64], player: int) -> BestResponse:
     value = best_response_value(tree, policy, player)
     slots = counterfactual_values(tree, policy, player, best_response=True).slot
-    answer = check_policy(tree, policy).copy()
+    answer = policy.copy()
     for infoset in np.flatnonzero(tree.infoset_player == player):
         first, last = tree.infoset_offset[infoset : infoset + 2]
         answer[first:last] = 0.0

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from math import inf
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,14 @@ from cfr.engine import kernels
 from cfr.engine.arrays import State
 from cfr.engine.bundles import ROWS, WIDE
 from cfr.engine.play import FormArrays, Pair
-from cfr.engine.resume import Runs, check_iteration, check_state, iterations_at_once, same_variant
+from cfr.engine.resume import (
+    Runs,
+    check_iteration,
+    check_state,
+    iterations_at_once,
+    other_variant,
+    same_variant,
+)
 from cfr.engine.warm_start import start_regrets
 from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form
 from cfr.tree import FlatTree
@@ -239,10 +247,7 @@ class Solver:
         if state.get("format") != 1:
             raise SolverError(f"resume: format must be 1; got {state.get('format')!r}; solve afresh")
         if not same_variant(state.get("variant"), self.variant):
-            raise SolverError(
-                f"resume: the variant must stay {self.variant.name} with the same parameters; "
-                f"the saved run used {state.get('variant')}; solve afresh or use that variant"
-            )
+            raise SolverError(other_variant(state.get("variant"), self.variant))
         by_slot: dict[str, Pair] = {
             "regret": self._regret,
             "prediction": self._prediction,
@@ -290,8 +295,8 @@ def solve(
     """
     if iterations is None and target is None and stop.deadline is None:
         raise SolverError("solve: give iterations, target or a deadline, Stop(deadline=…); got none of them")
-    if iterations is not None and iterations < 0:
-        raise SolverError(f"solve: iterations must be at least 0; got {iterations}")
+    if iterations is not None and (not isinstance(iterations, Integral) or iterations < 0):
+        raise SolverError(f"solve: iterations must be at least 0; got {iterations!r}; give a whole number")
     if target is not None and not target > 0:
         raise SolverError(f"solve: target must be positive, in payoffs; got {target}")
     began = time.perf_counter()

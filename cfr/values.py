@@ -20,6 +20,7 @@ __all__ = [
     "best_response_value",
     "cfbr_values",
     "check_policy",
+    "check_probabilities",
     "counterfactual_values",
     "infoset_parent_slot",
     "node_values",
@@ -27,6 +28,10 @@ __all__ = [
     "reach",
     "root_values",
 ]
+
+
+SUM_TOLERANCE = 1e-6
+"""How far from 1 the probabilities of an infoset may sum, as in files of policies."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,12 +88,37 @@ class _HasSlots(Protocol):
 
 def check_policy(tree: _HasSlots, given: ArrayLike) -> NDArray[np.float64]:
     """Return the policy as float64. Raises ValueError unless it has one number per slot of the tree."""
-    policy = np.ascontiguousarray(given, np.float64)
+    try:
+        policy = np.ascontiguousarray(given, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"policy must be numbers, one per slot of the tree; got {type(given).__name__}; "
+            "a cfr.Policy has them by policy.on(tree)"
+        ) from error
     if policy.shape != (tree.n_slots,):
         raise ValueError(
             f"policy must have one probability per slot, {tree.n_slots}; got shape {policy.shape}; "
             "is it another game's?"
         )
+    return policy
+
+
+def check_probabilities(policy: NDArray[np.float64], offset: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Return a policy whose infosets' probabilities are at least 0 and sum to 1.
+
+    offset: [I + 1] where each infoset's entries begin. Raises ValueError naming the first infoset that breaks
+    the rule.
+    """
+    if len(offset) > 1:
+        sums = np.add.reduceat(policy, offset[:-1])
+        least = np.minimum.reduceat(policy, offset[:-1])
+        wrong = np.flatnonzero(~((np.abs(sums - 1) <= SUM_TOLERANCE) & (least >= 0)))
+        if len(wrong):
+            first, last = offset[wrong[0] : wrong[0] + 2]
+            raise ValueError(
+                "policy: the probabilities of an infoset must be at least 0 and sum to 1; infoset "
+                f"{wrong[0]} has {policy[first:last].tolist()}; divide each infoset's by their sum"
+            )
     return policy
 
 

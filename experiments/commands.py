@@ -192,11 +192,11 @@ def report(
     folders: tuple[Path, ...], output: Path | None, checkout: bool, page: Path | None, as_json: bool
 ) -> None:
     """Write tables of run FOLDERS, with plots beside them; with --html one page to explore instead."""
-    from experiments.refinement.report import write_report
+    from experiments.refinement.report import HEADING, write_report
     from experiments.refinement.rows_page import write_rows_page
 
     if page is None:
-        written = write_report(folders, report_file(REPORT, output, checkout))
+        written = write_report(folders, report_file(REPORT, output, checkout, heading=HEADING))
     else:
         if output is not None or checkout:
             raise click.UsageError(

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from experiments.commit import checkout_of_code
-from games.support.files import check_output
+from games.support.files import FileProblem, check_output
 from gs2.commands.common import NEW_FILE
 
 __all__ = ["NoCheckoutError", "report_file", "report_options"]
@@ -33,14 +33,21 @@ def report_options(name: str) -> Callable[[Callable[..., Any]], Callable[..., An
     return lambda command: output(checkout(command))
 
 
-def report_file(name: str, output: Path | None, checkout: bool) -> Path:
+def report_file(name: str, output: Path | None, checkout: bool, *, heading: str = "") -> Path:
     """Return where a report is written: what was asked for, else `name` in the current folder.
 
+    heading: first line of the reports that may be replaced there; none for a report that replaces nothing.
     Raises NoCheckoutError if the checkout was asked for and the code lies in none, or a file besides, and
-    FileProblem if the report cannot be written there.
+    FileProblem if the report cannot be written there, or a file is there that is no earlier report.
     """
     if not checkout:
-        return check_output(Path(name)) if output is None else output
+        found = check_output(Path(name)) if output is None else output
+        if heading and found.exists() and found.stat().st_size:
+            with found.open("rb") as file:
+                ours = file.readline(200).rstrip() == heading.encode()
+            if not ours:
+                raise FileProblem(f"{found}: it must be an earlier report to be replaced; name another by -o")
+        return found
     if output is not None:
         raise NoCheckoutError(f"--checkout: no file may be named beside it; got {output}; leave out one")
     root = checkout_of_code()

@@ -27,6 +27,7 @@ __all__ = ["CheckReport", "check_game"]
 
 PROBABILITY_TOLERANCE = 1e-9
 PAYOFF_TOLERANCE = 1e-9
+"""As a share of the largest payoff, lest tiny payoffs pass unchecked and huge ones fail by rounding."""
 TEXTS_PER_LEVEL = 40
 """Histories of each level whose words are checked: words are made one at a time."""
 
@@ -204,27 +205,33 @@ def _check_returns(game: Game, ends: Array, seen: _Seen) -> None:
     _require(game, returns.dtype == np.float64, "returns", "must be float64", returns.dtype)
     _require(game, bool(np.isfinite(returns).all()), "returns", "must be finite")
     team = np.array(game.teams)
+    tolerance = PAYOFF_TOLERANCE * _largest(game, returns)
     sides = range(max(game.teams) + 1)
     payoff = [returns[:, team == side] for side in sides]
     if getattr(game, "zero_sum", True):
         for side in sides:
-            shared = np.ptp(payoff[side], axis=1).max() <= PAYOFF_TOLERANCE
+            shared = np.ptp(payoff[side], axis=1).max() <= tolerance
             _require(game, bool(shared), "returns", f"must be the same for all seats of team {side}")
         gap = np.abs(sum(of_side[:, 0] for of_side in payoff)).max()
-        _require(game, bool(gap <= PAYOFF_TOLERANCE), "returns", "of the teams must sum to zero", gap)
+        _require(game, bool(gap <= tolerance), "returns", "of the teams must sum to zero", gap)
     seen.payoffs += [float(returns.min()), float(returns.max())]
+
+
+def _largest(game: Game, payoffs: Array) -> float:
+    """Return the largest size of a payoff, of those given and those that the game says there are."""
+    sizes = np.abs([*game.payoff_range, payoffs.min(), payoffs.max()])
+    return float(sizes[np.isfinite(sizes)].max())
 
 
 def _check_payoff_range(game: Game, seen: _Seen, complete: bool) -> None:
     if not seen.payoffs:
         return
     low, high = min(seen.payoffs), max(seen.payoffs)
-    inside = (
-        game.payoff_range[0] - PAYOFF_TOLERANCE <= low and high <= game.payoff_range[1] + PAYOFF_TOLERANCE
-    )
+    tolerance = PAYOFF_TOLERANCE * _largest(game, np.array(seen.payoffs))
+    inside = game.payoff_range[0] - tolerance <= low and high <= game.payoff_range[1] + tolerance
     rule = f"must hold every payoff; it is {game.payoff_range}"
     _require(game, inside, "payoff_range", rule, f"payoffs from {low} to {high}")
-    exact = np.allclose((low, high), game.payoff_range, rtol=0, atol=PAYOFF_TOLERANCE)
+    exact = np.allclose((low, high), game.payoff_range, rtol=0, atol=tolerance)
     rule = f"must be the smallest and largest payoff, ({low}, {high})"
     _require(game, not complete or bool(exact), "payoff_range", rule, game.payoff_range)
 

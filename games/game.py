@@ -17,7 +17,7 @@ from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.contract import ContractError
 
-__all__ = ["CHANCE", "TERMINAL", "Game", "GameError", "Infoset"]
+__all__ = ["CHANCE", "TERMINAL", "Game", "GameError", "Infoset", "payoff_span"]
 
 CHANCE = -1
 """`player` at a state where chance acts."""
@@ -134,3 +134,9 @@ class Game(Protocol):
         Raises GameError with near matches if there is none.
         """
         ...
+
+
+def payoff_span(game: Game) -> float:
+    """Return the largest payoff minus the smallest, a unit to divide by: 1 where all payoffs are equal."""
+    low, high = game.payoff_range
+    return float(high - low) or 1.0

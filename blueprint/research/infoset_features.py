@@ -21,7 +21,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from games.game import CHANCE, TERMINAL, Game, GameError
+from games.game import CHANCE, TERMINAL, Game, GameError, payoff_span
 from games.ragged import Ragged
 from games.support.array_types import Array
 
@@ -188,8 +188,7 @@ class ActionColumns:
                     f"{game.name}: a network has a column for each of at most {MOST_COLUMNS:,} actions; "
                     "random plays came across more; give the game fewer distinct actions"
                 )
-        low, high = game.payoff_range
-        stake = max(float(np.concatenate(payoffs).std()), (high - low) / 100)
+        stake = max(float(np.concatenate(payoffs).std()), payoff_span(game) / 100)
         return cls(found[0]), stake
 
     def of(self, actions: Ragged) -> NDArray[np.int64]:

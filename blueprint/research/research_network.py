@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from blueprint.layers.tower import Tower
 from blueprint.research.infoset_table import Infosets, list_infosets
-from games.game import Game
+from games.game import Game, payoff_span
 from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.configuration import Configuration, integer, real
@@ -160,7 +160,7 @@ def evaluate(
     a = torch.cat([part[1] for part in parts]).double().numpy()
     q = np.clip(unit * (v[:, None] + a), low, high)
     blueprint = ResearchBlueprint(
-        infosets, np.clip(unit * v, low, high), q, config.temperature * (high - low), name
+        infosets, np.clip(unit * v, low, high), q, config.temperature * payoff_span(infosets.game), name
     )
     own = np.flatnonzero(infosets.counts)
     counts = infosets.counts[own]

@@ -26,7 +26,7 @@ from blueprint.research.research_network import (
     evaluate,
     save_research_blueprint,
 )
-from games.game import CHANCE, TERMINAL, Game
+from games.game import CHANCE, TERMINAL, Game, payoff_span
 from games.ragged import pick_by
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
@@ -97,8 +97,7 @@ def sample_games(
             column = infosets.columns[view, pick[rows]]
             log.append((view, column, running[rows], np.full(len(rows), seat)))
         states = game.step(states, np.arange(len(states)), actions.values[actions.offsets[:-1] + pick])
-    low, high = game.payoff_range
-    gains = payoff * (2 / (high - low))
+    gains = payoff * (2 / payoff_span(game))
     view, column, which, seats = (np.concatenate(part) for part in zip(*log, strict=True))
     return Plays(
         view,

@@ -10,7 +10,15 @@ from numpy.typing import ArrayLike
 
 from cfr.variants import Variant
 
-__all__ = ["Runs", "StateError", "check_iteration", "check_state", "iterations_at_once", "same_variant"]
+__all__ = [
+    "Runs",
+    "StateError",
+    "check_iteration",
+    "check_state",
+    "iterations_at_once",
+    "other_variant",
+    "same_variant",
+]
 
 ENTRIES_AT_ONCE = 20_000_000
 """Entries that a kernel goes through before it returns: a tenth of a second, so that Ctrl-C is noticed."""
@@ -47,6 +55,20 @@ def iterations_at_once(entries: int) -> int:
 def same_variant(saved: Any, variant: Variant) -> bool:
     """Return whether the fields of a saved variant are this one's."""
     return isinstance(saved, dict) and saved == asdict(variant)
+
+
+def other_variant(saved: Any, variant: Variant) -> str:
+    """Return what to say of a saved run of another variant: the rule, what was asked for, the next step."""
+    name = saved.get("name") if isinstance(saved, dict) else saved
+    if name == variant.name:
+        return (
+            f"resume: the parameters of {name} must stay those of the saved run, {saved}; "
+            f"got {asdict(variant)}; use those, or solve afresh"
+        )
+    return (
+        f"resume: the variant must stay that of the saved run, {name}; got {variant.name}; "
+        "use that one, or solve afresh"
+    )
 
 
 def check_state(name: str, values: ArrayLike) -> None:

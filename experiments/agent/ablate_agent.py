@@ -380,8 +380,9 @@ def rounds(name: str, checkpoint: Path | None, deals: int, seed: int, output: Pa
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def report(files: tuple[Path, ...], output: Path | None, checkout: bool, as_json: bool) -> None:
     """Write the tables of some files of rows."""
-    output = report_file(REPORT, output, checkout)
-    write_text(output, ablation_markdown(read_agent_rows(files)) + "\n")
+    text = ablation_markdown(read_agent_rows(files))
+    output = report_file(REPORT, output, checkout, heading=text.partition("\n")[0])
+    write_text(output, text + "\n")
     if as_json:
         print_json({"written": [str(output)]})
     else:

@@ -26,7 +26,10 @@ from experiments.refinement.summary import (
 from games.registry import RESEARCH_GAMES
 from games.support.files import write_text
 
-__all__ = ["cell_tables", "overview_tables", "strength_table", "write_report"]
+__all__ = ["HEADING", "cell_tables", "overview_tables", "strength_table", "write_report"]
+
+HEADING = "# Results"
+"""First line of a report."""
 
 
 def cell_tables(summaries: Sequence[CellSummary]) -> str:
@@ -127,7 +130,7 @@ def write_report(folders: Sequence[Path], output: Path) -> list[Path]:
     """
     written = [output]
     parts = [
-        "# Results\n",
+        f"{HEADING}\n",
         "Exploitability is NashConv / 2 in payoffs, exact, of the policy in which both players were refined "
         "and spliced; in brackets its ratio to the blueprint's, with a 95 % bootstrap interval over seeds if "
         "it is wider than 0.005. Methods, modes and fields are those of `gs2.search.config`. "

@@ -26,8 +26,8 @@ from games.support.work.carried import name_here
 from games.support.work.engines import executor_at
 from games.support.work.executor import Task, WorkerLost
 from games.support.work.where import Place, where_of
-from gs2.policies.policy_spec import policy_from_spec
-from gs2.search.context import SearchContext
+from gs2.policies.policy_spec import check_policy_spec, policy_from_spec
+from gs2.search.context import SearchContext, check_two_seats
 from gs2.search.refine import RefineOptions, RefineStats, refine_both
 
 __all__ = ["run_cell", "run_grid"]
@@ -133,6 +133,16 @@ def run_cell(cell: Cell, commit: str = "") -> Row:
     )
 
 
+def _check(grid: Grid) -> None:
+    """Raise what is wrong with the games, methods and blueprints of a grid, before anything is written."""
+    for method in grid.methods:
+        method_passes(split_draws(method)[0])
+    for spec in grid.blueprints:
+        check_policy_spec(spec)
+    for game in grid.games:
+        check_two_seats(load_game(game))
+
+
 def run_grid(
     grid: Grid,
     folder: Path,
@@ -150,12 +160,21 @@ def run_grid(
     with more workers than one, else between cells, into which an `Interruption` breaks; cells in flight are
     dropped.
     Raises GridError if the folder belongs to another grid, LockHeld if another process has it, FileProblem if
-    it cannot be written to.
+    it cannot be written to. A new folder is made only for a grid whose games, methods and blueprints exist;
+    ConfigError, GameError or PolicySpecError says which does not.
     """
+    if not (folder / "grid.json").exists():
+        _check(grid)
     with hold(check_folder(folder), folder=True), LineFile(folder / ROWS) as file:
         told = folder / "grid.json"
-        if told.exists() and read_grid(folder) != json.loads(json.dumps(grid.to_json())):
-            raise GridError(f"{folder}: it must hold the grid {grid.name} as it is now; choose a new folder")
+        asked = json.loads(json.dumps(grid.to_json()))
+        held = read_grid(folder) if told.exists() else asked
+        if held != asked:
+            other = next(name for name in {**held, **asked} if held.get(name) != asked.get(name))
+            raise GridError(
+                f"{folder}: it must hold the same grid as this run; its {other} are {held.get(other)!r}, got "
+                f"{asked.get(other)!r}; choose a new folder"
+            )
         path = folder / ROWS
         had = read_rows(path) if file.lines else []
         if not file.lines:

@@ -1,7 +1,8 @@
 """A user's own parts by name: `FILE.py:NAME`, `MODULE:NAME`, and the entry points of installed packages.
 
 Games, generation functions, gadgets and agents are all named this way, wherever a name is asked for. Naming
-a file runs it, as `python FILE.py` would.
+a file runs it, as `python FILE.py` would: it may import what lies beside it. A MODULE may lie in the current
+folder. What is installed comes first in either case.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ def own_object(text: str, what: str, error: type[ValueError]) -> Any:
 
 def _module(where: str, what: str, text: str, error: type[ValueError]) -> Any:
     if not where.endswith(".py"):
+        _importable(Path())
         return importlib.import_module(where)
     path = Path(where)
     if not path.is_file():
@@ -66,12 +68,20 @@ def _module(where: str, what: str, text: str, error: type[ValueError]) -> Any:
             raise error(f"{what} {text!r}: {where!r} must be Python source; rename it to end in .py")
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module
+        _importable(path.parent)
         try:
             spec.loader.exec_module(module)
         except BaseException:
             del sys.modules[name]
             raise
     return sys.modules[name]
+
+
+def _importable(folder: Path) -> None:
+    """Let what lies in a folder be imported, after everything that is installed: it must replace nothing."""
+    place = str(folder.resolve())
+    if place not in sys.path:
+        sys.path.append(place)
 
 
 def entry_points_of(group: str) -> dict[str, importlib.metadata.EntryPoint]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FINITE",
     "GAME",
+    "GAME_TYPED",
     "NEW_FILE",
     "NEW_FOLDER",
     "NOT_NEGATIVE",
@@ -54,10 +55,14 @@ class GameType(click.ParamType):  # type: ignore[type-arg]  # generic from click
         """Return the game; the registry's own error, with near matches, reaches the user."""
         from games.registry import load_game
 
+        if isinstance(value, str) and ctx is not None:
+            ctx.meta[GAME_TYPED] = value
         return load_game(value) if isinstance(value, str) else value
 
 
 GAME = GameType()
+GAME_TYPED = "gs2.game"
+"""Where a command's context keeps the game string as it was typed: a game of one's own has no other name."""
 
 
 def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:

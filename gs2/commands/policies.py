@@ -378,7 +378,7 @@ def print_measured(game: Game, policy: str, as_json: bool) -> None:
 
 
 def _print_measured(game: Game, policy: str, found: dict[str, Any], as_json: bool) -> None:
-    from gs2.policies.profile_worth import worth_lines
+    from gs2.policies.profile_worth import figure, worth_lines
 
     low, high = game.payoff_range
     if as_json:
@@ -387,6 +387,6 @@ def _print_measured(game: Game, policy: str, found: dict[str, Any], as_json: boo
     out = stdout()
     how = "on the public tree" if "form" in found else "perfect recall checked"
     out.print(f"{game.name}: {policy}   (payoffs {low:g} to {high:g}, {how})")
-    out.print(f"  value to player 0                    {found['value']: .6f}")
+    out.print(f"  value to player 0                    {figure(found['value'])}")
     for line in worth_lines(found):
         out.print(f"  {line}")

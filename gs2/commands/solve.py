@@ -151,7 +151,7 @@ def solve(
         if changes[field] is not None:
             changes[field] = named_part(field, changes[field])
     config = preset(method, **{name: value for name, value in changes.items() if value is not None})
-    infoset = game.parse_infoset(text or _example_infoset(game))
+    infoset = game.parse_infoset(_example_infoset(game) if text is None else text)
     options = SearchOptions(listed=None if all_rows else MAX_LISTED)
     rows = None if all_rows else SHOWN_ROWS
     on_tree = output is None and changes["source"] is None and _has_public_form(spec, config)
@@ -260,7 +260,9 @@ def _example_infoset(game: Game) -> str:
 
     if game.name == EXAMPLE_GAME:
         return EXAMPLE_INFOSET
-    return next(iter(decision_infosets(game))).text
+    for first in decision_infosets(game):
+        return first.text
+    raise click.UsageError(f"{game.name}: somebody must decide in a game that is solved; nobody does")
 
 
 def render(result: SearchResult, best: tuple[float, float] | None, replaced: int, limit: int | None) -> None:

@@ -177,8 +177,9 @@ def _on_a_tree(game: Game, text: str, seed: int) -> Blueprint:
     from gs2.policies.policy_spec import PolicySpecError, is_policy_spec, policy_from_spec
     from gs2.policies.tabulate import tabulate
 
-    if not is_policy_spec(text):
-        base, plus, words = text.rpartition("+")
+    base, plus, words = text.rpartition("+")
+    searches = ":" in base and is_policy_spec(base)  # cfr+:100 has a + of its own
+    if not is_policy_spec(text) or searches:
         wanted = words.partition(":")[0]
         hint = near(wanted, search_names(), "") if plus and base else near(text, KNOWN, "")
         raise UnknownGameAgent(

@@ -14,7 +14,7 @@ from cfr.sequence_form import SequenceForm
 from cfr.solver import solve
 from cfr.tree import FlatTree
 from cfr.variants import VARIANTS
-from games.game import Game
+from games.game import Game, payoff_span
 from gs2.policies.monte_carlo import monte_carlo_q, soft_policy
 from gs2.policies.tabulate import policy_of
 
@@ -87,9 +87,8 @@ def policy_from_spec(
         return uniform_policy(tree)
     if colon and (word in VARIANTS or word in TRAINED):
         if word == "dmc":
-            low, high = game.payoff_range
             q = monte_carlo_q(tree, int(amount), np.random.default_rng(seed))
-            return soft_policy(tree, q, SOFTNESS * (high - low))
+            return soft_policy(tree, q, SOFTNESS * payoff_span(game))
         if word == "network":
             from blueprint.research.research_training import Budget, train_research_blueprint
 

@@ -12,7 +12,7 @@ from cfr.tree import FlatTree
 from cfr.tree_cfr import TreeSolver
 from cfr.values import best_response_value, root_values
 
-__all__ = ["ALONE", "profile_worth", "solved_worth", "worth_lines"]
+__all__ = ["ALONE", "figure", "profile_worth", "solved_worth", "worth_lines"]
 
 ALONE = (
     "each seat deviates alone, also from its partners; with more than two deciding seats 0 says that the "
@@ -52,13 +52,18 @@ def solved_worth(solver: Solver | TreeSolver) -> dict[str, Any]:
     return {"value": value, "best_response": list(best), "nash_conv": both, "exploitability": both / 2}
 
 
+def figure(value: float) -> str:
+    """Return a payoff with six decimals, or a power of ten where those would show nothing, and a sign."""
+    return f"{value: .1e}" if 0 < abs(value) < 1e-6 else f"{value: .6f}"
+
+
 def worth_lines(found: dict[str, Any]) -> list[str]:
     """Return the lines that a command prints below the value: best responses and what they come to."""
     best = found["best_response"]
-    lines = [f"best response of player {seat}            {best[seat]: .6f}" for seat in range(len(best))]
+    lines = [f"best response of player {seat}            {figure(best[seat])}" for seat in range(len(best))]
     if "meaning" in found:
-        lines.append(f"NashConv (sum of gains)              {found['nash_conv']: .6f}")
-        lines.append(f"mean gain of a seat                  {found['mean_gain']: .6f}")
+        lines.append(f"NashConv (sum of gains)              {figure(found['nash_conv'])}")
+        lines.append(f"mean gain of a seat                  {figure(found['mean_gain'])}")
         return [*lines, found["meaning"]]
-    lines.append(f"NashConv (sum of best responses)     {sum(best): .6f}")
-    return [*lines, f"exploitability (NashConv / 2)        {sum(best) / 2: .6f}"]
+    lines.append(f"NashConv (sum of best responses)     {figure(sum(best))}")
+    return [*lines, f"exploitability (NashConv / 2)        {figure(sum(best) / 2)}"]

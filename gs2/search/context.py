@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from blueprint.protocol import Blueprint
 from cfr.policies.policy import Policy
 from cfr.tree import FlatTree, TreeBudget, grow, require_states
 from cfr.tree.memory import SEARCH_BYTES
-from cfr.values import infoset_parent_slot
+from cfr.values import check_policy, check_probabilities, infoset_parent_slot
 from games.game import Game, Infoset
 from games.ragged import Ragged
 from gs2.policies.tabulate import policy_of
@@ -24,7 +25,15 @@ from gs2.search.strategy import Strategy
 from gs2.search.subgame.cut import TreeCutter
 from gs2.search.subgame.leaf import LeafEvaluator
 
-__all__ = ["MAX_ENUMERATED", "MAX_LISTED", "NO_OPTIONS", "AnyStrategy", "SearchContext", "SearchOptions"]
+__all__ = [
+    "MAX_ENUMERATED",
+    "MAX_LISTED",
+    "NO_OPTIONS",
+    "AnyStrategy",
+    "SearchContext",
+    "SearchOptions",
+    "check_two_seats",
+]
 
 AnyStrategy = NDArray[np.float64] | Policy | Blueprint | Strategy
 """A strategy in any shape: probabilities by slot of a tree, by infoset, by state, or ready for searches."""
@@ -61,6 +70,15 @@ NO_OPTIONS = SearchOptions()
 """A search that takes its time and knows nothing of others."""
 
 
+def check_two_seats(game: Game) -> None:
+    """Raise ValueError unless a game has two players, whose whole tree can then be searched."""
+    if game.num_players != 2:
+        raise ValueError(
+            f"{game.name}: a search by subgame solving needs two players; got {game.num_players}; see "
+            "the game from two seats (gs2.search.histories.seats), as solve_infoset does"
+        )
+
+
 class SearchContext:
     """One game small enough to enumerate, prepared once for any number of searches.
 
@@ -73,11 +91,7 @@ class SearchContext:
         Raises ValueError if the game does not have two players; TooLarge if its tree, or a
         search on it, would take more memory than it may (see `cfr.tree.memory`).
         """
-        if game.num_players != 2:
-            raise ValueError(
-                f"{game.name}: a search by subgame solving needs two players; got {game.num_players}; see "
-                "the game from two seats (gs2.search.histories.seats), as solve_infoset does"
-            )
+        check_two_seats(game)
         self.game = game
         if tree is None:
             budget = TreeBudget(max_nodes=MAX_ENUMERATED, history_bytes=SEARCH_BYTES)
@@ -94,7 +108,8 @@ class SearchContext:
     def strategy(self, given: AnyStrategy) -> Strategy:
         """Return a strategy of any shape on this tree; a blueprint then values histories as well.
 
-        Raises ValueError for one of another tree or size, PolicyError (a ValueError) for another game's.
+        Raises ValueError for one of another tree or size, or whose probabilities do not sum to 1; PolicyError
+        (a ValueError) for another game's.
         """
         if isinstance(given, Strategy):
             if given.tree is not self.tree:
@@ -107,7 +122,8 @@ class SearchContext:
             return Strategy(self.tree, given.on(self.tree, self.game.name))
         if isinstance(given, Blueprint):
             return Strategy(self.tree, policy_of(given, self.game, self.tree), given)
-        return Strategy(self.tree, given)
+        probs = check_probabilities(check_policy(self.tree, given), self.tree.infoset_offset)
+        return Strategy(self.tree, probs)
 
     def plan_buffer(self, count: int) -> NDArray[np.float64]:
         """Return room for policies on the tree's slots, [count, slots] float64, shared by all searches.
@@ -151,8 +167,11 @@ class SearchContext:
         Raises ValueError if it is not a decision infoset of this game.
         """
         if not isinstance(infoset, Infoset):
-            if not 0 <= infoset < self.tree.n_infosets:
-                raise ValueError(f"infoset must be in [0, {self.tree.n_infosets}); got {infoset}")
+            if not isinstance(infoset, Integral) or not 0 <= infoset < self.tree.n_infosets:
+                raise ValueError(
+                    "infoset must be an Infoset, as game.parse_infoset(text) returns it, or a whole number "
+                    f"in [0, {self.tree.n_infosets}); got {infoset!r}"
+                )
             return int(infoset)
         key = np.array(infoset.key, np.uint64)
         found = np.flatnonzero(

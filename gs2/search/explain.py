@@ -148,7 +148,8 @@ def _solve_sampled(
     if isinstance(infoset, int | np.integer) or not isinstance(blueprint, Blueprint):
         raise ValueError(
             f"{game.name}: where no tree is grown, the infoset must be an Infoset or a Trail and the "
-            f"blueprint a Blueprint; got {type(infoset).__name__} and {type(blueprint).__name__}"
+            f"blueprint a Blueprint; got {type(infoset).__name__} and {type(blueprint).__name__}; "
+            "a game that can be listed takes any strategy as gs2.SearchContext(game)"
         )
     trail = infoset if isinstance(infoset, Trail) else trail_to(game, infoset, rng)
     part = sample_tree(game, blueprint, trail, config, rng, options.leaf)

@@ -14,6 +14,7 @@ from typing import Generic
 import numpy as np
 from numpy.typing import NDArray
 
+from games.game import payoff_span
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
 from gs2.search.gadget.entry import LIVE
@@ -206,12 +207,12 @@ def _mirror_descent(
     log: Log,
 ) -> Refinement:
     infoset = considered.infoset
-    low, high = context.game.payoff_range
+    span = payoff_span(context.game)
     probs = mirror_descent_step(
         strategy.probs[context.tree.slots(infoset)],
         action_values(context, strategy, infoset),
-        step=config.solve.step / (high - low),
-        magnet=config.solve.magnet * (high - low),
+        step=config.solve.step / span,
+        magnet=config.solve.magnet * span,
     )
     log.lap("solve")
     return _untouched(context, strategy, considered, NOTHING, log, probs)

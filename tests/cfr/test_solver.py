@@ -184,7 +184,7 @@ def test_states_are_copies() -> None:
 def test_states_of_other_runs_are_refused() -> None:
     state = Solver(tree_of("kuhn"), "cfr+").state_dict()
     with pytest.raises(
-        SolverError, match=r"the variant must stay dcfr\+ .* solve afresh or use that variant"
+        SolverError, match=r"must stay that of the saved run, cfr\+; got dcfr\+; use that one"
     ):
         Solver(tree_of("kuhn"), "dcfr+").load_state_dict(state)
     with pytest.raises(SolverError, match=r"regret must have 2184 entries; got shape \(24,\)"):
@@ -199,6 +199,8 @@ def test_limits_out_of_range_are_refused() -> None:
         solve(tree)
     with pytest.raises(SolverError, match="iterations must be at least 0; got -1"):
         solve(tree, iterations=-1)
+    with pytest.raises(SolverError, match=r"iterations must be at least 0; got 2\.5; give a whole number"):
+        solve(tree, iterations=2.5)  # type: ignore[arg-type]  # ran for ever
     with pytest.raises(SolverError, match="target must be positive, in payoffs; got 0"):
         solve(tree, target=0)
     with pytest.raises(SolverError, match="check_every must be at least 1; got 0"):

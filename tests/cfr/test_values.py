@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from cfr.best_response import (
     nash_conv,
 )
 from cfr.lp import solve_lp
-from cfr.policies.policy import uniform_policy
+from cfr.policies.policy import tabular_policy, uniform_policy
 from cfr.sequence_form import sequence_form
 from cfr.values import (
     best_response_value,
@@ -52,6 +53,28 @@ def oracle_games(*prefixes: str) -> list[tuple[str, str]]:
             games.append((f"goofspiel(cards={words[1]},turns=3,points_order={words[2]}{returns})", name))
     assert games
     return games
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("measure", [best_response_values, expected_value, exploitability, nash_conv])
+@pytest.mark.parametrize("listed", [True, False])
+def test_what_are_no_probabilities_is_not_measured(
+    seed: int, measure: Callable[..., object], listed: bool
+) -> None:
+    tree = tree_of("leduc")
+    form = tree if listed else sequence_form(tree)
+    policy = random_policy(tree, seed)
+    measure(form, policy)
+    at = int(np.random.default_rng(seed).integers(tree.n_slots))
+    for wrong in (2.0, -1.0, np.nan, np.inf):
+        spoilt = policy.copy()
+        spoilt[at] = wrong
+        with pytest.raises(ValueError, match="must be at least 0 and sum to 1; infoset"):
+            measure(form, spoilt)
+        with pytest.raises(ValueError, match="must be at least 0 and sum to 1; infoset"):
+            best_response(form, spoilt, 0)
+    with pytest.raises(ValueError, match=r"got Policy; a cfr.Policy has them by policy.on\(tree\)"):
+        measure(form, tabular_policy("leduc_poker", tree, policy))
 
 
 @pytest.mark.parametrize(("game", "name"), oracle_games(""))

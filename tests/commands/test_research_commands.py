@@ -147,6 +147,7 @@ def test_an_interrupted_blueprint_leaves_a_file_that_resumes(tmp_path: Path) -> 
         (("games", "liars_dice(sides=0)"), "sides must be an integer in"),
         (("games", "liars_dice(colour=3)"), "no parameter is called"),
         (("solve", "--infoset", "P1 holds Xs | raise"), "did you mean"),
+        (("solve", "--infoset", ""), 'no infoset is called ""'),
         (("solve", "-k", "0"), "k must be an integer of at least 1; got 0"),
         (("solve", "--method", "gs3"), "no preset is called"),
         (("solve", "--blueprint", "nothing.npz"), "no such file"),

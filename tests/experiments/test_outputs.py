@@ -26,6 +26,26 @@ def test_without_a_word_a_report_is_written_to_the_current_folder(
     assert (tmp_path / "ABLATIONS_GUANDAN.md").read_text().count("\n| ") > 1
 
 
+def test_a_report_replaces_an_earlier_one_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["experiment", "refine", "--game", "kuhn_poker", "--method", "maxmargin", "--seeds", "1"]
+    made = CliRunner().invoke(main, [*words, "--iterations", "2", "--workers", "1", "-o", "run"])
+    assert made.exit_code == 0, made.output
+    agent = ["agent", "report", str(ROWS / "agent" / "fast.jsonl.gz")]
+    for name, asked in (("RESULTS.md", ["report", "run"]), ("ABLATIONS_GUANDAN.md", agent)):
+        mine = tmp_path / name
+        mine.write_text("What I found out, on my own.\n")
+        refused = CliRunner().invoke(main, ["experiment", *asked])
+        assert refused.exit_code == 2 and "must be an earlier report to be replaced" in refused.stderr
+        assert mine.read_text() == "What I found out, on my own.\n"
+        mine.unlink()
+        for _ in range(2):
+            assert CliRunner().invoke(main, ["experiment", *asked]).exit_code == 0
+        assert mine.read_text().startswith("# ")
+
+
 def test_the_checkout_is_written_to_only_if_asked_for(tmp_path: Path) -> None:
     (tmp_path / "experiments" / "results").mkdir(parents=True)
     with pytest.MonkeyPatch.context() as patch:

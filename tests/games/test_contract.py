@@ -20,6 +20,8 @@ from games import (
     load_game,
 )
 from games.research.kuhn_poker import BETTING, LINES, KuhnPoker
+from games.support.array_types import Array
+from tests.games.random_games import RandomGame
 
 SMALL = (
     "kuhn_poker",
@@ -230,3 +232,23 @@ def test_check_game_names_a_function_left_out_of_a_subclass() -> None:
 
     with pytest.raises(GameError, match="it lacks player, actions, chance_probs, step, returns"):
         check_game(Unfinished(), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("chip", [1e-13, 1e-6, 1 / 3, 1.0, 1e7 / 3, 1e15 / 7])
+def test_payoffs_sum_to_zero_as_far_as_their_size_allows(chip: float) -> None:
+    class Scaled(RandomGame):
+        extra = 0.0
+
+        def returns(self, states: Array) -> Array:
+            return (super().returns(states) + np.array([self.extra, 0.0])) * chip
+
+    game = Scaled(3, public=True)
+    low, high = game.payoff_range
+    game.payoff_range = (low * chip, high * chip)
+    for extra, right in ((1e-13, True), (1e-4, False)):
+        game.extra = extra
+        if right:
+            check_game(game, np.random.default_rng(0))
+        else:
+            with pytest.raises(GameError, match="must sum to zero"):
+                check_game(game, np.random.default_rng(0))

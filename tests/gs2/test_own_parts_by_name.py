@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from gs2.search.generation import GENERATORS
 PARTS = """
 from dataclasses import replace
 import numpy as np
+from games import Ragged
 from games.research.kuhn_poker import KuhnPoker
 from gs2.search.gadget.build import build_gadget
 
@@ -58,6 +60,22 @@ def two(values, weights):
 
 def lower(forest, root_of, entry, floor):
     return build_gadget("resolve", forest, root_of, replace(entry, alternative=entry.alternative - 0.1))
+
+
+class Decided(KuhnPoker):
+    # All cards are dealt, and that is all: nobody decides anything.
+
+    payoff_range = (0.0, 0.0)
+
+    def player(self, states):
+        return np.where(states["stage"] < 2, -1, -2).astype(np.int8)
+
+    def actions(self, states):
+        found, dealing = super().actions(states), states["stage"] < 2
+        return Ragged.from_counts(np.where(dealing, found.counts, 0), found.values[dealing[found.rows]])
+
+    def returns(self, states):
+        return np.zeros((len(states), 2))
 
 
 class Agent:
@@ -104,6 +122,33 @@ def test_every_command_that_takes_a_game_takes_ones_own(name: str, place: Path) 
     assert gs2("knowledge", name, "--infoset", "P0 holds K").exit_code == 0
     solved = json.loads(gs2("solve", name, "--blueprint", "mine.npz", "--json").stdout)
     assert solved["game"] == "my_poker"
+
+
+def test_a_file_may_import_what_lies_beside_it_and_a_module_may_lie_here(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    folder = place / "folder"
+    folder.mkdir()
+    (folder / "gs2_own_helper_beside.py").write_text(PARTS)
+    (folder / "games.py").write_text("raise RuntimeError('it stands in for our package')\n")
+    (folder / "main_part.py").write_text("import games\nfrom gs2_own_helper_beside import Mine\n")
+    assert load_game("folder/main_part.py:Mine").name == "my_poker"
+    (place / "gs2_own_module_here.py").write_text(PARTS)
+    assert load_game("gs2_own_module_here:Mine").name == "my_poker"
+
+
+def test_a_game_of_ones_own_stands_in_front_of_a_match_and_in_what_training_says_to_try(place: Path) -> None:
+    done = gs2("match", "parts.py:Mine", "uniform", "cfr:5", "--pairs", "5", "--json")
+    assert json.loads(done.stdout)["game"] == "parts.py:Mine", done.output
+    made = gs2("train", "parts.py:Mine", "-o", "mine.safetensors", "--decisions", "100")
+    assert "try: gs2 match --game 'parts.py:Mine' mine.safetensors uniform" in made.stdout, made.output
+    assert "100%  " in made.stderr
+
+
+def test_a_game_without_decisions_is_not_solved(place: Path) -> None:
+    done = gs2("solve", "parts.py:Decided")
+    assert done.exit_code == 2 and "somebody must decide in a game that is solved" in done.stderr, done.output
 
 
 def test_a_grid_of_experiments_takes_ones_own_game_and_generator(place: Path) -> None:

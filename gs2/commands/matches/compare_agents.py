@@ -126,11 +126,25 @@ class MatchCommand(click.Command):
 
         if args and args[0].lower() == "guandan":
             args = args[1:]
-        elif args and is_game_name(args[0]):
+        elif args and (is_game_name(args[0]) or self.own_game_in_front(args)):
             return self.of_any_game().make_context(info_name, ["--game", *args], parent, **extra)
         elif any(word.partition("=")[0] == "--game" for word in args):
             return self.of_any_game().make_context(info_name, args, parent, **extra)
-        return super().make_context(info_name, args, parent, **extra)
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.NoSuchOption as error:
+            if any(error.option_name in option.opts for option in self.of_any_game().params):
+                raise click.UsageError(
+                    f"{error.option_name} is for other games than GuanDan; name the game: --game GAME",
+                    error.ctx,
+                ) from None
+            raise
+
+    def own_game_in_front(self, args: list[str]) -> bool:
+        """Return whether the first of three words is a game of one's own; two more are the agents."""
+        from games.support.own import is_own
+
+        return is_own(args[0]) and len(args) >= 3 and not any(word.startswith("-") for word in args[:3])
 
     def of_any_game(self) -> click.Command:
         """Return the command for other games."""
@@ -141,6 +155,10 @@ class MatchCommand(click.Command):
 
 class LadderCommand(MatchCommand):
     """`gs2 ladder`, which hands a ladder of any other game to a command of its own."""
+
+    def own_game_in_front(self, args: list[str]) -> bool:
+        """Return False: any number of agents may be one's own, so that a game of one's own needs --game."""
+        return False
 
     def of_any_game(self) -> click.Command:
         """Return the command for other games."""

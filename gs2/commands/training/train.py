@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,11 +51,19 @@ class TrainCommand(click.Command):
         from games.support.own import is_own
 
         first = args[0] if args else ""
-        if first.lower() != "guandan" and (is_game_name(first) or is_own(first)) and not Path(first).is_dir():
+        game = is_game_name(first) or is_own(first) or _writes_network(args)
+        if first.lower() != "guandan" and game and not Path(first).is_dir():
             from gs2.commands.training.train_game import train_game
 
             return train_game.make_context(info_name, args, parent, **extra)
         return super().make_context(info_name, args, parent, **extra)
+
+
+def _writes_network(args: list[str]) -> bool:
+    """Return whether a word stands in front and --output names a network, as only other games ask."""
+    named = [value for flag, value in pairwise(args) if flag in ("-o", "--output")]
+    named += [word.partition("=")[2] for word in args if word.startswith("--output=")]
+    return bool(args) and not args[0].startswith("-") and any(word.endswith(".safetensors") for word in named)
 
 
 @click.command(cls=TrainCommand)

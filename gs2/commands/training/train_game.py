@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.common import GAME, NEW_FILE, Interruption, number, print_json, stderr, stdout
+from gs2.commands.common import GAME, GAME_TYPED, NEW_FILE, Interruption, number, print_json, stderr, stdout
 from gs2.commands.progress import EVERY
 from gs2.commands.training.run_options import run_options
 from gs2.commands.training.setting_type import SettingType
@@ -102,7 +102,7 @@ def train_game(
             told[0] = row["seconds"]
             pace = row["decisions"] / max(row["seconds"], 1e-9)
             console.print(
-                f"{row['share']:4.0%}  {int(row['decisions']):,} decisions, {pace:,.0f} a second  "
+                f"{min(row['share'], 1):4.0%}  {int(row['decisions']):,} decisions, {pace:,.0f} a second  "
                 f"Q loss {row['q_loss']:.4f}  V loss {row['v_loss']:.4f}",
                 soft_wrap=True,
             )
@@ -135,7 +135,8 @@ def train_game(
             f"{output}: {done}, losses {number(last['q_loss'])} (Q) and {number(last['v_loss'])} (V)",
             soft_wrap=True,
         )
-        stdout().print(f"try: gs2 match --game '{game.name}' {output} uniform", soft_wrap=True)
+        typed = click.get_current_context().meta.get(GAME_TYPED, game.name)
+        stdout().print(f"try: gs2 match --game '{typed}' {output} uniform", soft_wrap=True)
     else:
         stdout().print(
             f"{output}: the training was done already; more --minutes go on with it", soft_wrap=True

@@ -23,7 +23,7 @@ from gs2.search.histories.seats import played_by_all
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.continuation_policies import Continuation, ContinuationBlueprint
 from gs2.search.subgame.cut import root_numbers
-from gs2.search.subgame.leaf import LeafEvaluator, value_leaf
+from gs2.search.subgame.leaf import LeafEvaluator, checked_leaf, value_leaf
 from gs2.search.subgame.playing_out import CommonDraws, play_out
 
 __all__ = [
@@ -108,7 +108,7 @@ def grow_sampled(
     rules = TreeRules(branch_limit=branches)
     played = leaf is None and subgame.leaf == "rollout"
     if subgame.depth is not None:
-        ends = _nothing if played else value_leaf(blueprint) if leaf is None else leaf
+        ends = _nothing if played else value_leaf(blueprint) if leaf is None else checked_leaf(leaf)
         rules = TreeRules(subgame.depth, ends, _nature_acts, branch_limit=branches)
     budget = TreeBudget(max_nodes=MAX_SAMPLED_NODES, history_bytes=SEARCH_BYTES)
     tree = grow(game, *roots, rules=rules, budget=budget)

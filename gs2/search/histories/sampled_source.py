@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
-from games.game import Game
+from games.game import Game, payoff_span
 from games.infosets.following import thinned
 from games.infosets.histories import HistorySample, joined_samples, line_order
 from games.infosets.sampling import follow_trails
@@ -112,8 +112,7 @@ def sample_tree(
     strategy = Strategy(tree, played(blueprint, game, tree), blueprint, above=roots.above)
     drawn = roots.config
     if config.solve.doubt > 0:
-        low, high = game.payoff_range
-        doubt = config.solve.doubt * float(action_errors(strategy, number).max()) / (high - low)
+        doubt = config.solve.doubt * float(action_errors(strategy, number).max()) / payoff_span(game)
         priced = attrs.evolve(drawn.solve, temperature=drawn.solve.temperature + doubt)
         drawn = attrs.evolve(drawn, solve=priced)
     return SampledTree(context, strategy, number, drawn, roots.size)

@@ -15,7 +15,7 @@ from gs2.search.strategy import Strategy
 from gs2.search.subgame.continuation_policies import continuation_blueprints, read_continuations
 from gs2.search.subgame.continuations import LeafChooser, with_choices, with_continuations
 from gs2.search.subgame.cut import DepthLimit, FixedPlay, Subgame
-from gs2.search.subgame.leaf import LeafEvaluator, rollout_leaf, value_leaf
+from gs2.search.subgame.leaf import LeafEvaluator, checked_leaf, rollout_leaf, value_leaf
 from gs2.search.subgame.multi_valued import continuation_payoffs, known_at
 
 __all__ = ["Roots", "cut_forest"]
@@ -126,5 +126,7 @@ def _node_leaf(
             # The same histories get the same rollouts wherever a search meets them.
             rng = np.random.default_rng(config.subgame.rollouts)
             leaf = rollout_leaf(strategy.known_blueprint(context.game), rng, rollouts=config.subgame.rollouts)
+    else:
+        leaf = checked_leaf(leaf)
     chosen = leaf
     return lambda nodes: chosen(context.game, context.tree.states[nodes])

@@ -18,7 +18,10 @@ from games.support.contract import require
 from gs2.search.subgame.continuation_policies import Continuation, ContinuationBlueprint
 from gs2.search.subgame.playing_out import FreshDraws, play_out
 
-__all__ = ["LeafEvaluator", "check_leaf_value", "rollout_leaf", "value_leaf"]
+__all__ = ["LeafEvaluator", "check_leaf_value", "checked_leaf", "rollout_leaf", "value_leaf"]
+
+MOST_IDLE = 1000
+"""Random plays without any decision after which a game is taken to have none."""
 
 LeafEvaluator = Callable[[Game, NDArray[Any]], NDArray[np.float64]]
 
@@ -68,15 +71,28 @@ def check_leaf_value(
     Payoffs must come as [n, players] finite floats within the game's payoff range, equal within a team, with
     the two teams' summing to zero. An evaluator on another scale (win probability, normalised reward) fails
     here rather than corrupting a search.
-    Raises ContractError naming the broken rule.
+    Raises ContractError naming the broken rule, and for a game in which nobody decides.
     """
     states = _random_histories(game, rng, histories)
-    given = leaf(game, states.copy())
+    _check_values(leaf(game, states.copy()), game, len(states))
+
+
+def checked_leaf(leaf: LeafEvaluator) -> LeafEvaluator:
+    """Return the same evaluator with every answer held against the contract of `check_leaf_value`."""
+
+    def checked(game: Game, states: NDArray[Any]) -> NDArray[np.float64]:
+        return _check_values(leaf(game, states), game, len(states))
+
+    return checked
+
+
+def _check_values(given: Any, game: Game, n: int) -> NDArray[np.float64]:
+    """Return what an evaluator said of n histories, [n, players]; raise ContractError if it must not."""
     try:
         values = np.asarray(given)
     except ValueError:  # rows of different lengths
         values = np.zeros(0, object)
-    wanted = (len(states), game.num_players)
+    wanted = (n, game.num_players)
     _require(values.shape == wanted, f"must be [n, players], {wanted}", values.shape)
     _require(np.issubdtype(values.dtype, np.floating), "must be finite floats", values.dtype)
     finite = np.isfinite(values)
@@ -84,6 +100,8 @@ def check_leaf_value(
     teams = np.array(game.teams)
     low, high = game.payoff_range
     slack = 1e-6 * (high - low)
+    if n == 0:
+        return values
     inside = values.min() >= low - slack and values.max() <= high + slack
     _require(inside, f"must lie in the payoff range [{low}, {high}]", f"[{values.min():g}, {values.max():g}]")
     for team in (0, 1):
@@ -96,6 +114,7 @@ def check_leaf_value(
         "must sum to zero over the two teams",
         f"a sum of {total[np.abs(total).argmax()]:g}",
     )
+    return values
 
 
 def _require(holds: object, rule: str, received: object) -> None:
@@ -105,7 +124,9 @@ def _require(holds: object, rule: str, received: object) -> None:
 def _random_histories(game: Game, rng: np.random.Generator, count: int) -> NDArray[Any]:
     """Return decision histories met while playing uniformly at random."""
     found: list[NDArray[Any]] = []
+    plays = 0
     while len(found) < count:
+        plays += 1
         state = game.root()
         while True:
             player = int(game.player(state)[0])
@@ -119,4 +140,6 @@ def _random_histories(game: Game, rng: np.random.Generator, count: int) -> NDArr
                 found.append(state)
                 pick = int(rng.integers(len(actions.values)))
             state = game.step(state, np.zeros(1, np.int64), actions.values[pick : pick + 1])
+        met = found or plays < MOST_IDLE
+        _require(met, "are asked for where somebody decides", f"no decision in {plays} plays of {game.name}")
     return np.concatenate(found[:count])

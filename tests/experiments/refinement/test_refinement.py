@@ -85,8 +85,23 @@ def test_a_run_cut_short_goes_on_and_comes_to_the_same(tmp_path: Path) -> None:
 
 def test_a_folder_of_another_grid_is_refused(tmp_path: Path) -> None:
     run_grid(GRID, tmp_path, stop=lambda: True)
-    with pytest.raises(GridError, match="choose a new folder"):
-        run_grid(replace(GRID, seeds=2), tmp_path)
+    with pytest.raises(GridError, match=r"its seeds are \d, got 7; choose a new folder"):
+        run_grid(replace(GRID, seeds=7), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"games": ("kuhn_pokr",)}, "did you mean kuhn_poker"),
+        ({"games": ("big2",)}, "needs two players"),
+        ({"methods": ("gs2-d:k=0",)}, "k must be an integer of at least 1"),
+        ({"blueprints": ("cfr:x",)}, "iterations must be an integer of at least 1; got 'x'"),
+    ],
+)
+def test_a_grid_that_cannot_run_leaves_no_folder_behind(wrong: dict, says: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=says):
+        run_grid(replace(GRID, **wrong), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_only_sampled_infosets_are_searched() -> None:

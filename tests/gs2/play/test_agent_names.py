@@ -144,6 +144,8 @@ def test_agents_of_ones_own_play(own: Path) -> None:
         ("cfr:x", UnknownGameAgent, "iterations must be an integer of at least 1"),
         ("network:0", UnknownGameAgent, "decisions must be an integer of at least 1"),
         ("uniform+gs22", UnknownGameAgent, "did you mean gs2"),
+        ("cfr:10+gs22", UnknownGameAgent, "did you mean gs2"),
+        ("dcfr+:10+gs22", UnknownGameAgent, "did you mean gs2"),
         ("uniform+gs2+:kk=3", ConfigError, "there is no field 'kk' to set; did you mean k"),
         ("uniform+gs2+:k=three", ConfigError, "k must be of type int"),
         ("none.safetensors+gs2+", UnknownGameAgent, "there is no agent 'none.safetensors'"),

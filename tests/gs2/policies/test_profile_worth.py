@@ -14,7 +14,7 @@ from cfr.tree import grow
 from games import load_game
 from gs2.cli import main
 from gs2.policies.policy_spec import policy_from_spec
-from gs2.policies.profile_worth import profile_worth, worth_lines
+from gs2.policies.profile_worth import figure, profile_worth, worth_lines
 from gs2.policies.tabulate import policy_of
 from tests.games.infosets.seated_games import RandomPlay, SeatedGame
 
@@ -66,3 +66,11 @@ def test_the_commands_say_what_their_figure_means_with_more_than_two_seats() -> 
     measured = CliRunner().invoke(main, ["exploitability", BIG2, "dcfr:20"])
     assert measured.exit_code == 0, measured.output
     assert "mean gain of a seat" in measured.stdout and "player 2" in measured.stdout
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(0.0, " 0.000000"), (-0.25, "-0.250000"), (3e-9, " 3.0e-09"), (-4e-13, "-4.0e-13")]
+)
+def test_tiny_payoffs_are_shown(value: float, shown: str) -> None:
+    assert figure(value) == shown
+    assert shown in worth_lines({"best_response": [value, 1.0]})[0]

@@ -44,16 +44,29 @@ def test_our_evaluators_keep_the_contract(name):
     check_leaf_value(rollout_leaf(made, rng, rollouts=1, greedy=True), prepared.game, rng)
 
 
-@pytest.mark.parametrize(
-    "broken, rule",
-    [
-        (lambda game, states: np.full((len(states), 2), 100.0), "payoff range"),
-        (lambda game, states: np.ones((len(states), 2)), "sum to zero"),
-        (lambda game, states: np.zeros(len(states)), r"\[n, players\]"),
-        (lambda game, states: np.full((len(states), 2), np.nan), "finite"),
-        (lambda game, states: np.zeros((len(states), 2), np.int64), "finite floats"),
-    ],
-)
+BROKEN = [
+    (lambda game, states: np.full((len(states), 2), 100.0), "payoff range"),
+    (lambda game, states: np.tile([100.0, -100.0], (len(states), 1)), "payoff range"),
+    (lambda game, states: np.ones((len(states), 2)), "sum to zero"),
+    (lambda game, states: np.zeros(len(states)), r"\[n, players\]"),
+    (lambda game, states: np.full((len(states), 2), np.nan), "finite"),
+    (lambda game, states: np.zeros((len(states), 2), np.int64), "finite floats"),
+    (lambda game, states: None, r"\[n, players\]"),
+]
+
+
+@pytest.mark.parametrize("source", ["enumerated", "sampled"])
+@pytest.mark.parametrize("broken, rule", BROKEN)
+def test_a_search_refuses_a_leaf_of_ones_own_that_breaks_the_contract(broken, rule, source):
+    prepared = context(LEDUC)
+    config = preset("maxmargin", depth=1, leaf="value", iterations=5, source=source)
+    with pytest.raises(ContractError, match=rule):
+        solve_infoset(
+            *(prepared, blueprint(LEDUC), 0, config, np.random.default_rng(0)), SearchOptions(leaf=broken)
+        )
+
+
+@pytest.mark.parametrize("broken, rule", BROKEN)
 def test_the_contract_check_catches_what_corrupts_a_search(broken, rule):
     with pytest.raises(ContractError, match=rule):
         check_leaf_value(broken, load_game(KUHN), np.random.default_rng(0))
