@@ -72,8 +72,8 @@ class SolveCommand(click.Command):
 @click.option(
     "--source", help="Where histories come from: enumerated, sampled, or auto, which samples large games."
 )
-@click.option("--samples", type=int, help="Most histories of the infoset that are drawn.")
-@click.option("--companions", type=int, help="Most histories of each opponent infoset that are drawn.")
+@click.option("--samples", type=int, help="Most histories of the infoset that are drawn, where they are.")
+@click.option("--companions", type=int, help="The same of each opponent infoset.")
 @click.option("--depth", type=int, help="Depth limit: decisions below a history before a leaf value is used.")
 @click.option(
     "--leaf",
@@ -174,6 +174,12 @@ def solve(
         else:
             render(result, None, 0, rows)
         return
+    drawn = [name for name in ("samples", "companions") if changes[name] is not None]
+    if drawn:
+        raise ConfigError(
+            f"{drawn[0]} is of histories that are drawn, and {game.name} lists all of them; "
+            "add --source sampled, or leave it out"
+        )
     infoset_number = context.infoset_number(infoset)  # before anything that takes long
     with working(f"computing the blueprint {spec} …"):
         prepared = PreparedGame(game, context, sequence_form(context.tree))
