@@ -39,9 +39,13 @@ def own_server(tmp_path: Path) -> Iterator[Callable[..., Server]]:
             one.end()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """A Chromium: `GS2_CHROMIUM`, the system's, or Playwright's own."""
+    """A Chromium: `GS2_CHROMIUM`, the system's, or Playwright's own.
+
+    Playwright keeps an event loop running while it is open, under which tests of the same process that begin
+    one of their own fail; so it is closed after each module, whatever comes next.
+    """
     api = pytest.importorskip("playwright.sync_api")
     found = os.environ.get("GS2_CHROMIUM") or next(
         filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
