@@ -108,7 +108,7 @@ class TrainConfig(Configuration):
     hands: weight of the loss of who holds the hidden cards, in levels squared a nat; of an opponent model's.
     personas: share of the seats that play a round by a rule-based personality, drawn evenly, which the
         network learns to tell apart (PDHQN). labels: weight of these losses, in levels squared a nat.
-    policy: weight of the policy's loss (PPO, see `policy_learning`) beside the squared loss of the
+    policy: weight of the policy's loss (PPO, see `policy_loss`) beside the squared loss of the
         advantages; 0 learns values alone. With it the weights that learn play, without random moves.
     policy_top: best moves that play draws from, where there is a policy. policy_clip: how far the probability
         of a move may go from what it was when it was played, as a share, before it counts no more.
