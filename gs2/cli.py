@@ -16,7 +16,7 @@ __all__ = ["GROUP", "main"]
 GROUP = "gs2.commands"
 """Entry points that add commands."""
 TARGETS = {
-    "solve": Target("gs2.commands.solve", "solve", "Refine a strategy at one infoset by subgame solving."),
+    "solve": Target("gs2.commands.solving.solve", "solve", "Refine a strategy at one infoset by search."),
     "games": Target("gs2.commands.games", "games", "List the games, their parameters and sizes."),
     "infosets": Target("gs2.commands.games", "infosets", "Name the infosets of a game."),
     "blueprint": Target("gs2.commands.policies", "blueprint", "Compute a strategy for a whole game by CFR."),

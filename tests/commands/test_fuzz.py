@@ -19,7 +19,7 @@ import pytest
 from click.testing import CliRunner
 
 from gs2.cli import main
-from gs2.commands.guandan_solve import guandan_solve
+from gs2.commands.solving.guandan_solve import guandan_solve
 from gs2.startup.refusals import refusals
 
 INTERRUPT_AFTER = 4.0

@@ -339,7 +339,7 @@ def commands(group: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple
 
 
 def test_no_option_takes_nan_infinity_or_an_endless_seed() -> None:
-    from gs2.commands.guandan_solve import guandan_solve
+    from gs2.commands.solving.guandan_solve import guandan_solve
 
     assert isinstance(main, LazyGroup)
     seen = 0

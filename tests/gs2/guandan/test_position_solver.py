@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from games.game import GameError
 from games.guandan.rounds.position import parse_position
 from games.guandan.rounds.round import legal
-from gs2.commands.guandan_solve import guandan_solve
+from gs2.commands.solving.guandan_solve import guandan_solve
 from gs2.guandan.agent import agent as agent_module
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.agent_presets import agent_preset

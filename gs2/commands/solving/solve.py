@@ -15,11 +15,11 @@ from gs2.commands.common import (
     SEED,
     html_option,
     memory_option,
-    number,
     print_json,
     stdout,
 )
 from gs2.commands.progress import working
+from gs2.commands.solving.result_tables import print_result
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from games.game import Game, Infoset
     from gs2.search.config.search import SearchConfig
     from gs2.search.context import SearchOptions
-    from gs2.search.result import SampleSize, SearchResult
+    from gs2.search.result import SearchResult
 
 __all__ = ["SolveCommand", "solve"]
 
@@ -46,7 +46,7 @@ class SolveCommand(click.Command):
     ) -> click.Context:
         """Return the context of the command that the first word names."""
         if args and args[0].lower() == "guandan":
-            from gs2.commands.guandan_solve import guandan_solve
+            from gs2.commands.solving.guandan_solve import guandan_solve
 
             return guandan_solve.make_context(f"{info_name} guandan", args[1:], parent, **extra)
         return super().make_context(info_name, args, parent, **extra)
@@ -172,7 +172,7 @@ def solve(
         if as_json:
             print_json({**result.to_json(), "blueprint_spec": spec, "seed": seed})
         else:
-            render(result, None, 0, rows)
+            print_result(result, None, 0, rows)
         return
     drawn = [name for name in ("samples", "companions") if changes[name] is not None]
     if drawn:
@@ -199,7 +199,7 @@ def solve(
         extra = {"blueprint_spec": spec, "seed": seed, "opponent_best_response": best, "replaced": replaced}
         print_json({**result.to_json(), **extra})
         return
-    render(result, (best[0], best[1]), replaced, rows)
+    print_result(result, (best[0], best[1]), replaced, rows)
 
 
 def _has_public_form(spec: str, config: SearchConfig) -> bool:
@@ -269,124 +269,6 @@ def _example_infoset(game: Game) -> str:
     for first in decision_infosets(game):
         return first.text
     raise click.UsageError(f"{game.name}: somebody must decide in a game that is solved; nobody does")
-
-
-def render(result: SearchResult, best: tuple[float, float] | None, replaced: int, limit: int | None) -> None:
-    """Print a search result as tables.
-
-    best: the opponent's best-response value in the whole game against the blueprint, and against it with all
-    that the search replaces. replaced: at how many infosets. limit: most rows of a table; None shows all.
-    """
-    from rich.table import Table
-
-    out = stdout()
-
-    def table(*headings: str) -> Table:
-        made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-        for index, heading in enumerate(headings):
-            made.add_column(heading, justify="left" if index == 0 else "right")
-        return made
-
-    config = result.config
-    out.print(f"[bold]{result.game}[/bold]   {result.infoset}   [dim]player {result.player} to act[/dim]\n")
-    actions = table("action", "blueprint", "refined", "", "value")
-    for row in result.actions:
-        change = row.refined - row.blueprint
-        actions.add_row(
-            row.action,
-            f"{row.blueprint:.4f}",
-            f"[bold]{row.refined:.4f}[/bold]",
-            f"{change:+.4f}" if abs(change) >= 5e-5 else "",
-            f"{row.q:+.4f}",
-        )
-    out.print(actions)
-    out.print(
-        f"[dim]value of the infoset against the opponent's blueprint: {result.blueprint_value:+.4f} before, "
-        f"{result.value:+.4f} after[/dim]\n",
-        soft_wrap=True,
-    )
-
-    out.print(
-        f"[bold]Histories[/bold]: {result.histories_considered:,} considered, "
-        f"{result.histories_generated:,} generated, {result.histories_kept:,} kept"
-    )
-    histories = table("history", "reach", "opponent's", "alternative", "kept")
-    for told in sorted(result.histories, key=lambda told: (not told.generated, not told.kept))[:limit]:
-        how = "generated" if told.generated else "completes" if told.kept else ""
-        histories.add_row(
-            told.history,
-            f"{told.reach:.4f}",
-            f"{told.opponent_reach:.4f}",
-            f"{told.alternative:+.4f}",
-            how + (", frozen" if told.frozen else ""),
-        )
-    out.print(histories)
-    _print_rest(result.histories_considered, limit)
-
-    if result.margins:
-        out.print("\n[bold]Opponent infosets[/bold]: value to the opponent, before (alternative) and after")
-        opponents = table("infoset", "alternative", "solved", "margin")
-        there = [row for row in result.opponents if row.margin is not None]
-        for seen in there[:limit]:
-            assert seen.solved is not None and seen.margin is not None
-            opponents.add_row(
-                seen.infoset, f"{seen.alternative:+.4f}", f"{seen.solved:+.4f}", f"{seen.margin:+.4f}"
-            )
-        out.print(opponents)
-        _print_rest(result.opponents_kept, limit)
-
-    out.print(
-        f"\n[bold]Subgame[/bold]: {result.nodes:,} nodes, {result.infosets:,} infosets; "
-        f"{config.name} by {config.gadget.kind} gadget, {config.solve.variant}, "
-        f"{result.iterations} iterations, gap {number(result.gap, 6)}",
-        soft_wrap=True,
-    )
-    if 0 < result.anchor < 1:
-        out.print(f"anchored: {result.anchor:.2f} of the subgame's strategy, the rest the blueprint's")
-    for note in result.cut_off:
-        out.print(f"- {note}", soft_wrap=True)
-    if best is not None:
-        _print_whole_game(best, replaced)
-    elif result.sampled is not None:
-        _print_sample(result.sampled, result.config)
-    elif result.seats is not None:
-        who = " and ".join(map(str, result.seats))
-        out.print(f"[bold]Deciding seats[/bold]: {who}; the others play the blueprint")
-    else:
-        out.print("[bold]Public tree[/bold]: every pair of private states counts, and values are exact")
-    times = "  ".join(f"{stage} {1000 * seconds:.1f}" for stage, seconds in result.seconds.items())
-    out.print(f"[dim]milliseconds: {times}[/dim]", soft_wrap=True)
-
-
-def _print_sample(size: SampleSize, config: SearchConfig) -> None:
-    """Say how much of the game a result speaks for."""
-    drawn = (
-        f"{size.histories:,} histories of the infoset (effective {size.effective:.1f}) at {size.opponents:,} "
-        f"opponent infosets, {size.drawn:,} histories of these"
-    )
-    if size.complete:
-        words = "all there are, so that values are exact up to the depth and the leaves"
-    elif config.safety.certificate == "none":
-        words = "nothing is certified; another seed draws others, and shows how far the answer hangs on them"
-    else:
-        words = "none of the opponent infosets drawn gains; of others it is only likely"
-    stdout().print(f"[bold]Sample[/bold]: {drawn}; {words}", soft_wrap=True)
-
-
-def _print_whole_game(best: tuple[float, float], replaced: int) -> None:
-    """Say what the opponent's best response in the whole game wins."""
-    covers = "this infoset" if replaced == 1 else f"the {replaced} infosets that this search covers"
-    stdout().print(
-        f"[bold]Whole game[/bold]: the opponent's best response wins {best[0]:+.6f} against the blueprint, "
-        f"{best[1]:+.6f} with {covers} refined "
-        f"({best[1] - best[0]:+.6f})",
-        soft_wrap=True,
-    )
-
-
-def _print_rest(total: int, limit: int | None) -> None:
-    if limit is not None and total > limit:
-        stdout().print(f"[dim]… and {total - limit:,} more; --all-rows shows them[/dim]")
 
 
 def _list_methods(as_json: bool) -> None:
