@@ -23,6 +23,9 @@ from games.support.configuration import ConfigError
 
 __all__ = ["ClimbingBlueprint", "load_climbing_blueprint"]
 
+HEARD = ("network.foreseen.", "network.heard.")
+"""Layers by which what is said of the others is heard."""
+
 
 class ClimbingBlueprint:
     """A blueprint (see `blueprint.protocol`) that plays its best move, or softly at a temperature.
@@ -116,13 +119,14 @@ class ClimbingBlueprint:
 
 
 def load_climbing_blueprint(
-    path: str | Path, game: Game, *, temperature: float = 0.0, prune: int | None = None
+    path: str | Path, game: Game, *, temperature: float = 0.0, prune: int | None = None, heeds: bool = True
 ) -> ClimbingBlueprint:
     """Return the blueprint of a checkpoint that `gs2 train` wrote for a climbing game.
 
     prune: margin of pruning in play; None is that of the training, since what was pruned there was never
-        tried.
-    Raises CheckpointError if the file is missing, damaged, of another kind or another game.
+        tried. heeds: whether it listens to its models of the others, where it has any.
+    Raises CheckpointError if the file is missing, damaged, of another kind or another game, ConfigError if it
+    is not to listen and has no models.
     """
     path = Path(path)
     tensors, description = read_checkpoint(path, prefix="network.")
@@ -130,6 +134,15 @@ def load_climbing_blueprint(
     inputs = move_inputs(game)
     check_features(path, description, inputs.layout)
     name = f"{path.stem}@{description.get('decisions', 0)}"
+    if not heeds:
+        heard = [key for key in tensors if key.startswith(HEARD)]
+        if not heard:
+            raise ConfigError(
+                f"{name}: heeds=false needs a network with models of the others; it has none; train one by "
+                "the recipe odmc or pdhqn"
+            )
+        for key in heard:
+            del tensors[key]
     network = FastMoves(inputs, tensors, half=False, name=name)
     return ClimbingBlueprint(
         network,

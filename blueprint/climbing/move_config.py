@@ -47,6 +47,8 @@ class ClimbingConfig(Configuration):
     personality: width of a head that says whose move this would be (PDHQN), 0 for none. personas: share of
         the seats that play a round by a rule-based personality, drawn evenly, which the head learns to tell
         apart; they need each other. labels: weight of its loss, in the target's unit squared a nat.
+    recognise: weight of the loss of a head that says by whose rule each other seat plays, from what it has
+        seen; the moves' head hears its answer. It needs personas; 0 for a network without.
     prune: margin of move pruning by minimum combination in self-play, in moves (ODMC); -1 offers every move.
     policy: weight of the loss of a policy over the best moves (PPO, as DanZero+ has it) beside the squared
         loss of the advantages; 0 learns values alone. With it the weights that learn play, by the softmax of
@@ -81,6 +83,7 @@ class ClimbingConfig(Configuration):
     personality: int = attrs.field(default=0, validator=integer(0, WIDEST))
     personas: float = attrs.field(default=0.0, validator=real(0, 1))
     labels: float = attrs.field(default=0.2, validator=real(0, 1000))
+    recognise: float = attrs.field(default=0.0, validator=real(0, 1000))
     prune: int = attrs.field(default=-1, validator=integer(-1, 27))
     policy: float = attrs.field(default=0.0, validator=real(0, 1000))
     policy_top: int = attrs.field(default=4, validator=integer(2, 64))
@@ -95,6 +98,11 @@ class ClimbingConfig(Configuration):
             raise ConfigError(
                 "ClimbingConfig: personas and a personality head need each other; got "
                 f"personas={self.personas}, personality={self.personality}; use --recipe pdhqn for both"
+            )
+        if self.recognise and not self.personas:
+            raise ConfigError(
+                f"ClimbingConfig: recognise needs personas to tell apart; got recognise={self.recognise}, "
+                "personas=0; use --recipe pdhqn for both"
             )
         if self.personas and (self.policy or self.guide):
             raise ConfigError(

@@ -11,7 +11,7 @@ from blueprint.choosing.personality import PERSONALITIES
 from blueprint.climbing.climbing_blueprint import ClimbingBlueprint, load_climbing_blueprint
 from blueprint.climbing.persona_agent import PersonaAgent, load_persona_agent
 from games.game import Game
-from games.support.configuration import ConfigError, Configuration, integer, one_of, real
+from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real
 
 __all__ = ["MovePlay", "move_agent"]
 
@@ -23,7 +23,7 @@ class MovePlay(Configuration):
     temperature: of a softmax over Q, in the network's own unit; 0 is the best move. prune: margin of move
     pruning by minimum combination, in turns, -1 for none (ODMC); None is that of its training.
     persona: whose style it plays, where it has a personality head (PDHQN); none is its own. alpha: weight of
-    its values beside the style.
+    its values beside the style. heeds: whether it listens to its models of the others, where it has them.
     """
 
     label: ClassVar[str] = "MovePlay"
@@ -32,6 +32,7 @@ class MovePlay(Configuration):
     prune: int | None = attrs.field(default=None, validator=integer(-1, 27, optional=True))
     persona: str = attrs.field(default="", validator=one_of(("", *PERSONALITIES)))
     alpha: float = attrs.field(default=1.0, validator=real(0, 1))
+    heeds: bool = attrs.field(default=True, validator=flag)
 
     def check(self) -> None:
         """Raise ConfigError for fields that nothing would read."""
@@ -39,6 +40,8 @@ class MovePlay(Configuration):
             raise ConfigError(f"MovePlay: alpha={self.alpha:g} blends with a style; name a persona too")
         if self.persona and (self.temperature or self.prune is not None):
             raise ConfigError("MovePlay: a persona plays its best move; leave temperature and prune out")
+        if self.persona and not self.heeds:
+            raise ConfigError("MovePlay: a persona listens to its models of the others; leave heeds out")
 
 
 def move_agent(path: str | Path, game: Game, play: MovePlay) -> ClimbingBlueprint | PersonaAgent:
@@ -48,4 +51,6 @@ def move_agent(path: str | Path, game: Game, play: MovePlay) -> ClimbingBlueprin
     """
     if play.persona:
         return load_persona_agent(path, game, play.persona, alpha=play.alpha)
-    return load_climbing_blueprint(path, game, temperature=play.temperature, prune=play.prune)
+    return load_climbing_blueprint(
+        path, game, temperature=play.temperature, prune=play.prune, heeds=play.heeds
+    )

@@ -112,6 +112,10 @@ class MoveInputs(Protocol):
         """Return in about how many turns the hand that each move leaves is shed, [m] int64."""
         ...
 
+    def cards_left(self, states: Array) -> Ints:
+        """Return how many cards each seat holds, [n, seats] int64."""
+        ...
+
     def words(self, actions: Array) -> Ints:
         """Return the game's actions as words."""
         ...
@@ -170,6 +174,9 @@ class _DouDizhuInputs:
         write_doudizhu_turns(round_views(states)[0], seats, offsets, words, self._tables, out)
         return out
 
+    def cards_left(self, states: Array) -> Ints:
+        return np.asarray(states["left"], np.int64)
+
     def words(self, actions: Array) -> Ints:
         return np.ascontiguousarray(actions, np.int64)
 
@@ -220,6 +227,12 @@ class _Big2Inputs:
         out = np.empty(len(words), np.int64)
         write_big2_turns(table_views(states)[0], seats, offsets, words, self._book, out)
         return out
+
+    def cards_left(self, states: Array) -> Ints:
+        held = np.ascontiguousarray(states["hand"][:, : self._players])
+        bits = np.unpackbits(held.view(np.uint8).reshape(*held.shape, 8), axis=2)
+        found: Ints = bits.sum(2, dtype=np.int64)
+        return found
 
     def words(self, actions: Array) -> Ints:
         return np.ascontiguousarray(actions, np.uint64).view(np.int64)

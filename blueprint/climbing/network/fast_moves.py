@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from blueprint.checkpoint import CheckpointError
+from blueprint.choosing.personality import PERSONALITIES
 from blueprint.climbing.inputs.move_inputs import MoveInputs
 from blueprint.layers.bfloat import bits, dot_rows, relu, relu_joined
 from blueprint.layers.half_rows import FastLayer, run_residual
@@ -41,7 +42,7 @@ class _Layers:
 
     def one(self, name: str, inputs: int | None = None, outputs: int | None = None) -> FastLayer:
         weight, bias = self.tensors.get(f"{name}.weight"), self.tensors.get(f"{name}.bias")
-        if weight is not None and bias is None and name.endswith("foreseen"):
+        if weight is not None and bias is None and name.endswith(("foreseen", "heard")):
             bias = np.zeros(len(weight), np.float32)
         fits = weight is not None and bias is not None and weight.ndim == 2 and bias.shape == weight.shape[:1]
         if not fits:
@@ -107,11 +108,24 @@ class FastMoves:
             if self._hands is None:
                 raise CheckpointError(f"{name}: network.foreseen needs network.hands; it is not there")
             self._foreseen = layers.one("network.foreseen", inputs.hidden_bits, inner)
+        self._recogniser = self._heard = None
+        told = (inputs.game.num_players - 1) * len(PERSONALITIES)
+        if "network.recogniser.weight" in tensors:
+            self._recogniser = layers.one("network.recogniser", width, told)
+        if "network.heard.weight" in tensors:
+            if self._recogniser is None:
+                raise CheckpointError(f"{name}: network.heard needs network.recogniser; it is not there")
+            self._heard = layers.one("network.heard", told, inner)
 
     @property
     def knows_hands(self) -> bool:
         """Return whether there is a head that says who holds the hidden cards."""
         return self._hands is not None
+
+    @property
+    def knows_types(self) -> bool:
+        """Return whether there is a head that says by whose rule each other seat plays."""
+        return self._recogniser is not None
 
     def _views(self, states: Array, rows: Ints, seats: Ints) -> Iterator[tuple[slice, Tensor]]:
         """Yield the tower's output of what seats see, in parts; rows beyond a part's length are padding."""
@@ -145,6 +159,23 @@ class FastMoves:
                 out[part] = self._hands(h)[: part.stop - part.start].float().numpy()
         return out
 
+    def types(self, states: Array, rows: Ints, seats: Ints) -> NDArray[np.float32]:
+        """Return the chance that each other seat, from the next on, plays by each type, [k, others, 4].
+
+        Raises ValueError if there is no head for that (`knows_types` says so).
+        """
+        if self._recogniser is None:
+            raise ValueError("there is no recogniser of types; train with recognise above 0")
+        out = np.empty((len(rows), self.inputs.game.num_players - 1, len(PERSONALITIES)), np.float32)
+        for part, h in self._views(states, rows, seats):
+            with torch.inference_mode():
+                out[part] = self._likely(self._recogniser(h))[: part.stop - part.start].numpy()
+        return out
+
+    def _likely(self, logits: Tensor) -> Tensor:
+        """Return probabilities, [n, others, 4], from the recogniser's answers."""
+        return logits.float().view(len(logits), -1, len(PERSONALITIES)).softmax(2)
+
     def answer(
         self, states: Array, rows: Ints, seats: Ints, offsets: Ints, words: Ints
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -157,6 +188,8 @@ class FastMoves:
                 context = self._context(h)
                 if self._foreseen is not None and self._hands is not None:
                     context += self._foreseen(torch.sigmoid(self._hands(h).float()).to(h.dtype))
+                if self._heard is not None and self._recogniser is not None:
+                    context += self._heard(self._likely(self._recogniser(h)).flatten(1).to(h.dtype))
             for low, high in self._pieces(offsets, part):
                 first, last = int(offsets[low]), int(offsets[high])
                 z = self._considered(

@@ -3,8 +3,9 @@
 Q(I, a) = V(I) + A(I, a). The tower runs once a decision; the head takes a move's inputs and what the tower
 makes of the seat's view. With `hands` a further head says who holds the hidden cards (the opponent model of
 Luo & Tan 2024, section 4.2; ours shares the tower), and the moves' head may see what it says. With
-`personality` one says whose move this would be (PDHQN, section 3.3). The critic sees all hands and is used in
-training alone.
+`personality` one says whose move this would be (PDHQN, section 3.3), with `recognise` another by whose rule
+each other seat plays, and the moves' head sees that too. The critic sees all hands and is used in training
+alone.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from blueprint.choosing.personality import PERSONALITIES
 from blueprint.climbing.inputs.move_inputs import MoveInputs
 from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.layers.fused import considered, joined
@@ -22,7 +24,7 @@ __all__ = ["HandCritic", "MoveNetwork"]
 
 
 class MoveNetwork(nn.Module):
-    """V and A, and who holds what if it is asked for."""
+    """V and A, and who holds what and who plays how if it is asked for."""
 
     def __init__(self, inputs: MoveInputs, config: ClimbingConfig) -> None:
         super().__init__()
@@ -46,6 +48,12 @@ class MoveNetwork(nn.Module):
         self.personality: PersonalityHead | None = None
         if config.personality:
             self.personality = PersonalityHead(config.action, config.personality)
+        self.recogniser: nn.Linear | None = None
+        self.heard: nn.Linear | None = None
+        if config.recognise:
+            bits = (inputs.game.num_players - 1) * len(PERSONALITIES)
+            self.recogniser = nn.Linear(config.state, bits)
+            self.heard = nn.Linear(bits, config.action, bias=False)
 
     def values(self, h: Tensor) -> Tensor:
         """Return V, [n], from the tower's output."""
@@ -56,6 +64,12 @@ class MoveNetwork(nn.Module):
         """Return log odds that each bit of the others' hands is set, [n, hidden_bits]."""
         assert self.hands is not None
         found: Tensor = self.hands(h)
+        return found
+
+    def types(self, h: Tensor) -> Tensor:
+        """Return logits that each other seat, from the next on, plays by each of PERSONALITIES, [n, k, 4]."""
+        assert self.recogniser is not None
+        found: Tensor = self.recogniser(h).unflatten(1, (-1, len(PERSONALITIES)))
         return found
 
     def advantages(self, h: Tensor, moves: Tensor, rows: Tensor | None = None) -> Tensor:
@@ -74,9 +88,12 @@ class MoveNetwork(nn.Module):
     def _context(self, h: Tensor) -> Tensor:
         """Return what the tower's output adds to the first layer of the moves' head."""
         context: Tensor = self.context(h)
+        # what is said of the others is learned from what they hold and are alone
         if self.foreseen is not None:
-            # what is foreseen is learned from the hands alone
             context = context + self.foreseen(torch.sigmoid(self.held(h).detach().float()).to(h.dtype))
+        if self.heard is not None:
+            likely = self.types(h).detach().float().softmax(2).flatten(1)
+            context = context + self.heard(likely.to(h.dtype))
         return context
 
 

@@ -4,7 +4,7 @@ The head of the moves learns from `return - critic(all hands)`. What the critic 
 move taken, so that it only takes the luck of the deal off: the mean, given what the seat knows, stays
 Q(I, a) - V(I), a control variate. The critic is asked before it learns from the same rounds. Without a
 critic, V(I) stands in its place: plain Deep Monte Carlo. Where seats played by personalities, a head learns
-whose move it was (PDHQN, section 3.5).
+whose move it was (PDHQN, section 3.5), and another by whose rule the others play.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class MoveSamples:
 
     states, words, seats: of `MoveRecord`. worth: [n, seats] float32, what the round came to for each seat,
     in the target's unit. baseline: [n] float32, what the critic expected for who decided; 0 without one.
-    choices: what was chosen among, where a policy learns. types: [n] whose rule made the move, where seats
-    played by personalities.
+    choices: what was chosen among, where a policy learns. types: [n, seats] whose rule each seat played by,
+    where they played by personalities, from the seat that decides on.
     """
 
     states: Array
@@ -106,7 +106,11 @@ class MoveLearner:
             critic = FastCritic(self.inputs, _arrays("critic", self.mean_critic), half=self.half)
             baseline = critic.values(played.states, played.seats)
         each = worth[played.rounds].astype(np.float32)
-        types = None if played.types is None else played.types[played.rounds, played.seats]
+        types = None
+        if played.types is not None:
+            players = np.arange(played.types.shape[1])
+            around = (played.seats[:, None] + players) % len(players)
+            types = played.types[played.rounds[:, None], around]
         return MoveSamples(played.states, played.words, played.seats, each, baseline, choices, types)
 
     def learn(
@@ -135,8 +139,9 @@ class MoveLearner:
             losses = self._losses(samples, rng)
             total = losses["advantage"] + 0.5 * losses["value"] + losses["critic"]
             total = total + self.config.hands * losses["hands"] + self.config.policy * losses["policy"]
-            if "personality" in losses:
-                total = total + self.config.labels * losses["personality"]
+            for name, weight in (("personality", self.config.labels), ("types", self.config.recognise)):
+                if name in losses:
+                    total = total + weight * losses[name]
         total.backward()  # type: ignore[no-untyped-call]  # of torch
         torch.nn.utils.clip_grad_norm_(self.parameters, 5.0)
         self.optimiser.step()
@@ -177,8 +182,11 @@ class MoveLearner:
             found["hands"] = F.binary_cross_entropy_with_logits(odds, torch.from_numpy(hidden).float())
         if self.network.personality is not None and samples.types is not None:
             styles = self.network.styles(h[:n], self._moves(samples, samples.words, 1)).float()
-            whose = F.one_hot(torch.from_numpy(samples.types), styles.shape[1]).float()
+            whose = F.one_hot(torch.from_numpy(samples.types[:, 0]), styles.shape[1]).float()
             found["personality"] = F.binary_cross_entropy_with_logits(styles, whose)
+        if self.network.recogniser is not None and samples.types is not None:
+            told = self.network.types(h[:n]).float().flatten(0, 1)
+            found["types"] = F.cross_entropy(told, torch.from_numpy(samples.types[:, 1:].reshape(-1)))
         return found
 
     def _moves(self, samples: MoveSamples, words: Ints, k: int) -> Tensor:

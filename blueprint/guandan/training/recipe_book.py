@@ -181,13 +181,14 @@ _BOOK = (
             "cooling": 1e15,
             "personality": 256,
             "personas": 0.25,
+            "recognise": 0.2,
         },
         claim="59.5 % of games against DanZero after 400 of its iterations; its moves are of the type of the "
         "rule's in 60 to 77 %",
         differs="a personality holds for a seat's whole round, so that it can be recognised, and what is "
         "recognised of the others is an input; values are counted from the worst move before they are "
         "blended; one optimiser, the head's rate twice that of Q. Of DouDiZhu and Big2 the personalities are "
-        "GuanDan's tables by types alike, without recognition of the others. " + _COMMON,
+        "GuanDan's tables by types alike, and the others are recognised from what the tower sees. " + _COMMON,
     ),
     Recipe(
         name="odmc",

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from blueprint.climbing.inputs.move_inputs import move_inputs
 from blueprint.climbing.training.move_trainer import MoveTrainer
 from blueprint.guandan.training.recipe_book import named_recipe
-from experiments.climbing.persona_styles import persona_styles, rounds_won_by
+from experiments.climbing.persona_styles import persona_styles, recognised, rounds_won_by
 from experiments.climbing.pruning_shares import playing_agent
 from games import load_game
 
@@ -41,5 +41,15 @@ def test_rules_and_networks_are_measured(game: str, tmp_path: Path) -> None:
     trainer.save(path)
     done = CliRunner().invoke(persona_styles, [str(path), "--game", game, "--rounds", "3", "--json"])
     assert done.exit_code == 0, done.output + str(done.exception)
-    rows = json.loads(done.stdout)["action type"]
-    assert len(rows) == 9 and all(0 <= row["low"] <= row["mean"] <= row["high"] <= 1 for row in rows)
+    told = json.loads(done.stdout)
+    rows, known = told["action type"], told["types of others"]
+    assert len(rows) == 9 and known and all(row["said"] > 0 for row in known)
+    assert all(0 <= row["low"] <= row["mean"] <= row["high"] <= 1 for row in rows + known)
+    right, played, true, of = recognised(path, move_inputs(load_game(game)), 3, 1)
+    by_share = [row["said"] for row in known if row["of"].endswith("played")]
+    assert sum(by_share) == len(right) and set(of) == {0, 1, 2}
+    assert played.min() == 0 and played.max() < 1 and 0 <= true.min() <= true.max() <= 3
+    deaf = MoveTrainer(load_game(game), config.replace(recognise=0.0))
+    deaf.save(path := tmp_path / "y.safetensors")
+    done = CliRunner().invoke(persona_styles, [str(path), "--game", game, "--rounds", "3"])
+    assert done.exit_code == 0 and "the others' types" not in done.output
