@@ -1,23 +1,33 @@
-"""What a browser's connection to a table sends: the state when it has changed, and answers in between."""
+"""A browser's connection to a table: the state is sent when it has changed, and messages are heard."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from typing import Any
 
-from starlette.websockets import WebSocket
+from starlette.websockets import WebSocket, WebSocketDisconnect
 
-__all__ = ["PersonSocket"]
+from gs2.web.tables.person_table import Refused
+
+__all__ = ["Message", "PersonSocket"]
+
+LONGEST = 4096
+"""Characters of a message from a browser."""
+MOST_BAD = 20
+"""Messages that make no sense, until the connection is closed."""
+
+Message = dict[str, Any]
 
 
 class PersonSocket:
-    """A WebSocket that is told what changes; who serves it runs `_send` beside its own hearing."""
+    """A WebSocket, a line of JSON each way; who extends it says what is shown and what is answered."""
 
     def __init__(self, socket: WebSocket) -> None:
         self.socket = socket
         self._changed = asyncio.Event()
-        self._others: list[dict[str, Any]] = []
+        self._others: list[Message] = []
         self._hint: asyncio.Task[None] | None = None
         self._bad = 0
 
@@ -25,11 +35,15 @@ class PersonSocket:
         """Return the whole state as this browser may see it, a line of JSON."""
         raise NotImplementedError
 
+    def _answers(self) -> dict[str, Callable[[Message], None]]:
+        """Return what is done on a message of each type; it may raise Refused."""
+        raise NotImplementedError
+
     def show(self) -> None:
         """Have the state sent; several changes at once become one message."""
         self._changed.set()
 
-    def _say(self, message: dict[str, Any]) -> None:
+    def _say(self, message: Message) -> None:
         self._others.append(message)
         self._changed.set()
 
@@ -45,3 +59,35 @@ class PersonSocket:
             others, self._others = self._others, []
             for message in others:
                 await self.socket.send_text(json.dumps(message))
+
+    async def _serve(self) -> None:
+        """Send and hear until the connection ends, or makes no sense too often."""
+        sending = asyncio.create_task(self._send())
+        try:
+            while self._bad < MOST_BAD:
+                self._hear(await self.socket.receive_text())
+            await self.socket.close(1008, "too many messages that make no sense")
+        except (WebSocketDisconnect, RuntimeError, KeyError):
+            pass  # gone, or a message that is not text
+        finally:
+            sending.cancel()
+            if self._hint is not None:
+                self._hint.cancel()
+
+    def _hear(self, text: str) -> None:
+        kind = None
+        try:
+            if len(text) > LONGEST:
+                raise Refused("wrong", f"a message has at most {LONGEST} characters")
+            message = json.loads(text)
+            kind = message.get("type") if isinstance(message, dict) else None
+            answer = self._answers().get(kind) if isinstance(kind, str) else None
+            if answer is None:
+                raise Refused("wrong", f"a message is an object with a type; got {text[:60]!r}")
+            answer(message)
+        except Refused as error:
+            self._bad += error.code == "wrong"
+            self._say({"type": "error", "code": error.code, "text": str(error)})
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            self._bad += 1
+            self._say({"type": "error", "code": "wrong", "text": f"{kind}: {error!r}"})

@@ -5,27 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from typing import Any
 
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket
 
 from gs2.web.games.game_house import GameHouse
 from gs2.web.games.game_table import GameTable
 from gs2.web.games.seat_view import table_view
-from gs2.web.person_socket import PersonSocket
+from gs2.web.person_socket import Message, PersonSocket
 from gs2.web.tables.person_table import Refused
 
 __all__ = ["GameSocket"]
 
-LONGEST = 4096
-"""Characters of a message from a browser."""
-MOST_BAD = 20
-"""Messages that make no sense, until the connection is closed."""
 MOST_CARDS = 52
 NOT_YOURS = 4403
 """Close code for whoever has not the key of the seat."""
-
-Message = dict[str, Any]
 
 
 class GameSocket(PersonSocket):
@@ -49,44 +42,16 @@ class GameSocket(PersonSocket):
 
         self.table.changed = changed
         self.show()
-        sending = asyncio.create_task(self._send())
         try:
             self.table.look(True)
-            while self._bad < MOST_BAD:
-                self._hear(await self.socket.receive_text())
-            await self.socket.close(1008, "too many messages that make no sense")
-        except (WebSocketDisconnect, RuntimeError, KeyError):
-            pass  # gone, or a message that is not text
+            await self._serve()
         finally:
-            sending.cancel()
-            if self._hint is not None:
-                self._hint.cancel()
             watchers.discard(self)
             if not watchers:
                 self.table.look(False)
 
     def _state(self) -> str:
         return json.dumps(table_view(self.table), allow_nan=False)
-
-    # --- what the browser says ---
-
-    def _hear(self, text: str) -> None:
-        kind = None
-        try:
-            if len(text) > LONGEST:
-                raise Refused("wrong", f"a message has at most {LONGEST} characters")
-            message = json.loads(text)
-            kind = message.get("type") if isinstance(message, dict) else None
-            answer = self._answers().get(kind) if isinstance(kind, str) else None
-            if answer is None:
-                raise Refused("wrong", f"a message is an object with a type; got {text[:60]!r}")
-            answer(message)
-        except Refused as error:
-            self._bad += error.code == "wrong"
-            self._say({"type": "error", "code": error.code, "text": str(error)})
-        except (KeyError, TypeError, ValueError, RecursionError) as error:
-            self._bad += 1
-            self._say({"type": "error", "code": "wrong", "text": f"{kind}: {error}"})
 
     def _answers(self) -> dict[str, Callable[[Message], None]]:
         return {

@@ -9,15 +9,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket
 
 from games.guandan.cards import PASS, hand_text, unpack
 from games.guandan.notation import action_list
-from gs2.guandan.table.seat import AgentError
 from gs2.guandan.table.selection import Reason, fitting, why_not, wild_words
 from gs2.web.house import HINT, House
 from gs2.web.jobs import JobsFull
-from gs2.web.person_socket import PersonSocket
+from gs2.web.person_socket import Message, PersonSocket
 from gs2.web.tables.person_table import PersonTable, Refused
 from gs2.web.tables.suggestions import suggested_moves
 from gs2.web.tables.table_state import table_state
@@ -25,13 +24,6 @@ from gs2.web.tables.table_state import table_state
 __all__ = ["TableSocket"]
 
 logger = logging.getLogger("gs2.web")
-
-LONGEST = 4096
-"""Characters of a message from a browser."""
-MOST_BAD = 20
-"""Messages that make no sense, until the connection is closed."""
-
-Message = dict[str, Any]
 
 
 class TableSocket(PersonSocket):
@@ -52,18 +44,9 @@ class TableSocket(PersonSocket):
         await self.socket.accept()
         self._watchers.add(self)
         self._tell_all()
-        sending = asyncio.create_task(self._send())
         try:
-            while self._bad < MOST_BAD:
-                text = await self.socket.receive_text()
-                self._hear(text)
-            await self.socket.close(1008, "too many messages that make no sense")
-        except (WebSocketDisconnect, RuntimeError, KeyError):
-            pass  # gone, or a message that is not text
+            await self._serve()
         finally:
-            sending.cancel()
-            if self._hint is not None:
-                self._hint.cancel()
             self._watchers.discard(self)
             self._tell_all()
 
@@ -75,29 +58,6 @@ class TableSocket(PersonSocket):
         present = {w.seat for w in self._watchers if w.seat is not None}
         hands = self.open and not self.table.people
         return json.dumps(table_state(self.table, self.seat, hands=hands, present=present))
-
-    # --- what the browser says ---
-
-    def _hear(self, text: str) -> None:
-        try:
-            if len(text) > LONGEST:
-                raise Refused("wrong", f"a message has at most {LONGEST} characters")
-            message = json.loads(text)
-            kind = message.get("type") if isinstance(message, dict) else None
-            answer = self._answers().get(kind) if isinstance(kind, str) else None
-            if answer is None:
-                raise Refused("wrong", f"a message is an object with a type; got {text[:60]!r}")
-        except (ValueError, RecursionError) as error:
-            self._bad += 1
-            self._say({"type": "error", "code": "wrong", "text": str(error)})
-            return
-        try:
-            answer(message)
-        except Refused as error:
-            self._say({"type": "error", "code": error.code, "text": str(error)})
-        except (AgentError, KeyError, TypeError, ValueError) as error:
-            self._bad += 1
-            self._say({"type": "error", "code": "wrong", "text": f"{kind}: {error!r}"})
 
     def _answers(self) -> dict[str, Callable[[Message], None]]:
         return {

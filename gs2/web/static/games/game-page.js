@@ -1,7 +1,6 @@
 // A table of a game on the page: what the server says of it becomes the page, what a person does goes there.
 
 import { cardFace } from "gs2/cards.js";
-import { Channel } from "gs2/channel.js";
 import { playWords, sortedCards } from "gs2/climb-cards.js";
 import { clear, h } from "gs2/dom.js";
 import { asked, gameFelt, gameSeatName, gameSeatNames, outcomeWords, roleOf, signed } from "gs2/game-felt.js";
@@ -11,54 +10,31 @@ import { tricks } from "gs2/felt.js";
 import { dialog } from "gs2/side.js";
 import { ask, keep, kept, problemWords } from "gs2/store.js";
 import { toldWords } from "gs2/spoken.js";
+import { MOST_SAID, TablePage } from "gs2/table-page.js";
 import { say } from "gs2/words.js";
 import "gs2/games-words.js";
 
-/** Moves that are read out at once; more are left to the log. */
-const MOST_SAID = 4;
-/** Milliseconds that a complaint stays. */
-const COMPLAINT = 6000;
-
 /** One table of a game. */
-export class GamePage {
+export class GamePage extends TablePage {
   /**
    * @param {HTMLElement} root
    * @param {string} id
    */
   constructor(root, id) {
-    Object.assign(this, { root, id, state: null, status: "connecting", hint: null, agents: [], box: null, playsShown: 0 });
-    this.address = `/api/game-tables/${encodeURIComponent(id)}`;
+    super(root, id, { kind: "game-tables", seatKey: `game-${id}` });
     this.mine = new GameMine({
       send: (message) => this.send(message),
       complain: (text) => this.complain(text),
       hint: () => this.askHint(),
       seats: () => this.seatBox(),
     });
-    this.keys = (event) => this.key(event);
-    document.addEventListener("keydown", this.keys);
-    this.build();
-    const scheme = location.protocol === "https:" ? "wss:" : "ws:";
-    const key = encodeURIComponent(kept(`game-${id}`));
-    this.channel = new Channel(() => `${scheme}//${location.host}/ws/game-tables/${encodeURIComponent(id)}?key=${key}`, {
-      message: (data) => this.hear(data),
-      status: (status) => this.connection(status),
-    });
+    this.open();
     this.load();
   }
 
-  /** Leave the table. */
-  stop() {
-    this.channel.close();
-    document.removeEventListener("keydown", this.keys);
-    this.box?.close();
-  }
-
-  /** Draw everything anew, in the language now chosen. */
   redraw() {
     this.mine.build();
-    this.build();
-    this.connection(this.status);
-    if (this.state) this.show();
+    super.redraw();
   }
 
   async load() {
@@ -73,30 +49,23 @@ export class GamePage {
   // --- the page ---
 
   build() {
-    const button = (name, act, more = {}) => h("button", { type: "button", ...more, on: { click: act } }, say(name));
     const p = (this.parts = {
+      ...this.common("games.side"),
       standing: h("div", { class: "standing" }),
-      banner: h("p", { class: "banner", role: "status", hidden: true }),
-      felt: h("div", { class: "felt-place" }),
-      said: h("p", { class: "visually-hidden", "aria-live": "polite" }),
-      error: h("p", { class: "toast", role: "alert" }),
-      log: h("div", { class: "log-place", role: "region", tabIndex: 0, "aria-label": say("table.log") }),
-      hint: h("div", { class: "hint-place" }),
       score: h("div", { class: "score-place" }),
-      side: h("aside", { class: "side", id: "table-side", "aria-label": say("games.side") }),
     });
     this.drawn = {};
     p.side.append(
-      button("table.close", () => this.openSide(false), { class: "side-close" }),
+      this.button("table.close", () => this.openSide(false), { class: "side-close" }),
       h("h2", {}, say("games.hint.title")), p.hint,
       h("h2", {}, say("games.score")), p.score,
       h("h2", { class: "log-title" }, say("table.log")), p.log);
     const tools = h("div", { class: "tools" },
-      button("games.beside", () => this.openSide(!p.side.classList.contains("open")), { class: "side-open", "aria-controls": "table-side" }),
-      button("games.seats", () => this.seatBox()),
-      button("table.pace", () => this.paceBox()),
+      this.sideButton("games.beside"),
+      this.button("games.seats", () => this.seatBox()),
+      this.button("table.pace", () => this.paceBox()),
       h("a", { class: "button record", href: `${this.address}/record`, download: "" }, say("games.record")),
-      button("table.help", () => this.helpBox(), { class: "for-keyboard" }));
+      this.button("table.help", () => this.helpBox(), { class: "for-keyboard" }));
     clear(this.root,
       h("h1", { class: "visually-hidden" }, say("games.title")),
       h("div", { class: "table game-table" },
@@ -106,32 +75,13 @@ export class GamePage {
         p.said, p.error));
   }
 
-  /** Draw a part anew if what it shows has changed. */
-  part(name, shown, draw) {
-    const text = JSON.stringify([shown, document.documentElement.lang]);
-    if (this.drawn[name] === text) return;
-    this.drawn[name] = text;
-    clear(this.parts[name], draw());
+  /** Return whether the table is there, and its key is in another browser. */
+  taken(response) {
+    return Boolean(response?.ok) && kept(this.seatKey) === "";
   }
 
-  connection(status) {
-    this.status = status;
-    const { banner } = this.parts;
-    const waits = status === "lost" || (status !== "open" && this.state === null);
-    banner.hidden = !waits;
-    banner.textContent = waits ? say(status === "lost" ? "table.lost" : "table.connecting") : "";
-    this.root.classList.toggle("cut", status === "lost");
-    if (status === "lost" && this.state === null) this.missing();
-  }
-
-  /** Say so if the server does not know the table, or another browser has the seat. */
-  async missing() {
-    const response = await fetch(`${this.address}/record`, { method: "HEAD" }).catch(() => null);
-    const foreign = response?.ok && kept(`game-${this.id}`) === "";
-    if ((response?.status !== 404 && !foreign) || this.channel.closed) return;
-    this.channel.close();
-    if (!foreign) keep(`game-${this.id}`, null);
-    clear(this.root, h("div", { class: "page" }, h("h1", {}, say(foreign ? "games.foreign" : "table.gone")), h("p", {}, h("a", { href: "#/games" }, say("games.back")))));
+  gone(foreign) {
+    return [h("h1", {}, say(foreign ? "games.foreign" : "table.gone")), h("p", {}, h("a", { href: "#/games" }, say("games.back")))];
   }
 
   // --- what the server says ---
@@ -160,7 +110,7 @@ export class GamePage {
     root.classList.toggle("words-only", round.cards === null);
     root.dataset.version = String(state.version);
     this.part("standing", [table.game, state.number, table.seats, table.you, round.cards?.bombs, round.cards?.bid], () => this.standing());
-    this.part("felt", [table.seats, table.you, round.turn, round.cards, round.words, round.over], () => gameFelt(state, this.fresh(round.cards)));
+    this.part("felt", [table.seats, table.you, round.turn, round.cards, round.words, round.over], () => gameFelt(state, this.fresh(round.cards?.plays ?? [])));
     this.part("log", [round.cards?.plays, round.cards?.calls, table.seats, round.words], () => this.log());
     this.part("score", [state.finished, state.players, state.rounds], () => this.scores());
     this.mine.show(state);
@@ -176,14 +126,6 @@ export class GamePage {
       h("span", {}, say("games.round", { n: state.number })),
       h("span", {}, say("games.score"), " ", h("b", {}, signed(table.seats[table.you].score))),
     ];
-  }
-
-  /** Return the seat whose move the felt has not shown yet. */
-  fresh(cards) {
-    const plays = cards?.plays ?? [];
-    const grown = plays.length === this.playsShown + 1;
-    this.playsShown = plays.length;
-    return grown ? plays.at(-1).seat : null;
   }
 
   log() {
@@ -233,19 +175,6 @@ export class GamePage {
     if (state.round.over) texts.push(outcomeWords(state));
     else if (state.round.moves !== null && state.version !== before.version) texts.push(asked(state));
     if (texts.length) this.parts.said.textContent = texts.join(". ");
-  }
-
-  complain(text) {
-    this.parts.error.textContent = text;
-    clearTimeout(this.fading);
-    this.fading = setTimeout(() => { this.parts.error.textContent = ""; }, COMPLAINT);
-  }
-
-  /** Send a message; without a connection say so, and return false. */
-  send(message) {
-    const sent = this.channel.send(message);
-    if (!sent) this.complain(say("error.offline"));
-    return sent;
   }
 
   // --- hints ---
@@ -317,17 +246,7 @@ export class GamePage {
     ];
   }
 
-  /** Show what is beside the table, where there is no room for it all the time. */
-  openSide(open) {
-    this.parts.side.classList.toggle("open", open);
-  }
-
   // --- dialogs ---
-
-  showBox(box) {
-    if (this.box !== box) this.box?.close();
-    this.box = box;
-  }
 
   /** Ask where to sit in a new round. */
   seatBox() {
@@ -369,9 +288,8 @@ export class GamePage {
 
   /** Keys that work all over the page. */
   key(event) {
-    if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || document.querySelector("dialog[open]")) return;
+    if (!this.takes(event)) return;
     const at = event.target;
-    if (at.matches?.("input, select, textarea") || this.state === null) return;
     const { mine } = this;
     const keys = {
       p: () => mine.pass(), s: () => { mine.suggest(); mine.hand.enter(); }, h: () => this.askHint(), o: () => mine.sort(), n: () => mine.next(), u: () => mine.undo(),

@@ -1,21 +1,16 @@
 // A table: what the server says of it becomes the page, what a person does goes to the server.
 
 import { moveWords } from "gs2/cards.js";
-import { Channel } from "gs2/channel.js";
 import { clear, h } from "gs2/dom.js";
 import { felt, request, seatName, standing } from "gs2/felt.js";
 import { hintView } from "gs2/hint.js";
 import { OwnSeat } from "gs2/own-seat.js";
 import { dialog, helpDialog, lastTrickDialog, matchDialog, moveLog, nameDialog, roundDialog } from "gs2/side.js";
 import { ask, keep, kept, problemWords } from "gs2/store.js";
+import { MOST_SAID, TablePage } from "gs2/table-page.js";
 import { paceTools, watcherTools } from "gs2/watching.js";
 import { say } from "gs2/words.js";
 import "gs2/table-words.js";
-
-/** Moves that are read out at once; more are left to the log. */
-const MOST_SAID = 4;
-/** Milliseconds that a complaint stays. */
-const COMPLAINT = 6000;
 
 /**
  * Return the end of a round, as it lay: the server has dealt the next one by then.
@@ -42,78 +37,47 @@ function ended(before, now) {
 }
 
 /** One table on the page. */
-export class Table {
+export class Table extends TablePage {
   /**
    * @param {HTMLElement} root
    * @param {string} id
    * @param {{go: (hash: string) => void}} app
    */
   constructor(root, id, app) {
-    Object.assign(this, { root, id, app, state: null, status: "connecting", hint: null });
-    this.address = `/api/tables/${encodeURIComponent(id)}`;
+    super(root, id, { kind: "tables", seatKey: `seat-${id}` });
+    this.app = app;
     /** The end of the round before, while people look at its result. */
     this.frozen = null;
-    this.box = null;
     this.boxName = "";
     this.dismissed = "";
-    this.playsShown = 0;
     this.own = new OwnSeat({
       send: (message, how) => this.send(message, how),
       complain: (text) => this.complain(text),
       hint: () => this.askHint(),
     });
-    this.keys = (event) => this.key(event);
-    document.addEventListener("keydown", this.keys);
-    this.build();
-    const scheme = location.protocol === "https:" ? "wss:" : "ws:";
-    const query = () => (kept(`seat-${id}`) ? `?key=${encodeURIComponent(kept(`seat-${id}`))}` : "");
-    this.channel = new Channel(() => `${scheme}//${location.host}/ws/tables/${encodeURIComponent(id)}${query()}`, {
-      message: (data) => this.hear(data),
-      status: (status) => this.connection(status),
-    });
+    this.open();
   }
 
-  /** Leave the table. */
-  stop() {
-    this.channel.close();
-    document.removeEventListener("keydown", this.keys);
-    this.box?.close();
-  }
-
-  /** Draw everything anew, in the language now chosen. */
   redraw() {
     this.own.build();
-    this.build();
-    this.connection(this.status);
-    if (this.state) this.show();
+    super.redraw();
   }
 
   // --- the page ---
 
   build() {
-    const button = (name, act, more = {}) => h("button", { type: "button", ...more, on: { click: act } }, say(name));
-    const p = (this.parts = {
-      standing: h("div", {}),
-      banner: h("p", { class: "banner", role: "status", hidden: true }),
-      felt: h("div", { class: "felt-place" }),
-      said: h("p", { class: "visually-hidden", "aria-live": "polite" }),
-      error: h("p", { class: "toast", role: "alert" }),
-      watch: h("div", { class: "watch row" }),
-      log: h("div", { class: "log-place", role: "region", tabIndex: 0, "aria-label": say("table.log") }),
-      hint: h("div", { class: "hint-place" }),
-      side: h("aside", { class: "side", id: "table-side", "aria-label": say("table.side") }),
-    });
+    const p = (this.parts = { ...this.common("table.side"), standing: h("div", {}), watch: h("div", { class: "watch row" }) });
     this.drawn = {};
     p.side.append(
-      button("table.close", () => this.openSide(false), { class: "side-close" }),
+      this.button("table.close", () => this.openSide(false), { class: "side-close" }),
       h("h2", { class: "for-player" }, say("hint.title")), p.hint,
       h("h2", {}, say("table.log")), p.log);
     const tools = h("div", { class: "tools" },
-      button("table.last", () => this.showBox(lastTrickDialog(this.seen()))),
-      button("table.log", () => this.openSide(!p.side.classList.contains("open")), { class: "side-open", "aria-controls": "table-side" }),
-      button("table.pace", () => this.paceBox(), { class: "for-player" }),
-      button("table.share", () => this.share()),
-      button("table.help", () => this.showBox(helpDialog()), { class: "for-keyboard" }));
+      this.button("table.last", () => this.showBox(lastTrickDialog(this.seen()))),
+      this.sideButton("table.log"),
+      this.button("table.pace", () => this.paceBox(), { class: "for-player" }),
+      this.button("table.share", () => this.share()),
+      this.button("table.help", () => this.showBox(helpDialog()), { class: "for-keyboard" }));
     clear(this.root,
       h("h1", { class: "visually-hidden" }, say("table.menu")),
       h("div", { class: "table" },
@@ -123,31 +87,8 @@ export class Table {
         p.said, p.error));
   }
 
-  /** Draw a part anew if what it shows has changed. */
-  part(name, shown, draw) {
-    const text = JSON.stringify([shown, document.documentElement.lang]);
-    if (this.drawn[name] === text) return;
-    this.drawn[name] = text;
-    clear(this.parts[name], draw());
-  }
-
-  connection(status) {
-    this.status = status;
-    const { banner } = this.parts;
-    const waits = status === "lost" || (status !== "open" && this.state === null);
-    banner.hidden = !waits;
-    banner.textContent = waits ? say(status === "lost" ? "table.lost" : "table.connecting") : "";
-    this.root.classList.toggle("cut", status === "lost");
-    if (status === "lost" && this.state === null) this.missing();
-  }
-
-  /** Say so if the server does not know the table. */
-  async missing() {
-    const response = await fetch(`${this.address}/record`, { method: "HEAD" }).catch(() => null);
-    if (response?.status !== 404 || this.channel.closed) return;
-    this.channel.close();
-    keep(`seat-${this.id}`, null);
-    clear(this.root, h("div", { class: "page" }, h("h1", {}, say("table.gone")), h("p", {}, h("a", { href: "#/" }, say("table.gone.back")))));
+  gone() {
+    return [h("h1", {}, say("table.gone")), h("p", {}, h("a", { href: "#/" }, say("table.gone.back")))];
   }
 
   // --- what the server says ---
@@ -184,7 +125,7 @@ export class Table {
     root.classList.toggle("playing", you !== null);
     root.dataset.version = String(state.version);
     this.part("standing", [seen.match, seen.round.level, seen.table.games, you], () => standing(seen));
-    this.part("felt", [seen.table, seen.round, seen.turn, seen.waiting, seen.match.over, seen.results.length], () => felt(seen, { join: (seat) => this.join(seat) }, this.fresh(seen)));
+    this.part("felt", [seen.table, seen.round, seen.turn, seen.waiting, seen.match.over, seen.results.length], () => felt(seen, { join: (seat) => this.join(seat) }, this.fresh(seen.round.plays)));
     const { plays, tributes, returns, anti } = seen.round;
     this.part("log", [plays, tributes, returns, anti, seen.table.seats], () => moveLog(seen));
     this.own.show(state, this.frozen !== null);
@@ -195,33 +136,12 @@ export class Table {
     document.title = `${request(state) || say("table.menu")} – gs2`;
   }
 
-  /** Return the seat whose move the felt has not shown yet. */
-  fresh(seen) {
-    const { plays } = seen.round;
-    const grown = plays.length === this.playsShown + 1;
-    this.playsShown = plays.length;
-    return grown ? plays.at(-1).seat : null;
-  }
-
   announce(before, state) {
     const news = state.round.plays.slice(before.round.plays.length);
     const same = before.match.round === state.match.round && before.match.game === state.match.game;
     const texts = same ? news.slice(-MOST_SAID).map(({ seat, move }) => say("table.said", { name: seatName(state, seat), move: moveWords(move) })) : [];
     if (state.turn.you && (!before.turn.you || news.length > 0)) texts.push(request(state));
     if (texts.length) this.parts.said.textContent = texts.join(". ");
-  }
-
-  complain(text) {
-    this.parts.error.textContent = text;
-    clearTimeout(this.fading);
-    this.fading = setTimeout(() => { this.parts.error.textContent = ""; }, COMPLAINT);
-  }
-
-  /** Send a message; without a connection say so, and return false. */
-  send(message, { quietly = false } = {}) {
-    const sent = this.channel.send(message);
-    if (!sent && !quietly) this.complain(say("error.offline"));
-    return sent;
   }
 
   // --- dialogs ---
@@ -243,13 +163,6 @@ export class Table {
       if (this.boxName === name) this.boxName = "";
       this.own.hand.enter();
     });
-  }
-
-  /** Take a dialog that was just opened as the one there is. */
-  showBox(box) {
-    if (this.box !== box) this.box?.close();
-    this.box = box;
-    return box;
   }
 
   paceBox() {
@@ -300,11 +213,6 @@ export class Table {
     this.parts.log.scrollTop = this.parts.log.scrollHeight; // what is above it may have taken its room
   }
 
-  /** Show what is beside the table, where there is no room for it all the time. */
-  openSide(open) {
-    this.parts.side.classList.toggle("open", open);
-  }
-
   // --- the table itself ---
 
   join(seat) {
@@ -343,9 +251,8 @@ export class Table {
 
   /** Keys that work all over the page. */
   key(event) {
-    if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || document.querySelector("dialog[open]")) return;
+    if (!this.takes(event)) return;
     const at = event.target;
-    if (at.matches?.("input, select, textarea") || this.state === null) return;
     const { own } = this;
     const everybody = { l: () => this.showBox(lastTrickDialog(this.seen())), "?": () => this.showBox(helpDialog()) };
     const player = {

@@ -1,0 +1,150 @@
+// What the pages of all tables share: the connection, parts drawn anew where they changed, complaints, one dialog.
+
+import { Channel } from "gs2/channel.js";
+import { clear, h } from "gs2/dom.js";
+import { keep, kept } from "gs2/store.js";
+import { say } from "gs2/words.js";
+
+/** Moves that are read out at once; more are left to the log. */
+export const MOST_SAID = 4;
+/** Milliseconds that a complaint stays. */
+const COMPLAINT = 6000;
+
+/**
+ * A page at a table. Who extends it builds `parts`, and hears (`hear`), shows (`show`) and takes keys (`key`).
+ * `state` is what the server said last, null before.
+ */
+export class TablePage {
+  /**
+   * @param {HTMLElement} root
+   * @param {string} id
+   * @param {{kind: string, seatKey: string}} names kind: of tables, in addresses; seatKey: what the key is kept as
+   */
+  constructor(root, id, { kind, seatKey }) {
+    Object.assign(this, { root, id, seatKey, state: null, status: "connecting", hint: null, box: null, playsShown: 0 });
+    this.place = `${kind}/${encodeURIComponent(id)}`;
+    this.address = `/api/${this.place}`;
+  }
+
+  /** Build the page, connect, and listen to the keyboard. */
+  open() {
+    this.keys = (event) => this.key(event);
+    document.addEventListener("keydown", this.keys);
+    this.build();
+    const scheme = location.protocol === "https:" ? "wss:" : "ws:";
+    const query = () => (kept(this.seatKey) ? `?key=${encodeURIComponent(kept(this.seatKey))}` : "");
+    this.channel = new Channel(() => `${scheme}//${location.host}/ws/${this.place}${query()}`, {
+      message: (data) => this.hear(data),
+      status: (status) => this.connection(status),
+    });
+  }
+
+  /** Leave the table. */
+  stop() {
+    this.channel.close();
+    document.removeEventListener("keydown", this.keys);
+    this.box?.close();
+  }
+
+  /** Draw everything anew, in the language now chosen. */
+  redraw() {
+    this.build();
+    this.connection(this.status);
+    if (this.state) this.show();
+  }
+
+  /** Return the parts that every table's page has. */
+  common(side) {
+    return {
+      banner: h("p", { class: "banner", role: "status", hidden: true }),
+      felt: h("div", { class: "felt-place" }),
+      said: h("p", { class: "visually-hidden", "aria-live": "polite" }),
+      error: h("p", { class: "toast", role: "alert" }),
+      log: h("div", { class: "log-place", role: "region", tabIndex: 0, "aria-label": say("table.log") }),
+      hint: h("div", { class: "hint-place" }),
+      side: h("aside", { class: "side", id: "table-side", "aria-label": say(side) }),
+    };
+  }
+
+  /** Return a button. name: of its words. */
+  button(name, act, more = {}) {
+    return h("button", { type: "button", ...more, on: { click: act } }, say(name));
+  }
+
+  /** Return the button that shows what is beside the table, where there is no room for it all the time. */
+  sideButton(name) {
+    const act = () => this.openSide(!this.parts.side.classList.contains("open"));
+    return this.button(name, act, { class: "side-open", "aria-controls": "table-side" });
+  }
+
+  /** Draw a part anew if what it shows has changed. */
+  part(name, shown, draw) {
+    const text = JSON.stringify([shown, document.documentElement.lang]);
+    if (this.drawn[name] === text) return;
+    this.drawn[name] = text;
+    clear(this.parts[name], draw());
+  }
+
+  connection(status) {
+    this.status = status;
+    const { banner } = this.parts;
+    const waits = status === "lost" || (status !== "open" && this.state === null);
+    banner.hidden = !waits;
+    banner.textContent = waits ? say(status === "lost" ? "table.lost" : "table.connecting") : "";
+    this.root.classList.toggle("cut", status === "lost");
+    if (status === "lost" && this.state === null) this.missing();
+  }
+
+  /** Say so if the server does not know the table, or another browser has its only seat. */
+  async missing() {
+    const response = await fetch(`${this.address}/record`, { method: "HEAD" }).catch(() => null);
+    const foreign = this.taken(response);
+    if ((response?.status !== 404 && !foreign) || this.channel.closed) return;
+    this.channel.close();
+    if (!foreign) keep(this.seatKey, null);
+    clear(this.root, h("div", { class: "page" }, this.gone(foreign)));
+  }
+
+  /** Return whether another browser has the table. */
+  taken() {
+    return false;
+  }
+
+  /** Return the seat whose move the felt has not shown yet. */
+  fresh(plays) {
+    const grown = plays.length === this.playsShown + 1;
+    this.playsShown = plays.length;
+    return grown ? plays.at(-1).seat : null;
+  }
+
+  complain(text) {
+    this.parts.error.textContent = text;
+    clearTimeout(this.fading);
+    this.fading = setTimeout(() => { this.parts.error.textContent = ""; }, COMPLAINT);
+  }
+
+  /** Send a message; without a connection say so, and return false. */
+  send(message, { quietly = false } = {}) {
+    const sent = this.channel.send(message);
+    if (!sent && !quietly) this.complain(say("error.offline"));
+    return sent;
+  }
+
+  /** Take a dialog that was just opened as the one there is. */
+  showBox(box) {
+    if (this.box !== box) this.box?.close();
+    this.box = box;
+    return box;
+  }
+
+  /** Show what is beside the table, where there is no room for it all the time. */
+  openSide(open) {
+    this.parts.side.classList.toggle("open", open);
+  }
+
+  /** Return whether a key is meant for the page, not for a field, a dialog or the browser. */
+  takes(event) {
+    if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || document.querySelector("dialog[open]")) return false;
+    return !event.target.matches?.("input, select, textarea") && this.state !== null;
+  }
+}
