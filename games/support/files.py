@@ -119,7 +119,7 @@ def check_output(path: str | os.PathLike[str]) -> Path:
     may not be written to, or lies on a full disk, and for a file that is there but may not be written to.
     """
     if os.fspath(path) in ("", "."):
-        raise FileProblem("an output must have a name; got an empty one; name a file")
+        raise FileProblem("an output must be a file; got an empty name, or this folder; name one")
     with _told(path):
         target = Path(os.path.realpath(path))
         try:

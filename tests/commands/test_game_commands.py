@@ -56,6 +56,8 @@ def test_training_goes_on_where_it_stopped(trained: Path) -> None:
     assert done.exit_code == 0 and "was done already" in done.stdout
     assert "there is a file already; --resume goes on" in refusal(gs2(*words))
     assert "keeps its settings" in refusal(gs2(*words, "--resume", "--set", "width=8"))
+    assert "keeps its seed, 0; got --seed 4" in refusal(gs2(*words, "--resume", "--seed", "4"))
+    assert gs2(*words, "--resume", "--seed", "0", "--decisions", "400").exit_code == 0
     other = refusal(gs2("train", "leduc_poker", "-o", str(trained), "--resume"))
     assert "must be a network for leduc_poker" in other
 

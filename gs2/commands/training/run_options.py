@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -10,7 +11,7 @@ import click
 from gs2.commands.common import POSITIVE, SEED
 from gs2.commands.training.setting_type import SettingType
 
-__all__ = ["run_options"]
+__all__ = ["chosen_seed", "run_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -43,7 +44,7 @@ def run_options(settings: SettingType, every: float) -> Callable[[F], F]:
             show_default=True,
             help="Between checkpoints.",
         ),
-        click.option("--seed", type=SEED, default=0, show_default=True, help="Of the network and self-play."),
+        click.option("--seed", type=SEED, help="Of the network and self-play.  [default: 0]"),
         click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
     )
 
@@ -53,3 +54,23 @@ def run_options(settings: SettingType, every: float) -> Callable[[F], F]:
         return command
 
     return with_options
+
+
+def chosen_seed(asked: int | None, kept: Path | None) -> int:
+    """Return the seed of a training, that of the checkpoint where it is resumed.
+
+    asked: on the command line, None if it was not given. kept: the checkpoint to go on with, None for none.
+    Raises UsageError for another seed than the training has.
+    """
+    from blueprint.checkpoint import check_description, read_checkpoint
+
+    if kept is None:
+        return 0 if asked is None else asked
+    description = read_checkpoint(kept, prefix="-")[1]
+    check_description(kept, description, {"config": dict})
+    seed = int(description["config"].get("seed", 0))
+    if asked not in (None, seed):
+        raise click.UsageError(
+            f"a resumed training keeps its seed, {seed}; got --seed {asked}; leave it out, or train elsewhere"
+        )
+    return seed

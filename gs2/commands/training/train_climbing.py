@@ -19,7 +19,7 @@ from gs2.commands.common import (
     stdout,
 )
 from gs2.commands.progress import EVERY
-from gs2.commands.training.run_options import run_options
+from gs2.commands.training.run_options import chosen_seed, run_options
 from gs2.commands.training.setting_type import SettingType
 
 if TYPE_CHECKING:
@@ -102,7 +102,8 @@ def train_climbing_game(
         raise click.UsageError(
             f"--set recipe={changes['recipe']} does not make a recipe; use gs2 train --recipe, with --game"
         )
-    config = None if goes_on else ClimbingConfig(**{"seed": options["seed"], **changes})
+    seed = chosen_seed(options["seed"], place.checkpoint if goes_on else None)
+    config = None if goes_on else ClimbingConfig(**{"seed": seed, **changes})
     limits = RunLimits(options["minutes"], options["processor_minutes"], options["decisions"])
     if limits == RunLimits():
         limits = RunLimits(minutes=10.0)

@@ -9,7 +9,7 @@ import click
 
 from gs2.commands.common import GAME, GAME_TYPED, NEW_FILE, Interruption, number, print_json, stderr, stdout
 from gs2.commands.progress import EVERY
-from gs2.commands.training.run_options import run_options
+from gs2.commands.training.run_options import chosen_seed, run_options
 from gs2.commands.training.setting_type import SettingType
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def train_game(
     output: Path,
     resume: bool,
     settings: tuple[str, ...],
-    seed: int,
+    seed: int | None,
     as_json: bool,
     **limits: Any,
 ) -> None:
@@ -79,7 +79,6 @@ def train_game(
 
     if output.suffix != ".safetensors":
         raise click.UsageError(f"--output must name a .safetensors file; got {str(output)!r}")
-    changes = {"seed": seed, **OF_GAME.changes(settings)}
     goes_on = resume and state_file(output).exists()
     if goes_on and settings:
         raise click.UsageError(
@@ -88,6 +87,8 @@ def train_game(
     if output.exists() and not goes_on:
         hint = "it holds no training to go on with" if resume else "--resume goes on with it"
         raise CheckpointError(f"{output}: there is a file already; {hint}, or give another")
+    seed = chosen_seed(seed, state_file(output) if goes_on else None)
+    changes = {"seed": seed, **OF_GAME.changes(settings)}
     minutes, decisions = limits["minutes"], limits["decisions"]
     if minutes is None and decisions is None:
         minutes = 10.0

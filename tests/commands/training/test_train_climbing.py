@@ -78,6 +78,11 @@ def test_a_file_is_a_checkpoint_with_its_curve_beside_it(game: str, tmp_path: Pa
         (("doudizhu", "-o", "RUN"), CheckpointError, "--resume goes on with it"),
         (("big2", "-o", "RUN", "--resume"), CheckpointError, "was trained on 'doudizhu'"),
         (("doudizhu", "-o", "RUN", "--resume", "--set", "rounds=3"), SystemExit, "keeps its settings"),
+        (
+            ("doudizhu", "-o", "RUN", "--resume", "--seed", "77"),
+            SystemExit,
+            "keeps its seed, 0; got --seed 77",
+        ),
         (("doudizhu", "-o", "NEW", "--set", "width=3"), SystemExit, "no field 'width'"),
         (("doudizhu", "-o", "NEW", "--set", "state=0"), ConfigError, "state must be"),
         (("doudizhu", "-o", "NEW", "--set", "recipe=odmc"), SystemExit, "does not make a recipe"),
