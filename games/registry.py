@@ -18,6 +18,7 @@ __all__ = [
     "GameSpec",
     "game_spec",
     "game_specs",
+    "game_string",
     "is_game_name",
     "load_game",
     "register_game",
@@ -118,6 +119,15 @@ def is_game_name(text: str) -> bool:
     name = text.partition("(")[0].strip().lower()
     known = (*_BUILT_IN, *_registered, *PRESETS, *entry_points_of("gs2.games"))
     return name.startswith(OPENSPIEL) or name in known
+
+
+def game_string(text: str, game: Game) -> str:
+    """Return the string that loads again the game which `text` loaded, for other processes and for files.
+
+    That is the game's own name with its parameters, but for one's own game, whatever its name is.
+    """
+    own = is_own(text.strip()) and not is_game_name(text)
+    return text if own or not is_game_name(game.name) else game.name
 
 
 def load_game(text: str, *, general_sum: bool = False) -> Game:

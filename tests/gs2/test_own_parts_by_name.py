@@ -39,6 +39,12 @@ class Halved(KuhnPoker):
         return super().returns(states) / 2 + 1
 
 
+class Namesake(KuhnPoker):
+    def __init__(self):
+        super().__init__(cards=5)
+        self.name = "kuhn_poker"
+
+
 ready = Mine()
 
 
@@ -139,8 +145,14 @@ def test_a_file_may_import_what_lies_beside_it_and_a_module_may_lie_here(
 
 
 def test_a_game_of_ones_own_stands_in_front_of_a_match_and_in_what_training_says_to_try(place: Path) -> None:
-    done = gs2("match", "parts.py:Mine", "uniform", "cfr:5", "--pairs", "5", "--json")
+    few = ("--pairs", "40", "--processes", "2", "--json")
+    done = gs2("match", "parts.py:Mine", "uniform", "cfr:5", *few)
     assert json.loads(done.stdout)["game"] == "parts.py:Mine", done.output
+    # a game that is called as one of ours is not taken for it, here or in other processes
+    names = ("parts.py:Namesake", "kuhn_poker(cards=5)", "kuhn_poker")
+    found = [json.loads(gs2("match", name, "uniform", "cfr:5", *few).stdout) for name in names]
+    assert [row["game"] for row in found] == list(names)
+    assert found[0]["by_team"] == found[1]["by_team"] != found[2]["by_team"]
     made = gs2("train", "parts.py:Mine", "-o", "mine.safetensors", "--decisions", "100")
     assert "try: gs2 match --game 'parts.py:Mine' mine.safetensors uniform" in made.stdout, made.output
     assert "100%  " in made.stderr

@@ -59,15 +59,13 @@ def ladder_game(
     once the one seat and once all the others, and the winner is one of the seats with odds by their strengths
     (Luce). Intervals are bootstrapped over pairs of games.
     """
-    from games.registry import is_game_name, load_game
+    from games.registry import game_string, load_game
     from gs2.play.game_ladder import GameLadderPlan, play_game_ladder, plot_game_ladder
     from gs2.play.game_match import playing_teams
 
     check_plot(plot)
     game = load_game(text, general_sum=True)
-    plan = GameLadderPlan(
-        game.name if is_game_name(game.name) else text, agents, how["pairs"], how["seed"], how["by"]
-    )
+    plan = GameLadderPlan(game_string(text, game), agents, how["pairs"], how["seed"], how["by"])
     total = plan.pairs * len(plan.matches(max(playing_teams(game)) + 1))
     line = Lines()
 

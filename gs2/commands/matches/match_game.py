@@ -57,12 +57,12 @@ def match_game(
     leduc.safetensors+gs2+:k=5. Small games also have cfr:ITERATIONS, noise:EPSILON and dmc:GAMES. The first
     word may be the game instead of --game. Intervals are bootstrapped over pairs of games.
     """
-    from games.registry import is_game_name, load_game
+    from games.registry import game_string, load_game
     from gs2.play.game_arena import Meeting, play_match
     from gs2.play.match_files import MatchFiles
 
     game = load_game(text, general_sum=True)
-    name = game.name if is_game_name(game.name) else text
+    name = game_string(text, game)
     meeting = Meeting(name, a, b, how["pairs"], how["seed"], not how["independent"])
     line = Lines()
 
