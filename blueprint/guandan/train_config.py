@@ -113,6 +113,7 @@ class TrainConfig(Configuration):
     policy_top: best moves that play draws from, where there is a policy. policy_clip: how far the probability
         of a move may go from what it was when it was played, as a share, before it counts no more.
         policy_from: decisions of plain DMC, without temperature, that come before (DanZero+).
+        policy_rate: factor of the learning rate from there on.
     average: Polyak averaging: the running mean of the weights, which plays, values and is shipped, looks back
         on this share of the decisions trained so far; 0 uses the weights themselves.
     guide: decisions over which the share of a teacher, the strong rule-based agent, in the play falls to zero
@@ -159,6 +160,7 @@ class TrainConfig(Configuration):
     policy_top: int = attrs.field(default=4, validator=integer(2, 64))
     policy_clip: float = attrs.field(default=0.2, validator=real(0, 10, above=True))
     policy_from: float = attrs.field(default=0.0, validator=real(0, 1e15))
+    policy_rate: float = attrs.field(default=1.0, validator=real(0, 1, above=True))
     forgotten: float = attrs.field(default=0.05, validator=real(0, 1))
     hands: float = attrs.field(default=0.2, validator=real(0, 1000))
     personas: float = attrs.field(default=0.0, validator=real(0, 1))

@@ -225,7 +225,7 @@ class Learner:
             share = len(part) / len(samples)
             for name, loss in self._backward(part, share).items():
                 losses[name] = losses.get(name, 0.0) + share * loss
-        self._step(decisions)
+        self._step(decisions, self.config.policy_rate if samples.choices is not None else 1.0)
         self._follow(decisions, span)
         return losses
 
@@ -291,10 +291,10 @@ class Learner:
             **named,
         }
 
-    def _step(self, decisions: int) -> None:
-        rate = self.anneal * self.config.learning_rate / math.sqrt(1 + decisions / self.config.halving)
+    def _step(self, decisions: int, share: float) -> None:
+        whole = self.anneal * self.config.learning_rate / math.sqrt(1 + decisions / self.config.halving)
         for group, factor in zip(self.optimiser.param_groups, (1.0, self.config.fresh), strict=False):
-            group["lr"] = rate * factor
+            group["lr"] = share * whole * factor
         torch.nn.utils.clip_grad_norm_(self.parameters, 5.0)
         self.optimiser.step()
 

@@ -129,6 +129,7 @@ _BOOK = (
             "policy_top": 2,
             "policy_clip": 0.2,
             "policy_from": 2e7,
+            "policy_rate": 0.1,
         },
         play={},
         climbing={"average": 0.0, "halving": 1e15, "policy": 1.0, "policy_top": 2},

@@ -120,12 +120,15 @@ def test_other_games_have_every_recipe() -> None:
 
 def test_a_policy_begins_after_its_decisions_of_plain_dmc() -> None:
     trainer = trainer_of("danzero+", policy_from=800.0)
-    kinds = []
+    kinds, rates = [], []
     for _ in range(5):
         trainer.run_generation()
         kinds.append({samples.choices is None for samples in trainer.pending})
+        rates.append(trainer.learner.optimiser.param_groups[0]["lr"])
     turn = kinds.index({False})
     assert 0 < turn < 4 and kinds[:turn] == [{True}] * turn and kinds[turn:] == [{False}] * (5 - turn)
+    # the rate of DanZero+'s second step; a generation is learned from while the next one is played
+    assert rates[:turn] == pytest.approx([0.001] * turn) and rates[-1] == pytest.approx(0.0001)
     # plain returns before, returns over the network's own value after
     assert not set(np.unique(np.abs(trainer.pending[0].target))) <= {1, 2, 3}
 
