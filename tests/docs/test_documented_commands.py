@@ -87,8 +87,9 @@ LONG = re.compile(
     r"gs2 (match|ladder|gate|play) .|gs2 bench .|experiment (agent|learning|trace)"
     r"|gs2 exploit (guandan|.*network:)"
     r"|solve guandan --(json|position (follow|duel))|goofspiel\(cards=11.*dmc:"
+    r"|universal_poker.*numHoleCards=2"
 )
-"""Commands that play or search at GuanDan: half a minute each, even so."""
+"""Commands that play or search at GuanDan, or list a poker game of 276 hands: half a minute each, even so."""
 GUARDS = re.compile(
     r"runs/annealed|runs/grown|dice26|--device cuda|--tensorboard|strangers|focus|\bFILE\b|X\.safetensors"
     r"|--on ray"
