@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Protocol
 
 from blueprint.guandan.play.selfplay import Scratch
 from blueprint.guandan.training.actors.pieces import Piece, PieceGame, PlayedPiece
 from blueprint.guandan.training.dmc import Learner
+from games.support.work.priority import niceness, step_behind
 
 __all__ = ["PieceCrew", "ThreadCrew"]
 
@@ -46,7 +48,11 @@ class PieceCrew(Protocol):
 
 
 class ThreadCrew:
-    """Players in threads of this process, beside the one that learns."""
+    """Players in threads of this process, beside the one that learns.
+
+    Several of them let it go first: on two cores two players and a learner get two thirds of a core each
+    otherwise, and the learner is done last, alone.
+    """
 
     def __init__(self, threads: int) -> None:
         """Take the number of threads in all; with one, pieces are played when they are collected."""
@@ -68,9 +74,15 @@ class ThreadCrew:
         if self._alone:
             self._due.append(list(games))
         else:
-            self._pool = self._pool or ThreadPoolExecutor(self.size, "players")
+            self._pool = self._pool or self._players()
             self._due.append([self._pool.submit(self._play, game) for game in games])
         self._versions.append((pieces[0].generation, version))
+
+    def _players(self) -> ThreadPoolExecutor:
+        if self.size == 1:
+            return ThreadPoolExecutor(1, "players")
+        behind = partial(step_behind, niceness(), whole_process=False)
+        return ThreadPoolExecutor(self.size, "players", initializer=behind)
 
     def _play(self, game: PieceGame) -> PlayedPiece:
         room = self._rooms.pop()

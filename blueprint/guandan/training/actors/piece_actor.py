@@ -15,11 +15,17 @@ class PieceActor:
     """Plays pieces, one after another, by the weights that came with them."""
 
     def begin(
-        self, refusal: Callable[[], str | None], network: str, config: str, parcels: bytes
+        self,
+        refusal: Callable[[], str | None],
+        network: str,
+        config: str,
+        parcels: bytes,
+        learner: tuple[str, int],
     ) -> dict[str, Any]:
         """Get ready; return "refused", why this machine must not play or None, and where it is ("place").
 
-        network, config: what is trained, as JSON. parcels: of the members of the league, pickled.
+        network, config: what is trained, as JSON. parcels: of the members of the league, pickled. learner:
+        its machine and niceness; it goes first where it shares that machine with actors.
         """
         import os
         import platform
@@ -27,6 +33,10 @@ class PieceActor:
         found = {"place": f"{platform.node()}, process {os.getpid()}", "refused": refusal()}
         if found["refused"] is None:
             self._prepare(network, config, parcels)
+            if learner[0] == platform.node():
+                from games.support.work.priority import step_behind
+
+                step_behind(learner[1])
         return found
 
     def _prepare(self, network: str, config: str, parcels: bytes) -> None:

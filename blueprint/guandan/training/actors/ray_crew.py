@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import platform
 import queue
 import threading
 from collections import deque
@@ -28,6 +29,7 @@ from blueprint.guandan.training.actors.weights import weights_of
 from blueprint.guandan.training.dmc import Learner
 from blueprint.guandan.training.opponents import league_of
 from games.support.work.carried import parcel_of
+from games.support.work.priority import niceness
 from games.support.work.ray_cluster import Cluster
 from games.support.work.where import WorkError
 
@@ -94,7 +96,8 @@ class RayCrew:
         self._made = made.options(num_cpus=1, max_restarts=0, max_task_retries=0)
         told = (json.dumps(network.to_json()), json.dumps(config.to_json()))
         league = [parcel_of(name) for name in league_of(config).names]
-        self._begin = (cluster.refusal(), *told, self._ray.put(pickle.dumps(league)))
+        mine = platform.node(), niceness()
+        self._begin = (cluster.refusal(), *told, self._ray.put(pickle.dumps(league)), mine)
         self._actors: set[_Actor] = set()
         self._free: deque[_Actor] = deque()
         self._tasks: deque[_Task] = deque()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from concurrent.futures import CancelledError
 from pathlib import Path
@@ -12,11 +13,12 @@ import pytest
 
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.actors.crews import ThreadCrew
-from blueprint.guandan.training.actors.pieces import Piece, PlayedPiece
+from blueprint.guandan.training.actors.pieces import Piece, PieceGame, PlayedPiece
 from blueprint.guandan.training.dmc import Learner
 from blueprint.guandan.training.trainer import Trainer
 from blueprint.guandan.training.training_run import RunConfig, train
 from games.support.interruption import Interrupted
+from games.support.work.priority import BEHIND, niceness
 
 SMALL = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
 FAST = TrainConfig(rounds=6, batch=64, seed=3, pieces=3)
@@ -67,6 +69,25 @@ def test_no_more_generations_are_out_than_the_staleness_allows(staleness: int) -
     assert all(generation - version <= staleness for generation, version in crew.out)
     assert crew.most == staleness + 1
     assert max(row.get("staleness", 0) for row in rows) == staleness
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells threads apart")
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_several_players_let_the_learner_go_first(threads: int) -> None:
+    found = []
+
+    class Noted(ThreadCrew):
+        def _play(self, game: PieceGame) -> PlayedPiece:
+            found.append(niceness())
+            return super()._play(game)
+
+    before = niceness()
+    trainer = Trainer(SMALL, FAST, threads=threads)
+    trainer.crew = Noted(threads)
+    for _ in range(2):
+        trainer.run_generation()
+    assert niceness() == before
+    assert set(found) == {before if threads < 3 else min(before + BEHIND, 19)}
 
 
 def test_a_resumed_run_deals_other_games_than_those_that_were_out(tmp_path: Path) -> None:

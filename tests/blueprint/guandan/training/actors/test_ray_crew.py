@@ -64,6 +64,11 @@ def tensors(trainer: Trainer) -> dict[str, Any]:
     return {name: value.tobytes() for name, value in trainer.checkpoint()[0].items()}
 
 
+def processes(crew: Any) -> list[int]:
+    """Return the processes of a crew's actors."""
+    return [int(actor.place.rpartition(" ")[2]) for actor in crew._actors]
+
+
 def test_a_machine_lost_and_one_added_in_mid_run_change_no_game_and_no_weight(
     machines: Any, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,6 +90,7 @@ def test_a_machine_lost_and_one_added_in_mid_run_change_no_game_and_no_weight(
             time.sleep(0.7)  # so that a machine can be lost while it plays
             return super().play(piece, version, weights)
 
+    behind = min(os.nice(0) + 5, 19)  # actors let the learner go first
     node = add_machine(machines)
     there = Trainer(SMALL, config, threads=1)
     lost = 0
@@ -93,6 +99,7 @@ def test_a_machine_lost_and_one_added_in_mid_run_change_no_game_and_no_weight(
         while there.generation < 4:
             if there.generation == 1:
                 assert crew.waited(2), "both machines play"
+                assert [os.getpriority(os.PRIO_PROCESS, one) for one in processes(crew)] == [behind] * 2
                 timer = threading.Timer(0.3, machines.remove_node, (node,), {"allow_graceful": False})
                 timer.start()
             if there.generation == 2:
