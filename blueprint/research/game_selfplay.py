@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.choosing.soft_choice import choose_soft
+from blueprint.game_lockstep import GameLockstep
 from blueprint.protocol import GameAgent
 from blueprint.research.game_network import GameNetwork
-from games.game import CHANCE, TERMINAL
 from games.ragged import pick_by
 from games.support.array_types import Array
 
@@ -59,26 +59,12 @@ def play_generation(
     layout, game = network.layout, network.layout.game
     teams = np.array(game.teams)
     side = np.arange(n) % len(set(game.teams))  # the network's team where it does not play all seats
-    states = np.repeat(game.root(), n, axis=0)
-    running = np.arange(n)
-    payoff = np.empty((n, game.num_players))
+    games = GameLockstep(game, np.repeat(game.root(), n, axis=0))
     own: list[tuple[Array, Array, Array, int]] = []
     seen: list[tuple[Array, Array, int]] = []
-    while len(running):
-        players = game.player(states)
-        ended = players == TERMINAL
-        if ended.any():
-            payoff[running[ended]] = game.returns(states[ended])
-            states, running, players = states[~ended], running[~ended], players[~ended]
-            continue
-        actions = game.actions(states)
-        pick = np.zeros(len(states), np.int64)
-        chance = np.flatnonzero(players == CHANCE)
-        if len(chance):
-            outcomes = actions.take(chance)
-            pick[chance] = pick_by(
-                outcomes, game.chance_probs(states[chance], outcomes), rng.random(len(outcomes))
-            )
+    while games.go_on():
+        states, running, players, actions = games.states, games.running, games.players, games.actions
+        pick = games.drawn(rng)
         for seat in range(game.num_players):
             learns = (side[running] == teams[seat]) | (rival is None)
             rows = np.flatnonzero((players == seat) & learns)
@@ -99,9 +85,8 @@ def play_generation(
             for rows_of in _nonempty(np.flatnonzero((players >= 0) & (players != seat) & learns)):
                 waits = np.zeros(len(rows_of), bool)
                 seen.append((layout.features.of(states[rows_of], seat, waits), running[rows_of], seat))
-        taken = actions.values[actions.offsets[:-1] + pick]
-        states = game.step(states, np.arange(len(states)), taken)
-    gains = (payoff / layout.stake).astype(np.float32)
+        games.step(pick)
+    gains = (games.payoff / layout.stake).astype(np.float32)
     empty = np.zeros((0, layout.features.width), np.uint8)
     return Decided(
         np.concatenate([features for features, _, _, _ in own] or [empty]),

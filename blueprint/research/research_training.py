@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from torch.nn import functional as F
 
 from blueprint.choosing.soft_choice import choose_soft
+from blueprint.game_lockstep import GameLockstep
 from blueprint.research.infoset_table import Infosets, list_infosets
 from blueprint.research.research_network import (
     ResearchBlueprint,
@@ -26,8 +27,7 @@ from blueprint.research.research_network import (
     evaluate,
     save_research_blueprint,
 )
-from games.game import CHANCE, TERMINAL, Game, payoff_span
-from games.ragged import pick_by
+from games.game import Game, payoff_span
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
 
@@ -61,26 +61,12 @@ def sample_games(
     `epsilon` by a uniformly random action.
     """
     game = infosets.game
-    states = np.repeat(game.root(), n)
-    running = np.arange(n)
-    payoff = np.empty((n, game.num_players))
+    games = GameLockstep(game, np.repeat(game.root(), n))
     log: list[tuple[Array, Array, Array, Array]] = []
     views: list[tuple[Array, Array, int]] = []
-    while len(running):
-        players = game.player(states)
-        ended = players == TERMINAL
-        if ended.any():
-            payoff[running[ended]] = game.returns(states[ended])
-            states, running, players = states[~ended], running[~ended], players[~ended]
-            continue
-        actions = game.actions(states)
-        pick = np.empty(len(states), np.int64)
-        chance = np.flatnonzero(players == CHANCE)
-        if len(chance):
-            outcomes = actions.take(chance)
-            pick[chance] = pick_by(
-                outcomes, game.chance_probs(states[chance], outcomes), rng.random(len(outcomes))
-            )
+    while games.go_on():
+        states, running, players, actions = games.states, games.running, games.players, games.actions
+        pick = games.drawn(rng)
         for seat in range(game.num_players):
             deciding = np.flatnonzero(players >= 0)
             if len(deciding) == 0:
@@ -96,8 +82,8 @@ def sample_games(
             pick[rows] = choose_soft(values, legal.offsets, blueprint.temperature, epsilon, rng)
             column = infosets.columns[view, pick[rows]]
             log.append((view, column, running[rows], np.full(len(rows), seat)))
-        states = game.step(states, np.arange(len(states)), actions.values[actions.offsets[:-1] + pick])
-    gains = payoff * (2 / payoff_span(game))
+        games.step(pick)
+    gains = games.payoff * (2 / payoff_span(game))
     view, column, which, seats = (np.concatenate(part) for part in zip(*log, strict=True))
     return Plays(
         view,

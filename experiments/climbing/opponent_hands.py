@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from experiments.climbing.hidden_cards import hands_known, hidden_cards
 from experiments.climbing.pruning_shares import MARGINS, PAPER, RECIPE_MARGIN, count_pruned
+from experiments.climbing.same_deals import as_each_team
 from experiments.markdown import markdown_table
 from games.support.array_types import Ints
 from gs2.commands.common import SEED, print_json
@@ -32,7 +33,7 @@ from gs2.commands.groups import run_alone
 if TYPE_CHECKING:
     from blueprint.climbing.inputs.move_inputs import MoveInputs
     from blueprint.climbing.network.fast_moves import FastMoves
-    from blueprint.climbing.training.climbing_play import Choose, MoveChoices
+    from blueprint.climbing.training.climbing_play import Choose
 
 __all__ = ["Side", "opponent_hands", "played_bombs", "without_model"]
 
@@ -104,33 +105,21 @@ def _met(inputs: MoveInputs, one: Choose, other: Choose, rounds: int, seed: int)
 
     In Big2 the second is all other seats; told of is one of them.
     """
-    from blueprint.climbing.training.climbing_play import play_in_lockstep
-
-    teams = np.array(inputs.game.teams)
-    unit = POINTS["doudizhu" if len(set(teams.tolist())) == 2 else "big2"]
+    sides = len(set(inputs.game.teams))
+    unit = POINTS["doudizhu" if sides == 2 else "big2"]
     points, won = np.zeros(rounds), np.zeros(rounds)
     theirs_won = np.zeros(rounds)
     bombs = np.zeros((2, rounds))
-    sides = int(teams.max()) + 1
-    for side in range(sides):
-
-        def choose(d: MoveChoices, side: int = side) -> Ints:
-            found = np.empty(len(d), np.int64)
-            for player, mask in ((one, teams[d.seats] == side), (other, teams[d.seats] != side)):
-                if mask.any():
-                    found[mask] = player(d.where(mask))
-            return found
-
-        played = play_in_lockstep(inputs, inputs.deal(rounds, np.random.default_rng([seed, 0xB0])), choose)
-        own = played.payoffs[:, int(np.flatnonzero(teams == side)[0])]
+    deals = inputs.deal(rounds, np.random.default_rng([seed, 0xB0]))
+    for ours, played in as_each_team(inputs, one, other, deals):
+        own = played.payoffs[:, int(np.flatnonzero(ours)[0])]
         points += unit * own / sides
         won += (own > 0) / sides
         theirs_won += (own < 0) / sides / (sides - 1)
         fired = played_bombs(inputs, played.words)
-        ours = teams[played.seats] == side
-        for k, mask in enumerate((ours, ~ours)):
-            seats = int((teams == side).sum()) if k == 0 else int((teams != side).sum())
-            bombs[k] += np.bincount(played.rounds[fired & mask], minlength=rounds) / seats / sides
+        for k, seats in enumerate((ours, ~ours)):
+            times = np.bincount(played.rounds[fired & seats[played.seats]], minlength=rounds)
+            bombs[k] += times / int(seats.sum()) / sides
     return (
         Side(_mean(points), _mean(won), _mean(bombs[0])),
         Side(_mean(-points / (sides - 1)), _mean(theirs_won), _mean(bombs[1])),

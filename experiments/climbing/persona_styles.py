@@ -20,6 +20,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.climbing.same_deals import as_each_team
 from experiments.markdown import markdown_table
 from games.support.array_types import Ints
 from gs2.commands.common import SEED, print_json
@@ -53,22 +54,11 @@ def rounds_won_by(
     inputs: MoveInputs, one: Choose, other: Choose, rounds: int, seed: int
 ) -> NDArray[np.float64]:
     """Return the share of its games on each deal that one player wins, as each team in turn, [rounds]."""
-    from blueprint.climbing.training.climbing_play import play_in_lockstep
-
-    teams = np.array(inputs.game.teams)
+    sides = len(set(inputs.game.teams))
     won = np.zeros(rounds)
-    sides = int(teams.max()) + 1
-    for side in range(sides):
-
-        def choose(d: MoveChoices, side: int = side) -> Ints:
-            found = np.empty(len(d), np.int64)
-            for player, mask in ((one, teams[d.seats] == side), (other, teams[d.seats] != side)):
-                if mask.any():
-                    found[mask] = player(d.where(mask))
-            return found
-
-        played = play_in_lockstep(inputs, inputs.deal(rounds, np.random.default_rng([seed, 0x9E])), choose)
-        won += (played.payoffs[:, int(np.flatnonzero(teams == side)[0])] > 0) / sides
+    deals = inputs.deal(rounds, np.random.default_rng([seed, 0x9E]))
+    for ours, played in as_each_team(inputs, one, other, deals):
+        won += (played.payoffs[:, int(np.flatnonzero(ours)[0])] > 0) / sides
     return won
 
 

@@ -21,6 +21,7 @@ from gs2.commands.common import (
     stderr,
     stdout,
 )
+from gs2.commands.matches.endings import end_interrupted, show_ladder
 from gs2.commands.progress import Lines
 
 if TYPE_CHECKING:
@@ -230,9 +231,7 @@ def match(
         else:
             _print(result, output)
     if not result.complete:
-        hint = f"; the same command goes on from {output}" if output else "; --output lets it go on later"
-        stderr().print(f"interrupted{hint}")
-        raise SystemExit(asked.exit_code)
+        end_interrupted(asked, output)
 
 
 def _as_json(result: ArenaResult) -> dict[str, Any]:
@@ -350,17 +349,8 @@ def ladder(
             stop=asked,
         )
     if found is None:
-        hint = f"; the same command goes on from {output}" if output else "; --output makes it resumable"
-        stderr().print(f"interrupted{hint}")
-        raise SystemExit(asked.exit_code)
-    if plot is not None:
-        plot_ladder(found, plot)
-    if as_json:
-        print_json(found.to_json())
-        return
-    _print_ladder(found)
-    if plot is not None:
-        stdout().print(f"Drawn in {plot}.")
+        end_interrupted(asked, output)
+    show_ladder(found, _print_ladder, plot_ladder, plot, as_json)
 
 
 def _print_ladder(found: Ladder) -> None:

@@ -15,10 +15,9 @@ from gs2.commands.common import (
     Interruption,
     check_plot,
     memory_option,
-    print_json,
-    stderr,
     stdout,
 )
+from gs2.commands.matches.endings import end_interrupted, show_ladder
 from gs2.commands.progress import Lines
 
 if TYPE_CHECKING:
@@ -83,17 +82,8 @@ def ladder_game(
             stop=asked,
         )
     if found is None:
-        hint = f"; the same command goes on from {output}" if output else "; --output makes it resumable"
-        stderr().print(f"interrupted{hint}")
-        raise SystemExit(asked.exit_code)
-    if plot is not None:
-        plot_game_ladder(found, plot)
-    if as_json:
-        print_json(found.to_json())
-        return
-    _print(found)
-    if plot is not None:
-        stdout().print(f"Drawn in {plot}.")
+        end_interrupted(asked, output)
+    show_ladder(found, _print, plot_game_ladder, plot, as_json)
 
 
 def _print(found: GameLadder) -> None:

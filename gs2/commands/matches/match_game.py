@@ -15,9 +15,9 @@ from gs2.commands.common import (
     memory_option,
     number,
     print_json,
-    stderr,
     stdout,
 )
+from gs2.commands.matches.endings import end_interrupted
 from gs2.commands.progress import Lines
 
 if TYPE_CHECKING:
@@ -81,10 +81,7 @@ def match_game(
         else:
             _print(result, files)
     if not result.complete:
-        kept = output or files.records
-        hint = f"; the same command goes on from {kept}" if kept else "; --output lets it go on later"
-        stderr().print(f"interrupted{hint}")
-        raise SystemExit(asked.exit_code)
+        end_interrupted(asked, output or files.records)
 
 
 def _print(result: MeetingResult, files: MatchFiles) -> None:

@@ -1,0 +1,40 @@
+"""Two players on the same deals, the first as each team in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from games.support.array_types import Array, Ints
+
+if TYPE_CHECKING:
+    from blueprint.climbing.inputs.move_inputs import MoveInputs
+    from blueprint.climbing.training.climbing_play import Choose, MoveChoices, MoveRecord
+
+__all__ = ["as_each_team"]
+
+
+def as_each_team(
+    inputs: MoveInputs, one: Choose, other: Choose, deals: Array
+) -> Iterator[tuple[NDArray[np.bool_], MoveRecord]]:
+    """Yield for each team the seats that the first player has, [players], and the rounds played so.
+
+    deals: of states at which nobody has moved. The second player has all other seats.
+    """
+    from blueprint.climbing.training.climbing_play import play_in_lockstep
+
+    teams = np.array(inputs.game.teams)
+    for team in range(int(teams.max()) + 1):
+        ours = teams == team
+
+        def choose(d: MoveChoices, ours: NDArray[np.bool_] = ours) -> Ints:
+            found = np.empty(len(d), np.int64)
+            for player, mask in ((one, ours[d.seats]), (other, ~ours[d.seats])):
+                if mask.any():
+                    found[mask] = player(d.where(mask))
+            return found
+
+        yield ours, play_in_lockstep(inputs, deals.copy(), choose)
