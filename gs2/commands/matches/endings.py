@@ -1,4 +1,4 @@
-"""How matches and ladders end: interrupted, with what goes on from there; or with tables and a picture."""
+"""How comparisons of agents end: interrupted, with what goes on from there; or with tables and a picture."""
 
 from __future__ import annotations
 

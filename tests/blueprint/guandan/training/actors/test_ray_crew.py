@@ -17,6 +17,7 @@ from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.actors.piece_actor import PieceActor
 from blueprint.guandan.training.trainer import Trainer
 from blueprint.guandan.training.training_run import RunConfig, RunWatch, train
+from games.support.work.priority import BEHIND, niceness
 from games.support.work.ray_cluster import Cluster, connected
 from games.support.work.where import WorkError, where_from
 
@@ -90,7 +91,7 @@ def test_a_machine_lost_and_one_added_in_mid_run_change_no_game_and_no_weight(
             time.sleep(0.7)  # so that a machine can be lost while it plays
             return super().play(piece, version, weights)
 
-    behind = min(os.nice(0) + 5, 19)  # actors let the learner go first
+    behind = min(niceness() + BEHIND, 19)  # actors let the learner go first
     node = add_machine(machines)
     there = Trainer(SMALL, config, threads=1)
     lost = 0
