@@ -13,8 +13,7 @@ Use it bare or with options:
 A kernel trusts its caller. A public function validates and allocates; the kernel behind it takes arrays and
 scalars and writes into named outputs.
 
-Compiled code is cached until the kernel's own file changes. Numba does not look at the files of the kernels
-that it calls: after changing one of those, delete the `*.nbi` files beside its callers in another file.
+Compiled code is kept on disk until something that it is made of changes: see `cache` and `made_of`.
 """
 
 from __future__ import annotations
@@ -23,6 +22,8 @@ from collections.abc import Callable
 from typing import Any, Literal, TypedDict, TypeVar, Unpack, cast, overload
 
 from numba import njit
+
+from games.support.kernel.cache import keep_compiled
 
 __all__ = ["KernelOptions", "kernel"]
 
@@ -55,9 +56,8 @@ def kernel(**options: Unpack[KernelOptions]) -> Callable[[F], F]: ...
 def kernel(function: F | None = None, /, **options: Unpack[KernelOptions]) -> F | Callable[[F], F]:
     """Return the function compiled by Numba on its first call, or, given only options, what does that to one.
 
-    The compiled code is cached on disk beside the function's own file. The types of the signature stay: type
-    checkers see the Python function that was written. Raises TypeError if called with neither a function nor
-    options that Numba knows.
+    The compiled code is kept on disk. The types of the signature stay: type checkers see the Python function
+    that was written. Raises TypeError if called with neither a function nor options that Numba knows.
     """
     if function is not None:
         return _compiled(function, options)
@@ -66,5 +66,6 @@ def kernel(function: F | None = None, /, **options: Unpack[KernelOptions]) -> F 
 
 def _compiled(function: F, options: KernelOptions) -> F:
     # Options that are not given are not passed: a kernel called by another inherits the caller's.
-    dispatcher: Any = njit(cache=True, **options)(function)
+    dispatcher: Any = njit(**options)(function)
+    keep_compiled(dispatcher)
     return cast(F, dispatcher)
