@@ -35,6 +35,9 @@ WALKED = 1000
 """Histories to keep of a level from which on a small game may also be walked whole, to list infosets."""
 MOST_PAIRS = 10_000
 """Pairs of private states up to which the factored form of a game that has one is checked as well."""
+LONG, WIDTH_OF_LONG = 500, 20
+"""A depth that few games reach, and the histories to keep of each level from there on: lest a game that never
+ends is followed for hours before that is said."""
 PAIRS_PER_LEVEL = 1_000
 """Histories held against public states at each depth, at least one public state's."""
 
@@ -101,8 +104,9 @@ def check_game(
     rng: chooses the histories to follow and the orders in which batches are tried.
     roots: [r] different histories at which nobody has acted yet, such as sampled deals, for a game whose root
         cannot list them; by default the root.
-    max_width: histories kept of each level; a level with more is thinned at random. Infosets are listed, to
-        hold samples of them against, if it is at least 1,000 or no level was thinned.
+    max_width: histories kept of each level, from the 500th on at most 20; a level with more is thinned at
+        random. Infosets are listed, to hold samples of them against, if it is at least 1,000 or no level was
+        thinned.
     max_depth: levels after which a game is taken never to end.
     """
     _check_description(game)
@@ -113,7 +117,7 @@ def check_game(
     sequences = np.full((len(states), game.num_players), b"", object)
     histories = terminals = 0
     complete = roots is None
-    for _ in range(max_depth):
+    for depth in range(max_depth):
         acting = _check_player(game, states)
         histories += len(states)
         terminals += int((acting == TERMINAL).sum())
@@ -126,9 +130,10 @@ def check_game(
         if not len(actions.values):
             break
         kept = np.arange(len(actions.values))
-        if len(kept) > max_width:
+        width = max_width if depth < LONG else min(max_width, WIDTH_OF_LONG)
+        if len(kept) > width:
             complete = False
-            kept = np.sort(rng.choice(kept, max_width, replace=False))
+            kept = np.sort(rng.choice(kept, width, replace=False))
         rows, taken = actions.rows[kept], actions.values[kept]
         sequences = _sequences_after(acting, rows, taken, keys, sequences)
         states = _check_step(game, states, actions, rows, taken, rng)

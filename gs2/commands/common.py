@@ -226,10 +226,14 @@ def print_json(value: Any) -> None:
     click.echo(json.dumps(value, default=plain, indent=1))
 
 
-def number(value: float, digits: int = 4) -> str:
-    """Return a payoff in words: fixed decimals, or powers of ten where those would show nothing."""
+def number(value: float, digits: int = 4, *, signed: bool = False) -> str:
+    """Return a payoff in words: fixed decimals, or powers of ten where those would show nothing.
+
+    signed: begin with + where it is not below zero.
+    """
     if value != value:
         return "–"
+    sign = "+" if signed else ""
     if value != 0 and abs(value) < 10**-digits:
-        return f"{value:.1e}"
-    return f"{value:.{digits}f}"
+        return f"{value:{sign}.1e}"
+    return f"{value:{sign}.{digits}f}"

@@ -19,6 +19,7 @@ from games import (
     game_specs,
     load_game,
 )
+from games.check import WIDTH_OF_LONG
 from games.research.kuhn_poker import BETTING, LINES, KuhnPoker
 from games.support.array_types import Array
 from tests.games.random_games import RandomGame
@@ -215,6 +216,21 @@ def test_check_game_catches_a_game_that_never_ends() -> None:
 
     with pytest.raises(GameError, match="must end"):
         check_game(Endless(), np.random.default_rng(0), max_depth=20, max_width=10)
+
+
+def test_check_game_follows_few_histories_of_a_game_that_goes_on_and_on() -> None:
+    batches: list[int] = []
+
+    class Endless(KuhnPoker):
+        def step(self, states, rows, actions):
+            batches.append(len(rows))
+            return states[rows]
+
+    with pytest.raises(GameError, match="no end within 510 actions"):
+        check_game(Endless(), np.random.default_rng(0), max_depth=510, max_width=30)
+    # A game is stepped several times a level, to hold batches in other orders against each other.
+    steps = len(batches) // 510
+    assert max(batches) == 30 and max(batches[-10 * steps :]) == WIDTH_OF_LONG
 
 
 def test_check_game_names_a_missing_function() -> None:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 __all__ = ["print_result"]
 
+ROUNDING = 1e-9
+"""Payoffs below this are taken for errors of rounding."""
+
 
 def print_result(
     result: SearchResult, best: tuple[float, float] | None, replaced: int, limit: int | None
@@ -41,12 +44,13 @@ def print_result(
             f"{row.blueprint:.4f}",
             f"[bold]{row.refined:.4f}[/bold]",
             f"{change:+.4f}" if abs(change) >= 5e-5 else "",
-            f"{row.q:+.4f}",
+            _payoff(row.q),
         )
     out.print(actions)
     out.print(
-        f"[dim]value of the infoset against the opponent's blueprint: {result.blueprint_value:+.4f} before, "
-        f"{result.value:+.4f} after[/dim]\n",
+        "[dim]value of the infoset against the opponent's blueprint: "
+        f"{_payoff(result.blueprint_value)} before, "
+        f"{_payoff(result.value)} after[/dim]\n",
         soft_wrap=True,
     )
 
@@ -61,7 +65,7 @@ def print_result(
             told.history,
             f"{told.reach:.4f}",
             f"{told.opponent_reach:.4f}",
-            f"{told.alternative:+.4f}",
+            _payoff(told.alternative),
             how + (", frozen" if told.frozen else ""),
         )
     out.print(histories)
@@ -74,7 +78,7 @@ def print_result(
         for seen in there[:limit]:
             assert seen.solved is not None and seen.margin is not None
             opponents.add_row(
-                seen.infoset, f"{seen.alternative:+.4f}", f"{seen.solved:+.4f}", f"{seen.margin:+.4f}"
+                seen.infoset, _payoff(seen.alternative), _payoff(seen.solved), _payoff(seen.margin)
             )
         out.print(opponents)
         _print_rest(result.opponents_kept, limit)
@@ -102,6 +106,11 @@ def print_result(
     out.print(f"[dim]milliseconds: {times}[/dim]", soft_wrap=True)
 
 
+def _payoff(value: float, digits: int = 4) -> str:
+    """Return a payoff, or a difference of two, in words; what rounding leaves of nothing is nothing."""
+    return number(0.0 if abs(value) < ROUNDING else value, digits, signed=True)
+
+
 def _print_sample(size: SampleSize, config: SearchConfig) -> None:
     """Say how much of the game a result speaks for."""
     drawn = (
@@ -121,9 +130,10 @@ def _print_whole_game(best: tuple[float, float], replaced: int) -> None:
     """Say what the opponent's best response in the whole game wins."""
     covers = "this infoset" if replaced == 1 else f"the {replaced} infosets that this search covers"
     stdout().print(
-        f"[bold]Whole game[/bold]: the opponent's best response wins {best[0]:+.6f} against the blueprint, "
-        f"{best[1]:+.6f} with {covers} refined "
-        f"({best[1] - best[0]:+.6f})",
+        f"[bold]Whole game[/bold]: the opponent's best response wins {_payoff(best[0], 6)} "
+        "against the blueprint, "
+        f"{_payoff(best[1], 6)} with {covers} refined "
+        f"({_payoff(best[1] - best[0], 6)})",
         soft_wrap=True,
     )
 
