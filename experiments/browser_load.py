@@ -103,7 +103,7 @@ class _Person:
         await self._until(lambda s: s["turn"]["you"] or s["waiting"] or s["match"]["over"])
         version, pace = self.state["version"], self.state["table"]["pace"]
         if self.state["waiting"]:
-            await self.line.send('{"type":"next"}')
+            await self.line.send(json.dumps({"type": "next", "version": version}))
             await self._until(lambda s: s["version"] > version)
             return
         await asyncio.sleep(2 * think * self.rng.random())

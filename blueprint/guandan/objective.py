@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from games.guandan.matches.chances import RESULTS, MatchChances, solve_chances
 from games.guandan.rounds.state import NOBODY
-from games.guandan.rules import RULING, Rules
+from games.guandan.rules import RULING, Rules, ace_rules
 from games.support.array_types import Array
 
 __all__ = ["FREQUENCIES", "OBJECTIVES", "in_match", "match_chances", "result_worth", "rounds_alone"]
@@ -53,14 +53,16 @@ def rounds_alone(states: Array) -> Array:
     return alone
 
 
-def result_worth(states: Array, seats: Array, rules: Rules = RULING) -> NDArray[np.float64]:
+def result_worth(states: Array, seats: Array) -> NDArray[np.float64]:
     """Return what the results 3 to -3 of each round are worth to a seat's side, [n, 7], in levels.
 
-    In a match they are worth what they add to the chance of winning it, scaled as levels are
+    In a match they are worth what they add to the chance of winning it by its rules, scaled as levels are
     (`MatchChances.utilities`). states: [n] STATE; seats: [n].
     """
     worth = np.tile(_LEVELS, (len(states), 1))
     inside = in_match(states)
-    if inside.any():
-        worth[inside] = match_chances(rules).utilities(states[inside], np.asarray(seats)[inside])
+    for ace in np.unique(states["ace"][inside]).tolist():
+        rows = np.flatnonzero(inside & (states["ace"] == ace))
+        chances = match_chances(ace_rules(ace))
+        worth[rows] = chances.utilities(states[rows], np.asarray(seats)[rows])
     return worth

@@ -13,7 +13,10 @@ from dataclasses import dataclass, fields
 
 from games.game import GameError
 
-__all__ = ["PRESETS", "RULING", "Rules", "as_rules"]
+__all__ = ["PRESETS", "RULING", "Rules", "ace_rules", "as_rules"]
+
+_ACE_LIMITS = 16
+"""Numbers of failures at A that `Rules.ace` tells apart; no more ever come about."""
 
 _CHOICES: dict[str, tuple[object, ...]] = {
     "first_lead": ("random", "seat 0"),
@@ -80,6 +83,16 @@ class Rules:
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise GameError(f"guandan: rule {name} is an integer of at least {least}; got {value!r}")
 
+    @property
+    def ace(self) -> int:
+        """What these rules say of level A, as a byte: 0 for the ruling. `ace_rules` reads it back.
+
+        A limit of more than 16 failures counts as 16.
+        """
+        limit = min(self.ace_limit, _ACE_LIMITS) - RULING.ace_limit
+        switches = (self.ace_win == "double", self.ace_failure == "dweller", self.ace_promotes)
+        return limit % _ACE_LIMITS * 8 + sum(on << k for k, on in enumerate(switches))
+
     def changes(self) -> dict[str, object]:
         """Return the switches that differ from the ruling, by name; `as_rules` reads them back."""
         return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
@@ -87,6 +100,18 @@ class Rules:
 
 RULING = Rules()
 """Our ruling on every question."""
+
+
+def ace_rules(ace: int) -> Rules:
+    """Return the ruling with what a byte says of level A (`Rules.ace`)."""
+    limit, switches = divmod(ace, 8)
+    return Rules(
+        ace_win="double" if switches & 1 else RULING.ace_win,
+        ace_failure="dweller" if switches & 2 else RULING.ace_failure,
+        ace_promotes=bool(switches & 4),
+        ace_limit=(limit + RULING.ace_limit - 1) % _ACE_LIMITS + 1,
+    )
+
 
 PRESETS = {
     "ruling": RULING,

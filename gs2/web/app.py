@@ -37,8 +37,8 @@ class _Site:
     def __init__(self, house: House, cache: Path | None) -> None:
         self.house, self.cache = house, cache
 
-    def _table(self, request: Request | WebSocket) -> PersonTable:
-        found = self.house.tables.get(request.path_params["id"])
+    async def _table(self, request: Request | WebSocket) -> PersonTable:
+        found = await self.house.table(request.path_params["id"])
         if found is None:
             raise NoSuch("there is no such table; it may have been moved away")
         return found
@@ -68,14 +68,14 @@ class _Site:
 
     async def sit(self, request: Request) -> Response:
         data = await object_of(request)
-        wanted = data.get("seat")
-        if wanted is not None and (isinstance(wanted, bool) or wanted not in range(4)):
+        wanted, name = data.get("seat"), name_in(data)
+        if wanted is not None and not _is_one_of(range(4), wanted):
             raise Refused("wrong", f"a seat is 0..3; got {wanted!r:.40}")
-        seat, key = self._table(request).sit(name_in(data), wanted)
+        seat, key = (await self._table(request)).sit(name, wanted)
         return json_answer({"seat": seat, "key": key}, 201)
 
     async def record(self, request: Request) -> Response:
-        table = self._table(request)
+        table = await self._table(request)
         game = request.query_params.get("game", "")
         games = len(table.account.games)
         if game and not (game.isdecimal() and 1 <= int(game) <= games):
@@ -87,16 +87,17 @@ class _Site:
         return PlainTextResponse(text, headers={"content-disposition": name})
 
     async def review_table(self, request: Request) -> Response:
-        table = self._table(request)
-        if table.people and not table.over and not table.account.results:
-            raise Refused("closed", "a review shows every hand: it can be had when a round is over")
+        table = await self._table(request)
         data = await object_of(request)
-        game = data.get("game", len(table.account.games))
-        games = len(table.account.games)
-        if isinstance(game, bool) or game not in range(1, games + 1):
+        results, games = table.account.results, len(table.account.games)
+        game = data.get("game", results[-1].game if results else games)
+        if not _is_one_of(range(1, games + 1), game):
             raise Refused("wrong", f"a game is 1..{games}; got {game!r:.40}")
         text = table.account.record(game - 1)
         if table.people and not table.over:
+            if all(end.game != game for end in results):
+                told = f"of game {game} none is yet" if results else "none is yet"
+                raise Refused("closed", f"a review shows every hand of rounds that are over; {told}")
             text = _finished_rounds(text)
         return self._review(text, f"table {table.setup.id}", data.get("preset", "fast"))
 
@@ -151,11 +152,18 @@ class _Site:
 
     async def socket(self, socket: WebSocket) -> None:
         try:
-            table = self._table(socket)
+            table = await self._table(socket)
         except NoSuch:
             await socket.close(4404, "no such table")
             return
+        except Refused as error:
+            await socket.close(1013, str(error))  # try again later
+            return
         await TableSocket(self.house, table, socket).run()
+
+
+def _is_one_of(numbers: range, value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value in numbers
 
 
 def _finished_rounds(text: str) -> str:

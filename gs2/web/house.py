@@ -16,7 +16,7 @@ from games.guandan.rules import as_rules
 from gs2.guandan.table.agents import host_for, start_hosts
 from gs2.guandan.table.hosts import Host
 from gs2.web.jobs import Jobs
-from gs2.web.setup_log import PERSON, DamagedTable, stored_tables
+from gs2.web.setup_log import PERSON, DamagedTable, stored_table, stored_tables
 from gs2.web.tables.person_table import LONGEST_PACE, PersonTable, Refused
 from gs2.web.tables.seat_labels import seat_labels
 from gs2.web.tables.table_log import TableSetup, read_table, table_log
@@ -40,7 +40,7 @@ AGENTS = (
 )
 """Agents that anybody may seat, and what they are; the command line may add others."""
 MOST_TABLES = 512
-"""Tables that are open at once."""
+"""Tables that are open at once; the others are on disk, and opened when somebody asks for them."""
 MOST_GAMES = 100
 """Games at a table."""
 LONGEST_NAME = 40
@@ -76,29 +76,55 @@ class House:
         self.jobs = Jobs()
         self.damaged: list[str] = []
         self._starting: dict[str, asyncio.Task[None]] = {}
+        self._opening = asyncio.Lock()
         self._hints = False
 
     async def open(self) -> None:
-        """Take up the tables of the folder where they were left; a damaged one is named and left alone."""
-        for path in stored_tables(self.folder):
-            try:
-                setup, lines = read_table(path)
-                # a table that is older than the labels has the agents' own names
-                setup = attrs.evolve(setup, seats=tuple(self._labels.get(s, s) for s in setup.seats))
-                if len(self.tables) >= MOST_TABLES:
-                    raise DamagedTable(f"{path}: {MOST_TABLES} tables are open; move some files away")
-                for name in setup.seats:
-                    if name != PERSON and name not in self.agents:
-                        raise DamagedTable(
-                            f"{path}: no agent is called {name[:80]!r} here; give your own by --agent"
-                        )
-                await self._hosts_for(setup.seats)
-                table = PersonTable.restored(setup, lines, table_log(path, setup, new=False), self.hosts)
-            except (OSError, ValueError) as error:
-                self.damaged.append(str(error))
-                logger.warning("%s", error)
-                continue
-            self._keep(table)
+        """Take up the folder's tables where they were left, as many as may be open, those played at last.
+
+        A damaged one is named and left alone.
+        """
+        found = [await self._stored(path) for path in stored_tables(self.folder)[:MOST_TABLES]]
+        for table in reversed(found):
+            if table is not None:
+                self._keep(table)
+
+    async def table(self, key: str) -> PersonTable | None:
+        """Return the table of an id, taken up from its file if it is not open; None if there is none.
+
+        Raises Refused if too many are open.
+        """
+        if key not in self.tables:
+            async with self._opening:  # whoever asks at the same time gets the same table
+                path = None if key in self.tables else stored_table(self.folder, key)
+                if path is not None:
+                    self._make_room()
+                    table = await self._stored(path)
+                    if table is not None:
+                        self._keep(table)
+        return self.tables.get(key)
+
+    async def _stored(self, path: Path) -> PersonTable | None:
+        """Return a table as its file has it; None if that is damaged, which is noted."""
+        log = None
+        try:
+            setup, lines = read_table(path)
+            # a table that is older than the labels has the agents' own names
+            setup = attrs.evolve(setup, seats=tuple(self._labels.get(s, s) for s in setup.seats))
+            for name in setup.seats:
+                if name != PERSON and name not in self.agents:
+                    raise DamagedTable(
+                        f"{path}: no agent is called {name[:80]!r} here; give your own by --agent"
+                    )
+            await self._hosts_for(setup.seats)
+            log = table_log(path, setup, new=False)
+            return PersonTable.restored(setup, lines, log, self.hosts)
+        except (OSError, ValueError) as error:
+            if log is not None:
+                log.close()
+            self.damaged.append(str(error))
+            logger.warning("%s", error)
+            return None
 
     def close(self) -> None:
         """End everything; the tables stay on disk."""
@@ -129,9 +155,8 @@ class House:
                 raise Refused("wrong", f"{word} is a whole number in {low}..{most}; got {value!r}")
         if isinstance(pace, bool) or not isinstance(pace, int | float) or not 0 <= pace <= LONGEST_PACE:
             raise Refused("wrong", f"a pace is in 0..{LONGEST_PACE:g} seconds; got {pace!r}")
-        if len(self.tables) >= MOST_TABLES and not self._drop_one():
-            raise Refused("full", f"{MOST_TABLES} tables are open; end some of them first")
         await self._hosts_for(seats)
+        self._make_room()
         setup = TableSetup(
             id=secrets.token_urlsafe(9),
             seats=tuple(seats),
@@ -161,14 +186,19 @@ class House:
         table.changed = changed
         table.drive()
 
-    def _drop_one(self) -> bool:
-        """Let go of the oldest table that is over and that nobody watches; its file stays."""
-        for key, table in self.tables.items():
-            if table.over and not self.watchers[key]:
-                table.close()
-                del self.tables[key], self.watchers[key]
-                return True
-        return False
+    def _make_room(self) -> None:
+        """Let go of a table if no other may be open: one that is over, else the one opened first.
+
+        Its file stays, from which it is opened again. Raises Refused if somebody looks at every table.
+        """
+        if len(self.tables) < MOST_TABLES:
+            return
+        alone = [key for key in self.tables if not self.watchers[key]]
+        if not alone:
+            raise Refused("full", f"people are at {MOST_TABLES} tables; wait until some have left theirs")
+        key = min(alone, key=lambda one: not self.tables[one].over)
+        self.tables[key].close()
+        del self.tables[key], self.watchers[key]
 
     async def _hosts_for(self, seats: Sequence[str]) -> None:
         """Have the agents loaded. Raises AgentError if one cannot be."""

@@ -10,6 +10,7 @@ from typing import Any
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from gs2.web.tables.person_table import Refused
+from gs2.web.tables.versions import Offer, Versions
 
 __all__ = ["Message", "PersonSocket"]
 
@@ -38,6 +39,11 @@ class PersonSocket:
     def _answers(self) -> dict[str, Callable[[Message], None]]:
         """Return what is done on a message of each type; it may raise Refused."""
         raise NotImplementedError
+
+    def _seen(self, message: Message, versions: Versions, offer: Offer) -> None:
+        """Raise Refused unless the browser had seen what it asks for."""
+        if not versions.means(offer, message.get("version")):
+            raise Refused("stale", "the table has changed since; look again")
 
     def show(self) -> None:
         """Have the state sent; several changes at once become one message."""

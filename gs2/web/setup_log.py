@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -18,7 +18,7 @@ import attrs
 from games.game import GameError
 from games.support.files import read_bytes
 
-__all__ = ["ID", "PERSON", "DamagedTable", "SetupLog", "read_setup_log", "stored_tables"]
+__all__ = ["ID", "PERSON", "DamagedTable", "SetupLog", "read_setup_log", "stored_table", "stored_tables"]
 
 PERSON = "person"
 """What a seat is called that is a person's."""
@@ -61,11 +61,16 @@ class SetupLog:
         self._file.close()
 
 
-def stored_tables(folder: Path) -> Iterator[Path]:
-    """Yield the files of a folder that are called as tables are."""
-    for path in sorted(folder.glob("*.jsonl")):
-        if ID.fullmatch(path.stem):
-            yield path
+def stored_tables(folder: Path) -> list[Path]:
+    """Return the files of a folder that are called as tables are, those first that were played at last."""
+    found = [path for path in folder.glob("*.jsonl") if ID.fullmatch(path.stem)]
+    return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
+
+
+def stored_table(folder: Path, key: str) -> Path | None:
+    """Return the file of the table of an id; None if there is none."""
+    path = folder / f"{key}.jsonl"
+    return path if ID.fullmatch(key) and path.is_file() else None
 
 
 def read_setup_log(

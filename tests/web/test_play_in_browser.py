@@ -149,6 +149,31 @@ def test_a_hint_shows_moves_and_chooses_cards_and_undo_takes_back(server: Server
     assert table.hand == before
 
 
+def test_a_held_key_and_a_double_click_take_back_one_choice(server: Server, people: People) -> None:
+    page = people()
+    sent: list[str] = []
+    page.on("websocket", lambda line: line.on("framesent", lambda text: sent.append(str(text))))
+    table = TablePage.sit(page, *server.table(SWIFT, seed=4))
+    table.play_turns(5)
+    undo = page.get_by_role("button", name="Undo")
+
+    def hold(key: str) -> None:
+        for _ in range(5):  # without a release between them, all but the first are repeats
+            page.keyboard.down(key)
+            page.wait_for_timeout(60)
+        page.keyboard.up(key)
+
+    ways = (lambda: hold("u"), lambda: undo.dblclick(delay=60), lambda: (undo.focus(), hold("Enter")))
+    for undone, way in enumerate(ways, 1):
+        table.until_turn()
+        before = page.locator("main").get_attribute("data-version")
+        way()
+        page.wait_for_function(
+            "before => document.querySelector('main').dataset.version !== before", arg=before
+        )
+        assert sum('"undo"' in text for text in sent) == undone
+
+
 def test_what_cannot_be_played_says_why_and_a_wild_card_asks_where(server: Server, people: People) -> None:
     seed, cards = wild_straight(range(400))
     page = people()

@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.web.serving import Server
 from tests.web.table_page import TablePage, picture
+from tests.web.tables.stored_tables import stored_table_of_people
 
 People = Callable[..., Any]
 NAME = "<img src=x onerror=alert(1)>"
@@ -39,6 +40,32 @@ def test_a_match_that_was_watched_is_reviewed_with_one_click(server: Server, peo
     assert page.url == address
     page.get_by_role("link", name="Another record").click()
     page.get_by_label("Record file").wait_for()
+
+
+def test_whoever_sits_at_a_table_has_the_rounds_reviewed_that_are_over(
+    server: Server, people: People
+) -> None:
+    page = people()
+    begun, keys = stored_table_of_people(server.folder, lambda table: len(table.choices) == 9)
+    TablePage.sit(page, begun.setup.id, keys[0])
+    review = page.locator("main").get_by_role("button", name="Review")
+    page.locator(".tools").wait_for()
+    assert not review.is_visible(), "nothing is over yet"
+    # another review goes first, so that the one that is asked for below is not done when it is stopped
+    first = server.http.post("/api/reviews", content=record_of_a_round(server)).json()
+    over, keys = stored_table_of_people(server.folder, lambda table: bool(table.account.results))
+    TablePage.sit(page, over.setup.id, keys[0])
+    box = page.locator("dialog[open]:has-text('Round 1 is over')")
+    box.get_by_role("button", name="Review").wait_for()
+    page.keyboard.press("Escape")
+    box.wait_for(state="detached")
+    picture(page, "round-over")
+    review.click()
+    page.get_by_role("button", name="Stop").click()
+    page.get_by_label("Record file").wait_for()
+    page.go_back()
+    page.locator(".error:has-text('It was stopped')").wait_for()
+    server.http.delete(f"/api/jobs/{first['id']}")
 
 
 def test_a_record_is_dropped_on_the_page_and_names_in_it_stay_text(server: Server, people: People) -> None:

@@ -25,7 +25,7 @@ def play_on(seat: Seat, rng: random.Random, moves: int | None = None) -> int:
             break
         if state["waiting"]:
             version = state["version"]
-            seat.say(type="next")
+            seat.say(type="next", version=version)
             seat.until(lambda s, version=version: s["version"] > version)
             continue
         seat.play(rng.randrange(state["turn"]["you"]["count"]))
@@ -103,7 +103,7 @@ def test_undo_goes_back_to_just_before_the_last_own_choice(server: Server, seed:
     for before in reversed(seen):
         now = seat.my_turn()
         assert now["table"]["undo"]
-        seat.say(type="undo")
+        seat.say(type="undo", version=now["version"])
         now = seat.until(lambda s, version=now["version"]: s["version"] > version)
         for part in ("match", "round", "turn"):
             assert now[part] == before[part], part
@@ -125,17 +125,53 @@ def test_undo_survives_a_kill_and_is_refused_with_company(own_server: Callable[.
         who.my_turn()
         version = who.play(0)["version"]
         seat.until(lambda s, version=version: s["version"] >= version)
-    assert seat.ask("error", type="undo")["code"] == "not_alone"
+    assert seat.ask("error", type="undo", version=seat.state["version"])["code"] == "not_alone"
     alone, key = server.table(["person", "random", "random", "random"], seed=2)
     mine = server.seat(alone, key)
     first = mine.my_turn()
     mine.play(0)
-    mine.my_turn()
-    mine.say(type="undo")
+    mine.say(type="undo", version=mine.my_turn()["version"])
     mine.until(lambda s: s["round"] == first["round"])
     server.kill()
     server.start()
     assert server.seat(alone, key).my_turn()["round"] == first["round"]
+
+
+def test_what_is_asked_for_twice_on_one_version_is_done_once(server: Server) -> None:
+    table, key = server.table(["person", "random", "greedy", "random"], seed=4)
+    seat = server.seat(table, key)
+    seen = []
+    while len(seen) < 4:
+        seen.append(seat.my_turn())
+        seat.play(0)
+    version = seat.my_turn()["version"]
+    for wrong in (None, "5", True, version + 1, version - 40, seen[-1]["version"]):
+        assert seat.ask("error", type="undo", version=wrong)["code"] == "stale", wrong
+    assert seat.state["version"] == version, "nothing was taken back"
+    for _ in range(3):
+        seat.say(type="undo", version=version)
+    refused: list[str] = []
+    while len(refused) < 2:
+        answer = seat.hear()
+        refused += [answer["code"]] if answer["type"] == "error" else []
+    assert refused == ["stale", "stale"]
+    assert seat.my_turn()["round"] == seen[-1]["round"]
+    # what agents do meanwhile does not make it stale
+    after = seat.play()["version"]
+    seat.my_turn()
+    seat.say(type="undo", version=after)
+    assert seat.until(lambda s: s["round"] == seen[-1]["round"])
+
+
+def test_a_result_is_left_by_those_who_have_seen_it(server: Server) -> None:
+    table, key = server.table(["person", "random", "greedy", "random"], seed=4)
+    seat = server.seat(table, key)
+    while not (state := seat.my_turn())["waiting"]:
+        before = state["version"]
+        seat.play(0)
+    assert seat.ask("error", type="next", version=before)["code"] == "stale"
+    seat.say(type="next", version=state["version"])
+    seat.until(lambda s: not s["waiting"])
 
 
 def test_a_choice_is_good_until_its_own_choices_change(server: Server) -> None:
@@ -154,7 +190,7 @@ def test_a_choice_is_good_until_its_own_choices_change(server: Server) -> None:
                 break
             version = state["version"]
             if state["waiting"]:
-                seats[0].say(type="next")
+                seats[0].say(type="next", version=version)
             elif state["turn"]["seats"] == [0, 2] and state["round"]["phase"] == "tribute":
                 found = True
                 seats[0].say(type="play", index=0, version=version)

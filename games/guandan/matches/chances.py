@@ -24,7 +24,7 @@ from games.support.array_types import Array
 __all__ = ["RESULTS", "MatchChances", "solve_chances"]
 
 RESULTS = (3, 2, 1, 0, -1, -2, -3)
-"""Payoffs of a round to one side; no round ends at 0."""
+"""Payoffs of a round to one side. It ends at 0 where a team at its own level A finishes first and last."""
 _MARGINS = (1, 2, 3)
 _PLAYED = [k for k, result in enumerate(RESULTS) if result]
 _ORDERS = {
@@ -57,7 +57,13 @@ class MatchChances:
         found = np.empty((len(owner), len(RESULTS)))
         for k in _PLAYED:
             found[:, k] = _after(self.win, levels, owner, fails, RESULTS[k], self.rules)
-        found[:, RESULTS.index(0)] = found[:, _PLAYED].mean(1)
+        # 0 is what a team gets that wins at its own level A with a seat that comes last: in the match that is
+        # a win by one level, and a failure
+        mine = [_owned_at_ace(levels, owner, team) for team in (0, 1)]
+        nothing = found[:, _PLAYED].mean(1)
+        found[:, RESULTS.index(0)] = np.select(
+            mine, [found[:, RESULTS.index(1)], found[:, RESULTS.index(-1)]], nothing
+        )
         return found.reshape(NUM_RANKS, NUM_RANKS, 3, *self.win.shape[4:], len(RESULTS))
 
     def worth(self, states: Array) -> NDArray[np.float64]:
@@ -91,7 +97,10 @@ class MatchChances:
         deviation = np.sqrt((((chance[:, _PLAYED] - mean[:, None]) ** 2) * often).sum(1))
         scale = np.where(deviation > 1e-9, spread / np.maximum(deviation, 1e-9), 0.0)
         found: NDArray[np.float64] = (chance - mean[:, None]) * scale[:, None]
-        found[:, RESULTS.index(0)] = 0.0
+        ace = _owned_at_ace(states["levels"], states["owner"], 0) | _owned_at_ace(
+            states["levels"], states["owner"], 1
+        )
+        found[~ace, RESULTS.index(0)] = 0.0
         return found
 
 
@@ -133,6 +142,12 @@ def solve_chances(frequencies: Array, rules: Rules = RULING, *, tolerance: float
         win = found
         if change < tolerance:
             return MatchChances(win, often, rules)
+
+
+def _owned_at_ace(levels: Array, owner: Array, team: int) -> NDArray[np.bool_]:
+    """Return where a round is played at a team's level A. levels: [n, 2]; owner: [n]."""
+    found: NDArray[np.bool_] = (owner == team) & (levels[:, team] == NUM_RANKS - 1)
+    return found
 
 
 def _grid(owners: tuple[int, ...], fails: int) -> tuple[Array, Array, Array]:

@@ -287,6 +287,7 @@ class Matches:
             shown=Shown(unpack(known), cap),
         )
         self.states["fails"][rows] = table["fails"]
+        self.states["ace"][rows] = self.rules.ace
 
     def level(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
         """Return the level of the current round of each match (or of these rows), uint8 rank codes."""

@@ -3,6 +3,7 @@
 Read, every field but `hand` (or `hands`) and `level` may be missing. A position may instead give its
 `record`, the moves so far from the first lead; it is then replayed and names the exact infoset. `acts`
 sums up what a record would tell of the hidden hands: what each seat passed on, led and followed with.
+`fails` makes it part of a match, of which `rules` are what counts at level A: a preset's name or switches.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from games.guandan.cards import (
     parse_cards,
     unpack,
 )
+from games.guandan.combos import beats
 from games.guandan.notation import action_list, parse_action
 from games.guandan.rounds.acts import acts_text, parse_acts
 from games.guandan.rounds.state import (
@@ -38,6 +40,7 @@ from games.guandan.rounds.state import (
     play_all,
     views,
 )
+from games.guandan.rules import ace_rules, as_rules
 from games.support.array_types import Row, Rows
 
 __all__ = ["parse_position", "position_text"]
@@ -49,6 +52,7 @@ _START = (
     "levels",
     "owner",
     "fails",
+    "rules",
     "first",
     "hand",
     "hands",
@@ -101,6 +105,10 @@ def position_text(state: Row, seat: int | None = None) -> str:
         "levels": [RANKS[r] for r in state["levels"]],
         "owner": _seat(state["owner"]),
         "fails": None if state["fails"][0] == NOBODY else state["fails"].tolist(),
+    }
+    if state["ace"]:
+        fields |= {"rules": ace_rules(int(state["ace"])).changes()}
+    fields |= {
         "first": int(state["first"]),
         "player": None if state["player"] == TERMINAL else int(state["player"]),
     }
@@ -216,6 +224,7 @@ def _state_of(fields: Any, text: str) -> tuple[Rows, int | None]:
         raise _wrong(f"fails must list both teams' failures at A; got {fields['fails']!r}")
     else:
         row["fails"] = [_number({"fails": n}, "fails", 9, 0) for n in fields["fails"]]
+    row["ace"] = as_rules(fields.get("rules", "ruling")).ace
     row["trick"]["type"] = row["last"]["type"] = NO_ACTION
     if "record" in fields:
         row["player"] = row["first"]
@@ -237,6 +246,13 @@ def _replay(state: Rows, seat: int | None, record: Any, level: int) -> None:
             # a hidden hand: lend it the cards it shows
             state["hand"][0, player] += np.array([action["lo"][0], action["hi"][0]], np.uint64)
         words, bytes_ = views(state)
+        leads = state["leader"][0] == NOBODY
+        passes = action["type"][0] == PASS
+        if passes if leads else not (passes or beats(action, state["beat"], level)[0]):
+            raise _wrong(
+                f"record: move {k} must be {'a lead' if leads else 'PASS or beat the move before'}; "
+                f"got {move!r} of seat {player}"
+            )
         if player < 0 or first_unplayable(words, bytes_, action_words(action)) >= 0:
             raise _wrong(f"record: seat {player} cannot play move {k}, {move!r}")
         play_all(words, bytes_, action_words(action))

@@ -191,7 +191,7 @@ def restarted(states: Rows) -> Rows:
     left = states["left"] + unpack(states["played"]).sum(2, dtype=np.int64)
     setting = _Setting(states["level"], states["first"], states["levels"], states["owner"])
     out = _started(hands, left, setting)
-    for name in ("known", "cap", "fails"):
+    for name in ("known", "cap", "fails", "ace"):
         out[name] = states[name]
     begin_rounds(*views(out))
     return out

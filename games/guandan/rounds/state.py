@@ -51,6 +51,7 @@ STATE = np.dtype(
         ("acts", "<u8", (4, ACTS_SEEN // 64)),
         ("hash", "<u8", (2,)),
         ("plays", "<i8"),
+        ("ace", "<u8"),
         ("player", "i1"),
         ("first", "u1"),
         ("leader", "u1"),
@@ -67,7 +68,7 @@ STATE = np.dtype(
     ],
     align=True,
 )
-"""One round in progress (776 bytes).
+"""One round in progress (784 bytes).
 
 hand: packed cards each seat holds. played: packed cards each seat has played; their sum is the initial hand.
 known: packed cards of each seat's initial hand that everybody knows of (tribute and return cards received).
@@ -84,7 +85,8 @@ player: seat to act, TERMINAL at the end. first: seat that led the round. plays:
     included. tricks: tricks completed.
 level: rank code of the round's level. levels: of each team. owner: team whose level it is, else NOBODY.
 fails: failures of each team at its level A so far; NOBODY where the round is played for itself, not as part
-    of a match.
+    of a match. ace: what the match's rules say of level A (`Rules.ace`), 0 for the ruling; a word, so that
+    a state has no bytes between its fields.
 hash: running 128-bit hash of the whole public record.
 """
 

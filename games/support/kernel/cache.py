@@ -13,6 +13,8 @@ another folder for both.
 from __future__ import annotations
 
 import os
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +22,12 @@ import numba
 from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
 
-from games.support.kernel.made_of import is_installed, made_of
+from games.support.kernel.made_of import file_digest, is_installed, made_of
 
 __all__ = ["keep_compiled", "kernel_folder"]
 
 
+NOWHERE = "compiled code cannot be kept: no folder to write to; set NUMBA_CACHE_DIR to one that is"
 _config: Any = numba.config
 _Cache: Any = FunctionCache
 
@@ -32,15 +35,20 @@ _Cache: Any = FunctionCache
 def keep_compiled(dispatcher: Any) -> None:
     """Let a function that Numba compiles find its code on disk, and leave it there.
 
-    Does nothing where Numba was told to compile nothing (`NUMBA_DISABLE_JIT`).
+    Does nothing where Numba was told to compile nothing (`NUMBA_DISABLE_JIT`). Where no folder can be written
+    to, a RuntimeWarning says so, and the function is compiled in every process.
     """
     if not isinstance(dispatcher, Dispatcher):
         return
+    source = dispatcher.py_func.__code__.co_filename
+    file_digest(source)  # as it is now, while it is imported
     told = _config.CACHE_DIR
-    _config.CACHE_DIR = told or kernel_folder(dispatcher.py_func.__code__.co_filename)
+    _config.CACHE_DIR = told or kernel_folder(source)
     try:
         cached: Any = dispatcher
         cached._cache = _KernelCache(dispatcher.py_func)
+    except RuntimeError:
+        warnings.warn(NOWHERE, RuntimeWarning, stacklevel=2)
     finally:
         _config.CACHE_DIR = told
 
@@ -62,6 +70,10 @@ class _KernelCache(_Cache):  # type: ignore[misc]
     The digest is taken at the function's first call: what it names may be defined below it.
     """
 
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._own = self._cache_file._source_stamp  # of the function's file as it was imported
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         self._stamp()
         return super().load_overload(sig, target_context)
@@ -71,5 +83,4 @@ class _KernelCache(_Cache):  # type: ignore[misc]
         super().save_overload(sig, data)
 
     def _stamp(self) -> None:
-        own = self._impl.locator.get_source_stamp()
-        self._cache_file._source_stamp = (own, made_of(self._py_func))
+        self._cache_file._source_stamp = (self._own, made_of(self._py_func))

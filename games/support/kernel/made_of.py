@@ -9,18 +9,21 @@ uses. Numba, NumPy and the standard library are left out; Numba's version is par
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 from numba.core.types import Type
 
-__all__ = ["is_installed", "made_of"]
+__all__ = ["file_digest", "is_installed", "made_of"]
 
 OTHERS = frozenset({"numpy", "numba", "llvmlite"}) | sys.stdlib_module_names
 """Packages whose sources are not looked at."""
@@ -29,6 +32,7 @@ INSTALLED = frozenset({"site-packages", "dist-packages"})
 """Folders that a package manager fills."""
 Named = tuple[str, Any]
 """Who names a thing and by what name, in one line, and the thing."""
+_BEGAN = time.time()
 _seen: dict[int, tuple[Any, str, list[Named]]] = {}
 # By a thing's identity: the thing (kept, so that no other takes its identity), its digest, what it names.
 
@@ -67,7 +71,7 @@ def _part_of_object(thing: Any) -> tuple[str, list[Named]]:
         function = thing.py_func
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
         made = [_part(value)[0] for value in cells if isinstance(value, _VALUES)]
-        own = _file(function.__code__.co_filename)
+        own = file_digest(function.__code__.co_filename)
         return f"{own} {sorted(thing.targetoptions.items())} {made}", [*_named(function)]
     if isinstance(thing, np.ndarray):
         return f"{thing.dtype!r} {thing.shape} {_digest(np.ascontiguousarray(thing))}", []
@@ -124,14 +128,25 @@ def _is_read(module: str) -> bool:
 
 
 def _module_file(module: ModuleType) -> str:
-    return _file(getattr(module, "__file__", None) or "")
+    """Return the digest of a module's file; where it changed after this process began, of nothing else's."""
+    path = getattr(module, "__file__", None) or ""
+    try:
+        changed = os.stat(path).st_mtime
+    except OSError:
+        changed = 0.0
+    return file_digest(path) if changed < _BEGAN else f"{path} of {changed}, {uuid4()}"
 
 
 @cache
-def _file(path: str) -> str:
+def file_digest(path: str) -> str:
+    """Return the digest of a source file as it was when it was first asked for; its name if there is none.
+
+    Kernels' files are asked for as they are imported, so that an edit under a running program does not
+    pass the code of before for that of the file.
+    """
     try:
         return _digest(Path(path).read_bytes())
-    except OSError:  # no file: a notebook's cell, an archive; Numba looks after the function's own code
+    except OSError:  # a notebook's cell, an archive; Numba looks after the function's own code
         return path
 
 

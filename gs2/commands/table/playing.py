@@ -24,8 +24,6 @@ from gs2.commands.table.options import (
 from gs2.commands.table.play_options import Crew, Own, Where
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from gs2.guandan.table.client.client import TableClient
     from gs2.guandan.table.client.outcome import ClientResult
     from gs2.guandan.table.client.person_host import PersonHost
@@ -97,7 +95,8 @@ __all__ = ["play"]
     click.option(
         "--rules",
         type=FILLED,
-        help="Rules of your own table: ruling, openguandan, njupt or paper.  [default: ruling]",
+        help="Rules of your own table, or by which a server plays: ruling, openguandan, njupt or paper.  "
+        "[default: ruling; with --dialect njupt its own]",
     ),
     click.option(
         "--record",
@@ -122,7 +121,7 @@ def play(where: Where, crew: Crew, own: Own, as_json: bool) -> None:
 
         play_here(crew, own, where.games, as_json)
         return
-    for option in ("others", "seed", "rules"):
+    for option in ("others", "seed"):
         _refuse_given(option, "is of a table of your own; leave out --server, or leave it out")
     crew = replace(crew, agents=crew.agents or ("gs2",))
     need_extra()
@@ -133,7 +132,7 @@ def play(where: Where, crew: Crew, own: Own, as_json: bool) -> None:
             f"give one --seat for each --agent or none; got {len(crew.seats)} for {len(crew.agents)}"
         )
     try:
-        results = asyncio.run(_play(where, crew, own.record, as_json))
+        results = asyncio.run(_play(where, crew, own, as_json))
     except KeyboardInterrupt:
         # by now the seats are left and the connections closed
         stderr().print("left the table")
@@ -174,14 +173,15 @@ def _show(results: list[ClientResult]) -> None:
             stdout().print(f"result: {result.result}")
 
 
-async def _play(where: Where, crew: Crew, record: Path | None, as_json: bool) -> list[ClientResult]:
+async def _play(where: Where, crew: Crew, own: Own, as_json: bool) -> list[ClientResult]:
+    from games.guandan.rules import as_rules
     from gs2.guandan.table.agents import host_for, start_hosts
     from gs2.guandan.table.client.client import TableClient
     from gs2.guandan.table.client.heard import Transcript
     from gs2.guandan.table.client.visit import ClientConfig
 
     assert where.url is not None
-    transcript = None if record is None else Transcript(record)
+    transcript = None if own.record is None else Transcript(own.record)
     person = None
     hosts: dict[str, Host] = {}
     for name in dict.fromkeys(crew.agents):
@@ -206,6 +206,7 @@ async def _play(where: Where, crew: Crew, record: Path | None, as_json: bool) ->
                 room=room,
                 seat=crew.seats[place] if crew.seats else None,
                 token=where.token,
+                rules=as_rules(own.rules) if own.rules else None,
             )
             client = TableClient(config, hosts[name])
             client.transcript = transcript

@@ -14,7 +14,7 @@ from gs2.guandan.review.review_data import FORMAT, VERSION
 
 __all__ = ["default_cache", "keep_review", "kept_review", "review_key"]
 
-JUDGING = 2
+JUDGING = 3
 """Counts up with every change of how decisions are judged: older reviews are made anew."""
 
 

@@ -2,8 +2,9 @@
 
 A line is a message as it went over the wire, or an object that holds one under "message" or "msg", with the
 "seat" that got or sent it and the direction ("dir" or "direction"; "c2s", "out" or "sent" for what a client
-said, which is not read). What seats were told alike is taken once. Hands that nobody's messages show are put
-together when the round is over: every card was played, or lies in `restCards`.
+said, which is not read). What seats were told alike is taken once, and so is a round that a seat was told
+again because it came back. Hands that nobody's messages show are put together when the round is over: every
+card was played, or lies in `restCards`.
 """
 
 from __future__ import annotations
@@ -67,10 +68,11 @@ class _Told:
 
 @dataclass
 class _Stream:
-    """How far one seat's messages have come: its round, and the plays heard of it."""
+    """How far one seat's messages have come: its round, the plays heard of it, and whether its end was."""
 
     place: int = -1
     heard: int = 0
+    over: bool = False
 
 
 class _Reader:
@@ -145,6 +147,7 @@ class _Reader:
             told.anti = tuple(message.antiPos)
         elif isinstance(message, m.EpisodeOver):
             told.over = told.over or message
+            stream.over = True
 
     def _begin(self, label: int | None, stream: _Stream, message: m.Beginning, number: int) -> None:
         ranks = [rank if isinstance(rank, str) else None for rank in (message.selfRank, message.oppoRank)]
@@ -158,13 +161,17 @@ class _Reader:
                 f"{sum(hand.values())}"
             )
         self.seen_as[label] = seat
+        if stream.place >= 0 and not stream.over and self.rounds[stream.place].hands.get(seat) == hand:
+            # whoever comes back in the middle of a round is told it once more, from its beginning
+            stream.heard = 0
+            return
         place = stream.place + 1 if label is not None else max(stream.place, 0)
         while place < len(self.rounds) and not self._joins(place, seat, hand, level, label):
             place += 1
         if place == len(self.rounds):
             self.rounds.append(_Told(number))
         if place != stream.place:
-            stream.place, stream.heard = place, 0
+            stream.place, stream.heard, stream.over = place, 0, False
         told = self.rounds[place]
         told.hands[seat] = hand
         told.level = told.level or level
@@ -180,7 +187,8 @@ class _Reader:
     def _play(
         self, label: int | None, stream: _Stream, told: _Told, play: tuple[int, list[Any], int]
     ) -> None:
-        if label is None:
+        again = stream.heard < len(told.plays) and told.plays[stream.heard][:2] == play[:2]
+        if label is None and not again:
             # the same news for another seat comes right behind; nobody plays twice running
             if told.plays and told.plays[-1][:2] == play[:2]:
                 return
@@ -188,10 +196,11 @@ class _Reader:
                 told.rank(play[0], told.asked.selfRank, told.asked.oppoRank)
                 told.asked = None
             told.plays.append(play)
+            stream.heard = len(told.plays)
             return
         if stream.heard == len(told.plays):
             told.plays.append(play)
-        elif told.plays[stream.heard][:2] != play[:2]:
+        elif not again:
             raise TranscriptError(
                 f"{self.name}:{play[2]}: seat {label} is told another move than line "
                 f"{told.plays[stream.heard][2]} tells; leave one seat's messages out"

@@ -20,7 +20,7 @@ from gs2.web.games.game_round import GameRound
 from gs2.web.games.game_table import GameTable, key_digest
 from gs2.web.games.offers import AgentOffer, game_from, game_offers, game_titled, offered_agents
 from gs2.web.jobs import Job, Jobs, JobsFull
-from gs2.web.setup_log import PERSON, stored_tables
+from gs2.web.setup_log import PERSON, stored_table, stored_tables
 from gs2.web.tables.person_table import LONGEST_PACE, Refused
 
 __all__ = ["GameHouse"]
@@ -28,7 +28,7 @@ __all__ = ["GameHouse"]
 logger = logging.getLogger("gs2.web")
 
 MOST_TABLES = 256
-"""Tables that are open at once."""
+"""Tables that are open at once; the others are on disk, and opened when somebody asks for them."""
 PATIENCE = 60.0
 """Seconds an agent has for a move or a hint, from when its worker turns to it."""
 LOADING = 300.0
@@ -55,6 +55,7 @@ class GameHouse:
         self.damaged: list[str] = []
         self._jobs: Jobs | None = None
         self._games: dict[str, Game] = {}
+        self._opening = asyncio.Lock()
 
     @property
     def jobs(self) -> Jobs:
@@ -63,26 +64,48 @@ class GameHouse:
         return self._jobs
 
     def open(self) -> None:
-        """Take up the tables of the folder where they were left; a damaged one is named and left alone."""
+        """Take up the folder's tables where they were left, as many as may be open, those played at last.
+
+        A damaged one is named and left alone.
+        """
         self._jobs = Jobs()
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        newest = sorted(stored_tables(self.folder), key=lambda path: -path.stat().st_mtime)
-        for path in newest[:MOST_TABLES]:
-            log = None
-            try:
-                setup, lines = read_game_log(path)
-                log = game_log(path, setup, new=False)
-                table = GameTable.restored(setup, lines, log, self._game(setup.game), self._answer)
-                if table.round is None:
-                    raise GameError(f"{path}: it has no round; move it away")
-            except (ValueError, OSError) as error:
-                if log is not None:
-                    log.close()
-                told = str(error) if str(path) in str(error) else f"{path}: {error}"
-                self.damaged.append(told)
-                logger.warning("left alone: %s", told)
-                continue
-            self.tables[setup.id] = table
+        found = [self._stored(path) for path in stored_tables(self.folder)[:MOST_TABLES]]
+        self.tables = {table.setup.id: table for table in reversed(found) if table is not None}
+
+    async def table(self, key: str) -> GameTable | None:
+        """Return the table of an id, taken up from its file if it is not open; None if there is none.
+
+        Raises Refused if too many are open.
+        """
+        if key not in self.tables:
+            async with self._opening:  # whoever asks at the same time gets the same table
+                path = None if key in self.tables else stored_table(self.folder, key)
+                if path is not None:
+                    self._make_room()
+                    # beside the event loop: kernels may have to be compiled
+                    found = await asyncio.to_thread(self._stored, path)
+                    if found is not None:
+                        self.tables[key] = found
+        return self.tables.get(key)
+
+    def _stored(self, path: Path) -> GameTable | None:
+        """Return a table as its file has it; None if that is damaged, which is noted."""
+        log = None
+        try:
+            setup, lines = read_game_log(path)
+            log = game_log(path, setup, new=False)
+            table = GameTable.restored(setup, lines, log, self._game(setup.game), self._answer)
+            if table.round is None:
+                raise GameError(f"{path}: it has no round; move it away")
+        except (ValueError, OSError) as error:
+            if log is not None:
+                log.close()
+            told = str(error) if str(path) in str(error) else f"{path}: {error}"
+            self.damaged.append(told)
+            logger.warning("left alone: %s", told)
+            return None
+        return table
 
     def close(self) -> None:
         """End everything; the tables stay on disk."""
@@ -133,8 +156,7 @@ class GameHouse:
         for label in dict.fromkeys(players):
             if label != PERSON:
                 await self._run(game.name, label, "agent_ready", patience=LOADING)
-        if len(self.tables) >= MOST_TABLES and not self._drop_one():
-            raise Refused("full", f"{MOST_TABLES} tables are open; close some of their pages first")
+        self._make_room()
         key, seed = secrets.token_urlsafe(24), data.get("seed")
         setup = GameSetup(
             id=secrets.token_urlsafe(9),
@@ -153,14 +175,17 @@ class GameHouse:
         self.tables[setup.id] = table
         return table, key
 
-    def _drop_one(self) -> bool:
-        """Let go of the oldest table at which nobody looks; its file stays."""
-        for key, table in sorted(self.tables.items(), key=lambda item: item[1].setup.created):
-            if not table.looked_at:
-                table.close()
-                del self.tables[key]
-                return True
-        return False
+    def _make_room(self) -> None:
+        """Let go of the table opened first at which nobody looks, if no other may be open; its file stays.
+
+        Raises Refused if somebody looks at every table.
+        """
+        if len(self.tables) < MOST_TABLES:
+            return
+        key = next((one for one, table in self.tables.items() if not table.looked_at), None)
+        if key is None:
+            raise Refused("full", f"{MOST_TABLES} tables are open; close some of their pages first")
+        self.tables.pop(key).close()
 
     # --- agents ---
 

@@ -14,6 +14,7 @@ from gs2.web.games.game_house import GameHouse
 from gs2.web.games.game_socket import GameSocket
 from gs2.web.games.game_table import GameTable
 from gs2.web.games.seat_view import table_line
+from gs2.web.tables.person_table import Refused
 
 __all__ = ["game_routes"]
 
@@ -43,8 +44,8 @@ class _GameSite:
         self.house = house
         self.watchers: defaultdict[str, set[GameSocket]] = defaultdict(set)
 
-    def _table(self, request: Request | WebSocket) -> GameTable:
-        found = self.house.tables.get(request.path_params["id"])
+    async def _table(self, request: Request | WebSocket) -> GameTable:
+        found = await self.house.table(request.path_params["id"])
         if found is None:
             raise NoSuch("there is no such table; it may have been moved away")
         return found
@@ -62,15 +63,18 @@ class _GameSite:
         return json_answer({"id": table.setup.id, "key": key}, 201)
 
     async def record(self, request: Request) -> Response:
-        table = self._table(request)
+        table = await self._table(request)
         # rounds that are over hide nothing any more; the one in play is not among them
         name = f'attachment; filename="gs2-{table.setup.id}.jsonl"'
         return PlainTextResponse(table.record(), headers={"content-disposition": name})
 
     async def socket(self, socket: WebSocket) -> None:
         try:
-            table = self._table(socket)
+            table = await self._table(socket)
         except NoSuch:
             await socket.close(4404, "no such table")
+            return
+        except Refused as error:
+            await socket.close(1013, str(error))  # try again later
             return
         await GameSocket(self.house, table, socket).run(self.watchers[table.setup.id])

@@ -56,8 +56,8 @@ class GameSocket(PersonSocket):
     def _answers(self) -> dict[str, Callable[[Message], None]]:
         return {
             "play": self._play,
-            "undo": lambda message: self.table.undo(),
-            "round": lambda message: self.table.new_round(message.get("seat")),
+            "undo": self._undo,
+            "round": self._new_round,
             "pace": lambda message: self.table.set_pace(message.get("pace")),
             "hint": self._ask_hint,
         }
@@ -67,9 +67,16 @@ class GameSocket(PersonSocket):
         seat = self.table.you
         if self.table.to_act != seat:
             raise Refused("not_your_turn", "it is not your turn")
-        if not self.table.means(message.get("version")):
-            raise Refused("stale", "the table has changed since; look again")
+        self._seen(message, self.table.versions, self.table.offer("choose"))
         return seat
+
+    def _undo(self, message: Message) -> None:
+        self._seen(message, self.table.versions, self.table.offer("undo"))
+        self.table.undo()
+
+    def _new_round(self, message: Message) -> None:
+        self._seen(message, self.table.versions, self.table.offer("round"))
+        self.table.new_round(message.get("seat"))
 
     def _play(self, message: Message) -> None:
         seat = self._due(message)
@@ -81,7 +88,7 @@ class GameSocket(PersonSocket):
 
     def _ask_hint(self, message: Message) -> None:
         self._due(message)
-        label, version = message.get("agent"), self.table.version
+        label, version = message.get("agent"), self.table.versions.now
         self.house.offer(self.table.game, label)
         if self._hint is not None and not self._hint.done():
             return

@@ -23,6 +23,7 @@ from gs2.web.games.game_round import GameRound, round_record
 from gs2.web.games.seen_cards import card_face, seat_points
 from gs2.web.setup_log import PERSON, DamagedTable, SetupLog
 from gs2.web.tables.person_table import LONGEST_PACE, Refused
+from gs2.web.tables.versions import Offer, Versions
 
 __all__ = ["FinishedRound", "GameTable", "key_digest"]
 
@@ -56,7 +57,7 @@ class FinishedRound:
 class GameTable:
     """A table; `players` are numbered as in its setup, `order` says which of them sits on each seat.
 
-    changed: called after every change. version: counts them. failure: of an agent, in words, or None.
+    changed: called after every change. versions: counts them. failure: of an agent, in words, or None.
     """
 
     def __init__(self, setup: GameSetup, game: Game, log: SetupLog, ask: Ask) -> None:
@@ -69,8 +70,7 @@ class GameTable:
         self.number = 0
         self.finished: list[FinishedRound] = []
         self.pace = setup.pace
-        self.version = 0
-        self.since = 0
+        self.versions = Versions()
         self.failure: str | None = None
         self.changed: Callable[[], None] = lambda: None
         self.looked_at = False
@@ -239,15 +239,14 @@ class GameTable:
     # --- agents ---
 
     def _tell(self) -> None:
-        self.version += 1
-        if self.to_act == self.you:
-            self.since = self.version
+        offered = ["round", "undo", "choose"] if self.to_act == self.you else ["round", "undo"]
+        self.versions.count(map(self.offer, offered))
         self.changed()
         self.drive()
 
-    def means(self, version: Any) -> bool:
-        """Return whether a person who saw the state of a version means the present choice."""
-        return isinstance(version, int) and not isinstance(version, bool) and self.since <= version
+    def offer(self, what: str) -> Offer:
+        """Return what `versions` calls the person's choice ("choose"), "undo" or a new "round"."""
+        return what, self.number, None if what == "round" else self.playing.last_step_of(self.you)
 
     def look(self, looked_at: bool) -> None:
         """Say whether somebody looks; agents think only then."""

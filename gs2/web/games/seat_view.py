@@ -34,7 +34,7 @@ def table_view(table: GameTable) -> Data:
     names, scores = table.names, table.scores
     return {
         "type": "state",
-        "version": table.version,
+        "version": table.versions.now,
         "table": {
             "id": table.setup.id,
             "game": table.game.name,

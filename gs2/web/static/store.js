@@ -67,7 +67,7 @@ export async function finished(id, progress, wanted = () => true) {
   for (let wait = 150; wanted(); wait = Math.min(1000, wait * 1.3)) {
     const job = await ask(`/api/jobs/${encodeURIComponent(id)}`);
     if (job.status === "done") return job.result;
-    if (job.status === "failed") throw new RequestError(job.error ?? "failed");
+    if (job.status !== "waiting" && job.status !== "running") throw new RequestError(job.error ?? job.status, job.status);
     progress(job);
     await new Promise((resolve) => setTimeout(resolve, wait));
   }

@@ -20,6 +20,7 @@ from gs2.guandan.table.session import Session
 from gs2.web.account import TableAccount
 from gs2.web.setup_log import PERSON, DamagedTable, SetupLog
 from gs2.web.tables.table_log import TableSetup
+from gs2.web.tables.versions import Offer, Versions
 
 __all__ = ["PersonTable", "Refused", "Sitter"]
 
@@ -62,7 +63,7 @@ def _digest(key: str) -> str:
 class PersonTable:
     """A table: its session, who sits there, and what waits for whom.
 
-    changed: called after every change. version: counts them.
+    changed: called after every change. versions: counts them.
     waiting: whether the people look at a round's result; agents wait for them.
     """
 
@@ -70,13 +71,12 @@ class PersonTable:
         self.setup, self.log, self.hosts = setup, log, hosts
         self.sitters = [Sitter(s != PERSON, None if s == PERSON else s) for s in setup.seats]
         self.pace, self.paused = setup.pace, False
-        self.version = 0
+        self.versions = Versions()
         self.waiting = False
         self.steps = 0
         self.failure: str | None = None
         self.changed: Callable[[], None] = lambda: None
         self.choices: list[tuple[int, int]] = []
-        self._asked: dict[int, int] = {}
         self._epoch = 0
         self._wake = asyncio.Event()
         self._thinking: dict[int, asyncio.Task[None]] = {}
@@ -101,7 +101,7 @@ class PersonTable:
             seat, name, key = value
             if self.sitters[seat].agent:
                 raise ValueError(f"seat {seat} is an agent's")
-            self.sitters[seat].name, self.sitters[seat].key = str(name), str(key)
+            self._give(seat, str(name), str(key))
         elif word == "choose":
             seat, index = value
             self._take(seat, index)
@@ -152,10 +152,13 @@ class PersonTable:
         assert seat is not None
         key = secrets.token_urlsafe(24)
         self.log.append({"sit": [seat, name, _digest(key)]})
-        self.sitters[seat].name, self.sitters[seat].key = name, _digest(key)
-        self.account.names = self.names
+        self._give(seat, name, _digest(key))
         self._tell()
         return seat, key
+
+    def _give(self, seat: int, name: str, digest: str) -> None:
+        self.sitters[seat].name, self.sitters[seat].key = name, digest
+        self.account.names = self.names
 
     # --- play ---
 
@@ -163,7 +166,6 @@ class PersonTable:
         """Play the session anew up to some choices."""
         self._epoch += 1
         self.choices = []
-        self._asked.clear()
         self.waiting = False
         self.account = TableAccount(self.names)
         self.session = Session(
@@ -178,7 +180,6 @@ class PersonTable:
     def _take(self, seat: int, index: int) -> None:
         rounds = len(self.account.results)
         self.session.choose(seat, index)
-        self._asked.pop(seat, None)
         self.choices.append((seat, index))
         if len(self.account.results) > rounds and self.people and not self.over:
             self.waiting = True
@@ -206,18 +207,22 @@ class PersonTable:
         """
         if len(self.people) > 1:
             raise Refused("not_alone", "moves can be taken back only where one person plays with agents")
-        mine = [i for i, (who, _) in enumerate(self.choices) if who == seat]
-        if not mine:
+        last = self._last_choice(seat)
+        if last is None:
             raise Refused("nothing", "you have not chosen anything yet")
-        self.log.append({"undo": mine[-1]})
-        self._again(self.choices[: mine[-1]])
+        self.log.append({"undo": last})
+        self._again(self.choices[:last])
         for place in range(4):
             self._forget(place)
         self._tell()
 
     def can_undo(self, seat: int | None) -> bool:
         """Return whether `undo` would do something."""
-        return seat is not None and len(self.people) == 1 and any(who == seat for who, _ in self.choices)
+        return seat is not None and len(self.people) == 1 and self._last_choice(seat) is not None
+
+    def _last_choice(self, seat: int) -> int | None:
+        places = range(len(self.choices) - 1, -1, -1)
+        return next((place for place in places if self.choices[place][0] == seat), None)
 
     def go_on(self) -> None:
         """Leave a round's result for the next round."""
@@ -243,12 +248,12 @@ class PersonTable:
             self.steps = 1
             self._tell()
 
-    def means(self, seat: int, version: int) -> bool:
-        """Return whether a seat that is to act had the same choices when the table was at `version`.
+    def offer(self, what: str, seat: int) -> Offer:
+        """Return what `versions` calls a seat's choice ("choose"), "undo" or "next".
 
         Where two seats pay tribute, one need not look again because the other has chosen.
         """
-        return self._asked.get(seat, 0) <= version <= self.version
+        return (what,) if what == "next" else (what, seat, self._last_choice(seat))
 
     def observe(self, seat: int) -> Observation:
         """Return what a seat that is to act knows."""
@@ -257,8 +262,10 @@ class PersonTable:
     # --- agents ---
 
     def _tell(self) -> None:
-        self.version += 1
-        self._asked = {seat: self._asked.get(seat, self.version) for seat in self.session.pending}
+        offers = [self.offer("choose", seat) for seat in self.session.pending]
+        offers += [self.offer("undo", seat) for seat in self.people if self.can_undo(seat)]
+        offers += [self.offer("next", seat) for seat in self.people if self.waiting]
+        self.versions.count(offers)
         self._wake.set()
         self._wake = asyncio.Event()
         self.changed()

@@ -41,10 +41,10 @@ class TableSocket(PersonSocket):
 
     async def run(self) -> None:
         """Serve the connection until it ends."""
-        await self.socket.accept()
-        self._watchers.add(self)
-        self._tell_all()
+        self._watchers.add(self)  # before anything is waited for: the table stays open
         try:
+            await self.socket.accept()
+            self._tell_all()
             await self._serve()
         finally:
             self._watchers.discard(self)
@@ -66,8 +66,8 @@ class TableSocket(PersonSocket):
             "pass": self._pass,
             "suggest": self._suggest,
             "hint": self._ask_hint,
-            "undo": lambda message: self.table.undo(self._mine()),
-            "next": lambda message: self._go_on(),
+            "undo": self._undo,
+            "next": self._go_on,
             "pace": self._pace,
             "step": lambda message: self._step(),
             "open": self._open,
@@ -84,9 +84,7 @@ class TableSocket(PersonSocket):
         if seat not in self.table.session.pending or self.table.waiting:
             raise Refused("not_your_turn", "it is not your turn")
         if message is not None:
-            version = message.get("version")
-            if not isinstance(version, int) or not self.table.means(seat, version):
-                raise Refused("stale", "the table has changed since; look again")
+            self._seen(message, self.table.versions, self.table.offer("choose", seat))
         return seat
 
     def _select(self, message: Message) -> None:
@@ -104,7 +102,7 @@ class TableSocket(PersonSocket):
             if not found:
                 reason = why_not(table.observe(seat), cards)
                 answer["why"] = None if reason is None else reason.to_json()
-        answer["version"] = table.version
+        answer["version"] = table.versions.now
         self._say(answer)
 
     def _move(self, moves: Any, index: int) -> Message:
@@ -133,11 +131,19 @@ class TableSocket(PersonSocket):
             counts = unpack(np.array(session.hand(seat), np.uint64))
             places = suggested_moves(moves, hand_text(counts, session.level).split(), session.level)
         found = [self._move(moves, place) for place in places]
-        self._say({"type": "suggestions", "version": self.table.version, "moves": found})
+        self._say({"type": "suggestions", "version": self.table.versions.now, "moves": found})
 
-    def _go_on(self) -> None:
-        self._mine()
-        self.table.go_on()
+    def _undo(self, message: Message) -> None:
+        seat = self._mine()
+        if self.table.can_undo(seat):
+            self._seen(message, self.table.versions, self.table.offer("undo", seat))
+        self.table.undo(seat)
+
+    def _go_on(self, message: Message) -> None:
+        seat = self._mine()
+        if self.table.waiting:  # else somebody else at the table has gone on
+            self._seen(message, self.table.versions, self.table.offer("next", seat))
+            self.table.go_on()
 
     def _may_steer(self) -> None:
         """Raise Refused unless the connection may set the table's pace: people's tables obey people."""
@@ -167,7 +173,7 @@ class TableSocket(PersonSocket):
         seat = self._due()
         if self._hint is not None and not self._hint.done():
             return
-        observation, version = self.table.observe(seat), self.table.version
+        observation, version = self.table.observe(seat), self.table.versions.now
         try:
             job = self.house.jobs.start("hint", "gs2.guandan.table.hints:hint", observation, HINT)
         except JobsFull as error:

@@ -48,7 +48,7 @@ def table_state(table: PersonTable, you: int | None, *, hands: bool, present: se
     ]
     return {
         "type": "state",
-        "version": table.version,
+        "version": table.versions.now,
         "table": {
             "id": table.setup.id,
             "seats": seats,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from games.game import GameError
-from games.guandan.rules import PRESETS, RULING, Rules, as_rules
+from games.guandan.rules import PRESETS, RULING, Rules, ace_rules, as_rules
 
 
 def test_presets_differ_from_the_ruling_where_their_source_does() -> None:
@@ -42,3 +44,18 @@ def test_rules_that_do_not_exist_are_refused(rules: object, message: str) -> Non
 
 def test_a_switch_can_be_set_alone() -> None:
     assert as_rules({"max_rounds": 30}) == Rules(max_rounds=30)
+
+
+def test_what_rules_say_of_ace_reads_back_from_a_byte() -> None:
+    for preset in PRESETS.values():
+        assert ace_rules(preset.ace).ace == preset.ace
+    assert RULING.ace == 0 and ace_rules(0) == RULING
+    told = set()
+    for win, failure, promotes, limit in itertools.product(
+        ("not last", "double"), ("not won", "dweller"), (False, True), range(1, 17)
+    ):
+        rules = Rules(ace_win=win, ace_failure=failure, ace_promotes=promotes, ace_limit=limit)
+        assert 0 <= rules.ace < 256 and ace_rules(rules.ace) == rules
+        told.add(rules.ace)
+    assert len(told) == 128
+    assert Rules(ace_limit=99).ace == Rules(ace_limit=16).ace

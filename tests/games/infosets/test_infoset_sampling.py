@@ -106,6 +106,32 @@ def test_following_what_a_player_saw_finds_the_whole_infoset_with_its_reach(name
             np.testing.assert_allclose(found.players, known.players[at], atol=EXACT)
 
 
+def test_without_exploration_what_the_policy_never_plays_is_missing_and_said_to_be() -> None:
+    parts = wholes = nothing = 0
+    for name, game in GAMES.items():
+        tree, play = grow(game), Play(3)
+        known = reach(tree, play.on(game, tree))
+        decisions = np.flatnonzero(tree.player >= 0)
+        for node in rng(1).choice(decisions, min(12, len(decisions)), replace=False).tolist():
+            seat = int(tree.player[node])
+            trail = trails_along(game, line_to(tree, node), seat)[0]
+            members = np.flatnonzero(tree.infoset == tree.infoset[node])
+            played = members[known.without(seat)[members] > 0]
+            try:
+                found = follow_trails(game, [trail], 10_000, rng(2), policy=play.policy, explore=0.0)[0]
+            except GameError as error:
+                assert "explore = 0" in str(error) and len(played) == 0, name
+                nothing += 1
+                continue
+            names = {state.tobytes() for state in found.states}
+            assert {tree.states[n].tobytes() for n in played} <= names
+            assert names <= {tree.states[n].tobytes() for n in members}
+            assert not found.complete or len(found) == len(members)
+            parts += len(found) < len(members)
+            wholes += found.complete
+    assert parts and wholes and nothing
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_thinning_keeps_sums_and_no_more_than_asked(seed: int) -> None:
     weights = rng(seed).exponential(size=30) ** 3

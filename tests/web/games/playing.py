@@ -61,7 +61,7 @@ class GameSeat:
     def go(self, **message: Any) -> State:
         """Return the state after a message that is granted."""
         version = self.state["version"]
-        self.say(**message)
+        self.say(**{"version": version, **message})
         while self.state["version"] == version:
             answer = self.hear()
             assert answer["type"] != "error", answer

@@ -120,7 +120,7 @@ def test_a_damaged_table_is_named_and_left_alone(own_server: Callable[..., Serve
 def test_undo_goes_back_to_the_last_choice_also_over_the_end_of_a_round(server: Server) -> None:
     table, key = new_table(server, "doudizhu", ["rules", "person", "rules"], seed=9)
     seat = GameSeat(server, table, key)
-    assert seat.ask(type="undo")["code"] == "nothing"
+    assert seat.ask(type="undo", version=seat.state["version"])["code"] == "nothing"
     rng = random.Random(4)
     first = seat.due()["round"]
     seat.take(0)
@@ -146,7 +146,33 @@ def test_a_new_round_can_change_seats_and_everybody_moves_on_where_that_was_aske
     seat.go(type="round")
     assert seat.state["table"]["you"] == 0 and seat.state["table"]["seats"][1]["label"] == "random"
     for wrong in (3, -1, True, "0", 1.5, [0]):
-        assert seat.ask(type="round", seat=wrong)["type"] == "error"
+        assert seat.ask(type="round", seat=wrong, version=seat.state["version"])["code"] == "wrong"
+    seat.close()
+
+
+def test_what_is_asked_for_twice_on_one_version_is_done_once(server: Server) -> None:
+    table, key = new_table(server, "doudizhu", ["person", "rules", "rules"], seed=9)
+    seat = GameSeat(server, table, key)
+    seen = []
+    while len(seen) < 4:
+        seen.append(seat.due()["round"])
+        assert not seen[-1]["over"], "the seed's first round is a long one"
+        seat.take(0)
+    for again, wanted in (("undo", seen[-1]), ("round", None)):
+        version = seat.due()["version"]
+        for wrong in (None, "5", True, version + 1, version - 40):
+            assert seat.ask(type=again, version=wrong)["code"] == "stale", wrong
+        number = seat.state["number"]
+        for _ in range(3):
+            seat.say(type=again, version=version)
+        refused = 0
+        while refused < 2:
+            answer = seat.hear()
+            refused += answer["type"] == "error" and answer["code"] == "stale"
+        if wanted is None:
+            assert seat.due()["number"] == number + 1
+        else:
+            assert seat.due()["round"] == wanted
     seat.close()
 
 

@@ -61,7 +61,7 @@ class TableClient:
 
     def __init__(self, config: ClientConfig, host: Host) -> None:
         self.config, self.host = config, host
-        self.tracker = Tracker()
+        self.tracker = Tracker(config.played_rules())
         self.result = ClientResult(config.user)
         self.listeners: list[MessageListener] = []
         self.transcript: Transcript | None = None

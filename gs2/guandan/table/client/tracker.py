@@ -20,14 +20,17 @@ from games.guandan.cards import (
     CARD_NAMES,
     HAND_SIZE,
     NO_ACTION,
+    RANKS,
     as_level,
     pack,
     parse_cards,
 )
+from games.guandan.matches.promotion import ACE, score_round
 from games.guandan.matches.tribute import card_place
 from games.guandan.rounds.position import parse_position
 from games.guandan.rounds.round import advance
 from games.guandan.rounds.state import NOBODY, STATE
+from games.guandan.rules import RULING, Rules
 from gs2.guandan.table.seat import Observation, Transfer
 from gs2.guandan.table.wire import messages as m
 from gs2.guandan.table.wire.decode import read_move, read_moves
@@ -54,11 +57,19 @@ class Tracker:
     was missed, and the observation holds only what the request itself says.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, rules: Rules = RULING) -> None:
+        """Take the rules of the games, which no message tells."""
+        self.rules = rules
         self.seat = 0
         self.winners: int | None = None
         self.followed = True
+        self._new_game()
         self._begin()
+
+    def _new_game(self) -> None:
+        self.fails = [0, 0]
+        # of the round: both teams' levels and whose it is played at, once a request has told
+        self._standing: tuple[list[int], int | None] | None = None
 
     def _begin(self) -> None:
         self.plays: list[tuple[int, list[Any]]] = []
@@ -83,10 +94,38 @@ class Tracker:
             self.refused = message.antiPos
         elif isinstance(message, m.EpisodeOver):
             self.winners = message.order[0] & 1 if message.order else None
+            self._count_failures(message.order)
             self._begin()
         elif isinstance(message, m.GameOver | m.GameResult):
             # the official server ends every game but the last with a result alone
             self.winners = None
+            self._new_game()
+
+    def _count_failures(self, finished: list[int]) -> None:
+        """Count failures at A, of which no message tells, from how a round ended."""
+        standing, self._standing = self._standing, None
+        if standing is None or standing[1] is None or not finished:
+            return
+        order = [*finished, *(seat for seat in range(4) if seat not in finished)]
+        score = score_round(
+            np.array([order]),
+            np.array([standing[1]]),
+            np.array([standing[0]]),
+            np.array([self.fails]),
+            np.zeros((1, 2), np.int64),
+            rules=self.rules,
+        )
+        self.fails = score.fails[0].tolist()
+
+    def _stand(self, act: m.Act) -> tuple[list[int], int | None]:
+        """Return both teams' levels, and whose the round is played at, as a request tells."""
+        owner = self._owner(act)
+        levels = [as_level(act.selfRank), as_level(act.oppoRank)]
+        levels = levels if self.seat % 2 == 0 else levels[::-1]
+        # a team below A has not failed since it dropped, whatever was missed
+        self.fails = [fails if level == ACE else 0 for fails, level in zip(self.fails, levels, strict=True)]
+        self._standing = levels, owner
+        return levels, owner
 
     def _owner(self, act: m.Act) -> int | None:
         """Return the team whose level the round is played at; None in the first round of a game.
@@ -100,6 +139,7 @@ class Tracker:
         if opens_a_game(act, bool(self.tributes or self.returns or self.refused)):
             # some servers say only after several games that one is over
             self.winners = None
+            self._new_game()
         return self.winners
 
     def observe(self, act: m.Act) -> tuple[Observation, list[int]]:
@@ -142,7 +182,7 @@ class Tracker:
 
     def _fields(self, act: m.Act) -> dict[str, Any]:
         """Return what a position says of the round itself."""
-        levels = [act.selfRank, act.oppoRank]
+        levels, owner = self._stand(act)
         level = as_level(act.curRank)
         known: list[list[str]] = [[] for _ in range(4)]
         cap = [14] * 4
@@ -159,10 +199,10 @@ class Tracker:
         return {
             "seat": self.seat,
             "level": act.curRank,
-            "levels": levels if self.seat % 2 == 0 else levels[::-1],
-            "owner": self._owner(act),
-            # messages do not tell failures at A: none are counted
-            "fails": [0, 0],
+            "levels": [RANKS[rank] for rank in levels],
+            "owner": owner,
+            "fails": self.fails,
+            "rules": self.rules.changes(),
             "known": [" ".join(cards) for cards in known],
             "cap": cap,
         }
@@ -205,10 +245,9 @@ class Tracker:
         state = np.zeros(1, STATE)
         row = state[0]
         row["level"] = as_level(act.curRank)
-        levels = [as_level(act.selfRank), as_level(act.oppoRank)]
-        row["levels"] = levels if self.seat % 2 == 0 else levels[::-1]
-        owner = self._owner(act)
+        row["levels"], owner = self._stand(act)
         row["owner"] = NOBODY if owner is None else owner
+        row["fails"], row["ace"] = self.fails, self.rules.ace
         hand = list(act.handCards)
         if act.stage == "back" and len(hand) == HAND_SIZE and act.tribute in CARD_NAMES:
             # the official server deals the tribute out only afterwards

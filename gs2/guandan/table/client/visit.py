@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from games.guandan.rules import PRESETS, Rules
 from gs2.guandan.table.wire.admission import check_token
 
 __all__ = ["DIALECTS", "ClientConfig", "ClientError"]
@@ -29,6 +30,8 @@ class ClientConfig:
     between: seconds to wait for another game after an end that may not be the last. patience: seconds until
     the server must have let us in, and for openguandan given a seat; an njupt server may be silent as long as
     it waits for players, so there it is only said that nothing was heard.
+    rules: by which the server plays, as messages do not tell them; None for the dialect's usual ones. What an
+    agent is after at level A follows from them.
     """
 
     url: str
@@ -43,6 +46,7 @@ class ClientConfig:
     linger: float = 1.0
     between: float = 10.0
     patience: float = 8.0
+    rules: Rules | None = None
 
     def __post_init__(self) -> None:
         if self.dialect not in DIALECTS:
@@ -60,6 +64,10 @@ class ClientConfig:
                 check_token(self.token)
             except ValueError as error:
                 raise ClientError(str(error)) from None
+
+    def played_rules(self) -> Rules:
+        """Return the rules by which the server is taken to play."""
+        return self.rules or PRESETS["njupt" if self.dialect == "njupt" else "ruling"]
 
     def address(self) -> str:
         """Return the URL to connect to."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import abc
+import asyncio
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -193,39 +195,74 @@ def _must_be_free(connection: Connection) -> None:
 class NjuptLobby(Lobby):
     """Tables that fill in the order of arrival, at `/game/{name}`.
 
-    games: of each table.
+    games: of each table. probe: seconds that a connection has to show that it lives when another client of
+    its name arrives; that one waits for so long.
     """
 
-    def __init__(self, *arguments: Any, games: int) -> None:
+    def __init__(self, *arguments: Any, games: int, probe: float) -> None:
         super().__init__(*arguments)
         self.dialect = Njupt()
-        self.games = games
-        self.filling: Room | None = None
+        self.games, self.probe = games, probe
+        self._waiting: list[Connection] = []
 
     def connected(self, connection: Connection) -> None:
-        """Give a client the next seat, or its own back."""
+        """Give a client its seat back, or the next one; whether its own is free may have to be found out."""
         parts = connection.path.split("/")
         if len(parts) != 3 or parts[1] != "game" or not 1 <= len(parts[2]) <= 64:
             raise TableError("this server speaks njupt, not openguandan: connect to /game/{name}")
         name = parts[2]
-        for room in self.rooms.values():
-            for seat in room.seats:
-                if seat.user == name and seat.lost is not None:
-                    room.sit(connection, name)
-                    room.catch_up(seat)
-                    return
-        if self.filling is None or self.filling.state != "waiting":
-            self.filling = self.new_room(self.games)
-            self._fill(self.filling, 0)
-        while any(seat.user == name for seat in self.filling.seats):
-            name += "'"
-        self.filling.sit(connection, name)
-        self.filling.start_if_full()
+        if self._give_back(connection, name):
+            return
+        others = [seat.connection for _, seat in self._seats(name) if seat.connection is not None]
+        others += [other for other in self._waiting if other.path == connection.path]
+        if not others:
+            self._seat(connection, name)
+            return
+        # it may be another client, or the same whose old connection died without having ended
+        for other in others:
+            other.ping()
+        self._waiting.append(connection)
+        loop = asyncio.get_running_loop()
+        loop.call_later(self.probe, self._probed, connection, name, time.monotonic())
+
+    def _probed(self, connection: Connection, name: str, since: float) -> None:
+        """Seat a client that had to wait: all others of its name were asked then for a sign of life."""
+        self._waiting.remove(connection)
+        if not connection.open:
+            return
+        for room, seat in self._seats(name):
+            room.drop_silent(seat, since)
+        try:
+            if not self._give_back(connection, name):
+                self._seat(connection, name)
+        except TableError as error:
+            connection.close(1008, str(error))
+
+    def _seats(self, name: str) -> list[tuple[Room, Seat]]:
+        return [(room, seat) for room in self.rooms.values() for seat in room.seats if seat.user == name]
+
+    def _give_back(self, connection: Connection, name: str) -> bool:
+        """Give a client the seat of a lost connection of its name; return whether there was one."""
+        for room, seat in self._seats(name):
+            if seat.lost is not None:
+                room.give_back(seat, connection)
+                room.catch_up(seat)
+                return True
+        return False
+
+    def _seat(self, connection: Connection, name: str) -> None:
+        """Give a client the next seat."""
+        room = next((room for room in self.rooms.values() if room.state == "waiting"), None)
+        if room is None:
+            room = self.new_room(self.games)
+            self._fill(room, 0)
+        room.take(connection, name)
+        room.start_if_full()
 
     def received(self, connection: Connection, text: str) -> None:
         """Handle an answer."""
         index = m.decode_act_index(text)
         if connection.seat is None:
-            raise TableError("the games are over")
+            raise TableError("you have no seat now; wait for a request")
         room, seat = connection.seat
         room.answer(seat, index)

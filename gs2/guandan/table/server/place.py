@@ -30,7 +30,7 @@ class RoomConfig:
     wrong: bad answers to one request until it is decided for the client. missed: requests in a row decided
     for a silent client after which nobody waits for it, until it speaks again. delay: seconds from the fourth
     player to the first deal (the official server: about 1). probe: seconds that a connection has to show that
-    it lives when somebody else claims its seat.
+    it lives when somebody else claims its seat; above 0.
     """
 
     rules: Rules = RULING
@@ -47,6 +47,8 @@ class RoomConfig:
             # a comparison with nan is false: the limit would be gone without a word
             if not (math.isfinite(seconds) and seconds >= 0):
                 raise TableError(f"{name} is a number of seconds, at least 0; got {seconds:g}")
+        if self.probe == 0:
+            raise TableError("probe is a number of seconds above 0; nobody answers within none")
         for name in ("wrong", "missed"):
             if getattr(self, name) < 1:
                 raise TableError(f"{name} is at least 1; got {getattr(self, name)}")
@@ -56,8 +58,11 @@ class RoomConfig:
 class Seat:
     """One seat: a client with its connection, or an agent with its host.
 
+    user: by what a client is known when it comes back; name: what the table calls whoever sits here.
     asked: the request it has not answered, in JSON; None when it has nothing to answer.
     since: when it was asked; deadline: when it is decided for it; wrong: bad answers since.
+    limit: when its own time is up, which begins once, when it is sent the request; None if it was away then
+    and still is.
     missed: requests in a row that were decided for it.
     hand: number of cards, and the cards in JSON, when they were last written during play.
     lost: when its connection was lost, None while it is there.
@@ -72,6 +77,7 @@ class Seat:
     due: Pending | None = None
     since: float = 0.0
     deadline: float = math.inf
+    limit: float | None = math.inf
     wrong: int = 0
     missed: int = 0
     lost: float | None = None

@@ -111,25 +111,55 @@ class Room:
         """
         for seat in self.seats:
             if seat.user == user:
-                return self._return(seat, connection)
+                self.give_back(seat, connection)
+                return seat
+        return self.take(connection, user, wanted)
+
+    def take(self, connection: Connection, user: str, wanted: int | None = None) -> Seat:
+        """Give a client a free seat; of several who share a name, later ones are marked.
+
+        Raises TableError if the room is full or the seat is another's.
+        """
         seat = self.free_seat(wanted)
-        seat.user = seat.name = user
+        name = user
+        while any(other.user is not None and other.name == name for other in self.seats):
+            name += "'"
+        seat.user, seat.name = user, name
         seat.connection = connection
         connection.seat = (self, seat)
         return seat
 
-    def _return(self, seat: Seat, connection: Connection) -> Seat:
+    def give_back(self, seat: Seat, connection: Connection) -> None:
+        """Let a client that came back have its seat.
+
+        Raises TableError if somebody is connected there, and drops that connection if it proves dead.
+        """
         old = seat.connection
-        if old is not None and old is not connection:
+        if old is connection:
+            return
+        if old is not None:
             # names are no secret, so a living connection keeps its seat; a dead one does not answer
-            old.ping(within=self.config.probe)
+            old.ping()
+            loop = asyncio.get_running_loop()
+            loop.call_later(self.config.probe, self.drop_silent, seat, time.monotonic())
             raise TableError(
                 f"user {seat.user!r} is connected; if that was you, try again in {self.config.probe:g} s"
             )
         seat.connection, seat.lost, seat.missed = connection, None, 0
-        seat.deadline = time.monotonic() + self._limit
+        if seat.limit is None:
+            seat.limit = time.monotonic() + self._limit
+        if not seat.thinking:
+            seat.deadline = seat.limit
         connection.seat = (self, seat)
-        return seat
+
+    def drop_silent(self, seat: Seat, since: float) -> None:
+        """Take a seat's connection from it, if no byte has come over it since then."""
+        connection = seat.connection
+        if self.state == "over" or connection is None or connection.last_heard >= since:
+            return
+        connection.seat = None
+        connection.abort()
+        self.lost(seat)
 
     def catch_up(self, seat: Seat) -> None:
         """Send a client that came back the round so far and what it is asked."""
@@ -166,7 +196,8 @@ class Room:
                 self._finish("left")
             return
         seat.lost = time.monotonic()
-        seat.deadline = min(seat.deadline, seat.lost + self.config.reconnect)
+        if not seat.thinking:
+            seat.deadline = min(seat.deadline, seat.lost + self.config.reconnect)
 
     # --- answers ---
 
@@ -326,12 +357,10 @@ class Room:
         for index in seats:
             seat = self.seats[index]
             seat.due, seat.since, seat.wrong = self.session.pending[index], now, 0
-            if seat.lost is None and seat.missed < self.config.missed:
-                seat.deadline = now + self._limit
-            elif seat.lost is None:
-                seat.deadline = now
+            if seat.lost is None:
+                seat.deadline = seat.limit = now + (self._limit if seat.missed < self.config.missed else 0.0)
             else:
-                seat.deadline = max(seat.lost + self.config.reconnect, now)
+                seat.deadline, seat.limit = max(seat.lost + self.config.reconnect, now), None
             if seat.host is not None:
                 self._ask_host(seat, seat.host)
                 continue

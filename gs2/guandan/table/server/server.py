@@ -126,7 +126,7 @@ class TableServer:
         self.finished = asyncio.Event()
         shared = (self.rooms, self._new_room, config.agents, self._seat_agent)
         self.lobby: Lobby = (
-            NjuptLobby(*shared, games=config.games)
+            NjuptLobby(*shared, games=config.games, probe=config.room.probe)
             if config.dialect == "njupt"
             else OpenGuanDanLobby(*shared, official=config.official)
         )

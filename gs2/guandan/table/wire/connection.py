@@ -190,18 +190,11 @@ class Connection:
         """Write what the protocol has to send, in one call."""
         self._socket.transport.write(b"".join(self._socket.protocol.data_to_send()))
 
-    def ping(self, within: float = 0.0) -> None:
-        """Ask for a sign of life. within: seconds without one until the connection is dropped; 0: never."""
-        if not self.open:
-            return
-        self._socket.protocol.send_ping(b"")
-        self._write()
-        if within:
-            asyncio.get_running_loop().call_later(within, self._silent_since, time.monotonic())
-
-    def _silent_since(self, moment: float) -> None:
-        if self.last_heard < moment:
-            self.abort()
+    def ping(self) -> None:
+        """Ask for a sign of life; an answer shows in `last_heard`."""
+        if self.open:
+            self._socket.protocol.send_ping(b"")
+            self._write()
 
     def close(self, code: int = CloseCode.NORMAL_CLOSURE, reason: str = "") -> None:
         """Close with a code and a reason, cut to the 123 bytes that fit, after what waits is sent."""

@@ -39,7 +39,7 @@ export class GameMine {
       play: button("table.play", () => this.play(), { class: "primary play" }),
       next: button("games.next", () => this.next(), { class: "primary next", "aria-keyshortcuts": "n" }),
       hint: button("table.hint", () => this.told.hint(), { "aria-keyshortcuts": "h" }),
-      undo: button("table.undo", () => this.undo(), { "aria-keyshortcuts": "u" }),
+      undo: button("table.undo", (event) => this.undo(event), { "aria-keyshortcuts": "u" }),
       sort: h("button", { type: "button", "aria-keyshortcuts": "o", on: { click: () => this.sort() } }),
     };
     const { choice, moves, ...buttons } = this.parts;
@@ -180,12 +180,13 @@ export class GameMine {
     else this.take(this.byCards.get("pass"));
   }
 
-  undo() {
-    if (this.state.table.undo) this.told.send({ type: "undo" });
+  /** Take the last choice back; of a double click only the first counts, for nothing brings a choice back again. */
+  undo({ detail = 0 } = {}) {
+    if (detail < 2 && this.state.table.undo) this.told.send({ type: "undo", version: this.version });
   }
 
   next() {
-    if (this.state.round.over) this.told.send({ type: "round" });
+    if (this.state.round.over) this.told.send({ type: "round", version: this.version });
     else this.told.seats();
   }
 

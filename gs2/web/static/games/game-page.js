@@ -254,7 +254,7 @@ export class GamePage extends TablePage {
     const { table, round } = state;
     const fixed = table.game.startsWith("doudizhu") && !table.game.includes("landlord=bid");
     const label = (seat) => (fixed ? say(`games.seat.${seat}`) : say("games.seat", { n: seat + 1 }));
-    const deal = (close, seat) => { close(); this.send(seat === null ? { type: "round" } : { type: "round", seat }); };
+    const deal = (close, seat) => { close(); this.send({ type: "round", seat, version: this.state.version }); };
     this.showBox(dialog(say("games.seats"), (close) => [
       h("p", {}, say(round.over ? "games.seats.over" : "games.seats.play")),
       h("div", { class: "seat-choices" }, table.seats.map((seat, i) =>

@@ -207,7 +207,7 @@ export class Hand {
       next.focus();
     } else if (event.key === "Enter") {
       event.preventDefault();
-      this.told.play();
+      if (!event.repeat) this.told.play();
     }
   }
 

@@ -67,7 +67,7 @@ export class OwnSeat {
       suggest: button("table.suggest", () => this.suggest(), { "aria-keyshortcuts": "s" }),
       play: button("table.play", () => this.play(), { class: "primary play" }),
       hint: button("table.hint", () => this.told.hint(), { "aria-keyshortcuts": "h" }),
-      undo: button("table.undo", () => this.undo(), { "aria-keyshortcuts": "u" }),
+      undo: button("table.undo", (event) => this.undo(event), { "aria-keyshortcuts": "u" }),
       sort: h("button", { type: "button", "aria-keyshortcuts": "o", on: { click: () => this.sort() } }),
       next: button("result.next", () => this.next(), { class: "primary next", "aria-keyshortcuts": "n" }),
     };
@@ -192,12 +192,13 @@ export class OwnSeat {
     else this.told.send({ type: "pass", version: this.version });
   }
 
-  undo() {
-    if (this.state.table.undo) this.told.send({ type: "undo" });
+  /** Take the last choice back; of a double click only the first counts, for nothing brings a choice back again. */
+  undo({ detail = 0 } = {}) {
+    if (detail < 2 && this.state.table.undo) this.told.send({ type: "undo", version: this.version });
   }
 
   next() {
-    if (this.state.waiting !== null) this.told.send({ type: "next" });
+    if (this.state.waiting !== null) this.told.send({ type: "next", version: this.version });
   }
 
   sort() {

@@ -97,9 +97,9 @@ function levelsLine(state, result) {
 /**
  * Show who won a round.
  * @param {any} state
- * @param {() => void} next asked for the next round
+ * @param {{next: () => void, review: () => void}} act next: asked for the next round
  */
-export function roundDialog(state, next) {
+export function roundDialog(state, act) {
   const result = state.results.at(-1);
   return dialog(say("result.round", { round: result.round }), (close) => [
     h("p", { class: `outcome team${result.winner}` }, outcome(state, result)),
@@ -107,7 +107,9 @@ export function roundDialog(state, next) {
     aceLine(state, result),
     roundTable(state, result),
     h("p", {}, levelsLine(state, result)),
-    h("button", { type: "button", class: "primary next", autofocus: true, on: { click: () => { close(); next(); } } }, say("result.next")),
+    h("div", { class: "row" },
+      h("button", { type: "button", class: "primary next", autofocus: true, on: { click: () => { close(); act.next(); } } }, say("result.next")),
+      h("button", { type: "button", on: { click: () => { close(); act.review(); } } }, say("app.review"))),
   ]);
 }
 

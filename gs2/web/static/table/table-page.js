@@ -142,8 +142,15 @@ export class TablePage {
     this.parts.side.classList.toggle("open", open);
   }
 
-  /** Return whether a key is meant for the page, not for a field, a dialog or the browser. */
+  /**
+   * Return whether a key is meant for the page, not for a field, a dialog or the browser. One that is held counts
+   * once, but for arrows, and presses no button that has come under the keyboard meanwhile.
+   */
   takes(event) {
+    if (event.repeat && !event.key.startsWith("Arrow")) {
+      if (event.key === "Enter") event.preventDefault();
+      return false;
+    }
     if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || document.querySelector("dialog[open]")) return false;
     return !event.target.matches?.("input, select, textarea") && this.state !== null;
   }

@@ -66,7 +66,12 @@ export class Table extends TablePage {
   // --- the page ---
 
   build() {
-    const p = (this.parts = { ...this.common("table.side"), standing: h("div", {}), watch: h("div", { class: "watch row" }) });
+    const p = (this.parts = {
+      ...this.common("table.side"),
+      standing: h("div", {}),
+      watch: h("div", { class: "watch row" }),
+      review: this.button("app.review", () => this.review(), { hidden: true }),
+    });
     this.drawn = {};
     p.side.append(
       this.button("table.close", () => this.openSide(false), { class: "side-close" }),
@@ -76,6 +81,7 @@ export class Table extends TablePage {
       this.button("table.last", () => this.showBox(lastTrickDialog(this.seen()))),
       this.sideButton("table.log"),
       this.button("table.pace", () => this.paceBox(), { class: "for-player" }),
+      p.review,
       this.button("table.share", () => this.share()),
       this.button("table.help", () => this.showBox(helpDialog()), { class: "for-keyboard" }));
     clear(this.root,
@@ -129,7 +135,9 @@ export class Table extends TablePage {
     const { plays, tributes, returns, anti } = seen.round;
     this.part("log", [plays, tributes, returns, anti, seen.table.seats], () => moveLog(seen));
     this.own.show(state, this.frozen !== null);
-    this.part("watch", [state.table, state.match.over], () => watcherTools(state, { send: (message) => this.send(message), review: () => this.review(), record: `${this.address}/record` }));
+    this.part("watch", [state.table, state.match.over], () => watcherTools(state, { send: (message) => this.send(message), record: `${this.address}/record` }));
+    // where people play, hands are shown of rounds that are over
+    this.parts.review.hidden = state.table.people && state.results.length === 0;
     if (this.pacePlace?.isConnected) this.drawPace();
     this.drawHint();
     this.dueBox();
@@ -155,7 +163,7 @@ export class Table extends TablePage {
     if (!name || this.boxName === name || this.dismissed === name) return;
     const box = due === "match"
       ? matchDialog(state, { review: () => this.review(), record: `${this.address}/record` })
-      : roundDialog(state, () => this.own.next());
+      : roundDialog(state, { next: () => this.own.next(), review: () => this.review() });
     this.showBox(box);
     this.boxName = name;
     box.addEventListener("close", () => {

@@ -31,9 +31,9 @@ export function paceTools(table, send) {
 /**
  * Return what a watcher may do at a table.
  * @param {any} state
- * @param {{send: (message: any) => void, review: () => void, record: string}} act record: its address
+ * @param {{send: (message: any) => void, record: string}} act record: its address
  */
-export function watcherTools(state, { send, review, record }) {
+export function watcherTools(state, { send, record }) {
   const { table, match } = state;
   if (table.you !== null) return [];
   const badge = h("span", { class: "badge" }, say("table.watching"));
@@ -44,6 +44,5 @@ export function watcherTools(state, { send, review, record }) {
     !match.over && paceTools(table, send),
     h("button", { type: "button", on: { click: () => send({ type: "open", open: !table.open }) } }, hands),
     h("a", { class: "button", href: record, download: "" }, say("table.record")),
-    h("button", { type: "button", on: { click: review } }, say("table.review")),
   ];
 }

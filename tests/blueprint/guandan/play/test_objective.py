@@ -12,7 +12,7 @@ from blueprint.guandan.network.inference import Inference
 from blueprint.guandan.network.input_layout import STAKES_SCALE
 from blueprint.guandan.network.inputs import encode_stakes
 from blueprint.guandan.network.q_network import Critic, QNetwork
-from blueprint.guandan.objective import FREQUENCIES, in_match, result_worth, rounds_alone
+from blueprint.guandan.objective import FREQUENCIES, in_match, match_chances, result_worth, rounds_alone
 from blueprint.guandan.play.choosers import InferenceAgent
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
@@ -21,6 +21,7 @@ from games.guandan.matches.chances import RESULTS
 from games.guandan.matches.lockstep import Matches
 from games.guandan.rounds.round import GuanDan, legal
 from games.guandan.rounds.state import NOBODY
+from games.guandan.rules import PRESETS, RULING
 from games.support.configuration import ConfigError
 from gs2.guandan.agent.agent import Gs2Agent
 from gs2.guandan.agent.evaluator import NetworkEvaluator, evaluator_worth
@@ -154,6 +155,23 @@ def test_rounds_of_matches_know_their_match() -> None:
     matches.settle()
     playing = matches.states["player"] >= 0
     assert np.array_equal(matches.states["fails"][playing], matches.table["fails"][playing])
+
+
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+def test_results_are_worth_what_they_are_by_the_rules_of_their_match(preset: str) -> None:
+    rules = PRESETS[preset]
+    seats = np.arange(20) % 4
+    begun = [
+        Matches(np.arange(10, dtype=np.uint64), levels=(12, 10), owner=0, rules=each).states
+        for each in (rules, RULING)
+    ]
+    states = np.concatenate(begun)  # rounds of matches by different rules are asked for at once
+    found = result_worth(states, seats)
+    for part, each in zip((slice(10), slice(10, 20)), (rules, RULING), strict=True):
+        assert np.array_equal(found[part], match_chances(each).utilities(states[part], seats[part]))
+    # by the platform's rules a win by two at one's own A is a failure
+    lost = np.all(found[:10:2, 0] > found[:10:2, 1] + 1)
+    assert lost == (rules.ace_win == "double")
 
 
 def test_the_agent_maximises_levels_in_a_match_if_told_so() -> None:

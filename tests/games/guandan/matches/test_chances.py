@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
-from games.game import GameError
+from games.game import TERMINAL, GameError
 from games.guandan.matches.chances import RESULTS, MatchChances, solve_chances
 from games.guandan.matches.promotion import score_round
-from games.guandan.rounds.round import deal
+from games.guandan.rounds.round import GuanDan, deal
 from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import PRESETS, RULING, Rules, as_rules
 
@@ -109,6 +111,38 @@ def test_utilities_have_the_mean_and_deviation_of_levels_and_never_fall() -> Non
         assert np.all(np.diff(found[some]) <= 1e-9)
         assert found[some] @ often == pytest.approx(0, abs=1e-9)
         assert np.sqrt(found[some] ** 2 @ often) == pytest.approx(spread)
+
+
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+def test_every_end_of_a_round_is_worth_the_chance_that_it_leaves(preset: str) -> None:
+    rules = as_rules(preset)
+    chances = solve_chances(SOME, rules)
+    orders = np.array(list(itertools.permutations(range(4))))
+    n = len(orders)
+    rng = np.random.default_rng(7)
+    for _ in range(120):
+        # half of the levels are A, where what a result brings follows from the rules
+        levels = np.where(rng.random(2) < 0.5, 12, rng.integers(0, 13, 2))
+        owner, fails = int(rng.integers(2)), rng.integers(0, rules.ace_limit, 2)
+        states = np.repeat(states_of(tuple(levels.tolist()), owner, tuple(fails.tolist())), n)
+        states["player"], states["order"] = TERMINAL, orders
+        nothing = np.zeros((n, 2), np.int64)
+        score = score_round(orders, states["owner"], states["levels"], states["fails"], nothing, rules=rules)
+        first = orders[:, 0] % 2
+        margin = 3 - np.argmax(orders == (orders[:, :1] + 2) % 4, 1)
+        a, b = score.levels.astype(np.int64).T
+        f, g = score.fails.astype(np.int64).T
+        after = np.where(score.winner == NOBODY, chances.win[a, b, first, margin, f, g], score.winner == 0)
+        place = (3 - GuanDan().returns(states)[:, 0]).astype(np.int64)
+        assert np.allclose(chances.worth(states)[np.arange(n), place], after)
+        # and what it is worth to either side goes up and down with that chance
+        for seat in (0, 1):
+            worth = chances.utilities(states, np.full(n, seat))[
+                np.arange(n), place if seat == 0 else 6 - place
+            ]
+            chance = after if seat == 0 else 1 - after
+            apart = np.subtract.outer(chance, chance)
+            assert np.all((np.subtract.outer(worth, worth) * apart)[np.abs(apart) > 1e-9] > 0)
 
 
 @pytest.mark.parametrize(

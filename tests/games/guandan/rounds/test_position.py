@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
 
 from games.game import GameError
+from games.guandan.cards import ACTION
+from games.guandan.combos import beats
 from games.guandan.notation import action_list
 from games.guandan.rounds.belief import determinise
 from games.guandan.rounds.position import parse_position, position_text
 from games.guandan.rounds.round import GuanDan, advance, deal, legal
+from games.guandan.rounds.state import NOBODY
+from games.guandan.rules import PRESETS
 from tests.games.guandan.rounds.test_round import random_choice
 
 GAME = GuanDan()
@@ -20,6 +25,7 @@ GAME = GuanDan()
 def test_every_position_of_random_rounds_reads_back_exactly() -> None:
     rng = np.random.default_rng(0)
     states = deal(6, rng, level=rng.integers(0, 13, 6), owner=1)
+    states["fails"][0], states["ace"][0] = (2, 0), PRESETS["njupt"].ace
     for _ in range(220):
         for row in states[:2]:
             again, seat = parse_position(GAME.state_text(row))
@@ -46,6 +52,38 @@ def test_a_record_names_the_infoset_that_it_leads_to() -> None:
     infoset = GAME.parse_infoset(text)
     assert np.array_equal(infoset.key, GAME.infoset_key(states, 1)[0])
     assert infoset.text == GAME.infoset_text(states[0], 1)
+
+
+def test_a_record_with_a_move_that_does_not_beat_the_one_before_is_refused() -> None:
+    rng = np.random.default_rng(2)
+    refused = 0
+    for number in range(30):
+        states = deal(1, rng, level=6, first=number % 4)
+        begin = json.loads(position_text(states[0], 1))
+        record: list[Any] = []
+        for _ in range(int(rng.integers(0, 20))):
+            action = random_choice(states, rng)
+            record.append("PASS" if action["type"][0] == 0 else action_list(action[0], 6))
+            advance(states, action)
+        player, leads = int(states["player"][0]), states["leader"][0] == NOBODY
+        if leads:
+            wrong: Any = "PASS"
+        else:
+            # what it beat, or any lead of cards that the seat holds, which beats nothing but by chance
+            alone = states.copy()
+            alone["leader"], alone["beat"] = NOBODY, np.zeros(1, ACTION)
+            moves = legal(alone)[0]
+            moves = moves[(moves["type"] != 0) & ~beats(moves, np.repeat(states["beat"], len(moves)), 6)]
+            if not len(moves):
+                continue
+            wrong = action_list(moves[int(rng.integers(len(moves)))], 6)
+        text = {"seat": 1, "level": "8", "first": number % 4, "hand": begin["hand"]}
+        GAME.parse_infoset(json.dumps(text | {"record": record}))
+        wanted = f"move {len(record)} must be {'a lead' if leads else 'PASS or beat'}.*seat {player}"
+        with pytest.raises(GameError, match=wanted):
+            GAME.parse_infoset(json.dumps(text | {"record": [*record, wrong]}))
+        refused += 1
+    assert refused > 15
 
 
 def test_a_position_by_hand_can_be_determinised_and_played() -> None:

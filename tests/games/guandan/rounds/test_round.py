@@ -298,3 +298,8 @@ def test_deals_that_are_none_are_refused() -> None:
         GAME.infoset_key(deal(1, rng), 4)
     assert len(deal(0, rng)) == 0
     assert deal(2, rng, level="A")["level"].tolist() == [12, 12]
+
+
+def test_a_state_is_its_fields_and_nothing_between_them() -> None:
+    # states are compared, hashed and kept as bytes
+    assert STATE.itemsize == sum(STATE[name].itemsize for name in STATE.names or ())

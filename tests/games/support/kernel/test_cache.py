@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from games.support.kernel import kernel
 from games.support.kernel.cache import kernel_folder
 from games.support.kernel.made_of import made_of
 from tests.house import ROOT
@@ -121,7 +122,9 @@ def write(folder: Path, change: tuple[str, str, str] = ("", "", "")) -> None:
     name, old, new = change
     for file, text in FILES.items():
         assert file != name or text.count(old) == 1
-        (folder / f"{file}.py").write_text(text.replace(old, new) if file == name else text)
+        path = folder / f"{file}.py"
+        path.write_text(text.replace(old, new) if file == name else text)
+        os.utime(path, (1e9, 1e9))  # long before the process that imports it began
 
 
 def digest(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
@@ -176,6 +179,46 @@ def test_code_made_with_a_file_that_changed_since_is_compiled_again(tmp_path: Pa
     file.write_text(file.read_text().replace(old, new))
     assert run(folder) == (7, 0)
     assert run(folder) == (7, 1)
+
+
+EDIT = """
+import pathlib, sys
+from made_top import top
+file = pathlib.Path(sys.argv[1])
+file.write_text(file.read_text().replace(sys.argv[2], sys.argv[3]))
+print(top(1.0))
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "after"),
+    [(("made_low", "+ LOW", "- LOW"), 7.0), (("made_helper", "1.0", "2.0"), 10.0)],
+    ids=["a kernel", "a module that an intrinsic uses"],
+)
+def test_an_edit_under_a_running_program_passes_no_old_code_for_the_new(
+    change: tuple[str, str, str], after: float, tmp_path: Path
+) -> None:
+    folder = tmp_path / "sources"
+    write(folder)
+    name, *words = change
+    done = subprocess.run(
+        [sys.executable, "-c", EDIT, str(folder / f"{name}.py"), *words],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])},
+    )
+    assert done.stdout.strip() == "9.0", done.stderr
+    assert run(folder)[0] == after
+
+
+def test_functions_run_where_no_code_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: object, function: object) -> None:
+        raise RuntimeError("cannot cache function: no locator available")
+
+    monkeypatch.setattr("numba.core.caching.Cache.__init__", refuse)
+    with pytest.warns(RuntimeWarning, match="NUMBA_CACHE_DIR"):
+        double = kernel(lambda x: 2 * x)
+    assert double(3) == 6
 
 
 def test_code_of_an_installed_package_is_kept_in_the_users_cache_folder(tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +22,11 @@ from tests.gs2.guandan.review.spoken import bare, heard_of, labelled, played_eve
 
 OFFICIAL = Path(__file__).parents[3] / "data" / "openguandan_transcript.jsonl.gz"
 ROUNDS = 3
+
+
+@functools.cache
+def _heard(seed: int, dialect: str) -> list[tuple[int, dict[str, Any]]]:
+    return heard_of(played_events(seed, ROUNDS), dialect)
 
 
 def assert_same_rounds(found: RecordedGame, wanted: RecordedGame, *, seats: tuple[int, ...] = (0, 1, 2, 3)):
@@ -75,6 +82,42 @@ def test_of_a_round_that_is_not_over_one_seats_transcript_tells_its_own_hand():
     assert np.array_equal(found.start["hand"][0, 1], wanted.rounds[0].start["hand"][0, 1])
     # what is made up for the others can be played all the same
     assert (unpack(found.states()["hand"]).sum(2) == found.states()["left"]).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    dialect=st.sampled_from(["openguandan", "official", "njupt"]),
+    seed=st.integers(1, 3),
+    seat=st.integers(0, 3),
+    share=st.floats(0, 0.999),
+    labels=st.booleans(),
+    others=st.booleans(),
+)
+def test_a_client_that_came_back_heard_its_round_twice_and_it_counts_once(
+    dialect, seed, seat, share, labels, others
+):
+    heard = _heard(seed, dialect)
+    if not others:
+        heard = [(who, message) for who, message in heard if who == seat]
+    # a round that is over is not told again: the next begins with it
+    under_way, log, places = False, [], []
+    for k, (who, message) in enumerate(heard):
+        if message.get("stage") == "episodeOver" and (who == seat or not labels):
+            under_way = False
+        if who == seat and message["type"] == "notify":
+            if message["stage"] == "beginning":
+                under_way, log = True, []
+            log.append((who, message))
+        if under_way:
+            places.append((k + 1, list(log)))
+    at, again = places[int(share * len(places))]
+    write = labelled if labels else bare
+    whole = parse_game(write(heard))
+    found = parse_game(write(heard[:at] + again + heard[at:]))
+    assert_same_rounds(found, whole)
+    assert (found.complete, found.notes) == (whole.complete, whole.notes)
+    assert [one.notes for one in found.rounds] == [one.notes for one in whole.rounds]
+    assert [one.end is None for one in found.rounds] == [one.end is None for one in whole.rounds]
 
 
 def test_the_official_servers_transcript_is_read():

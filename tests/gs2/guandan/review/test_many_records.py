@@ -80,6 +80,8 @@ def test_a_file_that_cannot_be_read_is_refused_before_any_is_judged(
 def test_one_page_shows_one_record(records: list[Path], tmp_path: Path) -> None:
     found = run(*records, "--html", tmp_path / "page.html")
     assert found.exit_code == 2 and "--html shows one record; got 3 files" in " ".join(found.output.split())
+    found = run(*records, "--rows", 3)
+    assert found.exit_code == 2 and "--rows shows one record; got 3 files" in " ".join(found.output.split())
 
 
 def test_reviews_that_are_stopped_keep_those_that_were_made(records: list[Path], tmp_path: Path) -> None:

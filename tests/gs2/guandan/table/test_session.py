@@ -11,6 +11,7 @@ import pytest
 
 from games.guandan.notation import action_list
 from games.guandan.rounds.round import GuanDan
+from games.guandan.rules import PRESETS
 from gs2.guandan.table.agents import FirstAgent, RandomAgent
 from gs2.guandan.table.client.tracker import Tracker
 from gs2.guandan.table.runner import play_games
@@ -30,7 +31,8 @@ class Wire:
     def __init__(self, dialect: Dialect, withheld: Sequence[str] = ()) -> None:
         """withheld: stages that this server never tells of."""
         self.dialect, self.withheld = dialect, withheld
-        self.trackers = [Tracker() for _ in range(4)]
+        self.rules = PRESETS["njupt" if dialect.name == "njupt" else "ruling"]
+        self.trackers = [Tracker(self.rules) for _ in range(4)]
         self.trick = Trick()
         self.kinds: set[str] = set()
         self.session: Session
@@ -102,7 +104,7 @@ class Wire:
 @pytest.mark.parametrize("dialect", [OpenGuanDan(), OpenGuanDan(official=True), Njupt()])
 def test_messages_alone_lead_a_seat_to_the_very_infoset_it_is_in(dialect):
     wire = Wire(dialect)
-    session = wire.session = Session(wire, games=1, seed=12)
+    session = wire.session = Session(wire, games=1, rules=wire.rules, seed=12)
     rng = np.random.default_rng(0)
     game = GuanDan()
     session.begin()
@@ -172,6 +174,25 @@ def test_the_owner_of_the_level_is_right_through_several_games(dialect, withheld
                     assert owner == [255]
             session.choose(seat, int(rng.integers(len(session.choices(seat)))))
     assert {game for game, _ in rounds} == {0, 1, 2} and len(rounds) > 6 and first_rounds >= 3
+
+
+@pytest.mark.parametrize("dialect", [OpenGuanDan(), OpenGuanDan(official=True), Njupt()])
+def test_failures_at_ace_are_counted_though_no_message_tells_them(dialect):
+    wire = Wire(dialect)
+    session = wire.session = Session(wire, games=3, rules=wire.rules, seed=8, levels=(12, 9), owner=0)
+    rng = np.random.default_rng(2)
+    session.begin()
+    seen = set()
+    while session.pending:
+        for seat in list(session.pending):
+            state = session.observe(seat).state
+            if session.pending[seat].stage == "play" and rng.random() < 0.2:
+                told = wire.trackers[seat].observe(wire.request(seat))[0].state
+                assert told["fails"].tolist() == state["fails"].tolist()
+                assert told["ace"] == state["ace"] == wire.rules.ace
+                seen.add(tuple(state["fails"][0].tolist()))
+            session.choose(seat, int(rng.integers(len(session.choices(seat)))))
+    assert len(seen) > 2, seen
 
 
 def test_an_observation_shows_nothing_of_the_other_hands():

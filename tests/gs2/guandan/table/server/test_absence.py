@@ -5,14 +5,23 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
+import math
 import random
+from types import SimpleNamespace
+from unittest.mock import patch
 
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from websockets.asyncio.client import connect
 
-from gs2.guandan.table.agents import RandomAgent
+from gs2.guandan.table.agents import RandomAgent, host_for
 from gs2.guandan.table.hosts import InstantHost
+from gs2.guandan.table.server.place import RoomConfig
+from gs2.guandan.table.server.room import Room, RoomSetup
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from gs2.guandan.table.wire.connection import WireLimits
+from gs2.guandan.table.wire.openguandan import OpenGuanDan
 from tests.gs2.guandan.table.protocol import heard_until, njupt_client, until
 from tests.gs2.guandan.table.scenario import (
     answer,
@@ -45,6 +54,81 @@ def test_a_client_that_never_answers_is_decided_for_and_told():
     result = run(scenario())
     assert result.fallbacks[3] > 10
     assert result.fallbacks[:3] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("closes", [False, True], ids=["joins again", "closes and comes back"])
+def test_a_silent_client_gains_no_time_by_joining_again(closes):
+    async def scenario():
+        hosts = {"first": host_for("first")}
+        config = ServerConfig(port=0, seed=1, agents=("first",) * 3, room=RoomConfig(decision=0.3))
+        async with TableServer(config, hosts) as server:
+            socket = await connect(server.url, max_size=None, max_queue=None)
+            await tell(socket, "CREATE_ROOM", userId="x", seatNum=0)
+            await until(lambda: server.rooms and server.rooms[1].state == "playing")
+            room = server.rooms[1]
+            await until(lambda: room.seats[0].due is not None)
+            # it would go on for ever if every return began the clock anew
+            while not room.result.fallbacks[0]:
+                if closes:
+                    await socket.close()
+                    await until(lambda: room.seats[0].connection is None)
+                    socket = await connect(server.url, max_size=None, max_queue=None)
+                await tell(socket, "JOIN_ROOM", userId="x", roomId=1)
+                assert (await heard_until(socket, lambda m: m["type"] == "JOIN_ROOM"))["code"] == 200
+            await socket.close()
+
+    run(scenario(), seconds=60)
+
+
+class Ear:
+    """A connection as a room sees it; nothing is at its other end."""
+
+    seat = None
+
+    def send(self, payload):
+        """Drop it."""
+
+    queue = send
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    decision=st.floats(1, 100),
+    reconnect=st.floats(0, 100),
+    away=st.booleans(),
+    steps=st.lists(st.tuples(st.floats(0, 40), st.sampled_from(["leave", "join"])), max_size=12),
+)
+def test_the_clock_of_a_request_begins_once_when_its_client_is_there(decision, reconnect, away, steps):
+    async def scenario():
+        config = RoomConfig(decision=decision, reconnect=reconnect)
+        room = Room(1, RoomSetup(OpenGuanDan(), config), games=1, seed=1, finished=lambda room: None)
+        for k in range(4):
+            room.take(Ear(), f"u{k}")
+        room.start_if_full()
+        await until(lambda: room.state == "playing")
+        (leader,) = (seat for seat in room.seats if seat.due is not None)
+        seat = room.seats[(leader.index + 1) % 4]
+        lost = now
+        if away:
+            room.lost(seat)
+        room.answer(leader, 0)
+        begun = None if away else now
+        for seconds, step in steps:
+            clock.value += seconds
+            if step == "join":
+                room.give_back(seat, seat.connection or Ear())
+                begun = clock.value if begun is None else begun
+            elif seat.connection is not None:
+                room.lost(seat)
+                lost = clock.value
+            if seat.connection is None:
+                assert seat.deadline == min(lost + reconnect, math.inf if begun is None else begun + decision)
+            else:
+                assert seat.deadline == begun + decision
+
+    clock = SimpleNamespace(value=(now := 1000.0))
+    with patch("gs2.guandan.table.server.room.time", SimpleNamespace(monotonic=lambda: clock.value)):
+        run(scenario())
 
 
 def test_the_seat_of_a_killed_client_goes_to_the_fallback_agent_and_the_others_play_on():

@@ -1,0 +1,34 @@
+"""What people have seen of a table: its changes are counted, and a message names the last one shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+__all__ = ["Offer", "Versions"]
+
+Offer = tuple[str | int | None, ...]
+"""Something that people may do, and what it would be done to: ("undo", 2, 41)."""
+
+
+class Versions:
+    """Counts a table's changes, and keeps since which of them each offer has stood without a break.
+
+    What is asked for twice on one version is done once, for the first time changes the offer; what others do
+    meanwhile does not.
+    """
+
+    def __init__(self) -> None:
+        self.now = 0
+        self._since: dict[Offer, int] = {}
+
+    def count(self, offers: Iterable[Offer]) -> None:
+        """Count a change, after which these offers stand."""
+        self.now += 1
+        self._since = {offer: self._since.get(offer, self.now) for offer in offers}
+
+    def means(self, offer: Offer, version: Any) -> bool:
+        """Return whether who has seen a version means an offer that stands."""
+        if isinstance(version, bool) or not isinstance(version, int):
+            return False
+        return self._since.get(offer, 0) <= version <= self.now

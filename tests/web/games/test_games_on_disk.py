@@ -1,0 +1,59 @@
+"""Tables of games in a server's folder: which are open, and the others when they are asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from gs2.web.games import game_house
+from gs2.web.games.game_house import GameHouse
+from gs2.web.games.game_log import GameSetup, game_log
+from gs2.web.games.game_table import GameTable
+from gs2.web.games.offers import game_titled
+from gs2.web.tables.person_table import Refused
+
+
+def stored(folder: Path, key: str, at: float) -> None:
+    """Leave a table of which the person has dealt as many rounds as its place in time says."""
+    setup = GameSetup(id=key, game="kuhn_poker", players=("person", "random"), name="Ann", key="")
+    log = game_log(folder / f"{key}.jsonl", setup, new=True)
+
+    async def nobody(*asked: object) -> int:
+        raise AssertionError("nobody looks at the table")
+
+    table = GameTable(setup, game_titled("kuhn_poker"), log, nobody)
+    for _ in range(int(at)):
+        table.new_round()
+    table.close()
+    os.utime(folder / f"{key}.jsonl", (1e9 + at, 1e9 + at))
+
+
+def test_games_played_at_last_are_open_and_the_others_when_they_are_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(game_house, "MOST_TABLES", 2)
+    for at, key in enumerate(("zzzzzzzz", "mmmmmmmm", "aaaaaaaa"), 1):
+        stored(tmp_path, key, at)
+
+    async def visit() -> None:
+        house = GameHouse(tmp_path)
+        house.open()
+        assert list(house.tables) == ["mmmmmmmm", "aaaaaaaa"] and house.damaged == []
+        old, same = await asyncio.gather(house.table("zzzzzzzz"), house.table("zzzzzzzz"))
+        assert old is not None and old is same and old.number == 1
+        assert list(house.tables) == ["aaaaaaaa", "zzzzzzzz"]
+        for table in house.tables.values():
+            table.looked_at = True
+        with pytest.raises(Refused) as refused:
+            await house.table("mmmmmmmm")
+        assert refused.value.code == "full"
+        old.looked_at = False
+        again = await house.table("mmmmmmmm")
+        assert again is not None and again.number == 2
+        assert await house.table("nowhere1") is None and await house.table("../mmmmmmmm") is None
+        house.close()
+
+    asyncio.run(visit())

@@ -1,0 +1,1 @@
+"""Tests of tables on disk, and such tables for other tests."""
