@@ -2,13 +2,14 @@
 
 The header holds the format, configurations, the features' hash, counters, the state of the random generator
 and the last evaluation as JSON; the tensors are parameters and, for resuming, the optimiser's moments. The
-same JSON is written beside the file for people to read. Nothing is ever unpickled.
+same JSON is written beside the file for people to read, where no other file lies. Nothing is ever unpickled.
 """
 
 from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,14 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from games.support.array_types import Array
-from games.support.files import FileProblem, open_regular, write_bytes, write_text
+from games.support.files import FileProblem, open_regular, read_bytes, write_bytes, write_text
 
 __all__ = [
     "FORMAT",
     "GAMES_WITH_NETWORKS",
     "SHIPPED",
     "CheckpointError",
+    "check_beside",
     "check_description",
     "check_features",
     "read_checkpoint",
@@ -58,7 +60,8 @@ def write_checkpoint(path: str | Path, tensors: dict[str, Array], description: d
     """Write tensors and their description; the file at `path` is whole at every moment.
 
     tensors: arrays by name. description: anything JSON can hold; "format" is added.
-    Raises FileProblem if it cannot be written.
+    Raises FileProblem if it cannot be written, CheckpointError as `check_beside`; the checkpoint itself is
+    written then.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -68,7 +71,42 @@ def write_checkpoint(path: str | Path, tensors: dict[str, Array], description: d
     checks = {DESCRIPTION: zlib.crc32(text.encode())} | {k: _check_sum(v) for k, v in arrays.items()}
     # whole in memory first: the library's own files can be read by their owner alone
     write_bytes(path, save(arrays, {"gs2": text, "checks": json.dumps(checks)}))
-    write_text(path.with_suffix(".json"), json.dumps(description, indent=1) + "\n")
+    check_beside(path)
+    write_text(_description_file(path), json.dumps(description, indent=1) + "\n")
+
+
+def check_beside(path: str | Path, *, new: Iterable[Path] = ()) -> None:
+    """Raise CheckpointError where a checkpoint at `path` would write over a file that is not its own.
+
+    Its description replaces that of a checkpoint, and nothing else. new: files that a run which begins there
+    writes besides; none of them may exist.
+    """
+    for other in new:
+        if other.exists():
+            raise CheckpointError(
+                f"{other}: a new run to {path} writes a file of this name, and there is one; move it away, "
+                "or give another output"
+            )
+    beside = _description_file(Path(path))
+    if beside == Path(path):
+        raise CheckpointError(f"{path}: a checkpoint's description has this name; give another output")
+    if beside.exists() and not _is_description(beside):
+        raise CheckpointError(
+            f"{beside}: the description of {path} is written there, and there is another file; move it away, "
+            "or give another output"
+        )
+
+
+def _description_file(path: Path) -> Path:
+    return path.with_suffix(".json")
+
+
+def _is_description(path: Path) -> bool:
+    try:
+        found = json.loads(read_bytes(path))
+    except (FileProblem, ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and found.get("format") == FORMAT
 
 
 def _check_sum(array: Array) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from experiments.outputs import report_file, report_options
-from gs2.commands.common import FINITE, NEW_FOLDER, ON, Interruption, html_option, print_json, stderr
+from gs2.commands.common import FINITE, ON, OUTPUT_FOLDER, Interruption, html_option, print_json, stderr
 from gs2.commands.groups import LazyGroup, Target
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def experiment() -> None:
 @click.option(
     "-o",
     "--output",
-    type=NEW_FOLDER,
+    type=OUTPUT_FOLDER,
     help="Folder of the run, resumed if it exists.  [default: runs/PRESET]",
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Number of processes.  [default: one per core]")

@@ -10,7 +10,7 @@ import click
 
 from experiments.commit import checkout_of_code
 from games.support.files import FileProblem, check_output
-from gs2.commands.common import NEW_FILE
+from gs2.commands.common import OUTPUT_FILE
 
 __all__ = ["NoCheckoutError", "report_file", "report_options"]
 
@@ -25,7 +25,7 @@ class NoCheckoutError(ValueError):
 def report_options(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return the options `--output` and `--checkout` of a command that writes the report called `name`."""
     output = click.option(
-        "-o", "--output", type=NEW_FILE, help=f"Markdown file.  [default: {name} in this folder]"
+        "-o", "--output", type=OUTPUT_FILE, help=f"Markdown file.  [default: {name} in this folder]"
     )
     checkout = click.option(
         "--checkout", is_flag=True, help=f"Write {(RESULTS / name).as_posix()} of gs2's checkout instead."

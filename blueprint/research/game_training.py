@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from blueprint.checkpoint import CheckpointError, check_description
+from blueprint.checkpoint import CheckpointError, check_beside, check_description, read_checkpoint
 from blueprint.research.game_network import (
     GameNetwork,
     GameNetworkConfig,
@@ -33,7 +33,7 @@ from blueprint.research.research_training import Budget
 from games.game import Game, GameError
 from games.support.array_types import Array
 
-__all__ = ["GameTrainer", "TrainingFiles", "state_file", "train_game_network"]
+__all__ = ["GameTrainer", "TrainingFiles", "check_files", "state_file", "train_game_network"]
 
 Progress = Callable[[dict[str, float]], None]
 FIRST_SMOOTHING = 10.0
@@ -63,6 +63,18 @@ def state_file(output: str | Path) -> Path:
     """Return the file from which a training that writes `output` goes on."""
     output = Path(output)
     return output.with_name(f"{output.stem}.state.safetensors")
+
+
+def check_files(output: Path, *, resume: bool = False) -> None:
+    """Raise CheckpointError where a training that writes `output` would write over files of something else.
+
+    resume: its state is there, and it goes on from it.
+    """
+    state = state_file(output)
+    if resume and output.exists():
+        read_checkpoint(output, prefix="-")
+    check_beside(output, new=() if resume else (state,))
+    check_beside(state)
 
 
 class _Tower(nn.Module):
@@ -175,15 +187,16 @@ class GameTrainer:
         }
 
     def save(self, output: Path, *, done: bool) -> None:
-        """Write the checkpoint, and the file from which the training goes on."""
+        """Write the file from which the training goes on, then the checkpoint."""
         network = self.network(name=output.stem)
         arrays = {f"network.{name}": value.numpy() for name, value in self._weights().items()}
-        save_game_network(output, network, arrays, self.told() | {"done": done})
+        told = self.told() | {"done": done}
         more = {f"last.{name}": value.detach().numpy() for name, value in self.tower.state_dict().items()}
         moments = self.optimiser.state_dict()["state"]
         for k, entry in moments.items():
             more |= {f"adam.{k}.{name}": entry[name].numpy() for name in ("exp_avg", "exp_avg_sq")}
-        save_game_network(state_file(output), network, arrays | more, self.told() | {"done": done})
+        save_game_network(state_file(output), network, arrays | more, told)
+        save_game_network(output, network, arrays, told)
 
     def _weights(self) -> dict[str, Tensor]:
         state = self.smooth if self.config.smoothing else self.tower.state_dict()
@@ -246,12 +259,16 @@ def train_game_network(
 
     config: None is that of the resumed training, or the default. rival: somebody fixed to answer.
     With a budget of decisions alone the same `rng` and configuration give the same blueprint.
-    Raises GameError for a game that cannot be trained on, CheckpointError for a file that cannot be resumed.
+    Raises GameError for a game that cannot be trained on, CheckpointError for a file that cannot be resumed
+    and as `check_files`.
     """
     trainer = GameTrainer(game, config or GameNetworkConfig(), rival=rival)
     output = files.output
-    if output is not None and files.resume and state_file(output).exists():
-        trainer.resume(state_file(output))
+    if output is not None:
+        goes_on = files.resume and state_file(output).exists()
+        check_files(output, resume=goes_on)
+        if goes_on:
+            trainer.resume(state_file(output))
     saved = time.monotonic()
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # small layers: threads cost more than they bring

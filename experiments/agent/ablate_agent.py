@@ -31,7 +31,7 @@ from experiments.agent.tables import (
 from experiments.outputs import report_file, report_options
 from games.ragged import Ragged
 from games.support.files import write_text
-from gs2.commands.common import NEW_FILE, SEED, print_json
+from gs2.commands.common import OUTPUT_FILE, SEED, print_json
 from gs2.commands.groups import run_alone
 from gs2.commands.progress import working
 from gs2.guandan.agent.agent_presets import PRESETS, agent_preset
@@ -252,7 +252,9 @@ CHECKPOINT = click.option(
     "-b", "--blueprint", "checkpoint", type=click.Path(path_type=Path), help="[default: the shipped one]"
 )
 WITH_SEED = click.option("--seed", type=SEED, default=1, show_default=True)
-OUTPUT = click.option("-o", "--output", type=NEW_FILE, required=True, help="File that rows are appended to.")
+OUTPUT = click.option(
+    "-o", "--output", type=OUTPUT_FILE, required=True, help="File that rows are appended to."
+)
 
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the output's rows as JSON.")

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from experiments.bench.bench import GROUP, RESERVED, Bench, BenchError, check_bench
-from gs2.commands.common import NEW_FILE
+from gs2.commands.common import OUTPUT_FILE
 from gs2.commands.groups import LazyGroup
 from gs2.commands.progress import working
 
@@ -38,7 +38,7 @@ def bench_command(name: str, made: Bench[Any]) -> click.Command:
 
     written = click.Option(
         ["-o", "--output"],
-        type=NEW_FILE,
+        type=OUTPUT_FILE,
         help="Also write the tables there as Markdown, and the figures beside it as JSON.",
     )
     as_json = click.Option(["--json", "as_json"], is_flag=True, help="Print the figures as JSON.")

@@ -25,7 +25,7 @@ from experiments.markdown import markdown_table
 from experiments.outputs import report_file
 from games.support.files import LineFile, check_folder, read_bytes, read_text, unique, write_text
 from games.support.locks import hold
-from gs2.commands.common import NEW_FILE, NEW_FOLDER, FiniteRange
+from gs2.commands.common import OUTPUT_FILE, OUTPUT_FOLDER, FiniteRange
 from gs2.commands.groups import run_alone
 
 if TYPE_CHECKING:
@@ -262,7 +262,7 @@ def ablate_blueprint() -> None:
 
 
 @ablate_blueprint.command("run")
-@click.argument("directory", type=NEW_FOLDER)
+@click.argument("directory", type=OUTPUT_FOLDER)
 @click.option("--cpu-seconds", type=FiniteRange(1), default=120.0, show_default=True, help="For each arm.")
 @click.option("--seeds", type=click.IntRange(1), default=2, show_default=True)
 @click.option("--deals", type=click.IntRange(2), default=400, show_default=True, help="Deals of each match.")
@@ -284,7 +284,7 @@ def run_command(directory: Path, cpu_seconds: float, seeds: int, deals: int, as_
 
 @ablate_blueprint.command("report")
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False, exists=True))
-@click.option("-o", "--output", type=NEW_FILE, help="Markdown file to update between its marks.")
+@click.option("-o", "--output", type=OUTPUT_FILE, help="Markdown file to update between its marks.")
 @click.option(
     "--checkout", is_flag=True, help=f"Update experiments/results/{REPORT} of gs2's checkout instead."
 )

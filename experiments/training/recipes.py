@@ -9,7 +9,8 @@ each turn its agent plays a rule agent on fixed chance, from which the learning 
 until that agent is passed is read. At the end all play each other on the same chance. `turns.jsonl` and the
 results are appended to: the same command goes on after a kill, and more minutes go on from fewer.
 
-Schedules of recipes are made for two hours: `policy_from` and `guide` shrink with shorter runs.
+Schedules of recipes are made for two hours: `policy_from` and `guide` shrink with shorter runs, and are those
+of the minutes that are asked for last. All else stays as a run was begun: other `--set` are refused.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from experiments.training.equal_time.rule_passed import passing_table
 from experiments.training.equal_time.turns import WHOLE, Course, Plan, train_in_turns
 from games.support.files import check_folder, write_text
 from games.support.locks import hold
-from gs2.commands.common import NEW_FOLDER, Interruption, stderr
+from gs2.commands.common import OUTPUT_FOLDER, Interruption, stderr
 from gs2.commands.groups import run_alone
 
 __all__ = ["recipes"]
@@ -64,7 +65,7 @@ def _chosen(names: str | None) -> tuple[str, ...]:
 
 
 @click.command()
-@click.option("-o", "--output", type=NEW_FOLDER, required=True, help="Folder of the runs, to go on with.")
+@click.option("-o", "--output", type=OUTPUT_FOLDER, required=True, help="Folder of the runs, to go on with.")
 @click.option("--game", type=click.Choice(GAMES), default=GAMES[0], show_default=True)
 @click.option("--minutes", type=float, default=WHOLE, show_default=True, help="Of the processor, a recipe.")
 @click.option("--recipes", "names", help="Names, separated by commas.  [default: all]")

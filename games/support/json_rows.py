@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterable
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from games.support.files import LineFile, read_bytes, unique, write_bytes
+from games.support.files import FileProblem, LineFile, read_bytes, unique, write_bytes
 
 __all__ = ["JsonRows", "Row", "trim_generations"]
 
@@ -113,18 +113,25 @@ def _object(line: bytes) -> Row:
 
 
 def trim_generations(curve: Path, generation: int) -> None:
-    """Keep the lines of a curve up to a generation, each once: those of a killed run's lost ones go."""
+    """Keep the lines of a resumed run's curve up to a generation, each once: what a killed run lost goes.
+
+    Raises FileProblem where a line is none of a curve, but for a last one that a kill cut short.
+    """
     if not curve.exists():
         return
     data = read_bytes(curve)
     kept: dict[int, bytes] = {}
-    for line in data.splitlines():
-        try:
-            number = json.loads(line)["generation"]
-        except (ValueError, TypeError, KeyError, RecursionError):
-            continue
-        if isinstance(number, int) and number <= generation:
-            kept.setdefault(number, line)
+    lines = data.split(b"\n")
+    for place, line in enumerate(lines, 1):
+        number = _object(line).get("generation")
+        if isinstance(number, int):
+            if number <= generation:
+                kept.setdefault(number, line)
+        elif line and (place < len(lines) or line[:1] != b"{"):
+            raise FileProblem(
+                f"{curve}, line {place}: the run goes on with a curve of generations; this line is none of "
+                "one; move the file away"
+            )
     whole = b"".join(line + b"\n" for line in kept.values())
     if whole != data:
         write_bytes(curve, whole)

@@ -25,18 +25,20 @@ __all__ = [
     "GAME",
     "GAME_TYPED",
     "NEW_FILE",
-    "NEW_FOLDER",
     "NOT_NEGATIVE",
     "ON",
+    "OUTPUT_FILE",
+    "OUTPUT_FOLDER",
     "POSITIVE",
     "SEED",
     "SHARE",
     "FiniteRange",
     "GameType",
     "Interruption",
+    "NewFileType",
     "OutputType",
-    "PageType",
     "check_plot",
+    "held_new",
     "html_option",
     "memory_option",
     "number",
@@ -168,8 +170,8 @@ class OutputType(click.Path):
         return check_folder(value, create=False) if self.folder else check_output(value)
 
 
-class PageType(OutputType):
-    """A page to write: like `OutputType`, and one that is there already is refused as well."""
+class NewFileType(OutputType):
+    """A file to write once: like `OutputType`, and one that is there already is refused as well."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """Return the path; the reason why it cannot be written, in one line, reaches the user."""
@@ -177,19 +179,29 @@ class PageType(OutputType):
 
         path = super().convert(value, param, ctx)
         if path.exists():
-            raise FileProblem(f"{path}: a page must be a new file; this one is there; choose another name")
+            raise FileProblem(f"{path}: must be a new file; this one is there; choose another name")
         return path
 
 
 def html_option(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return the option --html, called `page`: one file that shows `what` in any browser."""
     return click.option(
-        "--html", "page", type=PageType(), metavar="FILE", help=f"Write {what} as a page of one new file."
+        "--html", "page", type=NEW_FILE, metavar="FILE", help=f"Write {what} as a page of one new file."
     )
 
 
-NEW_FILE = OutputType()
-NEW_FOLDER = OutputType(folder=True)
+def held_new(path: Path) -> Path:
+    """Return a new file, which no other process writes until the command ends."""
+    from games.support.locks import hold
+
+    NEW_FILE.convert(path, None, None)
+    click.get_current_context().with_resource(hold(path))
+    return NEW_FILE.convert(path, None, None)  # who held it until now may have written it
+
+
+OUTPUT_FILE = OutputType()
+OUTPUT_FOLDER = OutputType(folder=True)
+NEW_FILE = NewFileType()
 
 
 def check_plot(plot: Path | None) -> None:

@@ -12,7 +12,7 @@ import click
 
 from gs2.commands.common import (
     GAME,
-    NEW_FILE,
+    OUTPUT_FILE,
     POSITIVE,
     Interruption,
     memory_option,
@@ -55,7 +55,7 @@ LISTEN_EVERY = 0.2
 )
 @click.option("--target", type=POSITIVE, help="Stop at this exploitability, in payoffs.")
 @click.option("--seconds", type=POSITIVE, help="Stop after this many seconds.")
-@click.option("-o", "--output", type=NEW_FILE, help="Policy file to write or resume.")
+@click.option("-o", "--output", type=OUTPUT_FILE, help="Policy file to write or resume.")
 @click.option("--fresh", is_flag=True, help="Start over even if the output holds an unfinished run.")
 @click.option(
     "--form",

@@ -98,6 +98,16 @@ def test_bad_input_is_refused_with_a_hint(words: tuple[str, ...], says: str) -> 
     assert says in refusal(gs2(*words))
 
 
+@pytest.mark.parametrize("named", [("--game", "guandan"), ("--game=GuanDan",)])
+def test_guandan_is_a_game_that_can_be_named(named: tuple[str, ...]) -> None:
+    for words in (("match", "random", "greedy"), ("ladder", "random", "greedy")):
+        more = ("--rounds", "2", "--json", *ONE)
+        found = gs2(words[0], *named, *words[1:], *more)
+        assert found.exit_code == 0, found.output
+        assert json.loads(found.stdout)["net"] == json.loads(gs2(*words, *more).stdout)["net"]
+    assert "is for other games" in refusal(gs2("match", *named, "random", "greedy", "--pairs", "2"))
+
+
 def test_a_ladder_rates_and_draws(tmp_path: Path) -> None:
     words = ("ladder", "random", "greedy", "balanced", "--rounds", "20", *ONE, "-o", str(tmp_path / "out"))
     result = gs2(*words, "--plot", str(tmp_path / "ladder.svg"))

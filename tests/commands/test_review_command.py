@@ -65,7 +65,7 @@ def test_the_page_is_one_file_that_is_never_written_over(record, tmp_path):
     assert "http://" not in text.replace("http://www.w3.org/", "")
     again = run(record, "--html", page)
     assert again.exit_code == 2
-    assert "it exists" in again.stderr
+    assert "must be a new file" in again.stderr
     assert page.read_text() == text
 
 

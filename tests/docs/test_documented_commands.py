@@ -47,6 +47,10 @@ SMALLER = (
     (rf"gs2 train {LARGE}", "--minutes 0.001 --set width=16 --set episodes=16"),
     (rf"gs2 match {LARGE}", "--pairs 2"),
     (r"gs2 train .*--resume", "--minutes 0.02 --threads 2 --rounds 2 --against greedy --set batch=64"),
+    (
+        r"gs2 train .*--game (doudizhu|big2)",
+        "--minutes 0.001 --set rounds=4 --threads 1 --network state=16 --network action=8 --network critic=0",
+    ),
     (r"gs2 train .*--recipe", RECIPE),
     (r"gs2 train ", TINY),
     (r"gs2 exploit guandan ", "--method trained --minutes 0.001 --games 2"),

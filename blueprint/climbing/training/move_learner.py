@@ -254,6 +254,8 @@ class MoveLearner:
                     )
             module.load_state_dict({name: torch.from_numpy(np.array(value)) for name, value in found.items()})
         state: dict[int, dict[str, Tensor]] = {}
+        if not any(name.startswith("optimiser.") for name in tensors):
+            return  # nothing was learned yet
         for k, parameter in enumerate(self.parameters):
             shapes = {"step": (), "exp_avg": tuple(parameter.shape), "exp_avg_sq": tuple(parameter.shape)}
             held = {name: tensors.get(f"optimiser.{k}.{name}") for name in shapes}

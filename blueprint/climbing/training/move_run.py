@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from blueprint.checkpoint import CheckpointError, write_checkpoint
+from blueprint.checkpoint import CheckpointError, check_beside, write_checkpoint
 from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.climbing.training.move_trainer import MoveTrainer
 from blueprint.protocol import GameAgent
@@ -99,17 +99,21 @@ def train_climbing(
 
     config: None is that of the resumed run, or the default. interruption: who hears Ctrl-C; by default the
     run itself does. It ends the run at once, with a checkpoint of the last whole generation.
-    Raises CheckpointError if there is a checkpoint and the run is not resumed, or that cannot be; LockHeld
-    if another process trains there; FileProblem if nothing can be written there.
+    Raises CheckpointError if there is a checkpoint and the run is not resumed, or that cannot be, and where
+    a new run would write over files that lie there; LockHeld if another process trains there; FileProblem if
+    nothing can be written there or the curve is none.
     """
     if place.checkpoint.parent != Path():
         check_folder(place.checkpoint.parent)
     check_output(place.checkpoint)
     with ExitStack() as stack:
         stack.enter_context(hold(place.checkpoint))
+        goes_on = place.checkpoint.exists()
+        check_beside(place.checkpoint, new=() if goes_on else (place.curve,))
         trainer = _begin(game, place, config, manner)
         asked = interruption or stack.enter_context(Interruption())
-        trim_generations(place.curve, trainer.generation)
+        if goes_on:
+            trim_generations(place.curve, trainer.generation)
         curve = stack.enter_context(LineFile(place.curve))
         _train(trainer, place, curve, limits, manner, asked)
     return trainer
@@ -150,11 +154,14 @@ def _train(
                 write_checkpoint(place.checkpoint, *whole)
             return
         row["share"] = limits.used(trainer)
+        if trainer.generation == 1:
+            # at once: what a run was asked to be is never lost, and no curve is left without its run
+            trainer.save(place.checkpoint)
+            saved, saved_generation = time.monotonic(), 1
         curve.append([json.dumps(row)])
         if manner.progress is not None:
             manner.progress(row)
-        # a new run is saved after its first generation, so that what it was asked to be is never lost
-        if time.monotonic() - saved >= manner.every:
+        if trainer.generation > saved_generation and time.monotonic() - saved >= manner.every:
             trainer.save(place.checkpoint)
             saved, saved_generation = time.monotonic(), trainer.generation
     if trainer.generation > saved_generation:

@@ -208,14 +208,21 @@ class MoveTrainer:
 
     @classmethod
     def load(
-        cls, path: str | Path, game: Game, *, threads: int = 1, teacher: GameAgent | None = None
+        cls,
+        path: str | Path,
+        game: Game,
+        *,
+        threads: int = 1,
+        teacher: GameAgent | None = None,
+        config: ClimbingConfig | None = None,
     ) -> MoveTrainer:
-        """Return the trainer that a checkpoint describes.
+        """Return the trainer that a checkpoint describes; `config` replaces its configuration.
 
         Raises CheckpointError if the file is damaged, foreign, of another game, or lacks what resuming needs.
         """
         tensors, description = read_checkpoint(path)
-        config = described_config(path, description, game)
+        described = described_config(path, description, game)
+        config = config or described
         trainer = cls(game, config, threads=threads, teacher=teacher)
         check_features(path, description, trainer.inputs.layout)
         check_description(path, description, COUNTED | {"rng": dict, "spawned": int})

@@ -8,7 +8,6 @@ A killed run loses what came after its last checkpoint; the same call goes on fr
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -18,7 +17,7 @@ from typing import Any, ClassVar
 
 import attrs
 
-from blueprint.checkpoint import CheckpointError, write_checkpoint
+from blueprint.checkpoint import CheckpointError, check_beside, write_checkpoint
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.trainer import Trainer
 from games.support.configuration import Configuration, flag, integer, real, text
@@ -31,13 +30,17 @@ from games.support.work.where import WorkError, where_from
 
 __all__ = ["RunConfig", "RunWatch", "train"]
 
+CURVE = "curve.jsonl"
+KEPT = "kept-"
+"""What the numbered copies' names begin with."""
+
 
 @attrs.frozen(slots=False)
 class RunConfig(Configuration):
     """How long a run goes on, on what, and what it does on the way.
 
     minutes: of training. A run ends in time: no generation begins that may not finish.
-    resume: continue from `last.safetensors` if there is one.
+    resume: continue from `last.safetensors` if there is one; otherwise there must be none.
     checkpoint_minutes: between checkpoints. keep_every: minutes of training between numbered copies.
     anneal: let the learning rate fall linearly to zero over `minutes`, which steadies the weights before they
         are shipped; in a copy of the directory, if the run is to go on.
@@ -95,19 +98,24 @@ def train(
         of the run resumed.
     kill -9 loses what came after the last checkpoint. One process at a time trains in a directory.
     Raises CheckpointError if `last.safetensors` cannot be resumed from or is of another network than asked
-    for, LockHeld if another process trains there, FileProblem if the directory cannot be written to, and
-    WorkError where actors cannot be had or fail; the last whole generation is saved first.
+    for, and where a new run would write over files that lie there; LockHeld if another process trains there,
+    FileProblem if the directory cannot be written to or the curve is none, and WorkError where actors cannot
+    be had or fail; the last whole generation is saved first.
     """
     run, watch = run or RunConfig(), watch or RunWatch()
     directory = check_folder(directory)
     last = directory / "last.safetensors"
     with ExitStack() as stack:
         stack.enter_context(hold(directory, folder=True))
+        goes_on = last.exists()
+        others = (directory / CURVE, *directory.glob(f"{KEPT}*"))
+        check_beside(last, new=() if goes_on else others)
         trainer = _begin(last, run, network, config)
         _hire(trainer, run, stack)
         asked = watch.interruption or stack.enter_context(Interruption())
-        trim_generations(directory / "curve.jsonl", trainer.generation)
-        curve = stack.enter_context(LineFile(directory / "curve.jsonl"))
+        if goes_on:
+            trim_generations(directory / CURVE, trainer.generation)
+        curve = stack.enter_context(LineFile(directory / CURVE))
         try:
             return _train(trainer, last, curve, run, watch, asked)
         finally:
@@ -119,8 +127,7 @@ def _train(
     trainer: Trainer, last: Path, curve: LineFile, run: RunConfig, watch: RunWatch, asked: Interruption
 ) -> Trainer:
     begin = time.monotonic()
-    # a new run is saved after its first generation, so that what it was asked to be is never lost
-    saved = begin if trainer.generation else -math.inf
+    saved = begin
     evaluated = begin - 60 * run.evaluate_minutes if not trainer.evaluation else begin
     longest = 0.0
     saved_generation = trainer.generation
@@ -145,6 +152,10 @@ def _train(
             except Interrupted:
                 pass
             evaluated = started
+        if trainer.generation == 1:
+            # at once: what a run was asked to be is never lost, and no curve is left without its run
+            trainer.save(last)
+            saved, saved_generation = time.monotonic(), 1
         curve.append([json.dumps(row)])
         if watch.progress is not None:
             watch.progress(row)
@@ -155,11 +166,12 @@ def _train(
             or now - begin + longest > 60 * run.minutes
             or (watch.stop is not None and watch.stop())
         )
-        if done or now - saved > 60 * run.checkpoint_minutes:
+        if trainer.generation > saved_generation and (done or now - saved > 60 * run.checkpoint_minutes):
             trainer.save(last)
             saved, saved_generation = now, trainer.generation
+        if trainer.generation == saved_generation:
             stamp = int(trainer.seconds // (60 * run.keep_every))
-            kept = last.with_name(f"kept-{stamp:04d}.safetensors")
+            kept = last.with_name(f"{KEPT}{stamp:04d}.safetensors")
             if stamp and not kept.exists():
                 trainer.save(kept)
         if done:
@@ -168,9 +180,13 @@ def _train(
 
 def _begin(last: Path, run: RunConfig, network: NetworkConfig | None, config: TrainConfig | None) -> Trainer:
     """Return the trainer of a new run, or of the one to be resumed."""
-    if not (run.resume and last.exists()):
+    if not last.exists():
         network = network or NetworkConfig()
         return Trainer(network, config or TrainConfig(), device=run.device, threads=run.threads)
+    if not run.resume:
+        raise CheckpointError(
+            f"{last}: there is a run already; --resume goes on with it, or give another directory"
+        )
     trainer = Trainer.load(last, device=run.device, threads=run.threads, config=config)
     if network is not None and network != trainer.network_config:
         raise CheckpointError(

@@ -22,6 +22,7 @@ from games.support.files import check_folder
 from gs2.commands.common import Interruption
 
 if TYPE_CHECKING:
+    from blueprint.climbing.move_config import ClimbingConfig
     from blueprint.climbing.training.move_trainer import MoveTrainer
 
 __all__ = ["ClimbingCourse", "PairPoints", "summary"]
@@ -78,22 +79,32 @@ class ClimbingCourse:
         self.game, self.loaded = game, load_game(game)
         self.agent = rule_agent(self.loaded)
 
-    def begin(self, plan: Plan, name: str) -> MoveTrainer:
-        """Return a new trainer of a recipe."""
-        from blueprint.climbing.training.move_trainer import MoveTrainer
+    def wanted(self, plan: Plan, name: str) -> ClimbingConfig:
+        """Return the training of a recipe as a plan has it."""
         from blueprint.guandan.training.recipe_book import named_recipe
 
         config = named_recipe(name).climbing_config()
-        shorter = shortened(config.to_json(), plan.minutes)
-        return MoveTrainer(
-            self.loaded, config.replace(**{**shorter, **plan.changes}), threads=1, teacher=self.agent
-        )
+        return config.replace(**{**shortened(config.to_json(), plan.minutes), **plan.changes})
 
-    def load(self, path: Path) -> MoveTrainer:
-        """Return the trainer of a checkpoint."""
+    def begin(self, plan: Plan, name: str) -> MoveTrainer:
+        """Return a new trainer of a recipe."""
         from blueprint.climbing.training.move_trainer import MoveTrainer
 
-        return MoveTrainer.load(path, self.loaded, threads=1, teacher=self.agent)
+        return MoveTrainer(self.loaded, self.wanted(plan, name), threads=1, teacher=self.agent)
+
+    def saved(self, path: Path) -> ClimbingConfig:
+        """Return the training that a checkpoint was written by."""
+        from blueprint.checkpoint import read_checkpoint
+        from blueprint.climbing.move_config import described_config
+
+        return described_config(path, read_checkpoint(path, prefix="-")[1], self.loaded)
+
+    def load(self, path: Path, plan: Plan, name: str) -> MoveTrainer:
+        """Return the trainer of a recipe's checkpoint, with the schedules of a plan."""
+        from blueprint.climbing.training.move_trainer import MoveTrainer
+
+        config = self.wanted(plan, name)
+        return MoveTrainer.load(path, self.loaded, threads=1, teacher=self.agent, config=config)
 
     def against_rule(self, name: str, path: Path, deals: int) -> dict[str, Any]:
         """Return points a round and rounds won against the rule agent; of DouDiZhu on either side as well."""

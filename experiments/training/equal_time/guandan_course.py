@@ -15,6 +15,7 @@ from gs2.commands.common import Interruption
 
 if TYPE_CHECKING:
     from blueprint.guandan.arena.ladder import Ladder
+    from blueprint.guandan.train_config import TrainConfig
     from blueprint.guandan.training.trainer import Trainer
 
 __all__ = ["GuandanCourse"]
@@ -32,21 +33,34 @@ class GuandanCourse:
     rule = opponent = "greedy"
     unit = "levels a round"
 
+    def wanted(self, plan: Plan, name: str) -> TrainConfig:
+        """Return the training of a recipe as a plan has it."""
+        from blueprint.guandan.training.recipe_book import named_recipe
+
+        config = named_recipe(name).train_config()
+        return config.replace(**{**shortened(config.to_json(), plan.minutes), **plan.changes})
+
     def begin(self, plan: Plan, name: str) -> Trainer:
         """Return a new trainer of a recipe."""
         from blueprint.guandan.training.recipe_book import named_recipe
         from blueprint.guandan.training.trainer import Trainer
 
-        recipe = named_recipe(name)
-        config = recipe.train_config()
-        shorter = shortened(config.to_json(), plan.minutes)
-        return Trainer(recipe.network_config(), config.replace(**{**shorter, **plan.changes}), threads=1)
+        return Trainer(named_recipe(name).network_config(), self.wanted(plan, name), threads=1)
 
-    def load(self, path: Path) -> Trainer:
-        """Return the trainer of a checkpoint."""
+    def saved(self, path: Path) -> TrainConfig:
+        """Return the training that a checkpoint was written by."""
+        from blueprint.checkpoint import check_description, read_checkpoint
+        from blueprint.guandan.train_config import TrainConfig
+
+        _, description = read_checkpoint(path, prefix="-")
+        check_description(path, description, {"train": dict})
+        return TrainConfig.from_json(description["train"])
+
+    def load(self, path: Path, plan: Plan, name: str) -> Trainer:
+        """Return the trainer of a recipe's checkpoint, with the schedules of a plan."""
         from blueprint.guandan.training.trainer import Trainer
 
-        return Trainer.load(path, threads=1)
+        return Trainer.load(path, threads=1, config=self.wanted(plan, name))
 
     def against_rule(self, name: str, path: Path, deals: int) -> dict[str, Any]:
         """Return levels a round and rounds won against greedy, with 95 % intervals over the deals."""

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import click
 
+from games.support.configuration import Configuration
 from games.support.files import LineFile, check_folder, read_bytes
 from gs2.commands.common import Interruption, stderr
 
@@ -98,12 +99,20 @@ class Course(Protocol):
     unit: str
     opponent: str
 
+    def wanted(self, plan: Plan, name: str) -> Configuration:
+        """Return the training of a recipe as a plan has it."""
+        ...
+
     def begin(self, plan: Plan, name: str) -> Trainee:
         """Return a new trainer of a recipe."""
         ...
 
-    def load(self, path: Path) -> Trainee:
-        """Return the trainer of a checkpoint."""
+    def saved(self, path: Path) -> Configuration:
+        """Return the training that a checkpoint was written by."""
+        ...
+
+    def load(self, path: Path, plan: Plan, name: str) -> Trainee:
+        """Return the trainer of a recipe's checkpoint, with the schedules of a plan."""
         ...
 
     def against_rule(self, name: str, path: Path, deals: int) -> dict[str, Any]:
@@ -133,12 +142,23 @@ def read_turns(folder: Path) -> dict[str, list[Turn]]:
     return found
 
 
+def _check_begun(course: Course, plan: Plan, name: str, path: Path) -> None:
+    """Raise UsageError where a recipe was begun with other fields than a plan has; schedules may move."""
+    saved, wanted = course.saved(path).to_json(), course.wanted(plan, name).to_json()
+    for field in wanted:
+        if field not in SCHEDULES and saved[field] != wanted[field]:
+            raise click.UsageError(
+                f"{plan.folder}: {name} was begun with {field}={saved[field]}, and would go on with "
+                f"{wanted[field]}; use the --set that it was begun with, or name another folder"
+            )
+
+
 def _take_turn(course: Course, plan: Plan, name: str, before: list[Turn], stop: Interruption) -> bool:
     """Train one recipe for a turn; return whether it came to its end."""
     folder = check_folder(plan.folder / name)
     spent = float(before[-1]["processor_seconds"]) if before else 0.0
     if before:
-        trainer = course.load(folder / before[-1]["file"])
+        trainer = course.load(folder / before[-1]["file"], plan, name)
     else:
         trainer = course.begin(plan, name)
         _keep(course, plan, name, trainer, (0, 0.0))
@@ -183,8 +203,8 @@ def _remove(path: Path) -> None:
 def train_in_turns(course: Course, plan: Plan, stop: Interruption) -> dict[str, list[Turn]]:
     """Return all turns once every recipe has had its minutes.
 
-    Raises UsageError for a folder with turns of another game, Interrupted where it is stopped; what was told
-    in the folder stays.
+    Raises UsageError for a folder with turns of another game or of other settings, Interrupted where it is
+    stopped; what was told in the folder stays.
     """
     for row in (row for rows in read_turns(plan.folder).values() for row in rows):
         if row.get("game", GUANDAN) != course.game:
@@ -192,6 +212,9 @@ def train_in_turns(course: Course, plan: Plan, stop: Interruption) -> dict[str, 
                 f"{plan.folder} holds turns of {row.get('game', GUANDAN)}; got --game {course.game}; name "
                 "another folder"
             )
+    for name in plan.names:
+        if begun := read_turns(plan.folder).get(name):
+            _check_begun(course, plan, name, plan.folder / name / begun[-1]["file"])
     left = list(plan.names)
     while left:
         for name in tuple(left):

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gs2.commands.common import (
-    NEW_FILE,
-    NEW_FOLDER,
     ON,
+    OUTPUT_FILE,
+    OUTPUT_FOLDER,
     SEED,
     SHARE,
     Interruption,
@@ -116,6 +116,15 @@ def _progress(total: int, what: str) -> Iterator[Callable[[int, str], None]]:
         yield show
 
 
+def _without_guandan(args: list[str]) -> list[str]:
+    """Return the words without `--game guandan`, which is the game where none is named."""
+    for k, word in enumerate(args):
+        name, _, value = word.partition("=")
+        if name == "--game" and (value or "".join(args[k + 1 : k + 2])).lower() == "guandan":
+            return args[:k] + args[k + (1 if value else 2) :]
+    return args
+
+
 class MatchCommand(click.Command):
     """`gs2 match`, which hands a match of any other game to a command of its own."""
 
@@ -125,6 +134,7 @@ class MatchCommand(click.Command):
         """Return the context of the command that the words are for: --game, or a game's name in front."""
         from games.registry import is_game_name
 
+        args = _without_guandan(args)
         if args and args[0].lower() == "guandan":
             args = args[1:]
         elif args and (is_game_name(args[0]) or self.own_game_in_front(args)):
@@ -174,7 +184,7 @@ class LadderCommand(MatchCommand):
 @click.option("--rounds", type=click.IntRange(min=0), help="Deals, each played twice.  [default: 1000]")
 @click.option("--games", type=click.IntRange(min=0), default=0, help="Whole games, each played twice.")
 @click.option("--rules", default="ruling", show_default=True, help="Of whole games: ruling, openguandan, …")
-@click.option("-o", "--output", type=NEW_FILE, help="Results, to write or resume.")
+@click.option("-o", "--output", type=OUTPUT_FILE, help="Results, to write or resume.")
 @_options
 def match(
     a: str,
@@ -306,8 +316,8 @@ def _print(result: ArenaResult, output: Path | None) -> None:
 @click.command(cls=LadderCommand)
 @click.argument("agents", nargs=-1, required=True, type=AGENT)
 @click.option("--rounds", type=click.IntRange(min=1), help="Deals of each pair.  [default: 1000]")
-@click.option("-o", "--output", type=NEW_FOLDER, help="Folder of results, to resume.")
-@click.option("--plot", type=NEW_FILE, help="Picture to write: .svg, .png or .pdf.")
+@click.option("-o", "--output", type=OUTPUT_FOLDER, help="Folder of results, to resume.")
+@click.option("--plot", type=OUTPUT_FILE, help="Picture to write: .svg, .png or .pdf.")
 @_options
 def ladder(
     agents: tuple[str, ...],

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gs2.commands.common import (
-    NEW_FILE,
-    NEW_FOLDER,
     ON,
+    OUTPUT_FILE,
+    OUTPUT_FOLDER,
     SEED,
     Interruption,
     check_plot,
@@ -43,8 +43,8 @@ __all__ = ["ladder_game"]
 )
 @click.option("--processes", type=click.IntRange(min=1), help="How many.  [default: 1; a cluster: all cores]")
 @ON
-@click.option("-o", "--output", type=NEW_FOLDER, help="Folder of results, to resume.")
-@click.option("--plot", type=NEW_FILE, help="Picture to write: .svg, .png or .pdf.")
+@click.option("-o", "--output", type=OUTPUT_FOLDER, help="Folder of results, to resume.")
+@click.option("--plot", type=OUTPUT_FILE, help="Picture to write: .svg, .png or .pdf.")
 @memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def ladder_game(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gs2.commands.common import (
-    NEW_FILE,
     ON,
+    OUTPUT_FILE,
     SEED,
     Interruption,
     memory_option,
@@ -38,8 +38,8 @@ __all__ = ["match_game"]
 @click.option("--independent", is_flag=True, help="Give the games of a pair different chance.")
 @click.option("--processes", type=click.IntRange(min=1), help="How many.  [default: 1; a cluster: all cores]")
 @ON
-@click.option("-o", "--output", type=NEW_FILE, help="Results, to write or resume.")
-@click.option("--records", type=NEW_FILE, help="Every round in words, to write or resume.")
+@click.option("-o", "--output", type=OUTPUT_FILE, help="Results, to write or resume.")
+@click.option("--records", type=OUTPUT_FILE, help="Every round in words, to write or resume.")
 @memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def match_game(

@@ -61,13 +61,11 @@ def review(
         review_many(files, seat, as_json, html, how)
         return
     (file,) = files
-    from games.support.files import FileProblem, create
+    from games.support.files import create
     from gs2.guandan.review.game_files import read_game_text
     from gs2.guandan.review.review_cache import default_cache
     from gs2.guandan.review.reviewing import review_text
 
-    if html is not None and html.exists():
-        raise FileProblem(f"{html}: it exists; name another one")
     text = read_game_text(file)
     with working("loading the networks …") as say:
 

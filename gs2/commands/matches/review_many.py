@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from gs2.commands.common import Interruption, print_json, stderr, stdout
 from gs2.commands.progress import working
@@ -17,8 +18,12 @@ def review_many(
     files: tuple[Path, ...], seat: int | None, as_json: bool, html: Path | None, how: dict[str, Any]
 ) -> None:
     """Judge many records; print a line for each player of each, or the reviews as JSON, in order."""
-    if html is not None:
-        raise click.UsageError(f"--html shows one record; got {len(files)} files; review them one by one")
+    rows = click.get_current_context().get_parameter_source("rows") == ParameterSource.COMMANDLINE
+    for option, given in (("--html", html is not None), ("--rows", rows)):
+        if given:
+            raise click.UsageError(
+                f"{option} shows one record; got {len(files)} files; review them one by one, without --on"
+            )
     from gs2.guandan.review.game_files import read_game_text
     from gs2.guandan.review.many_records import ManyReviews, RecordText, review_records
     from gs2.guandan.review.review_cache import default_cache

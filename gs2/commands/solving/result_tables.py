@@ -121,6 +121,11 @@ def _print_sample(size: SampleSize, config: SearchConfig) -> None:
         words = "all there are, so that values are exact up to the depth and the leaves"
     elif config.safety.certificate == "none":
         words = "nothing is certified; another seed draws others, and shows how far the answer hangs on them"
+    elif config.safety.certificate == "statistical":
+        words = (
+            f"games from histories drawn anew judge the answer, against {config.safety.against}; what other "
+            "opponents gain is not known"
+        )
     else:
         words = "none of the opponent infosets drawn gains; of others it is only likely"
     stdout().print(f"[bold]Sample[/bold]: {drawn}; {words}", soft_wrap=True)

@@ -13,6 +13,7 @@ from gs2.commands.common import (
     NEW_FILE,
     POSITIVE,
     SEED,
+    held_new,
     html_option,
     memory_option,
     print_json,
@@ -102,7 +103,7 @@ class SolveCommand(click.Command):
     "-o",
     "--output",
     type=NEW_FILE,
-    help="Write the whole refined strategy to a policy file, or as JSON if the name ends in .json.",
+    help="Write the whole refined strategy to a new policy file, or as JSON if the name ends in .json.",
 )
 @html_option("what the search saw, its histories and the game's tree")
 @click.option("--all-rows", is_flag=True, help="Show every history and opponent infoset.")
@@ -174,6 +175,8 @@ def solve(
         else:
             print_result(result, None, 0, rows)
         return
+    if output is not None:
+        held_new(output)
     drawn = [name for name in ("samples", "companions") if changes[name] is not None]
     if drawn:
         raise ConfigError(

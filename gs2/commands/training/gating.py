@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from gs2.commands.common import NEW_FILE, ON, SEED, Interruption, print_json, stderr, stdout
+from gs2.commands.common import ON, OUTPUT_FILE, SEED, Interruption, print_json, stderr, stdout
 
 __all__ = ["gate"]
 
@@ -59,13 +59,13 @@ class Gate:
 @click.option(
     "--export",
     "target",
-    type=NEW_FILE,
+    type=OUTPUT_FILE,
     help="Write the candidate there for inference, if it is better.",
 )
 @click.option(
     "-o",
     "--output",
-    type=NEW_FILE,
+    type=OUTPUT_FILE,
     help="Deals played, to write or resume.  [default: a file in runs, named by what plays]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -86,6 +86,7 @@ def gate(candidate: Path, against: str | None, text: str | None, as_json: bool, 
     target, output = how["target"], how["output"]
     if target is not None:
         check_export(candidate)
+        _check_target(target, candidate)
     if output is None:
         output = _kept_deals(f"{fingerprint} {how['seed']}")
     unit = "levels a round" if guandan else "a game"
@@ -127,6 +128,17 @@ def gate(candidate: Path, against: str | None, text: str | None, as_json: bool, 
 
 Decide = Callable[[Gate, Callable[[Look], None], Interruption], Look]
 """Plays until it is clear, telling of every look; may be stopped."""
+
+
+def _check_target(target: Path, candidate: Path) -> None:
+    """Raise CheckpointError where an export would replace a file that is no checkpoint, or the candidate."""
+    from blueprint.checkpoint import CheckpointError, check_beside, read_checkpoint
+
+    if target.exists():
+        read_checkpoint(target, prefix="-")
+        if target.samefile(candidate):
+            raise CheckpointError(f"--export {target}: the candidate trains on from there; name another file")
+    check_beside(target)
 
 
 def _trained_on(candidate: Path) -> str:
@@ -173,7 +185,7 @@ def _any_game(name: str, candidate: str, against: str) -> tuple[Decide, str]:
     from games.registry import load_game
     from gs2.play.agent_names import agent_identity, load_game_agent
 
-    game = load_game(name)
+    game = load_game(name, general_sum=True)
     for agent in (candidate, against):
         load_game_agent(game, agent)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gs2.commands.common import Interruption, stderr, stdout
+from gs2.commands.training.run_options import check_seed
 
 if TYPE_CHECKING:
     from blueprint.guandan.train_config import NetworkConfig, TrainConfig
@@ -17,6 +18,8 @@ __all__ = ["GAMES", "RECIPE", "OtherRun", "run_configurations", "train_other_gam
 
 GAMES = ("guandan", "doudizhu", "big2")
 LIST = "help"
+LEAST = 1e-6
+"""Minutes of training at least: one generation, as at GuanDan."""
 
 
 class RecipeType(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
@@ -45,7 +48,7 @@ RECIPE = RecipeType()
 class OtherRun:
     """What a run of another game is asked for: settings FIELD=VALUE, how long, and how it is kept.
 
-    every: seconds between checkpoints.
+    minutes: of this call. every: seconds between checkpoints.
     """
 
     settings: tuple[str, ...]
@@ -120,7 +123,7 @@ def train_other_game(game: str, recipe: str | None, output: Path, asked: OtherRu
     Raises ConfigError for a field that their trainer has not, or a value out of range; UsageError where there
     is a run already. Exits as interrupted commands do after Ctrl-C.
     """
-    from blueprint.checkpoint import read_checkpoint
+    from blueprint.checkpoint import check_description, read_checkpoint
     from blueprint.climbing.move_config import ClimbingConfig, described_config
     from blueprint.climbing.training.move_run import RunLimits, RunManner, RunPlace, train_climbing
     from blueprint.guandan.training.recipe_book import named_recipe
@@ -131,6 +134,7 @@ def train_other_game(game: str, recipe: str | None, output: Path, asked: OtherRu
     changes = read_settings(asked.settings, field_types(ClimbingConfig), label=f"--game {game}")
     _check_named(changes)
     loaded, place = load_game(game), RunPlace.of(output)
+    minutes = max(asked.minutes, LEAST)
     if place.checkpoint.exists():
         if not asked.resume:
             raise click.UsageError(
@@ -140,7 +144,10 @@ def train_other_game(game: str, recipe: str | None, output: Path, asked: OtherRu
         saved = described_config(place.checkpoint, description, loaded)
         if recipe is not None:
             _check_resumed(recipe, saved.recipe, output)
+        check_seed(saved.seed, changes.get("seed"))
         config = saved.replace(**changes)
+        check_description(place.checkpoint, description, {"seconds": float})
+        minutes += description["seconds"] / 60  # a run's limits count what came before
     else:
         config = named_recipe(recipe).climbing_config(**changes) if recipe else ClimbingConfig(**changes)
 
@@ -150,7 +157,7 @@ def train_other_game(game: str, recipe: str | None, output: Path, asked: OtherRu
 
     manner = RunManner(asked.resume, asked.every, asked.threads, rule_agent(loaded), show)
     with Interruption() as stop:
-        trainer = train_climbing(loaded, place, config, RunLimits(asked.minutes), manner, stop)
+        trainer = train_climbing(loaded, place, config, RunLimits(minutes), manner, stop)
     if stop.stop:
         raise SystemExit(stop.exit_code)
     return {
@@ -197,6 +204,7 @@ def run_configurations(
         return wanted, None
     _, description = read_checkpoint(last, prefix="-")
     saved = TrainConfig.from_json(description.get("train", {}))
+    check_seed(saved.seed, changes.get("seed"))
     if recipe is not None:
         _check_resumed(recipe, saved.recipe, output)
     return wanted, saved.replace(**changes) if changes else None

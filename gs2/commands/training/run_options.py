@@ -11,7 +11,7 @@ import click
 from gs2.commands.common import POSITIVE, SEED
 from gs2.commands.training.setting_type import SettingType
 
-__all__ = ["chosen_seed", "run_options"]
+__all__ = ["check_seed", "chosen_seed", "run_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -56,21 +56,31 @@ def run_options(settings: SettingType, every: float) -> Callable[[F], F]:
     return with_options
 
 
-def chosen_seed(asked: int | None, kept: Path | None) -> int:
+def chosen_seed(asked: int | None, changes: dict[str, Any], kept: Path | None) -> int:
     """Return the seed of a training, that of the checkpoint where it is resumed.
 
-    asked: on the command line, None if it was not given. kept: the checkpoint to go on with, None for none.
-    Raises UsageError for another seed than the training has.
+    asked: by --seed, None if it was not given. changes: by --set. kept: the checkpoint to go on with, None
+    for none.
+    Raises UsageError for another seed than the training has, and for two seeds.
     """
     from blueprint.checkpoint import check_description, read_checkpoint
 
     if kept is None:
-        return 0 if asked is None else asked
+        seed = changes.get("seed", asked)
+        if asked not in (None, seed):
+            raise click.UsageError(f"a training has one seed; got --seed {asked} and --set seed={seed}")
+        return 0 if seed is None else int(seed)
     description = read_checkpoint(kept, prefix="-")[1]
     check_description(kept, description, {"config": dict})
     seed = int(description["config"].get("seed", 0))
+    check_seed(seed, asked, "--seed ")
+    return seed
+
+
+def check_seed(seed: int, asked: int | None, option: str = "--set seed=") -> None:
+    """Raise UsageError where an option asks for another seed than that of a training that goes on."""
     if asked not in (None, seed):
         raise click.UsageError(
-            f"a resumed training keeps its seed, {seed}; got --seed {asked}; leave it out, or train elsewhere"
+            f"a resumed training keeps its seed, {seed}; got {option}{asked}; leave it out, or train "
+            "elsewhere"
         )
-    return seed

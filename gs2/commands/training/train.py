@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from gs2.commands.common import (
-    NEW_FOLDER,
     NOT_NEGATIVE,
     ON,
+    OUTPUT_FOLDER,
     Interruption,
     print_json,
     stderr,
@@ -26,18 +27,29 @@ from gs2.commands.training.recipe_options import (
     train_other_game,
 )
 from gs2.commands.training.setting_type import SettingType
+from gs2.commands.training.train_climbing import OF_CLIMBING
 from gs2.commands.training.train_display import row_display, scalar_writer, training_table
 
 if TYPE_CHECKING:
     from games.support.work.where import Place
 
-__all__ = ["TrainCommand", "train"]
+__all__ = ["OF_ANY_GAME", "TrainCommand", "train"]
 
 PRESETS = ("ours", "danzero")
+OF_ANY_GAME = {
+    *("directory", "output", "minutes", "resume", "recipe", "game", "settings", "sizes", "threads"),
+    *("checkpoint_minutes", "as_json"),
+}
+"""Parameters that the training of another game takes too."""
 
 
-OF_TRAINING = SettingType("blueprint.guandan.train_config", "TrainConfig")
-OF_NETWORK = SettingType("blueprint.guandan.train_config", "NetworkConfig")
+class FieldType(SettingType):
+    """FIELD=VALUE of a configuration of GuanDan's training, or of the training of the game that is named."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the setting; one that the configuration cannot have is refused."""
+        other = ctx is not None and ctx.params.get("game") not in (None, GAMES[0])
+        return OF_CLIMBING.convert(value, param, ctx) if other else super().convert(value, param, ctx)
 
 
 class TrainCommand(click.Command):
@@ -67,18 +79,18 @@ def _writes_network(args: list[str]) -> bool:
 
 
 @click.command(cls=TrainCommand)
-@click.argument("directory", required=False, type=NEW_FOLDER)
+@click.argument("directory", required=False, type=OUTPUT_FOLDER)
 @click.option(
     "--minutes",
     type=NOT_NEGATIVE,
     default=60.0,
     show_default=True,
-    help="Length of the run; it ends in time.",
+    help="Length of this call, on top of what a resumed run has; GuanDan ends in time.",
 )
 @click.option(
     "-o",
     "--output",
-    type=NEW_FOLDER,
+    type=OUTPUT_FOLDER,
     help="Directory of the run, where it is not the argument.",
 )
 @click.option("--resume", is_flag=True, help="Go on with the run in the directory if there is one.")
@@ -93,12 +105,17 @@ def _writes_network(args: list[str]) -> bool:
     help="System of a source paper: danzero, danzero+, sdmc, pdhqn, odmc, ours; help lists them.",
 )
 @click.option(
-    "--game", type=click.Choice(GAMES), default=GAMES[0], show_default=True, help="Game that a recipe is for."
+    "--game",
+    type=click.Choice(GAMES),
+    default=GAMES[0],
+    show_default=True,
+    is_eager=True,  # what --set and --network change depends on it
+    help="Game to train; more of them: gs2 train GAME -o FILE.",
 )
 @click.option(
     "--set",
     "settings",
-    type=OF_TRAINING,
+    type=FieldType("blueprint.guandan.train_config", "TrainConfig"),
     metavar="FIELD=VALUE",
     multiple=True,
     help="Change a field of training; repeatable.",
@@ -106,7 +123,7 @@ def _writes_network(args: list[str]) -> bool:
 @click.option(
     "--network",
     "sizes",
-    type=OF_NETWORK,
+    type=FieldType("blueprint.guandan.train_config", "NetworkConfig"),
     metavar="FIELD=VALUE",
     multiple=True,
     help="Change a size of the network; repeatable.",
@@ -187,8 +204,7 @@ def train(
     from blueprint.guandan.arena.arena import available_cores
 
     if game != GAMES[0]:
-        if not on.is_local:
-            raise click.UsageError(f"--on {on}: actors play GuanDan alone; train {game} without --on")
+        _check_other_game(game)
         one = OtherRun(
             (*settings, *sizes), minutes, resume, 60 * checkpoint_minutes, threads or available_cores()
         )
@@ -252,6 +268,17 @@ def train(
         stdout().print(f"{output / 'last.safetensors'}: {done}; the same command with --resume goes on")
     if asked.stop:
         raise SystemExit(asked.exit_code)
+
+
+def _check_other_game(game: str) -> None:
+    """Raise UsageError where an option is given that the training of another game has not."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        given = context.get_parameter_source(option.name or "") == ParameterSource.COMMANDLINE
+        if given and option.name not in OF_ANY_GAME:
+            raise click.UsageError(
+                f"{option.opts[0]} is for GuanDan alone; train {game} without {option.opts[0]}"
+            )
 
 
 def _generator() -> Any:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gs2.commands.common import (
-    NEW_FILE,
-    NEW_FOLDER,
+    OUTPUT_FILE,
+    OUTPUT_FOLDER,
     POSITIVE,
     GameType,
     Interruption,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from blueprint.protocol import GameAgent
     from games.game import Game
 
-__all__ = ["rule_agent", "train_climbing_game"]
+__all__ = ["OF_CLIMBING", "rule_agent", "train_climbing_game"]
 
 
 OF_CLIMBING = SettingType("blueprint.climbing.move_config", "ClimbingConfig")
@@ -49,7 +49,7 @@ class RunType(click.ParamType):  # type: ignore[type-arg]  # generic from click 
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """Return the path, once it is known that it can be written."""
-        wanted = NEW_FILE if Path(value).suffix == ".safetensors" else NEW_FOLDER
+        wanted = OUTPUT_FILE if Path(value).suffix == ".safetensors" else OUTPUT_FOLDER
         return wanted.convert(value, param, ctx)
 
 
@@ -102,8 +102,8 @@ def train_climbing_game(
         raise click.UsageError(
             f"--set recipe={changes['recipe']} does not make a recipe; use gs2 train --recipe, with --game"
         )
-    seed = chosen_seed(options["seed"], place.checkpoint if goes_on else None)
-    config = None if goes_on else ClimbingConfig(**{"seed": seed, **changes})
+    seed = chosen_seed(options["seed"], changes, place.checkpoint if goes_on else None)
+    config = None if goes_on else ClimbingConfig(**{**changes, "seed": seed})
     limits = RunLimits(options["minutes"], options["processor_minutes"], options["decisions"])
     if limits == RunLimits():
         limits = RunLimits(minutes=10.0)

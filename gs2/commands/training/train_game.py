@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.common import GAME, GAME_TYPED, NEW_FILE, Interruption, number, print_json, stderr, stdout
+from gs2.commands.common import (
+    GAME,
+    GAME_TYPED,
+    OUTPUT_FILE,
+    Interruption,
+    number,
+    print_json,
+    stderr,
+    stdout,
+)
 from gs2.commands.progress import EVERY
 from gs2.commands.training.run_options import chosen_seed, run_options
 from gs2.commands.training.setting_type import SettingType
@@ -48,7 +57,7 @@ class GameTrainCommand(click.Command):
 @click.option(
     "-o",
     "--output",
-    type=NEW_FILE,
+    type=OUTPUT_FILE,
     required=True,
     help="Network to write, a .safetensors file; beside it lie its description and the state of the run.",
 )
@@ -79,6 +88,7 @@ def train_game(
 
     if output.suffix != ".safetensors":
         raise click.UsageError(f"--output must name a .safetensors file; got {str(output)!r}")
+    click.get_current_context().with_resource(hold(output))
     goes_on = resume and state_file(output).exists()
     if goes_on and settings:
         raise click.UsageError(
@@ -87,12 +97,11 @@ def train_game(
     if output.exists() and not goes_on:
         hint = "it holds no training to go on with" if resume else "--resume goes on with it"
         raise CheckpointError(f"{output}: there is a file already; {hint}, or give another")
-    seed = chosen_seed(seed, state_file(output) if goes_on else None)
-    changes = {"seed": seed, **OF_GAME.changes(settings)}
+    changes = OF_GAME.changes(settings)
+    seed = chosen_seed(seed, changes, state_file(output) if goes_on else None)
     minutes, decisions = limits["minutes"], limits["decisions"]
     if minutes is None and decisions is None:
         minutes = 10.0
-    click.get_current_context().with_resource(hold(output))
     console = stderr()
     last: dict[str, Any] = {}
     told = [0.0]
@@ -113,7 +122,7 @@ def train_game(
             game,
             np.random.default_rng([seed, _generations(state_file(output)) if goes_on else 0]),
             Budget(decisions, minutes),
-            config=None if goes_on else GameNetworkConfig(**changes),
+            config=None if goes_on else GameNetworkConfig(**{**changes, "seed": seed}),
             files=TrainingFiles(output, resume, limits["checkpoint_seconds"], progress, asked),
         )
     result = {

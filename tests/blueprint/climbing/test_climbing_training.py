@@ -317,7 +317,7 @@ def test_lines_of_the_curve_that_were_lost_go(trained: Path, tmp_path: Path) -> 
     folder = tmp_path / "copy"
     shutil.copytree(trained, folder)
     with open(folder / "curve.jsonl", "a") as file:
-        file.write('{"generation": 2}\n{"generation": 3}\nhalf a li')
+        file.write('{"generation": 2}\n{"generation": 3}\n{"genera')
     run(load_game("doudizhu"), folder, 2, resume=True)
     rows = [json.loads(line) for line in (folder / "curve.jsonl").read_text().splitlines()]
     assert [row["generation"] for row in rows] == [1, 2] and "seconds" in rows[1]

@@ -88,12 +88,23 @@ def test_a_file_is_a_checkpoint_with_its_curve_beside_it(game: str, tmp_path: Pa
         (("doudizhu", "-o", "NEW", "--set", "recipe=odmc"), SystemExit, "does not make a recipe"),
         (("doudizhu", "-o", "missing/x.safetensors"), Exception, "folder must exist"),
         (("doudizhu", "-o", "NEW", "--minutes", "0"), SystemExit, "--minutes"),
+        (
+            ("doudizhu", "-o", "NEW", "--seed", "3", "--set", "seed=5"),
+            SystemExit,
+            "--seed 3 and --set seed=5",
+        ),
+        (
+            ("kuhn_poker", "-o", "NEW.safetensors", "--seed", "3", "--set", "seed=5"),
+            SystemExit,
+            "--seed 3 and --set seed=5",
+        ),
     ],
 )
 def test_what_cannot_be_trained_is_refused(
     run: Path, tmp_path: Path, words: tuple[str, ...], kind: type[BaseException], message: str
 ) -> None:
     places = {"RUN": str(run), "NEW": str(tmp_path / "new")}
+    places["NEW.safetensors"] = str(tmp_path / "new.safetensors")
     result = invoke("train", *(places.get(word, word) for word in words))
     assert result.exit_code != 0 and isinstance(result.exception, kind)
     assert message in result.output + str(result.exception)
@@ -106,6 +117,14 @@ def test_a_game_with_a_column_for_each_action_is_trained_as_before(tmp_path: Pat
     assert "what a move does" in str(found.command.help)
     with pytest.raises(ValueError, match="ranks must be"):
         train.make_context("train", ["doudizhu(ranks=99)", "-o", str(tmp_path / "d.safetensors")])
+
+
+@pytest.mark.parametrize("words", [("--seed", "3"), ("--set", "seed=3"), ("--seed", "3", "--set", "seed=3")])
+def test_a_seed_is_given_by_either_option(words: tuple[str, ...], tmp_path: Path) -> None:
+    for game, *small in (("big2", *TINY), ("kuhn_poker", "--set", "width=8", "--decisions", "1")):
+        output = tmp_path / f"{game}.safetensors"
+        assert invoke("train", game, "-o", str(output), *small, *words).exit_code == 0
+        assert read_checkpoint(output, prefix="-")[1]["config"]["seed"] == 3
 
 
 def test_each_game_has_its_rule_agent() -> None:

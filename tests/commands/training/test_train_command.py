@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint
+from blueprint.climbing.move_config import ClimbingConfig
 from blueprint.guandan.train_config import NetworkConfig, TrainConfig
 from blueprint.guandan.training.recipe_book import RECIPES
 from blueprint.guandan.training.training_run import RunConfig, RunWatch
@@ -23,7 +25,7 @@ from blueprint.guandan.training.training_run import train as train_run
 from gs2.cli import main
 from gs2.commands.matches.compare_agents import match
 from gs2.commands.training.gating import gate
-from gs2.commands.training.train import train
+from gs2.commands.training.train import OF_ANY_GAME, train
 
 TINY = [
     *("--set", "rounds=4", "--set", "batch=64", "--threads", "2", "--rounds", "2", "--against", "greedy"),
@@ -286,6 +288,16 @@ def test_what_contradicts_a_recipe_says_rule_value_and_next_step(
     assert not (tmp_path / "x" / "last.safetensors").exists()
 
 
+def test_a_resumed_run_keeps_its_seed(odmc: Path, tmp_path: Path) -> None:
+    kept = (odmc / "last.safetensors").read_bytes()
+    result = invoke("train", str(odmc), "--resume", "--minutes", "0", *QUIET, "--set", "seed=7")
+    assert result.exit_code == 2 and "keeps its seed, 0; got --set seed=7" in result.output
+    assert (odmc / "last.safetensors").read_bytes() == kept
+    shutil.copytree(odmc, tmp_path / "copy")
+    words = ("--resume", "--minutes", "0", *QUIET, "--threads", "1", "--set", "seed=0")
+    assert invoke("train", str(tmp_path / "copy"), *words).exit_code == 0
+
+
 def test_a_run_goes_on_by_its_own_recipe_alone(odmc: Path) -> None:
     result = invoke("train", str(odmc), "--resume", "--recipe", "danzero", "--minutes", "0")
     assert result.exit_code == 2 and "begun with the recipe odmc; got danzero" in result.output
@@ -309,3 +321,72 @@ def test_another_game_trains_by_a_recipe_and_goes_on(game: str, recipe: str, tmp
     assert other.exit_code == 2 and f"begun with the recipe {recipe}; got ours" in other.output
     named = invoke("train", str(tmp_path), "--resume", "--set", "recipe=ours", *words)
     assert named.exit_code == 2 and "--recipe names a recipe" in named.output
+
+
+@pytest.mark.parametrize("option", ["--set", "--network"])
+@pytest.mark.parametrize("game", ["doudizhu", "big2"])
+def test_every_field_of_another_games_training_can_be_set(option: str, game: str) -> None:
+    fields = ClimbingConfig().to_json()
+    del fields["recipe"]
+    for name, value in fields.items():
+        words = ["x", option, f"{name}={value}", "--game", game]  # --game counts wherever it stands
+        context = train.make_context("train", words)
+        assert context.params["settings"] + context.params["sizes"] == (f"{name}={value}",)
+    with pytest.raises(click.BadParameter, match="no field 'tribute' to set"):
+        train.make_context("train", ["x", option, "tribute=0.5", "--game", game])
+
+
+IGNORED = {
+    "--device": ("cpu",),
+    "--preset": ("danzero",),
+    "--on": ("local",),
+    "--actors": ("3",),
+    "--anneal": (),
+    "--evaluate-minutes": ("1",),
+    "--against": ("greedy",),
+    "--rounds": ("2",),
+    "--tensorboard": (),
+}
+
+
+@pytest.mark.parametrize("option", IGNORED)
+def test_an_option_that_another_game_has_not_is_refused(option: str, tmp_path: Path) -> None:
+    words = ("--game", "doudizhu", "--minutes", "0", option, *IGNORED[option])
+    result = invoke("train", str(tmp_path / "x"), *words)
+    assert result.exit_code == 2 and f"{option} is for GuanDan alone" in " ".join(result.output.split())
+    assert not (tmp_path / "x").exists()
+
+
+def test_every_option_is_one_of_all_games_or_refused_for_the_others() -> None:
+    known = {name for option in train.params if not set(option.opts) & set(IGNORED) for name in [option.name]}
+    assert known == OF_ANY_GAME
+
+
+@pytest.mark.parametrize("minutes", ["0", "0.0005"])
+def test_the_same_minutes_again_go_on_in_every_game(minutes: str, tmp_path: Path) -> None:
+    words = ("train", str(tmp_path), "--game", "big2", "--minutes", minutes, "--threads", "1", "--json")
+    small = ("--set", "rounds=4", "--set", "state=8", "--set", "action=8", "--set", "critic=0")
+    seen = []
+    for more in (small, ("--resume",), ("--resume",)):
+        result = invoke(*words, *more)
+        assert result.exit_code == 0, told(result)
+        seen.append(json.loads(result.stdout)["decisions"])
+    assert seen[0] < seen[1] < seen[2]
+    result = invoke(*words, "--resume", "--set", "seed=3")
+    assert result.exit_code == 2 and "keeps its seed, 0; got --set seed=3" in result.output
+
+
+def test_a_network_of_a_game_with_an_auction_is_gated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "x.safetensors"
+    small = ("--set", "rounds=4", "--set", "state=8", "--set", "action=8", "--decisions", "1")
+    result = invoke("train", "doudizhu(landlord=bid,ranks=4)", "-o", str(path), *small)
+    assert result.exit_code == 0, told(result)
+    shutil.copy(path, tmp_path / "y.safetensors")
+    words = ("--against", str(tmp_path / "y.safetensors"), "--rounds", "4", "--batch", "4", "--json")
+    result = invoke("gate", str(path), *words, "--processes", "2")
+    assert result.exit_code == 1, told(result)
+    found = json.loads(result.stdout)
+    assert (found["verdict"], found["net"], found["deals"]) == ("undecided", 0, 4)

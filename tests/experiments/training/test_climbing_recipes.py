@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,8 @@ def test_turns_of_a_climbing_game_go_on_and_end_in_tables(game: str, tmp_path: P
     assert ("landlord WP" in table) == (game == "doudizhu")
     assert "minutes until the rule agent is passed" in table and "`rule agent`" in table
     assert (tmp_path / "ladder.svg").stat().st_size and (tmp_path / "curves.svg").stat().st_size
+    other = CliRunner().invoke(recipes, [*words, "--minutes", "0.012", "--set", "epsilon=0.5"])
+    assert other.exit_code == 2 and "danzero was begun with epsilon=0.01" in other.output
     again = CliRunner().invoke(recipes, [*words, "--minutes", "0.006"])
     assert again.exit_code == 0 and told(tmp_path) == rows and again.stdout == first.stdout
 
@@ -65,8 +68,13 @@ def test_schedules_shrink_with_the_run_and_what_is_set_stands(tmp_path: Path) ->
     assert shortened({"guide": 2e6, "policy_from": 1.0}, 240) == {"guide": 2e6, "policy_from": 1.0}
     course = ClimbingCourse("big2")
     plan = Plan(tmp_path, ("sdmc",), 12.0, 1.0, 2, {"seed": 3, "state": 8})
-    config = course.begin(plan, "sdmc").config  # type: ignore[attr-defined]
+    config = course.begin(plan, "sdmc").config
     assert (config.guide, config.state, config.seed, config.recipe) == (2e5, 8, 3, "sdmc")
+    course.begin(plan, "sdmc").save(tmp_path / "x.safetensors")
+    longer = replace(plan, minutes=60.0)
+    found = course.load(tmp_path / "x.safetensors", longer, "sdmc").config
+    assert found == course.wanted(longer, "sdmc") == config.replace(guide=1e6)
+    assert course.saved(tmp_path / "x.safetensors") == config
 
 
 def test_turns_double_from_the_first_to_the_longest() -> None:

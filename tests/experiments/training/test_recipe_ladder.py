@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from blueprint.guandan.training.recipe_book import RECIPES, named_recipe
 from blueprint.guandan.training.trainer import Trainer
+from experiments.training.equal_time.guandan_course import GuandanCourse
 from experiments.training.opponent_model import bomb_counts, expected_bombs, opponent_model
 from experiments.training.recipes import recipes
 from experiments.training.type_recognition import type_recognition
@@ -45,9 +46,25 @@ def test_turns_go_on_and_end_in_a_ladder_with_a_row_a_recipe(tmp_path: Path) -> 
     more = [json.loads(line) for line in (tmp_path / "turns.jsonl").read_text().splitlines()]
     assert more[: len(rows)] == rows and len(more) == len(rows) + 2
     assert more[-1]["decisions"] > rows[-1]["decisions"]
+    longer = GuandanCourse().saved(tmp_path / "sdmc" / more[-1]["file"])  # schedules of these minutes
+    assert longer.guide == pytest.approx(named_recipe("sdmc").train_config().guide * 0.02 / 120)
     table = (tmp_path / "recipes.md").read_text()
     assert all(f"| `{name}` |" in table and RECIPES[name].claim in table for name in names.split(","))
     assert (tmp_path / "ladder.svg").stat().st_size and (tmp_path / "curves.svg").stat().st_size
+
+
+def test_turns_go_on_with_the_settings_they_were_begun_with_alone(tmp_path: Path) -> None:
+    words = ["-o", str(tmp_path), "--recipes", "danzero", "--turn", "0.01", *TINY, "--minutes", "0.01"]
+    begun = CliRunner().invoke(recipes, words)
+    assert begun.exit_code == 0, begun.output + str(begun.exception)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    for more, field in ((("--set", "epsilon=0.5"), "epsilon=0.01"), (("--set", "seed=1"), "seed=0")):
+        for minutes in ("0.01", "0.02"):  # a finished run says so too
+            done = CliRunner().invoke(recipes, [*words, *more, "--minutes", minutes])
+            assert done.exit_code == 2 and f"danzero was begun with {field}" in " ".join(done.output.split())
+    left_out = CliRunner().invoke(recipes, ["-o", str(tmp_path), "--recipes", "danzero", "--minutes", "0.02"])
+    assert left_out.exit_code == 2 and "was begun with rounds=4" in " ".join(left_out.output.split())
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 def test_turns_of_another_game_are_refused(tmp_path: Path) -> None:

@@ -37,6 +37,21 @@ def test_what_was_drawn_is_in_the_json() -> None:
     assert "opponent_best_response" not in result
 
 
+@pytest.mark.parametrize(
+    ("certificate", "says"),
+    [
+        ("none", "nothing is certified; another seed draws others"),
+        ("anchored", "none of the opponent infosets drawn gains; of others it is only likely"),
+        ("statistical", "games from histories drawn anew judge the answer, against blueprint; what other"),
+    ],
+)
+def test_how_far_an_answer_reaches_is_said_by_certificate(certificate: str, says: str) -> None:
+    at = [LARGE, "--infoset", AT, "--blueprint", "uniform", "--iterations", "5", "--certificate", certificate]
+    code, said = run(*at, *QUICK)
+    assert code == 0, said
+    assert says in " ".join(said.split())
+
+
 def test_a_policy_file_is_refined_at_drawn_histories(tmp_path: Path) -> None:
     file = str(tmp_path / "kuhn.npz")
     made = CliRunner().invoke(main, ["blueprint", "kuhn_poker", "--iterations", "50", "-o", file])

@@ -1,0 +1,241 @@
+"""Files that lie where a command writes, and are not its own: refused before any work, left as they are."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from blueprint.checkpoint import SHIPPED, CheckpointError, check_beside, read_checkpoint, write_checkpoint
+from cfr.policies.policy import load_state
+from games.support.files import FileProblem
+from games.support.json_rows import trim_generations
+from games.support.locks import hold
+from gs2.cli import main
+from gs2.commands.common import NewFileType
+
+NOTES = b"my own notes"
+ONE = ("--processes", "1")
+SMALL = ("--set", "rounds=4", "--set", "state=8", "--set", "action=8", "--set", "critic=8", "--threads", "1")
+TINY = (
+    *("--minutes", "0", "--set", "rounds=4", "--set", "batch=64", "--threads", "1"),
+    *("--evaluate-minutes", "0", "--network", "state=16", "--network", "blocks=1"),
+    *("--network", "action=16", "--network", "critic=16"),
+)
+RUNS: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
+    "network": (
+        ("train", "kuhn_poker", "--decisions", "1", "--set", "width=8", "-o"),
+        "x.safetensors",
+        ("x.safetensors", "x.json", "x.state.safetensors", "x.state.json"),
+    ),
+    "climbing file": (
+        ("train", "big2", "--decisions", "1", *SMALL, "-o"),
+        "x.safetensors",
+        ("x.safetensors", "x.json", "x.curve.jsonl"),
+    ),
+    "climbing folder": (
+        ("train", "doudizhu", "--decisions", "1", *SMALL, "-o"),
+        "run",
+        ("run/last.safetensors", "run/last.json", "run/curve.jsonl"),
+    ),
+    "recipe": (
+        ("train", "--game", "big2", "--recipe", "danzero", "--minutes", "0", *SMALL[:-4], "-o"),
+        "run",
+        ("run/last.safetensors", "run/last.json", "run/curve.jsonl"),
+    ),
+    "guandan": (
+        ("train", *TINY, "-o"),
+        "run",
+        (
+            *("run/last.safetensors", "run/last.json", "run/curve.jsonl"),
+            *("run/kept-0001.safetensors", "run/kept-0001.json"),
+        ),
+    ),
+}
+"""How a run begins, what its output is called, and every file that it writes at any time."""
+
+
+def gs2(*words: str) -> Result:
+    return CliRunner().invoke(main, list(words))
+
+
+def refused(*words: str) -> str:
+    """Return the error of a command that must be refused, in one line."""
+    result = gs2(*words)
+    assert result.exit_code == 2, (words, result.output, result.exception)
+    assert "Traceback" not in result.output
+    return " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize("resume", [False, True])
+@pytest.mark.parametrize(
+    ("run", "file"), [(run, file) for run, (_, _, files) in RUNS.items() for file in files]
+)
+def test_a_new_run_refuses_every_file_that_it_would_write_over(
+    run: str, file: str, resume: bool, tmp_path: Path
+) -> None:
+    words, output, _ = RUNS[run]
+    path = tmp_path / file
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(NOTES)
+    told = refused(*words, str(tmp_path / output), *(["--resume"] if resume else []))
+    assert any(words in told for words in (path.name, "holds a run; --resume", "keeps its settings"))
+    assert path.read_bytes() == NOTES
+    left = {found for found in tmp_path.rglob("*") if not found.name.startswith(".")}
+    assert left <= {path, path.parent}
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_a_run_writes_the_files_it_is_said_to_and_goes_on_beside_no_others(run: str, tmp_path: Path) -> None:
+    words, output, files = RUNS[run]
+    begun = gs2(*words, str(tmp_path / output))
+    assert begun.exit_code == 0, begun.output
+    made = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
+    assert made == {file for file in files if "kept" not in file}
+    bare = {"network": ("train", "kuhn_poker"), "guandan": ("train", *TINY[:2], *TINY[6:10])}
+    goes_on = (*bare.get(run, (words[0], *words[1 : 2 + words[1].startswith("--")])), "--resume", "-o")
+    for file in files:
+        if file not in made or (file.endswith(".safetensors") and ".state" not in file):
+            continue
+        mine = (tmp_path / file).read_bytes()
+        (tmp_path / file).write_bytes(NOTES)
+        assert Path(file).name in refused(*goes_on, str(tmp_path / output))
+        assert (tmp_path / file).read_bytes() == NOTES
+        (tmp_path / file).write_bytes(mine)
+
+
+def test_an_old_runs_curve_outlives_a_checkpoint_that_was_moved_away(tmp_path: Path) -> None:
+    words, output, _ = RUNS["climbing folder"]
+    assert gs2(*words, str(tmp_path / output)).exit_code == 0
+    curve = tmp_path / output / "curve.jsonl"
+    old = curve.read_bytes()
+    shutil.move(tmp_path / output / "last.safetensors", tmp_path / "best.safetensors")
+    for more in ((), ("--resume",)):
+        assert "curve.jsonl" in refused(*words, str(tmp_path / output), *more)
+    assert curve.read_bytes() == old
+
+
+def test_a_training_whose_network_was_moved_away_is_begun_anew_only_by_name(tmp_path: Path) -> None:
+    words, output, _ = RUNS["network"]
+    assert gs2(*words, str(tmp_path / output)).exit_code == 0
+    (tmp_path / output).unlink()
+    state = (tmp_path / "x.state.safetensors").read_bytes()
+    assert "x.state.safetensors" in refused(*words, str(tmp_path / output))
+    assert (tmp_path / "x.state.safetensors").read_bytes() == state
+    again = gs2("train", "kuhn_poker", "--decisions", "1", "--resume", "-o", str(tmp_path / output))
+    assert again.exit_code == 0 and (tmp_path / output).exists()
+
+
+def test_a_description_replaces_a_description_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "x.safetensors"
+    for generation in (1, 2):
+        write_checkpoint(path, {}, {"generation": generation})
+    assert b'"generation": 2' in (tmp_path / "x.json").read_bytes()
+    for other in (NOTES, b'{"format": "something else"}', b"[1]", b""):
+        (tmp_path / "x.json").write_bytes(other)
+        with pytest.raises(CheckpointError, match=r"x\.json: the description"):
+            check_beside(path)
+        with pytest.raises(CheckpointError, match=r"x\.json: the description"):
+            write_checkpoint(path, {}, {"generation": 3})
+        assert (tmp_path / "x.json").read_bytes() == other
+        assert read_checkpoint(path)[1]["generation"] == 3  # what was trained is not lost with it
+    with pytest.raises(CheckpointError, match="give another output"):
+        check_beside(tmp_path / "y.json")
+
+
+@pytest.mark.parametrize("lines", [b"notes\n", b'{"a": 1}\n{"generation": 1}\n', b'{"generation": 1}\nnotes'])
+def test_a_curve_of_something_else_is_not_trimmed(lines: bytes, tmp_path: Path) -> None:
+    curve = tmp_path / "curve.jsonl"
+    curve.write_bytes(lines)
+    with pytest.raises(FileProblem, match="none of one"):
+        trim_generations(curve, 5)
+    assert curve.read_bytes() == lines
+
+
+def test_an_export_replaces_checkpoints_alone_and_not_the_candidate(tmp_path: Path) -> None:
+    words = ("gate", str(SHIPPED), "--against", "random", "--rounds", "4", "--batch", "4", *ONE, "--export")
+    for name in ("x.safetensors", "x.json"):
+        (tmp_path / name).write_bytes(NOTES)
+        assert name in refused(*words, str(tmp_path / "x.safetensors"))
+        assert (tmp_path / name).read_bytes() == NOTES
+        (tmp_path / name).unlink()
+    mine = tmp_path / "mine.safetensors"
+    shutil.copy(SHIPPED, mine)
+    assert "name another file" in refused("gate", str(mine), "--against", "random", "--export", str(mine))
+    assert mine.read_bytes() == SHIPPED.read_bytes()
+
+
+OUTPUTS = {
+    "solve": ("solve", "kuhn_poker", "--infoset", "P0 holds Q", "--blueprint", "uniform", "-o"),
+    "blueprint": ("blueprint", "kuhn_poker", "--iterations", "2", "-o"),
+    "exploit": ("exploit", "kuhn_poker", "uniform", "--minutes", "0.001", "-o"),
+    "match": ("match", "greedy", "random", "--rounds", "2", *ONE, "-o"),
+    "ladder": ("ladder", "greedy", "random", "--rounds", "2", *ONE, "-o"),
+    "train": ("train", *TINY, "-o"),
+    "gate": ("gate", str(SHIPPED), "--against", "random", "--rounds", "2", "--batch", "2", *ONE, "-o"),
+}
+PAGES = {
+    "solve --html": ("solve", "kuhn_poker", "--infoset", "P0 holds Q", "--blueprint", "uniform", "--html"),
+    "guandan play-random --record": ("guandan", "play-random", "--record"),
+    "review --html": ("review", "none.jsonl", "--html"),
+}
+ELSEWHERE = ("bench", "experiment")
+"""Groups whose reports and rows have tests of their own."""
+
+
+def commands(group: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
+    if not isinstance(group, click.Group):
+        yield " ".join(path), group
+        return
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        found = group.get_command(context, name)
+        assert found is not None
+        yield from commands(found, (*path, name))
+
+
+def test_every_output_of_a_command_is_tried_here() -> None:
+    outputs, new = set(), set()
+    for name, command in commands(main):
+        if name.split()[0] not in ELSEWHERE:
+            outputs |= {name for option in command.params if "--output" in option.opts}
+            for option in command.params:
+                if isinstance(option.type, NewFileType) and "--output" not in option.opts:
+                    new.add(f"{name} {option.opts[0]}")
+    assert outputs == set(OUTPUTS) and new == set(PAGES)
+
+
+@pytest.mark.parametrize("command", [*OUTPUTS, *PAGES])
+def test_a_file_of_something_else_is_never_replaced(command: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.txt"
+    path.write_bytes(NOTES)
+    assert "mine.txt" in refused(*(OUTPUTS | PAGES)[command], str(path))
+    assert path.read_bytes() == NOTES and [found.name for found in tmp_path.iterdir()] == ["mine.txt"]
+
+
+@pytest.mark.parametrize("command", ["solve", "exploit"])
+def test_a_run_of_cfr_is_never_replaced_and_one_writer_has_a_new_file(command: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.npz"
+    assert gs2("blueprint", "kuhn_poker", "--iterations", "5", "-o", str(path)).exit_code == 0
+    words = OUTPUTS[command]
+    assert "must be a new file" in refused(*words, str(path))
+    state = load_state(path)
+    assert state is not None and state["iteration"] == 5
+    with hold(tmp_path / "new.npz"):
+        assert "only one process at a time" in refused(*words, str(tmp_path / "new.npz"))
+    done = gs2(*words, str(tmp_path / "new.npz"))
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "new.npz").exists()
+
+
+def test_a_responder_that_is_a_network_writes_over_nothing_beside_it(tmp_path: Path) -> None:
+    words = ("exploit", "kuhn_poker", "uniform", "--method", "network", "--minutes", "0.001", "-o")
+    for name in ("x.json", "x.state.safetensors", "x.state.json"):
+        (tmp_path / name).write_bytes(NOTES)
+        assert name in refused(*words, str(tmp_path / "x.safetensors"))
+        assert (tmp_path / name).read_bytes() == NOTES
+        (tmp_path / name).unlink()
