@@ -149,6 +149,8 @@ class Following:
             at, agrees = self._agree(children, of, part.at[rows])
             target = self._target(part, who, own, actions, rows, prob)
             alive = np.flatnonzero(agrees & (target > 0))
+            # What chance never deals is no history; what a policy never plays is one, and was left out.
+            exact[of[agrees & (target <= 0) & (who[rows] >= 0)]] = False
             rows, of = rows[alive], of[alive]
             players = part.players[rows]
             mover = who[rows]

@@ -49,7 +49,8 @@ def sample_infoset(
     infoset: by name, or what its player saw on the way.
     policy: what everyone plays, such as a blueprint's; without one every history counts by chance alone.
     explore: share of uniform play in what the others are drawn by. Above 0 no history is ruled out because
-        the policy would not play it; its reach is that of the policy all the same.
+        the policy would not play it; its reach is that of the policy all the same. At 0 only histories that
+        the policy plays are drawn, and a sample that lacks others is not complete.
     Raises GameError if no history is found.
     """
     trail = infoset if isinstance(infoset, Trail) else find_trail(game, infoset, rng)
@@ -95,7 +96,12 @@ def follow_trails(
         if not missing:
             return [sample for sample in found if sample is not None]
         left, width = missing, width * WIDTH
+    died = f"{game.name}: what a player saw must lead to a history; {width // WIDTH:,} particles all died"
+    if explore == 0 and policy is not None:
+        raise GameError(
+            f"{died}: with explore = 0 none is drawn that the policy never plays; set explore above 0"
+        )
     raise GameError(
-        f"{game.name}: what a player saw must lead to a history; {width // WIDTH:,} particles all died; give "
-        "the game sample_histories (games/game.py), and check its infoset keys with games.check_game"
+        f"{died}; give the game sample_histories (games/game.py), and check its infoset keys with "
+        "games.check_game"
     )

@@ -30,7 +30,10 @@ def certified_mixture(
     config: SearchConfig,
 ) -> tuple[float, NDArray[np.float64]]:
     """Return (weight of the solution, the policy below the state): the best mixture that no private state of
-    the opponent's gains by, as far as the histories listed show. policies: old, new, the opponent's."""
+    the opponent's gains by, as far as the pairs of `base` show. policies: old, new, the opponent's.
+
+    base: with the pairs that `gs2.public.pairs.certified_pairs` names; sweeper: of its masked tree.
+    """
     old, new, reply = policies
     player, kind = base.player, config.safety.certificate
     new = new.copy()

@@ -14,6 +14,7 @@ from gs2.search.generation import generator
 __all__ = [
     "PublicPlace",
     "PublicSearchError",
+    "certified_pairs",
     "chosen_pairs",
     "free_states",
     "generated_pairs",
@@ -78,6 +79,24 @@ def free_states(listed: NDArray[np.bool_], place: PublicPlace, config: SearchCon
         return there
     here: NDArray[np.bool_] = there & (np.arange(len(there)) == place.private)
     return here
+
+
+def certified_pairs(
+    considered: NDArray[np.float64],
+    every: NDArray[np.float64],
+    lanes: NDArray[np.bool_],
+    config: SearchConfig,
+) -> NDArray[np.float64]:
+    """Return the pairs by which a certificate judges a change of the player's policy, [own, opponent's].
+
+    considered: those of the search. every: all that chance deals. lanes: [own] bool, private states with
+    which the policy changes: whatever private state of the opponent's may meet one of them notices it, also
+    one that the infoset searched rules out. Of histories that were drawn a certificate knows these alone.
+    """
+    if config.histories.source == "sampled" or config.safety.certificate == "none":
+        return considered
+    noticed = (considered > 0).any(axis=0) | (every[lanes] > 0).any(axis=0)
+    return every * noticed
 
 
 def takes_closure(config: SearchConfig) -> bool:

@@ -40,7 +40,7 @@ class PublicBlueprint:
     ) -> SearchResult:
         """Return the refined strategy at an infoset and how it was found."""
         place = find_place(self.strategy.tree, infoset)
-        found = refine_public(self.strategy, place, config, rng)
+        found = refine_public(self.strategy, place, config, rng, options)
         return explain_public(found, config, most=options.listed)
 
 

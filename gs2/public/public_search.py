@@ -21,6 +21,7 @@ from gs2.public.certified import certified_mixture
 from gs2.public.pairs import (
     PublicPlace,
     PublicSearchError,
+    certified_pairs,
     chosen_pairs,
     free_states,
     generated_pairs,
@@ -29,11 +30,16 @@ from gs2.public.pairs import (
 from gs2.public.public_strategy import PublicStrategy, TreeSweeper, public_states
 from gs2.public.public_subgame import PublicProblem, PublicSolution, solve_problem
 from gs2.search.config.search import SearchConfig
+from gs2.search.config.stages import HistoriesConfig
+from gs2.search.context import NO_OPTIONS, SearchOptions
 from gs2.search.gadget.entry import LIVE
 
 __all__ = ["PublicRefinement", "check_public", "refine_public"]
 
 GADGETS = ("unsafe", "resolve", "maxmargin")
+OF_DRAWS = ("samples", "companions", "belief", "explore")
+"""Fields that a search reads where histories are drawn alone."""
+UNSET = HistoriesConfig()
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,12 +104,13 @@ def check_public(config: SearchConfig) -> None:
         (config.gadget.entry_floor > 0, "entry_floor", config.gadget.entry_floor, "0"),
         (config.subgame.depth is not None, "depth", config.subgame.depth, "none: public trees go to the end"),
         (config.subgame.branches is not None, "branches", config.subgame.branches, "none"),
-        (config.subgame.rest == "summary" and not config.subgame.whole, "whole", 0, "above 0"),
+        (_may_summarise(config) and not config.subgame.whole, "whole", 0, "above 0"),
         (config.solve.solver != "cfr", "solver", config.solve.solver, "cfr"),
         (config.solve.warm_start > 0, "warm_start", config.solve.warm_start, "0"),
         (config.solve.target is not None, "target", config.solve.target, "none"),
         (config.safety.shrink < 1, "shrink", config.safety.shrink, "1"),
         (config.histories.alternative == "value", "alternative", "value", "best-response or profile"),
+        (config.histories.slip > 0, "slip", config.histories.slip, "0"),
         (
             config.safety.certificate not in ("none", "margin", "anchored"),
             "certificate",
@@ -111,10 +118,23 @@ def check_public(config: SearchConfig) -> None:
             "none, margin or anchored",
         ),
         (config.safety.scope == "both", "scope", "both", "infoset, subtree or block"),
+        (config.rounds > 1, "rounds", config.rounds, "1"),
     )
     for wrong, name, value, instead in refused:
         if wrong:
             raise PublicSearchError(f"{name} on a public tree must be {instead}; got {value}")
+    for name in OF_DRAWS if config.histories.source != "sampled" else ():
+        value, unset = getattr(config.histories, name), getattr(UNSET, name)
+        if value != unset:
+            raise PublicSearchError(
+                f"{name} on a public tree must be {unset} where nothing is drawn; got {value}; "
+                "set source = sampled"
+            )
+
+
+def _may_summarise(config: SearchConfig) -> bool:
+    """Return whether a closure of more than `whole` nodes would be kept in summary, were it listed."""
+    return config.subgame.rest == "summary" and config.generation.generator != "all"
 
 
 def refine_public(
@@ -122,6 +142,7 @@ def refine_public(
     place: PublicPlace,
     config: SearchConfig,
     rng: np.random.Generator,
+    options: SearchOptions = NO_OPTIONS,
     *,
     threads: int | None = None,
 ) -> PublicRefinement:
@@ -129,10 +150,14 @@ def refine_public(
 
     config: a preset, `source` "sampled" for histories that are drawn (`samples` of the infoset and
         `companions` of each opponent infoset that they belong to), otherwise all of them are listed.
-    Raises PublicSearchError for stages that the public form does not have.
+    options: only its deadline is read; it and `time_limit` end the solution, however little was solved.
+    Raises PublicSearchError for stages that the public form does not have, and for more public states below
+    than the configuration lets be solved whole.
     """
     check_public(config)
     began = time.perf_counter()
+    ends = [options.deadline, None if config.time_limit is None else began + config.time_limit]
+    deadline = min((end for end in ends if end is not None), default=None)
     seconds: dict[str, float] = {}
 
     def lap(stage: str) -> None:
@@ -143,6 +168,11 @@ def refine_public(
 
     tree, player = strategy.tree, int(strategy.tree.player[place.node])
     below = tree.below(place.node)
+    if _may_summarise(config) and len(below) > config.subgame.whole:
+        raise PublicSearchError(
+            f"whole on a public tree must be at least its public states, {len(below):,} here, for nothing is "
+            f"kept in summary; got {config.subgame.whole:,}; raise it, or take maxmargin"
+        )
     weights = tree.game.deal_weights(public_states(tree, place.node))[0]
     pairs = weights if player == 0 else weights.T
     reach, theirs = strategy.reach(place.node, player), strategy.reach(place.node, 1 - player)
@@ -179,12 +209,15 @@ def refine_public(
     problem = replace(problem, tree=problem.masked_tree(weights))
     lap("generation")
     v = variant(config.solve.variant, **({} if config.solve.gamma is None else {"gamma": config.solve.gamma}))
-    deadline = None if config.time_limit is None else time.perf_counter() + config.time_limit
     solution = solve_problem(problem, v, config.solve.iterations, threads or usable_cores(), deadline)
     lap("solve")
     lanes = base.free & ((config.safety.scope == "block") | (np.arange(len(reach)) == place.private))
     new = solution.policy if config.safety.scope != "infoset" else _only_here(below, player, old, solution)
-    weight, mixed = certified_mixture(sweeper, base, (old, new, reply), lanes, config)
+    judged = replace(base, pairs=certified_pairs(base.pairs, pairs, lanes, config))
+    if not np.array_equal(judged.pairs, base.pairs):
+        sweeper.close()
+        sweeper = TreeSweeper(judged.masked_tree(weights), threads)
+    weight, mixed = certified_mixture(sweeper, judged, (old, new, reply), lanes, config)
     sweeper.close()
     if weight == 0:
         notes.append("no mixture with the old strategy was certified: the strategy is left as it was")

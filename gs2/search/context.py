@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from numbers import Integral
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ __all__ = [
     "AnyStrategy",
     "SearchContext",
     "SearchOptions",
+    "TrialSource",
     "check_two_seats",
 ]
 
@@ -44,6 +45,18 @@ MAX_ENUMERATED = 8_000_000
 """Histories up to which a game is enumerated; the largest research game has 1.9 million."""
 
 
+class TrialSource(Protocol):
+    """What a statistical certificate plays out where the tree is only a part of the game."""
+
+    def draw(self, n: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return up to n histories of the infoset and their weights, drawn for this alone."""
+        ...
+
+    def plays(self, strategies: tuple[Strategy, ...]) -> tuple[Blueprint, ...]:
+        """Return what plays each of some strategies on the tree, and the blueprint everywhere else."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class SearchOptions:
     """What one search is told besides its configuration.
@@ -53,12 +66,14 @@ class SearchOptions:
     start: where many searches change one level of the game one after another, the strategy before the first
         of them, to whose values small searches may hold the opponent down; None where none did.
     listed: histories that `solve_infoset` lists one by one; None for all.
+    trials: where histories are drawn, those of a statistical certificate; None for those of the tree.
     """
 
     deadline: float | None = None
     leaf: LeafEvaluator | None = None
     start: Strategy | None = None
     listed: int | None = MAX_LISTED
+    trials: TrialSource | None = None
 
     @cached_property
     def alone(self) -> SearchOptions:

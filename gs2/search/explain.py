@@ -154,6 +154,7 @@ def _solve_sampled(
     trail = infoset if isinstance(infoset, Trail) else trail_to(game, infoset, rng)
     part = sample_tree(game, blueprint, trail, config, rng, options.leaf)
     prepared = time.perf_counter() - began
+    options = replace(options, trials=part.trials)
     refinement = refine_infoset(part.context, part.strategy, part.infoset, part.config, rng, options)
     found = explain(part.context, part.strategy, refinement, part.config, most=options.listed)
     seconds = {"sampling": prepared, **found.seconds}
@@ -183,7 +184,7 @@ def explain(
     state = tree.states[first]
     q = action_values(context, strategy, infoset)
     before = strategy.probs[slots]
-    after = refinement.at(tree, infoset)
+    after = refinement.here(strategy)
     actions = tuple(
         ActionRow(game.action_text(state, tree.action[tree.first_child[first] + k]), *map(float, numbers))
         for k, numbers in enumerate(zip(before, after, q, strict=True))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import Generic
+from typing import Any, Generic
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,7 +89,25 @@ def refine_infoset(
         done.append(found)
     slots = np.array(sorted(changed), np.int64)
     late = late or any(found.late for found in done)
-    return replace(done[-1], slots=slots, probs=strategy.probs[slots], steps=tuple(done), late=late)
+    joined = replace(done[-1], slots=slots, probs=strategy.probs[slots], steps=tuple(done), late=late)
+    return replace(joined, **_of_all(done, len(steps)))
+
+
+def _of_all(done: list[Refinement], planned: int) -> dict[str, Any]:
+    """Return what steps say together: the weight of the last that changed anything, their notes and times."""
+    seconds: dict[str, float] = {}
+    for found in done:
+        for stage, taken in found.seconds.items():
+            seconds[stage] = seconds.get(stage, 0.0) + taken
+    return {
+        "anchor": next((found.anchor for found in reversed(done) if found.anchor > 0), 0.0),
+        "cut_off": tuple(
+            f"search {number} of {planned}: {note}"
+            for number, found in enumerate(done, 1)
+            for note in found.cut_off
+        ),
+        "seconds": seconds,
+    }
 
 
 def _one_step(
@@ -119,9 +137,14 @@ def _one_step(
     mine = subgame.tree.slot_player == considered.player
     proposal = Proposal(subgame.slot_origin[mine], solution.policy[mine], problem.solved)
     there = np.any(context.tree.slot_infoset[proposal.slots] == infoset)
-    if not there and source.config.safety.scope != "block":
-        log.notes.append("the depth limit comes before the infoset itself: the strategy is left as it was")
-        return _untouched(context, strategy, considered, kept, log)
+    if not there:
+        block = source.config.safety.scope == "block"
+        log.notes.append(
+            "the depth limit comes before the infoset itself: the strategy "
+            f"{'there ' * block}is left as it was"
+        )
+        if not block:
+            return _untouched(context, strategy, considered, kept, log)
     against = options if source.hurried else options.alone
     certified = certify(context, strategy, considered, proposal, source.config, against)
     end = options.deadline

@@ -12,6 +12,7 @@ from cfr.tree import FlatTree
 from gs2.search.config.search import SearchConfig
 from gs2.search.histories.enumerated import Considered
 from gs2.search.safety import Certified
+from gs2.search.strategy import Strategy
 
 __all__ = [
     "ActionRow",
@@ -54,7 +55,9 @@ class Refinement:
     cut_off: what was left out or cut short, and why.
     anchor: weight of the subgame's solution in `probs`; 0 if the old strategy stands.
     seconds: wall-clock time of each stage.
-    steps: the searches that this one was made of, if more than one; the fields above are the last one's.
+    steps: the searches that this one was made of, if more than one. The fields above are then the last one's,
+        but for `slots`, `probs`, `cut_off` and `seconds`, which are of all of them, and `anchor`, which is
+        that of the last which changed anything.
     complete: whether the opponent's replies that a summary left out gain it nothing.
     late: whether the time limit cut anything short. If not, more time would have changed nothing.
     """
@@ -88,6 +91,17 @@ class Refinement:
         if len(at) != end - start:
             raise KeyError(f"the search solved nothing at infoset {infoset}")
         return self.probs[at[np.argsort(self.slots[at])]]
+
+    def here(self, strategy: Strategy) -> NDArray[np.float64]:
+        """Return the probabilities at the infoset searched, [a] float64.
+
+        strategy: the one searched with, which stands where the depth limit comes before the infoset.
+        """
+        start, end = strategy.tree.infoset_offset[self.infoset : self.infoset + 2]
+        there = (self.slots >= start) & (self.slots < end)
+        found: NDArray[np.float64] = strategy.probs[start:end].copy()
+        found[self.slots[there] - start] = self.probs[there]
+        return found
 
 
 @dataclass(frozen=True)
@@ -173,8 +187,9 @@ class SearchResult:
     nodes, decisions, infosets: size of the subgame with its gadget (nodes; decision nodes; infosets).
     iterations: run by the solver; gap: exploitability of the solution within the gadget, in payoffs.
     cut_off: what was left out or cut short, and why, one sentence each.
-    kept_refined: False if the result is the old strategy because nothing better was certified.
-    anchor: weight of the refined strategy in `refined`; 1 if it stands alone.
+    kept_refined: False if `probs` are the old strategy because nothing better was certified.
+    anchor: weight of the refined strategy in `refined`; 1 if it stands alone. Of several searches in a row
+        that of the last which changed anything.
     seconds: wall-clock time of each stage.
     config: the configuration that was used.
     slots, probs: [s] int64 and float64, every slot of the full tree that the search replaces (which of them

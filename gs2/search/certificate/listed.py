@@ -1,14 +1,16 @@
-"""The statistical certificate in a game that can be listed: the same test, on histories of a full tree."""
+"""The statistical certificate of a search on a tree: the same test, on its histories or on new ones."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from blueprint.protocol import Blueprint
+from games.game import payoff_span
 from gs2.policies.tabulate import tabulate
 from gs2.search.certificate.paired_rollouts import columns_against, strategy_payoffs
 from gs2.search.certificate.sampled_gains import GainRule, Verdict, decide, mixture_gains
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import SearchContext
+from gs2.search.context import SearchContext, TrialSource
 from gs2.search.histories.enumerated import Considered
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.continuation_policies import continuation_blueprints
@@ -24,24 +26,33 @@ def sampled_verdict(
     strategies: tuple[Strategy, Strategy],
     considered: Considered,
     config: SearchConfig,
+    trials: TrialSource | None = None,
 ) -> Verdict:
     """Return whether paired rollouts prove that a refined strategy gains at an infoset, and its weight.
 
     strategies: the old and the refined one. Histories of the infoset are drawn by the reach of chance and
     everyone under the old strategy, so that samples count alike; the same infoset draws the same.
+    trials: draws them in place of that, where the tree is only a part of the game.
     """
     game, tree, safety = context.game, context.tree, config.safety
     player = considered.player
-    old, refined = (tabulate(game, tree, strategy.raw) for strategy in strategies)
-    nodes = considered.nodes[considered.own_infoset == considered.infoset]
-    reach = strategies[0].reach_at(nodes)
-    weight = reach.without(player)
-    share = weight / weight.sum() if weight.sum() > 0 else np.full(len(nodes), 1 / len(nodes))
     rng = np.random.default_rng([considered.infoset, safety.trials])
-    states = tree.states[rng.choice(nodes, safety.trials, p=share)]
+    importance = None
+    if trials is None:
+        plays: tuple[Blueprint, ...] = tuple(tabulate(game, tree, one.raw) for one in strategies)
+        nodes = considered.nodes[considered.own_infoset == considered.infoset]
+        reach = strategies[0].reach_at(nodes)
+        weight = reach.without(player)
+        share = weight / weight.sum() if weight.sum() > 0 else np.full(len(nodes), 1 / len(nodes))
+        states = tree.states[rng.choice(nodes, safety.trials, p=share)]
+    else:
+        states, importance = trials.draw(safety.trials)
+        plays = trials.plays(strategies)
+    old, refined = plays
     columns = columns_against(game, player, old, continuation_blueprints(old, safety.against))
     payoffs = strategy_payoffs(game, states, player, (old, refined), columns, rng)
     weights = safety.anchor * np.array(SHARES if safety.tolerance > 0 else SHARES[:1])
-    low, high = game.payoff_range
-    rule = GainRule(high - low, safety.confidence, safety.tolerance * (high - low))
-    return decide(mixture_gains(payoffs[:, 0], payoffs[:, 1], weights), weights, rule)
+    span = payoff_span(game)
+    rule = GainRule(span, safety.confidence, safety.tolerance * span)
+    gains = mixture_gains(payoffs[:, 0], payoffs[:, 1], weights)
+    return decide(gains, weights, rule, importance=importance)

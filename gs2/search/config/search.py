@@ -232,9 +232,11 @@ class SearchConfig(StagedConfiguration):
     def for_unreached(self) -> SearchConfig:
         """Return the configuration for an infoset that the player's own strategy never leads to.
 
-        Values of the whole game say nothing there, so no path and no certificate is built on them; and what
-        is solved with the weights of such an infoset replaces nothing at others, which may be reached.
+        Values of the whole game say nothing there, so no path and no certificate is built on them, but for
+        one by games from the infoset itself; and what is solved with the weights of such an infoset replaces
+        nothing at others, which may be reached.
         """
         gadget = "maxmargin" if self.gadget.kind == "path" else self.gadget.kind
         scope = "subtree" if self.safety.scope == "block" else self.safety.scope
-        return self._with(gadget=gadget, certificate="none", shrink=1.0, scope=scope)
+        judge = "statistical" if self.safety.certificate == "statistical" else "none"
+        return self._with(gadget=gadget, certificate=judge, shrink=1.0, scope=scope)

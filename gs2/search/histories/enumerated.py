@@ -181,7 +181,8 @@ def choose_histories(
     """Return (rows generated, rows of the subgame), both rising, int64.
 
     The first are the generator's choice among the knowledge set; the second adds, with `close`, every other
-    history of the opponent infosets touched.
+    history of the opponent infosets touched. Without it an opponent infoset may be left to histories to which
+    chance and the player never lead, and is left out: nothing that is played there counts.
     """
     candidates = np.flatnonzero(considered.in_set)
     if config.generation.generator == "all":
@@ -196,7 +197,8 @@ def choose_histories(
         )
         chosen = candidates[picked]
     if not config.generation.close:
-        return chosen, chosen
+        mass = np.bincount(considered.group[chosen], considered.reach[chosen])
+        return chosen, chosen[mass[considered.group[chosen]] > LIVE]
     touched = np.zeros(len(considered.alternative), bool)
     touched[considered.group[chosen]] = True
     return chosen, np.flatnonzero(touched[considered.group])

@@ -33,6 +33,7 @@ from games.infosets.trail import Trail, trails_along
 from games.ragged import Ragged
 from games.support.configuration import ConfigError
 from gs2.policies.tabulate import policy_of
+from gs2.search.certificate.fresh_trials import FreshTrials
 from gs2.search.config.search import BY_RESPONSE, SearchConfig
 from gs2.search.context import SearchContext
 from gs2.search.gadget.entry import LIVE
@@ -62,6 +63,7 @@ class SampledTree:
 
     context, strategy: the tree, and the blueprint on it. infoset: its number in the tree.
     config: of the search on this tree, where nothing is left to draw. size: how much was drawn.
+    trials: what a statistical certificate draws, beside all this.
     """
 
     context: SearchContext
@@ -69,6 +71,7 @@ class SampledTree:
     infoset: int
     config: SearchConfig
     size: SampleSize
+    trials: FreshTrials
 
 
 def sample_tree(
@@ -115,7 +118,9 @@ def sample_tree(
         doubt = config.solve.doubt * float(action_errors(strategy, number).max()) / payoff_span(game)
         priced = attrs.evolve(drawn.solve, temperature=drawn.solve.temperature + doubt)
         drawn = attrs.evolve(drawn, solve=priced)
-    return SampledTree(context, strategy, number, drawn, roots.size)
+    seed = int(rng.integers(1 << 62)) if config.safety.certificate == "statistical" else 0
+    trials = FreshTrials(game, blueprint, trail, config, strategy, seed)
+    return SampledTree(context, strategy, number, drawn, roots.size, trials)
 
 
 @dataclass(frozen=True, eq=False)

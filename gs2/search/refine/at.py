@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -51,7 +53,7 @@ def refine_at(
         return mean
     part, found = refine_sampled(game, blueprint, trail, config, rng, options)
     tree = require_states(part.context.tree, "refine_at")
-    solved = found.at(tree, part.infoset)
+    solved = found.here(part.strategy)
     first = int(tree.infoset_first_node()[part.infoset])
     legal = game.actions(tree.states[first : first + 1]).values
     if len(legal) == len(solved):
@@ -75,6 +77,7 @@ def refine_sampled(
     Arguments and errors as of `refine_at`.
     """
     part = sample_tree(game, blueprint, trail, config, rng, options.leaf)
+    options = replace(options, trials=part.trials)
     return part, refine_infoset(part.context, part.strategy, part.infoset, part.config, rng, options)
 
 

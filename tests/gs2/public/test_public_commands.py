@@ -58,6 +58,24 @@ def test_both_forms_come_to_the_same(policy: str) -> None:
         assert "exploitability (NashConv / 2)" in said and "on the public tree" in said
 
 
+@pytest.mark.parametrize(
+    "option", (("--games", "20"), ("--minutes", "0.01"), ("--seed", "0"), ("-o", "new.npz"))
+)
+def test_options_of_a_responder_are_refused_or_make_one(
+    policy: str, option: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = "--output" if option[0] == "-o" else option[0]
+    assert f"{name} is for a responder" in " ".join(refusal("exploit", GAME, policy, *option).split())
+    assert not (tmp_path / "new.npz").exists()
+
+
+def test_a_responder_of_a_public_policy_reads_its_options(policy: str, tmp_path: Path) -> None:
+    words = ("exploit", GAME, policy, "--method", "both", "--minutes", "0.01", "--seed", "3")
+    found = told(*words, "--games", "20", "-o", str(tmp_path / "new.safetensors"))
+    assert [bound["games"] for bound in found["bounds"]] == [20, 20] and Path(found["file"]).exists()
+
+
 def test_a_run_goes_on_where_it_stopped(policy: str, tmp_path: Path) -> None:
     again = gs2("blueprint", GAME, "--iterations", "50", "-o", policy)
     assert "iteration 30" in again.stderr

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -10,13 +12,15 @@ from cfr.public.sweep_kernels import BEST
 from cfr.public.tree import PublicTree, grow_public, padded, path_to
 from games.game import GameError, Infoset
 from games.registry import load_game
+from games.support.configuration import ConfigError
 from gs2.policies.policy_spec import policy_from_spec
 from gs2.public.pairs import PublicPlace, PublicSearchError
 from gs2.public.public_explain import PublicBlueprint, find_place, public_action_values
 from gs2.public.public_search import refine_public
 from gs2.public.public_strategy import PublicStrategy, TreeSweeper, public_states
 from gs2.search.config.presets import preset
-from gs2.search.context import SearchContext
+from gs2.search.config.search import SearchConfig
+from gs2.search.context import SearchContext, SearchOptions
 from gs2.search.explain import solve_infoset
 
 GAMES = ("kuhn_poker(cards=4)", "leduc_poker", "liars_dice(sides=3)", "liars_dice(dice=2,sides=2)")
@@ -147,6 +151,103 @@ def test_no_certified_search_raises_the_exploitability_of_any_strategy(name: str
             assert np.allclose(strategy.at(node).sum(axis=1), 1) and (probs >= 0).all()
 
 
+@pytest.mark.parametrize("certificate", ("margin", "anchored"))
+@pytest.mark.parametrize("scope", ("infoset", "subtree", "block"))
+@pytest.mark.parametrize("freeze", ("none", "outside"))
+def test_no_accepted_certificate_lets_the_opponent_gain(freeze: str, scope: str, certificate: str) -> None:
+    # With nothing frozen a block replaces the policy of hands that meet others than the infoset's own does.
+    strategy = blueprint("leduc_poker", 30)
+    tree, sweeper, rng = strategy.tree, TreeSweeper(strategy.tree, 1), np.random.default_rng(9)
+    before = [strategy.best_response(player, sweeper) for player in (0, 1)]
+    changed = 0
+    places = [PublicPlace(1, private) for private in (0, 2, 4)] + [random_place(tree, rng) for _ in range(5)]
+    for order, method in ((1, "kluss"), (None, "maxmargin"), (1, "gs2-d")):
+        config = preset(
+            method, order=order, freeze=freeze, scope=scope, certificate=certificate, iterations=30
+        )
+        for place in places:
+            found = refine_public(strategy, place, config, rng, threads=1)
+            opponent = 1 - int(tree.player[place.node])
+            assert found.strategy.best_response(opponent, sweeper) <= before[opponent] + 1e-9
+            changed += found.weight > 0
+    assert changed > 0
+
+
+CHANGES: dict[str, tuple[str, dict[str, object], dict[str, object]]] = {
+    "order": ("kluss", {}, {"order": None}),
+    "alternative": ("maxmargin", {}, {"alternative": "profile"}),
+    "source": ("1-klss", {"samples": 2, "source": "sampled"}, {"source": "auto", "samples": 64}),
+    "samples": ("1-klss", {"source": "sampled"}, {"samples": 1}),
+    "companions": ("kluss", {"source": "sampled", "samples": 2}, {"companions": 1}),
+    "belief": ("1-klss", {"source": "sampled", "samples": 2, "explore": 0.0}, {"belief": 0.0}),
+    "slip": ("1-klss", {"source": "sampled"}, {"slip": 0.5}),
+    "explore": ("1-klss", {"source": "sampled", "samples": 2}, {"explore": 0.0}),
+    "generator": ("gs2-d", {"k": 2}, {"generator": "random"}),
+    "k": ("gs2-d", {}, {"k": 1}),
+    "close": ("gs2-d", {}, {"close": False}),
+    "freeze": ("kluss", {"scope": "subtree"}, {"freeze": "outside"}),
+    "rest": ("gs2+", {}, {"rest": "drop", "whole": 0, "fallback_k": 0}),
+    "whole": ("gs2+", {}, {"whole": 10}),
+    "branches": ("maxmargin", {}, {"branches": 2}),
+    "depth": ("maxmargin", {}, {"depth": 2}),
+    "gadget": ("maxmargin", {}, {"gadget": "resolve"}),
+    "entry_floor": ("maxmargin", {}, {"entry_floor": 0.1}),
+    "solver": ("maxmargin", {}, {"solver": "lp"}),
+    "variant": ("maxmargin", {}, {"variant": "cfr+"}),
+    "gamma": ("maxmargin", {}, {"gamma": 1.0}),
+    "iterations": ("maxmargin", {}, {"iterations": 9}),
+    "target": ("maxmargin", {}, {"target": 0.1}),
+    "warm_start": ("maxmargin", {}, {"warm_start": 1.0}),
+    "anchor": ("maxmargin", {}, {"anchor": 0.5}),
+    "certificate": ("unsafe", {}, {"certificate": "margin"}),
+    "shrink": ("gs2+", {}, {"shrink": 0.5}),
+    "scope": ("maxmargin", {}, {"scope": "infoset"}),
+    "time_limit": ("maxmargin", {}, {"time_limit": 1e-9}),
+    "rounds": ("maxmargin", {}, {"rounds": 2}),
+}
+"""Of each field, a method and what else is set, and a change of it."""
+NOT_OF_ONE_SEARCH = {"name", "mode", "opponent", "plans", "fallback_k"}
+"""Names, what is of many searches, of games of more seats, and of closures that are not solved whole."""
+
+
+@pytest.mark.parametrize("name", sorted(CHANGES))
+def test_every_field_changes_a_search_or_is_refused(name: str) -> None:
+    method, others, change = CHANGES[name]
+    strategy, place = blueprint("leduc_poker", 5), PublicPlace(1, 2)
+    base = preset(method, **{"iterations": 12, **others})
+    found = refine_public(strategy, place, base, np.random.default_rng(1), threads=1)
+    try:
+        other = refine_public(strategy, place, base.replace(**change), np.random.default_rng(1), threads=1)
+    except (PublicSearchError, ConfigError):
+        return
+    same = np.array_equal(found.policy, other.policy) and np.array_equal(found.pairs, other.pairs)
+    assert not (same and found.weight == other.weight and np.array_equal(found.lanes, other.lanes))
+
+
+def test_the_fields_tried_are_all_that_can_be_set_on_a_public_tree() -> None:
+    left = set(SearchConfig.of().to_json()) - set(CHANGES) - NOT_OF_ONE_SEARCH
+    # The rest is read with a depth, an entry floor, another solver or another certificate, which are refused.
+    assert left == {
+        *("gap", "leaf", "continuations", "policies", "choosers", "playing", "rollouts", "entry_prior"),
+        *("step", "magnet", "temperature", "opponent_temperature", "doubt"),
+        *("confidence", "trials", "against", "tolerance"),
+    }
+
+
+def test_the_deadline_of_the_options_ends_a_search() -> None:
+    strategy, config = blueprint("leduc_poker", 5), preset("maxmargin", iterations=50)
+    infoset = strategy.tree.game.parse_infoset("P0 holds Ks")
+    late = SearchOptions(deadline=time.perf_counter())
+    told = solve_infoset(
+        strategy.tree.game, PublicBlueprint(strategy), infoset, config, np.random.default_rng(0), late
+    )
+    assert told.iterations == 1
+    free = solve_infoset(
+        strategy.tree.game, PublicBlueprint(strategy), infoset, config, np.random.default_rng(0)
+    )
+    assert free.iterations == 50
+
+
 def test_values_of_strategies_are_those_of_the_listed_game() -> None:
     for name in GAMES:
         game = load_game(name)
@@ -200,12 +301,16 @@ def test_action_values_are_weighed_by_chance_where_the_opponent_never_leads() ->
         ("maxmargin", {"warm_start": 2.0}, "warm_start on a public tree must be 0"),
         ("maxmargin", {"target": 0.1}, "target on a public tree must be none"),
         ("gs2+", {"shrink": 0.5}, "shrink on a public tree must be 1"),
+        ("gs2+", {"rounds": 2}, "rounds on a public tree must be 1"),
+        ("gs2+", {"whole": 8}, "whole on a public tree must be at least its public states, .* here"),
+        ("gs2-d", {"slip": 0.1}, "slip on a public tree must be 0"),
+        ("gs2-d", {"samples": 5}, "samples on a public tree must be 64 where nothing is drawn; got 5"),
     ],
 )
 def test_what_the_public_form_does_not_have_is_refused(
     method: str, changes: dict[str, object], says: str
 ) -> None:
-    strategy = blueprint("kuhn_poker(cards=4)", 2)
+    strategy = blueprint("leduc_poker", 2)
     with pytest.raises(PublicSearchError, match=says):
         refine_public(strategy, PublicPlace(0, 0), preset(method, **changes), np.random.default_rng(0))
 

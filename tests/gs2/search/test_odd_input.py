@@ -61,6 +61,16 @@ def test_every_method_searches_where_all_payoffs_are_equal(method: str) -> None:
         assert {row.q for row in found.actions} == {0.0}
 
 
+@pytest.mark.parametrize("source", ["enumerated", "sampled"])
+def test_a_statistical_certificate_judges_where_all_payoffs_are_equal(source: str) -> None:
+    searched = SearchContext(Friendly())
+    policy = solve_lp(searched.tree).policy
+    for infoset in list(decision_infosets(searched.game))[:3]:
+        config = preset("gs2-d", certificate="statistical", source=source, trials=20)
+        found = solve_infoset(searched, policy, infoset, config, np.random.default_rng(0))
+        assert not found.kept_refined and found.refined == found.blueprint
+
+
 def test_blueprints_are_learnt_where_all_payoffs_are_equal() -> None:
     game = Friendly()
     tree = grow(game)

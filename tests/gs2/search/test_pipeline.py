@@ -10,12 +10,17 @@ from numpy.typing import NDArray
 
 from cfr.lp import solve_lp
 from games.registry import load_game
+from gs2.search.config.presets import preset
 from gs2.search.config.search import SearchConfig
+from gs2.search.explain import solve_infoset
 from gs2.search.gadget.build import Gadget
 from gs2.search.gadget.entry import Entry
 from gs2.search.histories.source import HistorySource, LeftAlone, Log, Problem
-from gs2.search.pipeline import search
+from gs2.search.pipeline import refine_infoset, search
 from gs2.search.subgame.cut import Subgame, grow_subgame
+from tests.gs2.search.setting import LEDUC, blueprint, context
+
+BOTH = {"scope": "both", "freeze": "outside"}
 
 
 class Everything:
@@ -96,6 +101,32 @@ def test_cfr_solves_what_the_lp_solves_and_its_limits_are_read_from_the_problem(
     assert found.solved is not None
     assert found.solved[1].iterations == 40 and 0 < found.solved[1].gap < 0.05
     assert {"subgame", "gadget", "solve", "summary"} <= log.seconds.keys()
+
+
+@pytest.mark.parametrize("changes", [{"rounds": 1}, {"rounds": 3}, BOTH, {**BOTH, "rounds": 2}])
+def test_several_searches_in_a_row_say_together_what_they_kept(changes: dict[str, Any]) -> None:
+    there, policy = context(LEDUC), blueprint(LEDUC, 30)
+    kept = []
+    for infoset in range(0, there.tree.n_infosets, 12):
+        config = preset("maxmargin", **{"certificate": "anchored", "iterations": 20, **changes})
+        found = solve_infoset(there, policy, infoset, config, np.random.default_rng(0))
+        assert found.kept_refined == bool(np.any(found.probs != policy[found.slots]))
+        assert found.kept_refined == (found.anchor > 0)
+        kept.append(found.kept_refined)
+        every = refine_infoset(there, there.strategy(policy), infoset, config, np.random.default_rng(0))
+        planned = len(config.steps())
+        if planned == 1:
+            assert not every.steps
+            continue
+        notes = [
+            f"search {number} of {planned}: {note}"
+            for number, step in enumerate(every.steps, 1)
+            for note in step.cut_off
+        ]
+        assert list(every.cut_off) == notes == list(found.cut_off) and len(every.steps) == planned
+        for stage, seconds in every.seconds.items():
+            assert seconds == pytest.approx(sum(step.seconds.get(stage, 0.0) for step in every.steps))
+    assert True in kept and False in kept
 
 
 @pytest.mark.parametrize("stage, why", [("generate", "no history fits"), ("problem", "no time")])

@@ -19,6 +19,7 @@ from cfr.tree import FlatTree
 from games import CHANCE, check_game
 from gs2.search.config.presets import PRESETS, preset
 from gs2.search.context import SearchContext
+from gs2.search.explain import solve_infoset
 from gs2.search.generation import GENERATORS
 from gs2.search.histories.alternative import best_response_policy, group_values
 from gs2.search.pipeline import refine_infoset
@@ -240,13 +241,45 @@ def test_every_preset_runs_and_keeps_to_the_rules(seed, public, kind):
             chosen = sorted(GENERATORS)[(seed + number) % len(GENERATORS)]
             k = None if chosen == "all" else 1 + seed % 4
             config = config.replace(generator=chosen, **({} if k is None else {"k": k}))
+        if config.solve.solver != "mirror-descent" and (seed + number) % 2:
+            config = config.replace(depth=1 + seed % 3, leaf="value")
+        config = config.replace(rounds=1 + (seed + number) % 3, source="auto")
         strategy = Strategy(tree, policy)
-        found = refine_infoset(context, strategy, infoset, config, np.random.default_rng(seed))
+        found = solve_infoset(context, strategy, infoset, config, np.random.default_rng(seed))
         assert np.array_equal(strategy.probs, policy), "the caller's strategy is left as it was"
-        probs = found.at(tree, infoset)
+        probs = np.array(list(found.refined.values()))
         assert np.all(probs >= 0) and probs.sum() == pytest.approx(1.0, abs=1e-9)
         theirs = tree.infoset_player[context.tree.slot_infoset[found.slots]]
         assert np.all(theirs == tree.infoset_player[infoset])
+        assert found.kept_refined or np.array_equal(found.probs, policy[found.slots])
+
+
+@pytest.mark.parametrize("name", ("maxmargin", "resolve", "gs2+"))
+def test_a_depth_limit_before_the_infoset_itself_leaves_its_strategy(name):
+    told = 0
+    for seed in range(1040, 1048):
+        context, form = prepared(seed, False)
+        policy = blueprint(context, form, "uniform", seed)
+        for infoset in range(context.tree.n_infosets):
+            config = preset(name, depth=1, leaf="value", iterations=3)
+            found = solve_infoset(context, policy, infoset, config, np.random.default_rng(0))
+            if any("the depth limit comes before the infoset itself" in note for note in found.cut_off):
+                assert found.refined == found.blueprint
+                told += 1
+    assert told > 0
+
+
+def test_what_chance_and_the_player_never_lead_to_is_left_out_where_infosets_are_not_completed():
+    left = 0
+    for seed in (1082, *range(1100, 1112)):
+        context = SearchContext(RandomGame(seed, public=True, most=70))
+        policy = blueprint(context, sequence_form(context.tree), "one-hot", seed)
+        for infoset in range(context.tree.n_infosets):
+            config = preset("gs2-r", close=False, order=2, k=2, iterations=3)
+            found = solve_infoset(context, policy, infoset, config, np.random.default_rng(0))
+            assert sum(found.refined.values()) == pytest.approx(1.0, abs=1e-9)
+            left += found.histories_kept < found.histories_generated
+    assert left > 0
 
 
 @given(seed=st.integers(0, 10**6), public=st.booleans())

@@ -137,6 +137,29 @@ def test_a_part_of_the_histories_refines_a_strategy_too(method: str) -> None:
     np.testing.assert_array_equal(again, found)
 
 
+@pytest.mark.parametrize("method", ["gs2+", "1-klss", "maxmargin"])
+def test_without_exploration_a_pure_blueprint_is_searched_or_refused_by_name(method: str) -> None:
+    there = context(LEDUC)
+    offset = there.tree.infoset_offset
+    policy = np.zeros(there.tree.n_slots)
+    policy[rng(9).integers(offset[:-1], offset[1:])] = 1.0
+    config = preset(method, iterations=10)
+    part = 0
+    for infoset in rng(10).choice(there.tree.n_infosets, 60, replace=False).tolist():
+        try:
+            drawn = solve_infoset(
+                there, policy, infoset, sampled(config, 200, companions=200, explore=0.0), rng(0)
+            )
+        except GameError as error:
+            assert "with explore = 0 none is drawn that the policy never plays" in str(error)
+            continue
+        assert drawn.sampled is not None
+        if drawn.sampled.complete:
+            same(drawn, solve_infoset(there, policy, infoset, config, rng(0)))
+        part += not drawn.sampled.complete
+    assert part
+
+
 @pytest.mark.parametrize("method", ["gs2+", "gs2-d", "maxmargin"])
 def test_where_the_players_own_strategy_never_leads_a_part_is_searched_by_chance_alone(method: str) -> None:
     there = context(LEDUC)
