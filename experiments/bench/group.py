@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from experiments.bench.bench import GROUP, RESERVED, Bench, BenchError, check_bench
-from gs2.commands.common import OUTPUT_FILE
+from gs2.commands.common import NEW_FILE, held_new
 from gs2.commands.groups import LazyGroup
 from gs2.commands.progress import working
 
@@ -28,6 +28,11 @@ def bench_command(name: str, made: Bench[Any]) -> click.Command:
 
     @click.pass_context
     def run(ctx: click.Context, /, output: Path | None, as_json: bool, **options: Any) -> None:
+        if output is not None:
+            if output.suffix == ".json":
+                raise click.UsageError(f"-o {output}: the figures are written to a .json beside; name a .md")
+            held_new(output)
+            held_new(output.with_suffix(".json"))
         with working("measuring …") as tell:
             result = made.run(tell, **options)
         from experiments.bench.output import show_result, write_result
@@ -38,8 +43,8 @@ def bench_command(name: str, made: Bench[Any]) -> click.Command:
 
     written = click.Option(
         ["-o", "--output"],
-        type=OUTPUT_FILE,
-        help="Also write the tables there as Markdown, and the figures beside it as JSON.",
+        type=NEW_FILE,
+        help="Also write the tables to this new file as Markdown, and the figures beside it as JSON.",
     )
     as_json = click.Option(["--json", "as_json"], is_flag=True, help="Print the figures as JSON.")
     return click.Command(name, params=[*made.options, written, as_json], callback=run, help=made.help)

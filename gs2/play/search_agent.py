@@ -93,11 +93,7 @@ def refiner(game: Game, blueprint: Blueprint, config: SearchConfig) -> Refiner:
 
     def refine(situation: Situation, rng: np.random.Generator) -> NDArray[np.float64]:
         number = context.infoset_number(Infoset(situation.player, situation.key, ""))
-        found = refine_infoset(context, strategy, number, config, rng)
-        try:
-            return found.at(context.tree, number)
-        except KeyError:  # the search left the strategy alone
-            return strategy.probs[context.tree.slots(number)]
+        return refine_infoset(context, strategy, number, config, rng).here(strategy)
 
     return refine
 

@@ -61,3 +61,14 @@ def test_the_command_names_itself_in_the_file(tmp_path: Path) -> None:
     answer = CliRunner().invoke(bench, words)
     assert answer.exit_code == 0, answer.output
     assert "`gs2 bench cfr kuhn_poker --repeats 1 --no-openspiel`" in path.read_text()
+
+
+@pytest.mark.parametrize(("taken", "output"), [("r.md", "r.md"), ("r.json", "r.md"), (None, "r.json")])
+def test_a_bench_writes_over_nothing(taken: str | None, output: str, tmp_path: Path) -> None:
+    if taken is not None:
+        (tmp_path / taken).write_text("mine")
+    words = ["cfr", "kuhn_poker", "--repeats", "1", "--no-openspiel", "-o", str(tmp_path / output)]
+    answer = CliRunner().invoke(bench, words)
+    assert answer.exit_code == 2 and (taken or output) in answer.output
+    assert [path.name for path in tmp_path.iterdir()] == ([taken] if taken else [])
+    assert taken is None or (tmp_path / taken).read_text() == "mine"
