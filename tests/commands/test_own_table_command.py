@@ -177,7 +177,6 @@ def test_options_of_the_other_kind_of_table_are_refused_by_name():
         (["--user", "me"], "--user is of a server"),
         (["--server", "ws://x", "--seed", "1"], "--seed is of a table of your own"),
         (["--server", "ws://x", "--with", "first"], "--with is of a table of your own"),
-        (["--server", "ws://x", "--rules", "njupt"], "--rules is of a table of your own"),
         (["--with", "first,first"], "one name, or three"),
         (["--with", "human"], "one person sits at a terminal"),
         (["--agent", "first", "--agent", "first"], "are given once"),
