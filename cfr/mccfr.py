@@ -2,7 +2,12 @@
 
 One iteration is one traversal for each deciding seat. External sampling tries every action of the seat
 that learns and samples everyone else's; outcome sampling follows a single history and weighs it by its
-probability. Both match regrets; averages weigh all iterations alike.
+probability. Both match regrets.
+
+Averages weigh all iterations alike. For that a seat's policy is noted where it is sampled as it plays, in
+walks on which whether an infoset is met does not depend on how the others play: of two seats, while the other
+one learns and tries every action; of any other number, on a walk of its own among uniform others. (Noted
+where it learns, an iteration would count by whether the others happened to play to the infoset.)
 Source: Lanctot, Waugh, Zinkevich and Bowling 2009.
 """
 
@@ -22,6 +27,8 @@ from games.support.kernel import kernel
 __all__ = ["SAMPLING", "MonteCarloError", "MonteCarloSolver"]
 
 SAMPLING = ("external", "outcome")
+FORMAT = 2
+"""Of saved states. In the first, outcome sampling averaged by the others' play, and did not converge."""
 
 Nodes = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int8], NDArray[np.int32], NDArray[np.float64]]
 """Fields of a tree: (first_child, n_children, player, infoset, chance_prob)."""
@@ -116,7 +123,7 @@ class MonteCarloSolver:
     def state_dict(self) -> dict[str, Any]:
         """Return everything a later `load_state_dict` needs to continue exactly; arrays are copies."""
         return {
-            "format": 1,
+            "format": FORMAT,
             "sampling": self.sampling,
             "exploration": self.exploration,
             "iteration": self.iteration,
@@ -130,7 +137,7 @@ class MonteCarloSolver:
 
         Raises MonteCarloError if it belongs to another tree or other options.
         """
-        mine = (1, self.sampling, self.exploration)
+        mine = (FORMAT, self.sampling, self.exploration)
         theirs = tuple(state.get(name) for name in ("format", "sampling", "exploration"))
         if mine != theirs:
             raise MonteCarloError(
@@ -204,6 +211,33 @@ def _pick_action(policy: NDArray[np.float64], n: int, random: NDArray[np.uint64]
 
 
 @kernel
+def _note_average(
+    root: int,
+    seat: int,
+    nodes: Nodes,
+    tables: Tables,
+    random: NDArray[np.uint64],
+    policy: NDArray[np.float64],
+) -> None:
+    """Walk from `root`: `seat` plays its policy, which is added to its average, and the others uniformly."""
+    first_child, n_children, player, infoset, chance_prob = nodes
+    strategy_sum = tables[2]
+    node = root
+    while player[node] != TERMINAL:
+        n = n_children[node]
+        if player[node] == CHANCE:
+            mass = chance_prob[first_child[node] : first_child[node] + n].sum()
+            node = _pick_node(first_child[node], n, chance_prob, mass, random)
+        elif player[node] == seat:
+            first, n = _match(infoset[node], tables, policy)
+            for k in range(n):
+                strategy_sum[first + k] += policy[k]
+            node = first_child[node] + _pick_action(policy, n, random)
+        else:
+            node = first_child[node] + int(_uniform(random) * n)
+
+
+@kernel
 def _external(
     root: int,
     seat: int,
@@ -216,7 +250,7 @@ def _external(
     policy: NDArray[np.float64],
     values: NDArray[np.float64],
 ) -> None:
-    """Traverse from `root` for `seat`; the seat `averaged` adds to its average policy.
+    """Traverse from `root` for `seat`; the seat `averaged`, if any, adds to its average policy.
 
     frames, policy, values: scratch for each own decision on the way: (node, first slot, actions, actions
     done), the policy there, and the values of the actions done.
@@ -281,7 +315,12 @@ def _run_external(
     for _ in range(n):
         for k in range(len(seats)):
             root = _pick_node(0, n_roots, chance_prob, total, random)
-            seat, averaged = seats[k], seats[(k + 1) % len(seats)]
+            seat = seats[k]
+            if len(seats) == 2:
+                averaged = seats[1 - k]
+            else:
+                averaged = TERMINAL
+                _note_average(root, seat, nodes, tables, random, policy[0])
             _external(root, seat, averaged, nodes, tables, returns[seat], random, frames, policy, values)
 
 
@@ -306,10 +345,16 @@ def _run_outcome(
     decision = np.empty((depth, 3), np.int64)
     chosen = np.empty(depth)
     for _ in range(n):
-        for seat in seats:
+        for s in range(len(seats)):
+            seat = seats[s]
             node = _pick_node(0, n_roots, chance_prob, total, random)
-            # Own reach by policy and by sampling, and the others' (chance's), who are sampled as they play.
-            mine, sampled, others = 1.0, 1.0, 1.0
+            if len(seats) == 2:
+                averaged = seats[1 - s]
+            else:
+                averaged = TERMINAL
+                _note_average(node, seat, nodes, tables, random, policy)
+            # Own reach by sampling; the others and chance are sampled as they play.
+            sampled = 1.0
             decisions = 0
             while player[node] != TERMINAL:
                 if player[node] == CHANCE:
@@ -317,23 +362,21 @@ def _run_outcome(
                     for child in range(first_child[node], first_child[node] + n_children[node]):
                         mass += chance_prob[child]
                     node = _pick_node(first_child[node], n_children[node], chance_prob, mass, random)
-                    others *= chance_prob[node] / mass
                     continue
                 first, m = _match(infoset[node], tables, policy)
                 if player[node] != seat:
+                    if player[node] == averaged:
+                        for k in range(m):
+                            strategy_sum[first + k] += policy[k] / sampled
                     choice = _pick_action(policy, m, random)
-                    others *= policy[choice]
                     node = first_child[node] + choice
                     continue
                 if _uniform(random) < exploration:
                     choice = int(_uniform(random) * m)
                 else:
                     choice = _pick_action(policy, m, random)
-                for k in range(m):
-                    strategy_sum[first + k] += mine / (sampled * others) * policy[k]
                 decision[decisions, 0], decision[decisions, 1], decision[decisions, 2] = first, m, choice
                 chosen[decisions] = policy[choice]
-                mine *= policy[choice]
                 sampled *= exploration / m + (1.0 - exploration) * policy[choice]
                 decisions += 1
                 node = first_child[node] + choice

@@ -147,8 +147,7 @@ class Solver:
         at_once = iterations_at_once(len(self.form.payoff) + self.form.n_slots)
         while self.iteration < last:
             some = min(at_once, last - self.iteration)
-            if self.iteration + some >= len(self._discounts):
-                self._discounts = kernels.discount_table(2 * (self.iteration + some), *self._variant[:2])
+            self._tabulate_discounts(self.iteration + some)
             kernels.iterate(
                 self.iteration,
                 some,
@@ -160,6 +159,11 @@ class Solver:
                 self._work,
             )
             self.iteration += some
+
+    def _tabulate_discounts(self, last: int) -> None:
+        """Have the discounts of iterations up to `last`, and of some more."""
+        if last >= len(self._discounts):
+            self._discounts = kernels.discount_table(2 * last, *self._variant[:2])
 
     def _state(self, side: int) -> State:
         """Return what the kernels update for a side."""
@@ -270,6 +274,7 @@ class Solver:
         for name, arrays in by_infoset.items():
             self._play.from_infosets(state[name], arrays)
         self.iteration = iteration
+        self._tabulate_discounts(iteration)
 
 
 def solve(

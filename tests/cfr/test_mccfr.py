@@ -9,8 +9,9 @@ import pytest
 
 from cfr.mccfr import SAMPLING, MonteCarloError, MonteCarloSolver
 from cfr.plain import PlainCfr
+from cfr.values import best_response_value, root_values
 from cfr.variants import variant
-from tests.cfr.trees import random_tree, tree_of
+from tests.cfr.trees import random_policy, random_tree, tree_of
 
 BOTH = pytest.mark.parametrize("sampling", SAMPLING)
 
@@ -61,6 +62,55 @@ def test_both_kinds_converge_on_leduc_poker(sampling: str, iterations: int, boun
     solver = MonteCarloSolver(tree_of("leduc"), np.random.default_rng(0), sampling=sampling)
     solver.run(iterations)
     assert solver.exploitability() < bound
+
+
+@BOTH
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_averages_converge_where_some_actions_are_never_played(sampling: str, seed: int) -> None:
+    # Small goofspiel: regret matching plays zeros, so that whether an infoset is met follows from the others.
+    tree = tree_of("goofspiel(cards=3)")
+    solver = MonteCarloSolver(tree, np.random.default_rng(seed), sampling=sampling)
+    solver.run(100_000)
+    assert solver.exploitability() < 0.005
+
+
+@BOTH
+@pytest.mark.parametrize("teams", [(0, 1), (0, 1, 1), (0, 1, 0, 1)])
+@pytest.mark.parametrize("seed", [3, 4])
+def test_averages_weigh_iterations_by_the_seats_own_play_alone(
+    sampling: str, teams: tuple[int, ...], seed: int
+) -> None:
+    tree = random_tree(seed, teams=teams, levels=4)
+    mine = tree.slot_player == 0
+    n = 60_000
+    noted = []
+    for others in (0, 1):
+        # Regrets so large that nothing learned here changes any policy; those of the others differ.
+        regret = np.where(mine, random_policy(tree, 5, zeros=0.3), random_policy(tree, others, zeros=0.6))
+        solver = MonteCarloSolver(tree, np.random.default_rng(others), sampling=sampling)
+        solver.load_state_dict(solver.state_dict() | {"regret": 1e12 * regret})
+        solver.run(n)
+        noted.append(np.asarray(solver.state_dict()["strategy_sum"])[mine] / n)
+    met = noted[0] > 0.02
+    assert met.sum() >= 4
+    np.testing.assert_allclose(noted[1][met], noted[0][met], rtol=0.15)
+
+
+@BOTH
+def test_a_single_seat_learns_a_best_response(sampling: str) -> None:
+    tree = random_tree(2, levels=4)
+    solver = MonteCarloSolver(tree, np.random.default_rng(0), sampling=sampling)
+    uniform = solver.average_policy()
+    solver.seats = (0,)  # the other one is left to its first, uniform policy
+    solver.run(20_000)
+    learned = solver.average_policy()
+    assert np.array_equal(learned[tree.slot_player == 1], uniform[tree.slot_player == 1])
+    best, before, after = (
+        best_response_value(tree, uniform, 0),
+        float(root_values(tree, uniform)[0]),
+        float(root_values(tree, learned)[0]),
+    )
+    assert before < best and after > best - 0.05 * (best - before)
 
 
 @BOTH

@@ -161,6 +161,7 @@ def test_an_interrupted_run_resumes_bit_by_bit(name: str, game: str) -> None:
     first.run(5)
     first.run(11)
     second.load_state_dict(first.state_dict())
+    np.testing.assert_array_equal(second.regrets(), first.regrets())
     second.run(21)
     mine, theirs = straight.state_dict(), second.state_dict()
     assert mine.keys() == theirs.keys()
