@@ -86,7 +86,9 @@ def experiment() -> None:
 @click.option(
     "--iterations", type=click.IntRange(min=1), multiple=True, help="Limit in iterations; repeatable."
 )
-@click.option("--mode", "modes", multiple=True, help="Search mode, independent or nested; repeatable.")
+@click.option(
+    "--mode", "modes", multiple=True, help="Search mode, independent, nested or sequential; repeatable."
+)
 @click.option(
     "--sample", type=click.IntRange(min=1), help="Search only this many random infosets of each player."
 )

@@ -202,7 +202,7 @@ def play_pairs(
     for begin in range(start, deals, TOGETHER):
         n = min(TOGETHER, deals - begin)
         dealt = np.random.default_rng([seed, begin])
-        states = deal(n, dealt, level=dealt.integers(0, 13, n))
+        states = deal(TOGETHER, dealt, level=dealt.integers(0, 13, TOGETHER))[:n]
         agent = Gs2Agent(
             evaluator, config, dealt, beliefs=networks.beliefs, deals=networks.deals, watch=watch
         )

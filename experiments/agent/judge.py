@@ -8,6 +8,7 @@ believes what uniform deals say about hidden hands; the payoff in the deal as it
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from games.support.files import LineFile, check_folder, read_bytes, unique
 from gs2.guandan.agent.evaluator import Evaluator, evaluator_values
 from gs2.guandan.agent.rollout import Rollouts
 
-__all__ = ["Judged", "decision_positions", "judge_moves", "read_judged", "write_judged"]
+__all__ = ["Judged", "decision_positions", "drawn_positions", "judge_moves", "read_judged", "write_judged"]
 
 GAP = 0.6
 """Levels behind the blueprint's best move up to which a move is judged."""
@@ -34,13 +35,16 @@ MOST = 6
 """Moves judged at one position."""
 DEPTHS = (0, 2, 4, 8, 16)
 """Decisions of a rollout after which the evaluator's value is noted on the way to the end."""
+ROUNDS = 8
+"""Rounds of self-play at once; positions are drawn from so many before more are played."""
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
     """One position and what its moves are worth.
 
-    name: of the position. state: [1] STATE, the deal as it was. moves: [k] ACTION, blueprint's best first.
+    name: of the position, with all that it depends on: BLUEPRINT/WORLDS/SEED-NUMBER. state: [1] STATE, the
+    deal as it was. moves: [k] ACTION, blueprint's best first.
     payoffs: [w, k] float64 in the sampled deals, to the team to act; actual: [k] in the deal as it was.
     values: [d, w, k] float64, the evaluator's value after `DEPTHS` decisions of the same rollouts.
     """
@@ -98,7 +102,11 @@ def near_moves(evaluator: Evaluator, state: NDArray[Any]) -> NDArray[Any]:
 
 
 def write_judged(path: Path, evaluator: Evaluator, positions: int, worlds: int, seed: int) -> Iterator[int]:
-    """Judge positions and append them to a file; yield how many it holds, those written before included."""
+    """Judge positions and append them to a file; yield how many it holds, those written before included.
+
+    The first of many positions are those that fewer would be. Rows of other seeds, blueprints or numbers of
+    deals may stand in the file too.
+    """
     check_folder(path.parent)
     with LineFile(path) as file:
         yield from _write_judged(file, evaluator, positions, worlds, seed)
@@ -108,21 +116,29 @@ def _write_judged(
     file: LineFile, evaluator: Evaluator, positions: int, worlds: int, seed: int
 ) -> Iterator[int]:
     names = [parse_judged(line, f"{file.path}, line {n}").name for n, line in enumerate(file.lines, 1)]
-    done = {name.partition("-")[2] for name in names if name.partition("-")[0] == str(seed)}
-    rng = np.random.default_rng(seed)
-    states = decision_positions(evaluator, max(8, positions // 30), rng)
-    chosen = rng.permutation(len(states))[:positions]
+    wanted = [f"{evaluator.name}/{worlds}/{seed}-{number}" for number in range(positions)]
+    done = set(names).intersection(wanted)
     rollouts = Rollouts(evaluator)
-    yield min(len(done), len(chosen))
-    for number in range(len(chosen)):
-        if str(number) in done:
+    yield len(done)
+    for number, (name, state) in enumerate(zip(wanted, drawn_positions(evaluator, seed), strict=False)):
+        if name in done:
             continue
-        state = states[chosen[number] : chosen[number] + 1]
         moves = near_moves(evaluator, state)
         dealt = np.random.default_rng([seed, number])
         found = judge_moves(state, moves, worlds, rollouts, dealt)
-        file.append([json.dumps(to_row(f"{seed}-{number}", state, moves, *found))])
+        file.append([json.dumps(to_row(name, state, moves, *found))])
         yield number + 1
+
+
+def drawn_positions(evaluator: Evaluator, seed: int) -> Iterator[NDArray[Any]]:
+    """Yield positions in an order that depends on the seed and the evaluator alone, [1] STATE each."""
+    for part in itertools.count():
+        rng = np.random.default_rng([seed, part, ROUNDS])
+        states = decision_positions(evaluator, ROUNDS, rng)
+        if not len(states):
+            return
+        for at in rng.permutation(len(states)):
+            yield states[at : at + 1]
 
 
 def to_row(

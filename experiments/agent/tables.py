@@ -17,6 +17,9 @@ from games.support.files import LineFile, check_folder, read_bytes, unique
 
 __all__ = ["Choice", "RoundPair", "RowFile", "ablation_markdown", "mean_interval", "read_agent_rows"]
 
+BASES = ("rollouts uniform deals", "rollouts")
+"""Variants against which the others are set: the first of them that was asked."""
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -182,19 +185,22 @@ def ablation_markdown(rows: list[Choice | RoundPair]) -> str:
         heads = ("variant", "blueprint", "deals", "net levels a round", "moves changed", "searched")
         lines += [markdown_table((*heads, "ms a decision"), table, "llrrrrr"), ""]
     for name in dict.fromkeys(row.blueprint for row in choices):
-        lines += [
-            f"## The same positions, blueprint {name}",
-            "",
-            "Gain: thousandths of a level won by the chosen move over the blueprint's, in the judge's",
-            "uniform deals played to the end. Against `rollouts`: the difference on the positions that both",
-            "were asked. Actual: the gain in the deal as it was. Changed: how often another move was chosen.",
-            "",
-        ]
         chosen: dict[str, dict[str, Choice]] = {}
         for row in choices:
             if row.blueprint == name:
                 chosen.setdefault(row.variant, {})[row.position] = row
-        base = chosen.get("rollouts uniform deals") or chosen.get("rollouts", {})
+        against_which = next((variant for variant in BASES if variant in chosen), None)
+        base = {} if against_which is None else chosen[against_which]
+        lines += [
+            f"## The same positions, blueprint {name}",
+            "",
+            "Gain: thousandths of a level won by the chosen move over the blueprint's, in the judge's",
+            "uniform deals played to the end. Actual: the gain in the deal as it was. Changed: how often",
+            "another move was chosen.",
+        ]
+        if against_which is not None:
+            lines.append(f"Against `{against_which}`: the difference on the positions that both were asked.")
+        lines.append("")
         table = []
         for variant, found in chosen.items():
             gain = mean_interval(1000 * np.array([row.gain for row in found.values()]))
@@ -215,6 +221,7 @@ def ablation_markdown(rows: list[Choice | RoundPair]) -> str:
                     _milliseconds([row.seconds for row in found.values()]),
                 )
             )
-        heads = ("variant", "positions", "gain", "against `rollouts`", "actual", "changed")
+        apart = "against" if against_which is None else f"against `{against_which}`"
+        heads = ("variant", "positions", "gain", apart, "actual", "changed")
         lines += [markdown_table((*heads, "ms"), table, "lrrrrrr"), ""]
     return "\n".join(lines)

@@ -1,6 +1,6 @@
 """How near a search at drawn histories comes to the enumerated one, by how many are drawn.
 
-    python -m experiments.refinement.approach -o experiments/results/approach
+    python -m experiments.refinement.approach --iterations 100 -o experiments/results/approach
 
 Infosets of a game, none of them among its smaller ones, are searched with every history listed, and again
 with n of them drawn, and as many companions in each opponent infoset; what counts is how much probability
@@ -37,17 +37,22 @@ LEAST = 0.5
 """Histories, as a share of the game's largest infoset, from which on an infoset may be searched."""
 ROWS = "rows.csv"
 
+Key = tuple[str, str, int, int, int]
+"""Game, infoset, iterations, samples and seed."""
+
 
 @dataclass(frozen=True)
 class ApproachRow:
     """One search at drawn histories beside the enumerated one.
 
-    samples: most histories drawn; drawn: histories of the infoset that were. away: probability given to other
-    actions, half the L1 distance, in [0, 1]. seconds: of the search. commit: of the code.
+    iterations: of CFR in each subgame. samples: most histories drawn; drawn: histories of the infoset that
+    were. away: probability given to other actions, half the L1 distance, in [0, 1]. seconds: of the search.
+    commit: of the code.
     """
 
     game: str
     infoset: str
+    iterations: int
     samples: int
     seed: int
     histories: int
@@ -58,13 +63,13 @@ class ApproachRow:
     commit: str
 
     @property
-    def key(self) -> tuple[str, str, int, int]:
+    def key(self) -> Key:
         """What no other row has."""
-        return self.game, self.infoset, self.samples, self.seed
+        return self.game, self.infoset, self.iterations, self.samples, self.seed
 
 
 def approach_rows(
-    game: str, infosets: int, seeds: int, *, iterations: int = 300, done: frozenset[tuple[str, str, int, int]]
+    game: str, infosets: int, seeds: int, *, iterations: int = 300, done: frozenset[Key]
 ) -> list[ApproachRow]:
     """Return a row for each infoset, sample size and seed that is not done yet.
 
@@ -85,7 +90,7 @@ def approach_rows(
         todo = [
             (samples, seed)
             for samples, seed in itertools.product(SIZES, range(seeds))
-            if (game, text, samples, seed) not in done and not (samples == EVERYTHING and seed)
+            if (game, text, iterations, samples, seed) not in done and not (samples == EVERYTHING and seed)
         ]
         if not todo:
             continue
@@ -99,6 +104,7 @@ def approach_rows(
                 ApproachRow(
                     game,
                     text,
+                    iterations,
                     samples,
                     seed,
                     int(sizes[number]),
@@ -122,6 +128,7 @@ def read_approach(path: Path) -> list[ApproachRow]:
             ApproachRow(
                 row["game"],
                 row["infoset"],
+                int(row["iterations"]),
                 int(row["samples"]),
                 int(row["seed"]),
                 int(row["histories"]),
@@ -177,7 +184,8 @@ def plot_approach(rows: list[ApproachRow], path: Path) -> None:
 def main(games: tuple[str, ...], infosets: int, seeds: int, iterations: int, output: Path) -> None:
     """Measure how near searches at drawn histories come to enumerated ones; rows and a plot in a folder.
 
-    The same command goes on where it was stopped, after the last game that it finished.
+    The same command goes on where it was stopped, after the last game that it finished. Searches with other
+    iterations have rows of their own; the plot is of these.
     """
     folder = check_folder(output)
     path = folder / ROWS
@@ -191,7 +199,8 @@ def main(games: tuple[str, ...], infosets: int, seeds: int, iterations: int, out
             file.append([_line([str(value) for value in asdict(row).values()]) for row in rows])
             for row in rows:
                 click.echo(f"{row.game}  {row.infoset}  n {row.samples}: {row.away:.4f}")
-    plot_approach(read_approach(path), folder / "approach.png")
+    shown = [row for row in read_approach(path) if row.iterations == iterations]
+    plot_approach(shown, folder / "approach.png")
     click.echo(folder / "approach.png")
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from experiments.markdown import markdown_table
 from experiments.refinement.grid import SAME_K
-from experiments.refinement.summary import CellSummary
+from experiments.refinement.methods import without_field
+from experiments.refinement.rows import Row
+from experiments.refinement.rows_page import seconds_words
+from experiments.refinement.summary import common_seeds, same_blueprints
 
-__all__ = ["BLUEPRINT", "PAIRS", "TOLERANCE", "Comparison", "compare", "comparison_table"]
+__all__ = ["BLUEPRINT", "PAIRS", "TOLERANCE", "Comparison", "compare", "comparison_table", "warm_table"]
 
 TOLERANCE = 1e-6
 """Exploitabilities that differ by no more, in payoffs, are level."""
@@ -39,7 +43,8 @@ class Comparison:
 
     cells: game, blueprint, mode and limit in which both were measured (searches that build on one another
     count as one mode). below, level, above: in how many the first is less exploitable, as exploitable within
-    TOLERANCE, more so; means over seeds. median, worst: quotients of the exploitabilities where the second is
+    TOLERANCE, more so; means over seeds, those that both have where every seed has a
+    blueprint of its own. median, worst: quotients of the exploitabilities where the second is
     not zero.
     """
 
@@ -53,20 +58,24 @@ class Comparison:
     worst: float
 
 
-def compare(summaries: Iterable[CellSummary], first: str, second: str) -> Comparison | None:
+def compare(rows: Iterable[Row], first: str, second: str) -> Comparison | None:
     """Return how `first` does beside `second`; None if no cell has both."""
-    ours: dict[tuple[Any, ...], CellSummary] = {}
-    theirs: dict[tuple[Any, ...], float] = {}
-    for row in summaries:
+    ours: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
+    theirs: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
+    for row in rows:
         apart = row.mode == "independent"
         cell = (row.game, row.blueprint, apart, row.limit, row.cap, row.sample)
         if row.method == first:
-            ours[cell] = row
-            if second == BLUEPRINT:
-                theirs[cell] = row.blueprint_exploitability
+            ours[cell].append(row)
         elif row.method == second:
-            theirs[cell] = row.exploitability
-    pairs = np.array([(row.exploitability, theirs[cell]) for cell, row in ours.items() if cell in theirs])
+            theirs[cell].append(row)
+    if second == BLUEPRINT:
+        theirs = {
+            cell: [replace(row, exploitability=row.blueprint_exploitability) for row in mine]
+            for cell, mine in ours.items()
+        }
+    shared = [same_blueprints(mine, theirs[cell]) for cell, mine in ours.items() if cell in theirs]
+    pairs = np.array([[_mean(some) for some in both] for both in shared if all(both)])
     if len(pairs) == 0:
         return None
     difference = pairs[:, 0] - pairs[:, 1]
@@ -84,14 +93,19 @@ def compare(summaries: Iterable[CellSummary], first: str, second: str) -> Compar
     )
 
 
-def comparison_table(summaries: Sequence[CellSummary]) -> str:
+def _mean(rows: Sequence[Row]) -> float:
+    return float(np.mean([row.exploitability for row in rows]))
+
+
+def comparison_table(rows: Sequence[Row]) -> str:
     """Return the pairs that were measured as a Markdown table; empty if there are none."""
-    found = [made for first, second in PAIRS if (made := compare(summaries, first, second)) is not None]
+    found = [made for first, second in PAIRS if (made := compare(rows, first, second)) is not None]
     if not found:
         return ""
     lines = [
         "## Against each other\n",
-        "Cells (game, blueprint, limit) in which both were measured, by means over seeds: in how many the "
+        "Cells (game, blueprint, limit) in which both were measured, by means over seeds (those that both "
+        "have, where every seed has a blueprint of its own): in how many the "
         f"first is less exploitable, level within {TOLERANCE:g}, more exploitable; and the quotient of the "
         "two.\n",
     ]
@@ -102,3 +116,46 @@ def comparison_table(summaries: Sequence[CellSummary]) -> str:
     heads = ("first", "second", "cells", "below", "level", "above", "median quotient", "worst")
     lines.append(markdown_table(heads, table, "llrrrrrr"))
     return "\n".join([*lines, ""])
+
+
+def warm_table(rows: Sequence[Row]) -> str:
+    """Return ratios to the blueprint's of methods from uniform play and from the blueprint, by limit.
+
+    Both are means over the seeds that both have. Empty if nothing was measured from the blueprint.
+    """
+    cells: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
+    for row in rows:
+        if row.limit is not None and row.mode != "independent" and row.sample is None:
+            cells[row.game, row.blueprint, row.method, row.limit].append(row)
+    lines: dict[tuple[str, str, str], dict[float, tuple[str, int]]] = defaultdict(dict)
+    for (game, blueprint, method, limit), warm in cells.items():
+        cold, start = without_field(method, "warm_start")
+        both = common_seeds(cells.get((game, blueprint, cold, limit), []), warm)
+        if start == ["1"] and all(both):
+            words = " → ".join(_ratio_words(some) for some in both)
+            lines[game, blueprint, cold][limit] = words, len(both[0])
+    if not lines:
+        return ""
+    limits = sorted({limit for found in lines.values() for limit in found})
+    table = []
+    for line, found in lines.items():
+        seeds = sorted({count for _, count in found.values()})
+        shown = (found.get(limit, ("", 0))[0] for limit in limits)
+        table.append((*line, *shown, " or ".join(map(str, seeds))))
+    heads = ("game", "blueprint", "method", *map(seconds_words, limits), "seeds")
+    return "\n".join(
+        [
+            "## From uniform play, and from the blueprint\n",
+            "Exploitability over the blueprint's where CFR starts from uniform play → where it starts from "
+            "the blueprint (`warm_start=1`), by the limit for each infoset: means over the seeds that both "
+            "have.\n",
+            markdown_table(heads, table, "lll" + "r" * (len(limits) + 1)),
+            "",
+        ]
+    )
+
+
+def _ratio_words(rows: Sequence[Row]) -> str:
+    """Return the mean ratio to the blueprint's in words."""
+    ratio = float(np.mean([row.exploitability / row.blueprint_exploitability for row in rows]))
+    return f"{ratio:.2f}" if ratio < 1 else f"{ratio:.1f}"

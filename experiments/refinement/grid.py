@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from experiments.refinement.methods import split_passes, without_field
+from experiments.refinement.methods import method_config, split_passes
 from experiments.refinement.mixture import MixtureError, split_draws
 from games.registry import RESEARCH_GAMES
 from games.support.spec import split_spec
 from gs2.search.config.presets import preset
 from gs2.search.refine import MODES
 
-__all__ = ["BLUEPRINTS", "GRIDS", "Cell", "Grid", "GridError", "grid"]
+__all__ = ["BLUEPRINTS", "GRIDS", "Cell", "Grid", "GridError", "differs_by_seed", "grid"]
 
 BLUEPRINTS = ("cfr:10", "cfr:100", "cfr:1000", "noise:0.25", "dmc:100000")
 """Blueprints of the experiment: plain CFR, a near-equilibrium with noise, and Monte-Carlo returns."""
@@ -52,18 +52,26 @@ class Cell:
         return tuple("" if value is None else str(value) for value in asdict(self).values())
 
 
+WHOLE = preset("gs2+").subgame.whole
+"""Nodes up to which closures count as generated whole, in every game here."""
+
+
 def is_random(method: str) -> bool:
     """Return whether a method draws random numbers, so that seeds matter.
 
-    A diverse generator does where alternative values tie; GS2+ only where it is told not to solve closures
-    whole.
+    One does that draws its histories, and one whose generator chooses among them: a diverse one draws where
+    alternative values tie. GS2+ generates closures whole, unless it is told to stop at smaller ones.
     """
-    if len(passes := split_passes(method)) > 1:
+    if len(passes := split_passes(split_draws(method)[0])) > 1:
         return any(is_random(one) for one in passes)
-    config = preset(split_spec(method)[0])
-    if config.subgame.rest == "summary" and not without_field(method, "whole")[1]:
-        return False
-    return config.generation.generator != "all"
+    config = method_config(passes[0])
+    whole = config.subgame.rest == "summary" and config.subgame.whole >= WHOLE
+    return config.histories.source == "sampled" or (config.generation.generator != "all" and not whole)
+
+
+def differs_by_seed(blueprint: str) -> bool:
+    """Return whether every seed has a blueprint of its own: Monte-Carlo returns are drawn anew for each."""
+    return blueprint.startswith("dmc")
 
 
 def _mode(method: str, mode: str) -> str | None:
@@ -71,10 +79,10 @@ def _mode(method: str, mode: str) -> str | None:
 
     A method whose searches add up one after another alone is nested in that way, and never independent.
     """
-    if len(passes := split_passes(method)) > 1:
+    if len(passes := split_passes(split_draws(method)[0])) > 1:
         found = {_mode(one, mode) for one in passes}
         return found.pop() if len(found) == 1 else None
-    if preset(split_spec(method)[0]).mode != "sequential":
+    if method_config(passes[0]).mode != "sequential":
         return mode
     return None if mode == "independent" else "sequential"
 
@@ -83,6 +91,7 @@ def _mode(method: str, mode: str) -> str | None:
 class Grid:
     """Cells as a product; deterministic methods on whole games run with one seed.
 
+    A method of a preset (`GRIDS`) that cannot run in one of the modes has no cells there.
     limits: seconds for each infoset. iterations: limits by iterations, beside those by time.
     seeds: number of them; mixtures of draws share them out, and have one at least. samples, few_seeds: for
         games named here, infosets searched per player, and fewer seeds.
@@ -130,9 +139,24 @@ class Grid:
                     how = _mode(method, mode)
                     if seed >= max(1, seeds // (split_draws(method)[1] or 1)):
                         continue
-                    drawn = is_random(method) or blueprint.startswith("dmc")
+                    drawn = is_random(method) or differs_by_seed(blueprint)
                     if how is not None and (seed == 0 or sample is not None or drawn):
                         yield Cell(game, blueprint, method, how, limit, iterations, sample, seed)
+
+    def check_modes(self) -> None:
+        """Raise GridError for a method that has no cell in one of the modes; a preset's may have some."""
+        known = GRIDS.get(self.name)
+        ours = known is None or known.methods != self.methods
+        for mode in self.modes:
+            left_out = [method for method in self.methods if _mode(method, mode) is None]
+            if left_out and (ours or len(left_out) == len(self.methods)):
+                passes = split_passes(split_draws(left_out[0])[0])
+                alone = [one for one in passes if _mode(one, "nested") == "sequential"]
+                other = "choose another mode" if mode == "independent" else "pass --mode sequential"
+                raise GridError(
+                    f"grid: {left_out[0]} cannot run in the mode {mode}, since {' and '.join(alone)} must be "
+                    f"sequential; {other}, or leave the method out"
+                )
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as plain values."""

@@ -19,11 +19,12 @@ from typing import Any
 
 import click
 import numpy as np
+from numpy.typing import NDArray
 
 from cfr.public.public_solver import PublicSolver
 from cfr.public.tree import PublicTree, grow_public
 from experiments.commit import commit_of_code
-from games.game import GameError
+from games.game import CHANCE, GameError
 from games.infosets.factored import FactoredGame, is_factored
 from games.registry import load_game
 from games.support.files import check_folder
@@ -31,7 +32,7 @@ from games.support.json_rows import JsonRows, Row
 from gs2.commands.groups import run_alone
 from gs2.public.pairs import PublicPlace
 from gs2.public.public_search import refine_public
-from gs2.public.public_strategy import PublicStrategy, TreeSweeper
+from gs2.public.public_strategy import PublicStrategy, TreeSweeper, public_states
 from gs2.search.config.presets import preset
 from gs2.search.config.search import SearchConfig
 
@@ -49,10 +50,12 @@ ROWS = "rows.jsonl"
 SIZES = (3, 10, 30)
 DRAWN_FOR_ONE = 3
 """Histories drawn for each that gs2-d keeps, where histories are drawn."""
+PATIENCE = 1000
+"""Random plays without a new infoset after which a game counts as having no more."""
 
 
 class SplicingError(ValueError):
-    """Rows that are not this experiment's."""
+    """Rows that are not this experiment's, or infosets that there are not."""
 
 
 class SplicedRows(JsonRows):
@@ -98,21 +101,46 @@ def spliced_methods() -> list[SplicedMethod]:
 
 def random_places(tree: PublicTree, n: int, rng: np.random.Generator) -> list[PublicPlace]:
     """Return n different infosets met in random play, none at the root: a decision of each line, any of them
-    alike, with the private state that chance dealt."""
+    alike, with the private state that chance dealt.
+
+    Raises SplicingError if `PATIENCE` plays one after the other meet no infoset that is new.
+    """
     weights = tree.game.deal_weights(tree.game.public_root())[0]
     found: dict[tuple[int, int], PublicPlace] = {}
+    in_vain = 0
     while len(found) < n:
+        if in_vain == PATIENCE:
+            raise SplicingError(
+                f"{tree.game.name}: it must have {n} infosets below its root; {PATIENCE:,} random plays met "
+                f"none beside {len(found)}; ask for so many with --infosets"
+            )
+        in_vain += 1
         dealt = np.unravel_index(rng.choice(weights.size, p=weights.reshape(-1)), weights.shape)
         line, node = [], 0
         while node >= 0:
             line.append(node)
-            node = int(tree.child[rng.integers(tree.first_edge[node], tree.first_edge[node + 1])])
+            first, last = int(tree.first_edge[node]), int(tree.first_edge[node + 1])
+            if tree.player[node] == CHANCE:
+                node = int(tree.child[rng.choice(np.arange(first, last), p=_shown(tree, node, dealt))])
+            else:
+                node = int(tree.child[rng.integers(first, last)])
         acted = [at for at in line[1:] if tree.player[at] >= 0]
         if acted:
             at = acted[int(rng.integers(len(acted)))]
             private = int(dealt[int(tree.player[at])])
-            found.setdefault((at, private), PublicPlace(at, private))
+            if (at, private) not in found:
+                found[at, private] = PublicPlace(at, private)
+                in_vain = 0
     return list(found.values())
+
+
+def _shown(tree: PublicTree, node: int, dealt: tuple[np.intp, ...]) -> NDArray[np.float64]:
+    """Return how likely chance shows each edge of a node where both players hold what was dealt, [edges]."""
+    game, states = tree.game, public_states(tree, node)
+    actions = game.actions(states)
+    mass = game.deal_weights(game.step(states, actions.rows, actions.values))[:, dealt[0], dealt[1]]
+    found: NDArray[np.float64] = mass / mass.sum()
+    return found
 
 
 def measure(
@@ -221,13 +249,13 @@ def main(game_name: str, infosets: int, iterations: int, blueprint: int, seed: i
     game = load_game(game_name)
     if not is_factored(game) or not isinstance(game, FactoredGame):
         raise GameError(f"{game.name}: must have a factored form; try liars_dice(dice=2,sides=5)")
+    tree = grow_public(game)
+    places = random_places(tree, infosets, np.random.default_rng(seed))
     folder = check_folder(output)
     folder.mkdir(parents=True, exist_ok=True)
-    tree = grow_public(game)
     solver = PublicSolver(tree, "cfr")
     solver.run(blueprint)
     strategy = PublicStrategy.average(solver)
-    places = random_places(tree, infosets, np.random.default_rng(seed))
     header = {
         "game": game.name,
         "infosets": infosets,

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from experiments.markdown import markdown_table
-from experiments.refinement.compare import comparison_table
+from experiments.refinement.compare import comparison_table, warm_table
 from experiments.refinement.family import family_table
+from experiments.refinement.grid import differs_by_seed
 from experiments.refinement.plots import base_and_k, plot_k, plot_strength, plot_time
 from experiments.refinement.rows import ROWS, Row, read_grid, read_rows
 from experiments.refinement.rows_page import limit_words
@@ -21,6 +22,7 @@ from experiments.refinement.summary import (
     CellSummary,
     block_of,
     by_strength,
+    of_equal_blueprints,
     summarise_cells,
 )
 from games.registry import RESEARCH_GAMES
@@ -41,8 +43,8 @@ def cell_tables(summaries: Sequence[CellSummary]) -> str:
     for (game, blueprint, mode, sample), rows in blocks.items():
         limits = list(dict.fromkeys(limit_words(row) for row in rows))
         which = "all infosets" if sample is None else f"{sample} random infosets a player"
-        before = np.mean([row.blueprint_exploitability for row in rows])
-        parts.append(f"### {game}, blueprint {blueprint} (exploitability {before:.4f}), {mode}, {which}\n")
+        before = _before(rows)
+        parts.append(f"### {game}, blueprint {blueprint} (exploitability {before}), {mode}, {which}\n")
         lines = []
         for method in dict.fromkeys(row.method for row in rows):
             mine = {limit_words(row): row for row in rows if row.method == method}
@@ -52,6 +54,13 @@ def cell_tables(summaries: Sequence[CellSummary]) -> str:
         heads = ("method", *limits, "seeds", "ms a search", "nodes")
         parts += [markdown_table(heads, lines, "l" + "r" * (len(limits) + 3)), ""]
     return "\n".join(parts)
+
+
+def _before(rows: Sequence[CellSummary]) -> str:
+    """Return the exploitability of a block's blueprints: from and to, where seeds have their own."""
+    found = [row.blueprint_exploitability for row in rows]
+    least, most = f"{min(found):.4f}", f"{max(found):.4f}"
+    return least if least == most else f"{least} to {most} by the seeds"
 
 
 def overview_tables(summaries: Sequence[CellSummary]) -> str:
@@ -73,45 +82,60 @@ def overview_tables(summaries: Sequence[CellSummary]) -> str:
     return "\n".join(parts)
 
 
-def strength_table(summaries: Sequence[CellSummary]) -> str:
+def strength_table(rows: Sequence[Row]) -> str:
     """Return ratios to the blueprint's as a table, game by game from the weakest blueprint to the strongest.
 
-    In brackets a 95 % bootstrap interval, where there are several seeds, and their number. Empty if no game
-    was measured with three blueprints.
+    In brackets a 95 % bootstrap interval, where there are several seeds, and their number. All methods of a
+    line had the same blueprints. Empty if no game was measured with three blueprints.
     """
-    rows = by_strength(summaries)
-    if not rows:
+    cells: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in by_strength(rows):
+        cells[row.game, row.blueprint].append(row)
+    if not cells:
         return ""
-    cells: dict[tuple[str, str], dict[str, CellSummary]] = defaultdict(dict)
-    for row in rows:
-        cells[row.game, row.blueprint][row.method] = row
-    games = list(dict.fromkeys(row.game for row in rows))
-
-    def before(cell: tuple[str, str]) -> float:
-        return float(np.mean([row.blueprint_exploitability for row in cells[cell].values()]))
-
+    games = list(dict.fromkeys(game for game, _ in cells))
+    table = []
+    for (game, blueprint), members in cells.items():
+        parts = of_equal_blueprints(members)
+        place = games.index(game), -_mean_before(parts[0])
+        for part in parts:
+            found = {row.method: row for row in summarise_cells(part)}
+            seeds = max(row.seeds for row in found.values())
+            named = blueprint + f", {seeds} seed{'s' * (seeds > 1)}" * differs_by_seed(blueprint)
+            shown = [_ratio(found.get(method)) for method in STRENGTH_METHODS]
+            table.append((place, (game, named, f"{_mean_before(part):.4f}", *shown)))
     lines = [
         "## By the strength of the blueprint\n",
         "Exploitability over the blueprint's after 300 iterations in every subgame, all infosets, nested; in "
         "brackets a 95 % bootstrap interval over seeds, if it is wider than half a percent, and how many. "
         "`draws=5`: the mixture of five draws, "
         "beside the mean of single draws (`experiments.refinement.mixture`); its seeds share the draws out. "
-        "Rows of all grids here.\n",
+        "`dmc` trains a blueprint for each seed: a line for every number of seeds that a method has, with "
+        "all methods that have so many. Rows of all grids here.\n",
     ]
-    table = []
-    for cell in sorted(cells, key=lambda cell: (games.index(cell[0]), -before(cell))):
-        shown = []
-        for method in STRENGTH_METHODS:
-            found = cells[cell].get(method)
-            text = "" if found is None else f"{found.ratio:.3g}"
-            if found is not None and found.seeds > 1:
-                wide = found.high - found.low > 0.005 * found.ratio
-                text += f" ({found.low:.3g}–{found.high:.3g}, {found.seeds})" if wide else f" ({found.seeds})"
-            shown.append(text)
-        table.append((*cell, f"{before(cell):.4f}", *shown))
     heads = ("game", "blueprint", "exploitability", *(f"`{method}`" for method in STRENGTH_METHODS))
-    lines.append(markdown_table(heads, table, "llr" + "r" * len(STRENGTH_METHODS)))
+    sorted_lines = [line for _, line in sorted(table, key=lambda entry: entry[0])]
+    lines.append(markdown_table(heads, sorted_lines, "llr" + "r" * len(STRENGTH_METHODS)))
     return "\n".join([*lines, ""])
+
+
+def _mean_before(rows: Sequence[Row]) -> float:
+    """Return the exploitability of the blueprints, each method's mean counting alike."""
+    return float(np.mean([row.blueprint_exploitability for row in summarise_cells(rows)]))
+
+
+def _ratio(row: CellSummary | None) -> str:
+    """Return a cell of the table by strength."""
+    if row is None:
+        return ""
+    if row.seeds == 1:
+        return f"{row.ratio:.3g}"
+    wide = row.high - row.low > 0.005 * row.ratio
+    return (
+        f"{row.ratio:.3g} ({row.low:.3g}–{row.high:.3g}, {row.seeds})"
+        if wide
+        else f"{row.ratio:.3g} ({row.seeds})"
+    )
 
 
 def _cell(row: CellSummary | None) -> str:
@@ -134,7 +158,7 @@ def write_report(folders: Sequence[Path], output: Path) -> list[Path]:
         "Exploitability is NashConv / 2 in payoffs, exact, of the policy in which both players were refined "
         "and spliced; in brackets its ratio to the blueprint's, with a 95 % bootstrap interval over seeds if "
         "it is wider than 0.005. Methods, modes and fields are those of `gs2.search.config`. "
-        "Time limits are per infoset; a search ends sooner when its subgame is solved.\n",
+        "Time limits are per infoset; a search ends sooner when its subgame is solved.",
     ]
     found: dict[str, list[Row]] = defaultdict(list)
     for folder in folders:
@@ -148,13 +172,19 @@ def write_report(folders: Sequence[Path], output: Path) -> list[Path]:
     }
     # A cell that two grids share is one cell: its rows are alike.
     every = list({row.cell.key: row for rows in found.values() for row in rows}.values())
-    pooled = summarise_cells(sorted(every, key=lambda row: order.get(row.game, len(order))))
-    parts.append(comparison_table(pooled))
-    parts.append(strength_table(pooled))
+    every.sort(key=lambda row: order.get(row.game, len(order)))
+    pooled = summarise_cells(every)
+    if any(differs_by_seed(row.blueprint) for row in every):
+        parts[-1] += " Every seed of `dmc` trains a blueprint of its own: there only means over the same "
+        parts[-1] += "seeds compare."
+    parts[-1] += "\n"
+    parts += [part for part in (comparison_table(every), strength_table(every)) if part]
     picture = output.with_name("strength.png")
     if plot_strength(pooled, picture):
         parts.append(f"![ratio to the blueprint against its strength]({picture.name})\n")
         written.append(picture)
+    if warm := warm_table(every):
+        parts.append(warm)
     for name, rows in found.items():
         summaries = summarised[name]
         commits = ", ".join(dict.fromkeys(row.commit for row in rows if row.commit))
@@ -177,8 +207,7 @@ def write_report(folders: Sequence[Path], output: Path) -> list[Path]:
                     plot(chosen, picture)
                     parts.append(f"![exploitability against {kind}, blueprint {blueprint}]({picture.name})\n")
                     written.append(picture)
-        parts.append(family_table(summaries))
-        parts.append(overview_tables(summaries))
-        parts.append(cell_tables(summaries))
+        tables = family_table(summaries), overview_tables(summaries), cell_tables(summaries)
+        parts += [part for part in tables if part]
     write_text(output, "\n".join(parts))
     return written

@@ -13,7 +13,7 @@ from experiments.refinement.summary import CellSummary, summarise_cells
 from games.registry import RESEARCH_GAMES
 from games.support.files import create
 
-__all__ = ["limit_words", "pooled_rows", "rows_picture", "write_rows_page"]
+__all__ = ["limit_words", "pooled_rows", "rows_picture", "seconds_words", "write_rows_page"]
 
 ROWS_FORMAT = "gs2 rows"
 VERSION = 1
@@ -21,10 +21,15 @@ SCRIPTS = ("vendor/vega.min.js", "vendor/vega-lite.min.js", "vendor/vega-interpr
 """Scripts that draw the plots, in the order in which they run."""
 
 
+def seconds_words(seconds: float) -> str:
+    """Return a limit of time in words."""
+    return f"{seconds:g} s" if seconds >= 1 else f"{1000 * seconds:g} ms"
+
+
 def limit_words(summary: CellSummary) -> str:
     """Return the limit of a cell's searches in words."""
     if summary.limit is not None:
-        return f"{summary.limit:g} s" if summary.limit >= 1 else f"{1000 * summary.limit:g} ms"
+        return seconds_words(summary.limit)
     return "preset's" if summary.cap is None else f"{summary.cap} iter."
 
 

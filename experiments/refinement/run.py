@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from cfr.best_response import best_response_values
 from cfr.sequence_form import SequenceForm, sequence_form
 from experiments.commit import commit_of_code
-from experiments.refinement.grid import Cell, Grid, GridError
+from experiments.refinement.grid import Cell, Grid, GridError, differs_by_seed
 from experiments.refinement.methods import method_passes
 from experiments.refinement.mixture import mix_policies, split_draws
 from experiments.refinement.rows import ROWS, Row, csv_line, read_grid, read_rows
@@ -85,7 +85,7 @@ def run_cell(cell: Cell, commit: str = "") -> Row:
     """
     context, form = _prepared(name_here(cell.game))
     method, draws = split_draws(cell.method)
-    drawn = cell.seed if cell.blueprint.startswith("dmc") else 0
+    drawn = cell.seed if differs_by_seed(cell.blueprint) else 0
     policy = _blueprint(name_here(cell.game), name_here(cell.blueprint), drawn)
     seeds = (cell.seed,) if draws is None else range(cell.seed * draws, (cell.seed + 1) * draws)
     found: list[_Refined] = []
@@ -161,10 +161,12 @@ def run_grid(
     dropped.
     Raises GridError if the folder belongs to another grid, LockHeld if another process has it, FileProblem if
     it cannot be written to. A new folder is made only for a grid whose games, methods and blueprints exist;
-    ConfigError, GameError or PolicySpecError says which does not.
+    ConfigError, GameError or PolicySpecError says which does not. GridError for methods without a cell in one
+    of its modes (`Grid.check_modes`).
     """
     if not (folder / "grid.json").exists():
         _check(grid)
+    grid.check_modes()
     with hold(check_folder(folder), folder=True), LineFile(folder / ROWS) as file:
         told = folder / "grid.json"
         asked = json.loads(json.dumps(grid.to_json()))

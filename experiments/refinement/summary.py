@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from experiments.refinement.grid import differs_by_seed
 from experiments.refinement.rows import Row
 from games.support.bootstrap import bootstrap_interval
 
@@ -18,6 +19,9 @@ __all__ = [
     "CellSummary",
     "block_of",
     "by_strength",
+    "common_seeds",
+    "of_equal_blueprints",
+    "same_blueprints",
     "summarise_cells",
 ]
 
@@ -88,7 +92,37 @@ def summarise_cells(rows: Iterable[Row]) -> list[CellSummary]:
     return out
 
 
-def block_of(summary: CellSummary) -> tuple[Any, ...]:
+def common_seeds(ours: Sequence[Row], theirs: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+    """Return those rows of two methods whose seeds both have."""
+    seeds = {row.seed for row in ours} & {row.seed for row in theirs}
+    return [row for row in ours if row.seed in seeds], [row for row in theirs if row.seed in seeds]
+
+
+def same_blueprints(ours: Sequence[Row], theirs: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+    """Return those rows of two methods in one cell that started from the same blueprints."""
+    if any(differs_by_seed(row.blueprint) for row in ours):
+        return common_seeds(ours, theirs)
+    return list(ours), list(theirs)
+
+
+def of_equal_blueprints(rows: Sequence[Row]) -> list[list[Row]]:
+    """Return rows of one game and blueprint in parts, in each of which all methods had the same blueprints.
+
+    One part, or, where every seed has a blueprint of its own, one for each set of seeds that a method has:
+    the rows with these seeds of all methods that have them.
+    """
+    if not any(differs_by_seed(row.blueprint) for row in rows):
+        return [list(rows)]
+    seeds: dict[str, set[int]] = defaultdict(set)
+    for row in rows:
+        seeds[row.method].add(row.seed)
+    wanted = sorted({tuple(sorted(found)) for found in seeds.values()}, key=lambda some: (-len(some), some))
+    return [
+        [row for row in rows if row.seed in some and seeds[row.method].issuperset(some)] for some in wanted
+    ]
+
+
+def block_of(summary: CellSummary | Row) -> tuple[Any, ...]:
     """Return what one table holds: searches that build on one another stand together."""
     apart = "independent" if summary.mode == "independent" else "nested"
     return summary.game, summary.blueprint, apart, summary.sample
@@ -108,7 +142,10 @@ FEW_BLUEPRINTS = 3
 """Blueprints of one game from which on their strength is worth a table."""
 
 
-def by_strength(summaries: Sequence[CellSummary]) -> list[CellSummary]:
+RowT = TypeVar("RowT", Row, CellSummary)
+
+
+def by_strength(summaries: Sequence[RowT]) -> list[RowT]:
     """Return the rows of nested searches of 300 iterations, methods and games that the table shows."""
     rows = [
         row

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gs2.guandan.agent.agent_presets import agent_preset
 from tests.docs.notebooks import NOTEBOOKS, executed, printed, same_but_for_rounding
 
 TOLERANCE = 0.02
@@ -37,6 +38,14 @@ def test_a_notebook_is_small_and_has_its_pictures(path: Path) -> None:
     outputs = [o for cell in json.loads(path.read_text())["cells"] for o in cell.get("outputs", [])]
     assert sum("image/png" in output.get("data", {}) for output in outputs) >= 3
     assert not any(output["output_type"] == "error" for output in outputs)
+
+
+def test_the_guandan_notebook_says_whether_its_agent_solves_a_subgame() -> None:
+    [path] = [path for path in NOTEBOOKS if path.stem == "guandan_decision"]
+    cells = json.loads(path.read_text())["cells"]
+    told = " ".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    assert agent_preset("standard").method == "subgame"
+    assert "solves a subgame" in " ".join(told.split()) and "solves no subgame" not in told
 
 
 def test_texts_are_the_same_up_to_rounding() -> None:

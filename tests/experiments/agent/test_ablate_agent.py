@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from experiments.agent import ablate_agent as ablations
+from experiments.agent import judge
 from experiments.agent.judge import DEPTHS, judge_moves, read_judged, write_judged
 from experiments.agent.tables import Choice, RoundPair, RowFile, ablation_markdown, read_agent_rows
 from gs2.guandan.agent.rollout import Rollouts
@@ -65,6 +67,52 @@ def test_duplicate_rounds_of_the_blueprint_against_itself_come_out_even() -> Non
     assert [row.deal for row in rows] == list(range(5))
     assert all(row.gain == 0 and row.changed == 0 for row in rows)
     assert {row.first for row in rows} - {0.0}
+
+
+def test_fewer_deals_are_the_first_of_more() -> None:
+    config = ablations.VARIANTS["standard"].replace(method="none")
+    networks = ablations.Networks(CountEvaluator())
+    [few] = ablations.play_pairs("blueprint", config, networks, 1, 3)
+    [more] = ablations.play_pairs("blueprint", config, networks, 1, 6)
+    assert [row.first for row in few] == [row.first for row in more[:3]]
+    assert {row.first for row in more} - {0.0}
+
+
+def test_fewer_positions_are_the_first_of_more_and_others_have_other_names(
+    judged: Path, tmp_path: Path
+) -> None:
+    few, more = tmp_path / "few.jsonl", tmp_path / "more.jsonl"
+    for path, positions in ((few, 2), (more, 4), (few, 4)):
+        assert list(write_judged(path, CountEvaluator(), positions, 4, 3))[-1] == positions
+    assert few.read_text() == more.read_text() == "".join(judged.read_text().splitlines(keepends=True)[:4])
+    assert list(write_judged(few, CountEvaluator(), 1, 2, 3))[-1] == 1
+    assert list(write_judged(few, CountEvaluator(), 1, 4, 5))[-1] == 1
+    names = [position.name for position in read_judged(few)]
+    assert len(set(names)) == len(names) == 6 and {name.rpartition("/")[2] for name in names[4:]} == {
+        "3-0",
+        "5-0",
+    }
+
+
+def test_positions_go_on_after_a_chunk_of_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judge, "ROUNDS", 1)
+    first = len(judge.decision_positions(CountEvaluator(), 1, np.random.default_rng([3, 0, 1])))
+    drawn = itertools.islice(judge.drawn_positions(CountEvaluator(), 3), first + 2)
+    assert len({state.tobytes() for state in drawn}) == first + 2
+
+
+def test_the_base_of_the_comparison_is_named_and_is_the_blank_row() -> None:
+    rows = [
+        Choice(variant, "b", f"1-{n}", gain, 0.0, True, 0.02, "rollout")
+        for variant, gain in (("rollouts", 0.2), ("rollouts uniform deals", 0.3))
+        for n in range(2)
+    ]
+    both = ablation_markdown(rows)
+    assert "| against `rollouts uniform deals` |" in both and "against `rollouts` |" not in both
+    assert "| rollouts uniform deals | 2 | +300 ± 0 |  |" in both
+    assert "| rollouts | 2 | +200 ± 0 | -100 ± 0 |" in both
+    alone = ablation_markdown(rows[:2])
+    assert "| against `rollouts` |" in alone and "| rollouts | 2 | +200 ± 0 |  |" in alone
 
 
 def test_rows_are_read_as_they_were_written_and_tabled(tmp_path: Path) -> None:

@@ -37,6 +37,16 @@ def test_rows_and_a_plot_are_written_once_and_everything_drawn_is_exact(tmp_path
     assert read_approach(folder / "rows.csv") == rows
 
 
+def test_searches_with_other_iterations_have_rows_of_their_own(tmp_path: Path) -> None:
+    words = ["--game", "kuhn_poker", "--infosets", "1", "--seeds", "1", "-o", str(tmp_path)]
+    for iterations, held in ((40, {40}), (2, {40, 2})):
+        found = CliRunner().invoke(main, [*words, "--iterations", str(iterations)], catch_exceptions=False)
+        assert found.exit_code == 0, found.output
+        rows = read_approach(tmp_path / "rows.csv")
+        assert {row.iterations for row in rows} == held and len({row.key for row in rows}) == len(rows)
+    assert len({row.samples for row in rows}) * 2 == len(rows)
+
+
 def test_rows_of_something_else_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("a,b\n1,2\n")

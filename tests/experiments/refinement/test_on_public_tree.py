@@ -11,8 +11,15 @@ from click.testing import CliRunner, Result
 
 from cfr.public.tree import grow_public
 from experiments.refinement import on_public_tree
-from experiments.refinement.on_public_tree import SplicedMethod, main, random_places, spliced_methods
+from experiments.refinement.on_public_tree import (
+    SplicedMethod,
+    SplicingError,
+    main,
+    random_places,
+    spliced_methods,
+)
 from games.registry import load_game
+from gs2.public.public_strategy import public_states
 
 GAME = "liars_dice(dice=2,sides=2)"
 
@@ -56,6 +63,19 @@ def test_places_are_different_decisions_below_the_root() -> None:
     for place in places:
         player = int(tree.player[place.node])
         assert place.node > 0 and player >= 0 and 0 <= place.private < tree.n_private[player]
+
+
+def test_nobody_holds_a_card_that_lies_on_the_board() -> None:
+    tree = grow_public(load_game("leduc_poker"))
+    for place in random_places(tree, 100, np.random.default_rng(0)):
+        weights = tree.game.deal_weights(public_states(tree, place.node))[0]
+        assert weights.sum(axis=1 - int(tree.player[place.node]))[place.private] > 0
+
+
+def test_more_infosets_than_a_game_has_are_refused_and_leave_no_folder(tmp_path: Path) -> None:
+    found = CliRunner().invoke(main, ["--game", "kuhn_poker", "-o", str(tmp_path / "x")])
+    assert isinstance(found.exception, SplicingError) and "none beside 9" in str(found.exception)
+    assert not (tmp_path / "x").exists()
 
 
 def test_a_game_without_a_factored_form_is_refused(tmp_path: Path) -> None:

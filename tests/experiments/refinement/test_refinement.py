@@ -9,14 +9,16 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from experiments.refinement.compare import BLUEPRINT, compare, comparison_table
+from experiments.commands import refine
+from experiments.refinement.compare import BLUEPRINT, compare, comparison_table, warm_table
 from experiments.refinement.family import family_table, place_in_family
 from experiments.refinement.grid import GRIDS, Cell, Grid, GridError
 from experiments.refinement.methods import method_config
 from experiments.refinement.report import strength_table, write_report
-from experiments.refinement.rows import ROWS, read_rows
+from experiments.refinement.rows import ROWS, Row, read_rows
+from experiments.refinement.rows_page import pooled_rows
 from experiments.refinement.run import run_cell, run_grid
-from experiments.refinement.summary import CellSummary, summarise_cells
+from experiments.refinement.summary import summarise_cells
 from experiments.refinement.which_histories import Ranks
 from experiments.refinement.which_histories import main as which_histories
 from gs2.search.config.stages import GENERATOR_NAMES
@@ -31,6 +33,47 @@ def test_a_grid_holds_each_cell_once_and_random_methods_with_every_seed() -> Non
     cells = list(GRID.cells())
     assert len({cell.key for cell in cells}) == len(cells) == 5
     assert sum(cell.method == "gs2-r:k=1" for cell in cells) == 3
+
+
+@pytest.mark.parametrize(
+    ("method", "random"),
+    [
+        ("1-klss:source=sampled,samples=2,companions=2", True),
+        ("gs2+:source=sampled,samples=2,companions=2", True),
+        ("maxmargin:generator=random,k=3", True),
+        ("1-klss:generator=random,k=3", True),
+        ("gs2+:whole=0,k=3", True),
+        ("gs2+:whole=0>gs2+path", True),
+        ("gs2-r:generator=all", False),
+        ("gs2+>gs2+path", False),
+    ],
+)
+def test_a_method_has_every_seed_where_it_draws(method: str, random: bool) -> None:
+    grid = Grid("test", games=("kuhn_poker",), methods=(method,), seeds=5)
+    assert len(list(grid.cells())) == (5 if random else 1)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "says"),
+    [
+        (["--method", "maxmargin>gs2+"], "maxmargin>gs2+ cannot run in the mode nested"),
+        (["--method", "gs2+", "--mode", "independent"], "gs2+ cannot run in the mode independent"),
+        (["--preset", "path", "--mode", "independent"], "gs2+ cannot run in the mode independent"),
+    ],
+)
+def test_a_method_that_would_not_run_is_refused(chosen: list[str], says: str, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    found = CliRunner().invoke(refine, ["--game", "kuhn_poker", *chosen, "-o", str(folder)])
+    assert isinstance(found.exception, GridError) and says in str(found.exception)
+    assert not folder.exists()
+
+
+def test_presets_leave_out_what_cannot_run_and_modes_may_be_chosen_so_that_it_can() -> None:
+    GRIDS["independent"].check_modes()
+    assert not any(cell.method == "gs2+" for cell in GRIDS["independent"].cells())
+    grid = Grid("test", games=("kuhn_poker",), methods=("maxmargin>gs2+",), modes=("sequential",))
+    grid.check_modes()
+    assert [cell.mode for cell in grid.cells()] == ["sequential"]
 
 
 def test_the_family_stands_in_one_table_by_depth_continuations_and_temperature() -> None:
@@ -145,11 +188,36 @@ def test_a_cell_that_its_limit_did_not_cut_is_not_run_again_with_a_longer_one(
     assert read_rows(tmp_path / ROWS)[2] == longer
 
 
+def made_row(cell: Cell, before: float, after: float) -> Row:
+    return Row(
+        game=cell.game,
+        blueprint=cell.blueprint,
+        method=cell.method,
+        mode=cell.mode,
+        limit=cell.limit,
+        cap=cell.iterations,
+        sample=cell.sample,
+        seed=cell.seed,
+        blueprint_exploitability=before,
+        exploitability=after,
+        searches=1,
+        skipped=0,
+        late=0,
+        ran_at=cell.limit,
+        nodes=1.0,
+        kept=1.0,
+        iterations=1.0,
+        anchor=1.0,
+        median_ms=1.0,
+        p99_ms=1.0,
+        seconds=1.0,
+        commit="",
+    )
+
+
 def test_methods_are_compared_in_the_cells_that_both_have() -> None:
-    def row(game: str, method: str, exploitability: float) -> CellSummary:
-        return CellSummary(
-            game, "cfr:10", method, "nested", None, 20, None, 1, 0.5, exploitability, 0, 0, 0, 0, 0, 0, 1
-        )
+    def row(game: str, method: str, exploitability: float) -> Row:
+        return made_row(Cell(game, "cfr:10", method, iterations=20), 0.5, exploitability)
 
     rows = [row("a", "gs2+", 0.25), row("b", "gs2+", 0.5), row("c", "gs2+", 0.6), row("a", "1-klss", 0.0)]
     found = compare(rows, "gs2+", BLUEPRINT)
@@ -160,6 +228,85 @@ def test_methods_are_compared_in_the_cells_that_both_have() -> None:
     assert beside is not None and (beside.cells, beside.above) == (1, 1)
     assert compare(rows, "gs2+", "unsafe") is None
     assert "| gs2+ | blueprint | 3 | 1 | 1 | 1 | 1 | 1.2 |" in comparison_table(rows)
+
+
+STRENGTHS = {"uniform": 2.0, "cfr:2": 1.0, "cfr:10": 0.5}
+
+
+def test_level_methods_with_other_seeds_come_out_level_though_every_seed_has_its_own_blueprint() -> None:
+    def trained(method: str, seed: int) -> Row:
+        before = 1.0 + 0.3 * seed**2
+        return made_row(Cell("a", "dmc:9", method, iterations=300, seed=seed), before, 0.5 * before)
+
+    seeds = {"gs2-d:k=3": 3, "gs2-r:k=3": 10, "gs2-r:k=3,draws=5": 2}
+    rows = [trained(method, seed) for method, n in seeds.items() for seed in range(n)]
+    for first in seeds:
+        for second in seeds.keys() - {first}:
+            found = compare(rows, first, second)
+            assert found is not None and (found.cells, found.level) == (1, 1)
+    assert compare([rows[0], trained("gs2-r:k=3", 1)], "gs2-d:k=3", "gs2-r:k=3") is None
+    rows += [
+        made_row(Cell("a", name, "gs2-d:k=3", iterations=300), worth, worth)
+        for name, worth in STRENGTHS.items()
+    ]
+    lines = [line.split(" | ") for line in strength_table(rows).splitlines() if "dmc:9" in line]
+    assert [line[1] for line in lines] == ["dmc:9, 10 seeds", "dmc:9, 3 seeds", "dmc:9, 2 seeds"]
+    for line, n in zip(lines, (10, 3, 2), strict=True):
+        assert line[2] == f"{np.mean([1.0 + 0.3 * seed**2 for seed in range(n)]):.4f}"
+        assert [bool(cell.strip()) for cell in line[3:6]] == [n <= 3, True, n <= 2]
+
+
+def test_warm_and_cold_are_means_over_the_seeds_that_both_have() -> None:
+    def timed(method: str, seed: int, ratio: float) -> Row:
+        return made_row(Cell("a", "cfr:100", method, limit=0.01, seed=seed), 0.5, 0.5 * ratio)
+
+    rows = [timed("gs2-r:k=3", seed, 2.0 + 4 * seed) for seed in range(5)]
+    assert warm_table(rows) == ""
+    rows += [timed("gs2-r:k=3,warm_start=1", seed, 0.25) for seed in (0, 1)]
+    rows.append(timed("1-klss:warm_start=1", 0, 0.25))
+    lines = [line for line in warm_table(rows).splitlines() if line.startswith("| a")]
+    assert lines == ["| a | cfr:100 | gs2-r:k=3 | 4.0 → 0.25 | 2 |"]
+
+
+NAMES = {
+    "Goofspiel 10": "goofspiel_10_ascending_3",
+    "Goofspiel 12": "goofspiel_12_ascending_3",
+    "Goofspiel 5": "goofspiel_5_random_3",
+    "Liar's Dice 6": "liars_dice_6",
+    "Leduc": "leduc_poker",
+}
+
+
+def test_the_page_shows_of_warm_starts_what_the_rows_say() -> None:
+    folders = sorted(Path("experiments/results/rows").glob("*"))
+    rows = pooled_rows([one for one in folders if one.name.startswith(("warm-", "limits-"))])[1]
+    told = {line for line in warm_table(rows).splitlines() if line.startswith("| ")}
+    page = Path("docs/measurements/subgame_solving.md").read_text()
+    shown = [line for line in page.splitlines() if line.startswith("| ") and line.count("→") == 3]
+    assert len(shown) > 20
+    for line in shown:
+        named, _, figures = line[2:].partition(" | ")
+        game, _, method = named.partition(", ")
+        assert f"| {NAMES[game]} | cfr:100 | {method.strip('`')} | {figures}" in told
+
+
+def test_the_page_says_of_long_limits_what_the_rows_say() -> None:
+    folders = sorted(Path("experiments/results/rows").glob("limits-*"))
+    page = " ".join(Path("docs/measurements/subgame_solving.md").read_text().split())
+    found = {
+        (row.game, row.method): row.ratio
+        for row in summarise_cells(pooled_rows(folders)[1])
+        if row.limit == 5.0 and row.mode != "independent"
+    }
+    whole = [
+        found[game, method]
+        for game in ("leduc_poker", "liars_dice_6", "liars_dice_7", "goofspiel_5_random_3")
+        for method in ("maxmargin", "reach-maxmargin", "gs2+")
+    ]
+    assert f"`gs2+` end at {min(whole):.2f} to {max(whole):.2f} on Leduc" in page
+    game = "goofspiel_5_random_3"
+    chosen = [f"{found[game, f'gs2-d:k={k}'] / found[game, f'gs2-r:k={k}']:.2f}" for k in (2, 3, 5)]
+    assert f"| Goofspiel 5 | {' | '.join(chosen)} | |" in page
 
 
 @pytest.mark.parametrize("ranks", [(), (0, 2, 5), (1, 3)])
@@ -190,13 +337,13 @@ def test_the_report_sets_blueprints_of_rising_strength_beside_each_other(tmp_pat
     )
     run_grid(grid, tmp_path / "run")
     rows = read_rows(tmp_path / "run" / ROWS)
-    lines = [line for line in strength_table(summarise_cells(rows)).splitlines() if "kuhn_poker" in line]
+    lines = [line for line in strength_table(rows).splitlines() if "kuhn_poker" in line]
     assert [line.split(" | ")[1] for line in lines] == ["uniform", "cfr:2", "cfr:20"]
     strongest = [cell.strip() for cell in lines[-1].strip("|").split("|")]
     plus = next(row for row in rows if (row.method, row.blueprint) == ("gs2+", "cfr:20"))
     assert strongest[7] == f"{plus.exploitability / plus.blueprint_exploitability:.3g}"
     assert strongest[8] == ""  # gs2+path was not measured
-    assert strength_table(summarise_cells(row for row in rows if row.blueprint != "uniform")) == ""
+    assert strength_table([row for row in rows if row.blueprint != "uniform"]) == ""
     files = write_report([tmp_path / "run"], tmp_path / "R.md")
     assert tmp_path / "strength.png" in files and (tmp_path / "strength.png").stat().st_size > 0
     assert "strength.png" in files[0].read_text()
