@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from games.support.array_types import Array
 
-__all__ = ["PERSONALITIES", "blended_scores"]
+__all__ = ["ALPHA", "PERSONALITIES", "blended_scores"]
 
 PERSONALITIES = ("aggressive", "conservative", "balanced", "exploration")
 """Whose move it was: that of a rule-based personality, or the network's own."""
+ALPHA = 0.5
+"""Weight of the values beside a style, where none is given: as much as the style's."""
 SHARPEN, SMOOTH = 0.5, 2.0
 """tau_1 between the personalities of a move, tau_2 between the moves of a decision."""
 EPSILON = 1e-9

@@ -33,7 +33,10 @@ class ClimbingBlueprint:
     scale: payoffs to 1 of the network's answers. Of a network that learned who wins, values are what winning
     is worth, 1 or -1. temperature: of the softmax over Q, in the network's own unit; 0 for the best move.
     prune: margin of move pruning (`move_pruning`) in what it plays, -1 for none; q tells of all moves.
+    wins: whether its values are of who wins, not the game's payoffs.
     """
+
+    wins = False
 
     def __init__(
         self, network: FastMoves, scale: float, *, name: str, temperature: float = 0.0, prune: int = -1
@@ -144,10 +147,12 @@ def load_climbing_blueprint(
         for key in heard:
             del tensors[key]
     network = FastMoves(inputs, tensors, half=False, name=name)
-    return ClimbingBlueprint(
+    found = ClimbingBlueprint(
         network,
         float(description["stake"]),
         name=name,
         temperature=temperature,
         prune=config.prune if prune is None else prune,
     )
+    found.wins = config.target == "win"
+    return found

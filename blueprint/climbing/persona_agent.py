@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from blueprint.checkpoint import CheckpointError, check_features, read_checkpoint
-from blueprint.choosing.personality import PERSONALITIES, blended_scores
+from blueprint.choosing.personality import ALPHA, PERSONALITIES, blended_scores
 from blueprint.climbing.inputs.move_inputs import MoveInputs, move_inputs
 from blueprint.climbing.move_config import described_config
 from blueprint.climbing.network.move_network import MoveNetwork
@@ -38,7 +38,7 @@ class PersonaAgent:
     def __init__(self, network: MoveNetwork, inputs: MoveInputs, name: str) -> None:
         """Take the network of a game."""
         self.network, self.inputs, self.name = network.eval(), inputs, name
-        self.persona, self.alpha = 0, 0.5
+        self.persona, self.alpha = 0, ALPHA
 
     def values_and_labels(
         self, states: Array, seats: Ints, offsets: Ints, words: Ints
@@ -85,7 +85,7 @@ class PersonaAgent:
         return probs
 
 
-def load_persona_agent(path: str | Path, game: Game, persona: str, *, alpha: float = 0.5) -> PersonaAgent:
+def load_persona_agent(path: str | Path, game: Game, persona: str, *, alpha: float = ALPHA) -> PersonaAgent:
     """Return the agent of a checkpoint that plays in a personality's manner.
 
     persona: of PERSONALITIES. alpha: weight of the values, in [0, 1].

@@ -20,6 +20,7 @@ class _WithCopy(ClimbingBlueprint):
         super().__init__(
             slow.network, slow.scale, name=slow.name, temperature=slow.temperature, prune=slow.prune
         )
+        self.wins = slow.wins
         self.quick = ClimbingBlueprint(
             copy, slow.scale, name=slow.name, temperature=slow.temperature, prune=slow.prune
         )

@@ -2,7 +2,7 @@
 
 Cards are bits by their place in the whole deck, whatever deck is played with. Seats count from the one who
 sees; those that do not exist hold nothing. Passes are not in the state's record: whoever stands between the
-seats of two plays passed on the first of them.
+seats of two plays passed on the first of them, but for those who had passed before and were out of the trick.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from blueprint.climbing.inputs.row_layout import Blocks, block_starts, rows_hash, rows_width
-from games.climbing.big2.big2_rules import PLAYERS, Book
+from games.climbing.big2.big2_rules import PLAYERS, STAYS_OUT, Book
 from games.climbing.big2.card_masks import count_cards, lowest_place
 from games.climbing.big2.combinations import play_head
 from games.climbing.big2.table_rows import (
@@ -35,6 +35,7 @@ __all__ = [
     "BIG2_MOVE_BLOCKS",
     "BIG2_SEAT_BITS",
     "BIG2_SEAT_BLOCKS",
+    "BIG2_STAYS_OUT_HASH",
     "write_big2_hidden",
     "write_big2_moves",
     "write_big2_seats",
@@ -87,6 +88,8 @@ BIG2_HIDDEN_BITS = 3 * CARDS
 """The hands of the next seat, the one after and the last."""
 BIG2_HASH = rows_hash(1, BIG2_SEAT_BLOCKS, BIG2_MOVE_BLOCKS)
 """Names the layout; a checkpoint trained on another one is refused."""
+BIG2_STAYS_OUT_HASH = rows_hash(2, BIG2_SEAT_BLOCKS, BIG2_MOVE_BLOCKS)
+"""The same where who has passed stays out: before, seats that were not asked were told to have passed."""
 
 _S, _M = block_starts(BIG2_SEAT_BLOCKS), block_starts(BIG2_MOVE_BLOCKS)
 S_HAND, S_UNSEEN, S_PLAYED, S_LEFT, S_ACTOR = _S["hand"], _S["unseen"], _S["played"], _S["left"], _S["actor"]
@@ -152,6 +155,7 @@ def _write_past(words: Ints, bytes_: Bytes, i: Int, seat: Int, book: Book, plays
         if went:
             plays[went & 63, 0] |= np.int64(1) << c
             plays[went & 63, 1] = went >> 6
+    out = np.int64(0)  # who waits for the next lead
     for k in range(1, number + 1):
         cards, who = plays[k, 0], plays[k, 1]
         if number - k < RECENT:
@@ -171,8 +175,12 @@ def _write_past(words: Ints, bytes_: Bytes, i: Int, seat: Int, book: Book, plays
             place = 13 * (size - 1) + (lowest_place(cards) >> 2)
         for g in range(1, between + 1):
             other = (who + g) % players
-            if other != seat:
+            if other != seat and not out >> other & 1:
                 row[S_REFUSED + REFUSED * ((other - seat + players) % players - 1) + place] = 1
+            if book[0][STAYS_OUT]:
+                out |= np.int64(1) << other
+        if after == who:  # the lead is free again
+            out = np.int64(0)
 
 
 @kernel(nogil=True)

@@ -19,6 +19,7 @@ from blueprint.climbing.inputs.big2_rows import (
     BIG2_HIDDEN_BITS,
     BIG2_MOVE_BITS,
     BIG2_SEAT_BITS,
+    BIG2_STAYS_OUT_HASH,
     write_big2_hidden,
     write_big2_moves,
     write_big2_seats,
@@ -138,6 +139,7 @@ class _DouDizhuInputs:
             0,
         )
         self._deck = sum(int(count) << 4 * rank for rank, count in enumerate(copies))
+        self._dealt = int(copies.sum()) // 3
 
     def deal(self, n: int, rng: np.random.Generator) -> Array:
         return self._deal(n, rng) if self._start is None else np.repeat(self._start, n)
@@ -166,7 +168,9 @@ class _DouDizhuInputs:
     def keep_moves(self, states: Array, seats: Ints, offsets: Ints, words: Ints, margin: int) -> Kept:
         kept = np.ones(len(words), np.bool_)
         views = round_views(states)
-        keep_doudizhu_moves(views[0], views[2], seats, offsets, words, margin, self._tables, kept)
+        keep_doudizhu_moves(
+            views[0], views[2], seats, offsets, words, margin, self._dealt, self._tables, kept
+        )
         return kept
 
     def turns_left(self, states: Array, seats: Ints, offsets: Ints, words: Ints) -> Ints:
@@ -184,13 +188,13 @@ class _DouDizhuInputs:
 class _Big2Inputs:
     """Big2, with any number of seats and any deck."""
 
-    layout = BIG2_HASH
     action_type: ActionType = np.uint64
     seat_bits, move_bits, hidden_bits, others = BIG2_SEAT_BITS, BIG2_MOVE_BITS, BIG2_HIDDEN_BITS, 3
 
     def __init__(self, game: Big2) -> None:
         self.game: Game = game
         self._dealt, self._book = game.dealt, game.rules.book()
+        self.layout = BIG2_STAYS_OUT_HASH if game.rules.stays_out else BIG2_HASH
         self._deck = int(game.words.whole)
         self._players = game.num_players
 

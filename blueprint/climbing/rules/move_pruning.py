@@ -3,8 +3,8 @@
 Of a decision's moves those stay
 
 - whose rest can be shed in at most K_min + n + N / f - 1 turns, K_min being the least among all moves, n the
-  margin asked for, N the cards that a seat is dealt and f the fewest cards that any seat holds, so that
-  pruning fades as the end comes near;
+  margin asked for, N the cards that a seat is dealt (in DouDiZhu on average, a third of the deck) and f the
+  fewest cards that any seat holds, so that pruning fades as the end comes near;
 - the pass, and in DouDiZhu bombs and the rocket.
 
 Source: Luo & Tan 2024, equation 2: K_i <= K_min + N / f + d with d the number of the current circle. We leave
@@ -29,9 +29,6 @@ from games.support.kernel import kernel
 
 __all__ = ["keep_big2_moves", "keep_doudizhu_moves", "write_big2_turns", "write_doudizhu_turns"]
 
-DEALT = 18
-"""Cards of a seat of DouDiZhu, on average (54 / 3)."""
-
 
 @kernel(nogil=True)
 def write_doudizhu_turns(
@@ -55,10 +52,14 @@ def keep_doudizhu_moves(
     offsets: Ints,
     moves: Ints,
     margin: int,
+    dealt: int,
     tables: Tables,
     kept: NDArray[np.bool_],
 ) -> None:
-    """Write which moves of each decision stay, [m]; calls all do. Decision j is at state j, of seats[j]."""
+    """Write which moves of each decision stay, [m]; calls all do. Decision j is at state j, of seats[j].
+
+    dealt: cards of a seat on average, a third of the deck.
+    """
     turns = np.empty(offsets[len(seats)], np.int64)
     write_doudizhu_turns(words, seats, offsets, moves, tables, turns)
     for j in range(len(seats)):
@@ -67,7 +68,7 @@ def keep_doudizhu_moves(
             fewest = min(fewest, int(bytes_[j, LEFT + seat]))
         for k in range(offsets[j], offsets[j + 1]):
             least = min(least, turns[k])
-        limit = least + margin + DEALT // max(fewest, 1) - 1
+        limit = least + margin + dealt // max(fewest, 1) - 1
         for k in range(offsets[j], offsets[j + 1]):
             move = moves[k]
             always = move == PASS or move >= CALLS or tables[1][min(move, CALLS - 1)] & 255 >= BOMB

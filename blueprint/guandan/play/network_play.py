@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from blueprint.choosing.personality import PERSONALITIES
+from blueprint.choosing.personality import ALPHA, PERSONALITIES
 from blueprint.guandan.chooser import Chooser
 from blueprint.guandan.objective import OBJECTIVES
 from games.support.configuration import ConfigError, Configuration, flag, integer, one_of, real
@@ -26,7 +26,8 @@ class NetworkPlay(Configuration):
     is made, 0 for among all (SDMC). prune: margin of move pruning by minimum combination, in moves, -1 for
     none (ODMC).
     persona: whose style it plays, where it has a personality head (PDHQN); none is its own. alpha: weight of
-    its values beside the style. heeds: whether it listens to its models of the others, where it has them.
+    its values beside the style, in [0, 1), of which None is a half. heeds: whether it listens to its models
+    of the others, where it has them.
     """
 
     label: ClassVar[str] = "NetworkPlay"
@@ -37,7 +38,7 @@ class NetworkPlay(Configuration):
     near: float = attrs.field(default=0.0, validator=real(0, 10))
     prune: int = attrs.field(default=-1, validator=integer(-1, 27))
     persona: str = attrs.field(default="", validator=one_of(("", *PERSONALITIES)))
-    alpha: float = attrs.field(default=1.0, validator=real(0, 1))
+    alpha: float | None = attrs.field(default=None, validator=real(0, 1, below=True, optional=True))
     heeds: bool = attrs.field(default=True, validator=flag)
 
     def check(self) -> None:
@@ -46,7 +47,7 @@ class NetworkPlay(Configuration):
             raise ConfigError(
                 f"NetworkPlay: near={self.near:g} is of a soft choice; set a temperature too, such as 0.06"
             )
-        if self.alpha < 1 and not self.persona:
+        if self.alpha is not None and not self.persona:
             raise ConfigError(f"NetworkPlay: alpha={self.alpha:g} blends with a style; name a persona too")
         if self.persona and self.temperature:
             raise ConfigError(
@@ -56,6 +57,8 @@ class NetworkPlay(Configuration):
     def told(self) -> dict[str, Any]:
         """Return what tells this way of playing from others: newer fields only where they are set."""
         fields, defaults = self.to_json(), self.defaults()
+        if self.persona and self.alpha is None:
+            fields["alpha"] = ALPHA
         return {k: v for k, v in fields.items() if k in ("objective", "tribute") or v != defaults[k]}
 
 
@@ -83,7 +86,7 @@ def network_agent(path: Path, play: NetworkPlay, rng: np.random.Generator | None
                 f"agent {network.name}: persona={play.persona} needs a network with a personality head; it "
                 "has none; train one with --recipe pdhqn"
             )
-        agent = BlendedAgent(network, play.persona, play.alpha)
+        agent = BlendedAgent(network, play.persona, ALPHA if play.alpha is None else play.alpha)
     else:
         soft: Any = {"temperature": play.temperature, "near": play.near}
         generator = np.random.default_rng(0) if rng is None else rng

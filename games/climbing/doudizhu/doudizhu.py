@@ -13,7 +13,7 @@ from math import comb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from games.climbing.doudizhu.move_table import KIND_NAMES, move_table
+from games.climbing.doudizhu.move_table import KIND_NAMES, MOST_CARDS, move_table
 from games.climbing.doudizhu.multiset import BLACK, DECK_COPIES, NUM_PLAIN, RED, count_ranks, read_multiset
 from games.climbing.doudizhu.round_features import round_features
 from games.climbing.doudizhu.round_kernels import (
@@ -61,8 +61,8 @@ def rounds_from_hands(hands: ArrayLike) -> Rows:
         raise GameError(f"doudizhu: hands have shape [n, 3]; got {given.shape}")
     counts = count_ranks(given)
     sizes = counts.sum(2)
-    if sizes.size and not 1 <= sizes.min() <= sizes.max() <= 20:
-        raise GameError(f"doudizhu: a hand has 1..20 cards; got {sizes.min()}..{sizes.max()}")
+    if sizes.size and not 1 <= sizes.min() <= sizes.max() <= MOST_CARDS:
+        raise GameError(f"doudizhu: a hand has 1..{MOST_CARDS} cards; got {sizes.min()}..{sizes.max()}")
     if np.any(counts.sum(1) > DECK_COPIES):
         raise GameError("doudizhu: a deck holds four of a rank and one of each joker; the hands hold more")
     states = empty_rounds(len(given))

@@ -13,6 +13,7 @@ from games.climbing.doudizhu.move_table import (
     BOMB,
     FOUR_PAIR,
     FOUR_SOLO,
+    MOST_CARDS,
     NUM_MOVES,
     PASS,
     PLANE_PAIR,
@@ -269,13 +270,18 @@ def _lists(hands: Ints, heads: Ints, tables: Tables, begin: int, out: Ints, coun
 def moves_of_hands(hands: ArrayLike, to_beat: ArrayLike = PASS) -> Ragged:
     """Return the legal moves of each hand, Ragged of int64 (see `move_table`).
 
-    hands: [n] uint64, packed. to_beat: the move to beat, one for all or [n]; PASS where the hand leads.
+    hands: [n] uint64, packed, of at most 20 cards each. to_beat: the move to beat, one for all or [n]; PASS
+        where the hand leads.
     Raises GameError at a hand or a move that is none.
     """
     packed: NDArray[np.uint64] = np.ascontiguousarray(np.atleast_1d(hands), np.uint64)
     counts = count_ranks(packed)
     if packed.size and (np.any(counts > DECK_COPIES) or packed.max() >> np.uint64(60)):
         raise GameError("doudizhu: a hand holds at most four of a rank and one of each joker; one holds more")
+    if packed.size and (most := int(counts.sum(-1).max())) > MOST_CARDS:
+        raise GameError(
+            f"doudizhu: a hand has at most {MOST_CARDS} cards; got {most}; split it, or take some out"
+        )
     moves = np.broadcast_to(np.asarray(to_beat, np.int64), packed.shape)
     if moves.size and not 0 <= moves.min() <= moves.max() < NUM_MOVES:
         raise GameError(f"doudizhu: a move is 0..{NUM_MOVES - 1}; got {moves.min()}..{moves.max()}")

@@ -25,6 +25,7 @@ __all__ = [
     "FOUR_PAIR",
     "FOUR_SOLO",
     "KIND_NAMES",
+    "MOST_CARDS",
     "NUM_MOVES",
     "PAIR",
     "PAIR_CHAIN",
@@ -84,6 +85,7 @@ NUM_MOVES = 27_472
 CHAINED = 12
 """Ranks that a chain may hold: 3 to A."""
 MOST_CARDS = 20
+"""Cards of the largest hand, the landlord's."""
 _KICKED = ((PLANE_SOLO, 2), (PLANE_SOLO, 3), (PLANE_SOLO, 4), (PLANE_SOLO, 5), (FOUR_SOLO, 2))
 """Kind and number of solos of the moves that are found by their kickers."""
 

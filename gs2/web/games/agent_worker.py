@@ -21,6 +21,7 @@ from games.support.array_types import Array
 from gs2.play.agent_names import load_game_agent
 from gs2.play.game_agents import SeatTrail, TrailAgent, answers
 from gs2.web.games.fixed_landlord import fixed_history
+from gs2.web.games.seen_cards import points_of_payoff
 
 __all__ = ["Seated", "agent_answer", "agent_ready", "agent_view"]
 
@@ -114,8 +115,10 @@ def agent_view(seated: Seated, history: Array, *, progress: Progress) -> dict[st
     """Return what an agent would do after a history: its best move and those it weighs.
 
     best: the place of the action. moves: [{index, share, value}], the best first; value is what the action is
-    worth to the seat in the game's payoffs by the agent's own estimate, before any search; None without one.
+    worth to the seat by the agent's own estimate, before any search, in the points of the table, or 1 for a
+    win and -1 for a loss if that is what the agent learned; None without one.
     """
+    at_table = history
     game, agent, history = _turned(seated, history)
     state, legal, shares = _shares(game, agent, history)
     seat = int(game.player(state)[0])
@@ -123,6 +126,10 @@ def agent_view(seated: Seated, history: Array, *, progress: Progress) -> dict[st
     values: Array | None = None
     if blueprint is not None:
         values = np.asarray(blueprint.q(game, state, seat, legal), np.float64)
+        if not getattr(blueprint, "wins", False):
+            table = load_game(seated.game, general_sum=True) if seated.game != game.name else game
+            before = _at(table, at_table, 0, trail=False)[0]
+            values = values * points_of_payoff(table, game, before, int(table.player(before)[0]))
     rank = np.lexsort((-shares if values is None else -values, -shares))
     moves = [
         {

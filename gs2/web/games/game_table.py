@@ -94,6 +94,8 @@ class GameTable:
         ((word, value),) = line.items()
         if word == "round":
             self._deal(tuple(int(player) for player in value))
+        elif self.round is None:
+            raise ValueError("the first line after the setup deals a round")
         elif word == "choose":
             seat, index, *marks = value
             if self.playing.player != seat:

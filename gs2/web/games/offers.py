@@ -83,7 +83,8 @@ def offered_agents(given: Sequence[str] = ()) -> tuple[AgentOffer, ...]:
 
     Raises GameError, or the error of a checkpoint, at a given name that can be none.
     """
-    return (*(_given(name, given) for name in dict.fromkeys(given)), *_shipped(), *LISTED)
+    own = [offer for name in dict.fromkeys(given) for offer in _given(name, given)]
+    return (*own, *_shipped(), *LISTED)
 
 
 def _shipped() -> list[AgentOffer]:
@@ -107,39 +108,67 @@ def check_game_agents(given: Sequence[str]) -> None:
     offered_agents(given)
 
 
-def _given(name: str, all_given: Sequence[str]) -> AgentOffer:
-    from blueprint.checkpoint import read_checkpoint
+def _named_file(base: str) -> Path | None:
+    """Return the file that the name of an agent is, or has behind network@; None if there is none.
+
+    Raises UnknownGameAgent for network:…@FILE where that is no file.
+    """
+    from gs2.play.network_names import named_network
+
+    if Path(base).is_file():
+        return Path(base)
+    network = named_network("", base) if "@" in base else None
+    return None if network is None else network.path
+
+
+def _given(name: str, all_given: Sequence[str]) -> list[AgentOffer]:
+    """Return an agent of the command line: one offer, or one for each game whose shipped network it is."""
+    from blueprint.checkpoint import GAMES_WITH_NETWORKS
     from gs2.play.agent_names import parts_of
+    from gs2.play.network_names import named_network
 
     base, search = parts_of(name)
-    path = Path(base)
+    path = _named_file(base)
     label = name.strip()
-    if path.is_file():
+    if path is not None:
         # a page may be seen by others: the folders of this machine are not for them
-        alike = {parts_of(other)[0] for other in all_given if Path(parts_of(other)[0]).stem == path.stem}
+        files = {_named_file(parts_of(other)[0]) for other in all_given}
+        alike = {file for file in files if file is not None and file.stem == path.stem}
         label = path.stem if len(alike) == 1 else f"{path.parent.name}/{path.stem}"
+        label = label if Path(base).is_file() else f"{base.partition('@')[0].strip()}@{label}"
         label += "" if search is None else f"+{search}"
     elif is_own(base):
         own_object(base, "agent", GameError)  # a name that cannot be had is found out before the page is open
     if is_own(base) and Path(base.partition(":")[0]).is_file():
         label = label.replace(base.partition(":")[0], Path(base.partition(":")[0]).name, 1)
-    if path.is_file() and base.endswith(NETWORK):
-        trained = str(read_checkpoint(path, prefix="-")[1].get("game", ""))
-        family = trained.partition("(")[0]
-        if family not in GAMES:
-            raise GameError(
-                f"game agent {name!r} must be of a game that the page offers, one of {', '.join(GAMES)}; it "
-                f"was trained on {trained or 'GuanDan'}; give GuanDan's agents as --agent"
-            )
-        return AgentOffer(label=label, name=name, games=(family,), exactly=trained)
+    if path is not None and path.suffix == NETWORK:
+        return [_of_network(name, label, path)]
     word = base.partition(":")[0].lower().rstrip("+-")
+    if word == "network" and named_network(GAMES_WITH_NETWORKS[0], base) is not None:
+        return [
+            AgentOffer(label=label, name=name, games=(game,), exactly=game) for game in GAMES_WITH_NETWORKS
+        ]
     known = word in ("uniform", "network", "cfr", "dmc")
-    if not (known or path.is_file() or is_own(base)):
+    if not (known or path is not None or is_own(base)):
         raise GameError(
             f"game agent {name!r} must be a file, FILE.py:NAME, MODULE:NAME, or a name that gs2 match --game "
             "takes, with +PRESET for search or without; there is no such file"
         )
-    return AgentOffer(label=label, name=name, games=GAMES)
+    return [AgentOffer(label=label, name=name, games=GAMES)]
+
+
+def _of_network(name: str, label: str, path: Path) -> AgentOffer:
+    """Return the agent of a checkpoint, of the game that it was trained on."""
+    from blueprint.checkpoint import read_checkpoint
+
+    trained = str(read_checkpoint(path, prefix="-")[1].get("game", ""))
+    family = trained.partition("(")[0]
+    if family not in GAMES:
+        raise GameError(
+            f"game agent {name!r} must be of a game that the page offers, one of {', '.join(GAMES)}; it "
+            f"was trained on {trained or 'GuanDan'}; give GuanDan's agents as --agent"
+        )
+    return AgentOffer(label=label, name=name, games=(family,), exactly=trained)
 
 
 def _field(parameter: Parameter) -> dict[str, Any] | None:

@@ -20,7 +20,7 @@ from games.game import CHANCE, Game, GameError
 from games.support.array_types import Array
 from gs2.web.games.game_round import GameRound
 
-__all__ = ["Face", "card_face", "seat_points"]
+__all__ = ["Face", "card_face", "points_of_payoff", "seat_points"]
 
 Data = dict[str, Any]
 JOKERS = {"B": "SB", "R": "HR"}
@@ -62,6 +62,20 @@ def seat_points(played: GameRound) -> list[float]:
     if isinstance(game, DouDizhu) and game.scoring == "points":
         return [float(one) for one in game.points(played.state)[0]]
     return played.payoffs
+
+
+def points_of_payoff(table: Game, played_as: Game, state: Array, seat: int) -> float:
+    """Return by what a payoff of a game makes the points of the table (`seat_points`).
+
+    played_as: the table's game, or that without its auction, in which no call has been a factor and the
+    landlord's payoff is what one farmer pays. state: [1] at the table. seat: of the table.
+    """
+    if not isinstance(table, DouDizhu) or not isinstance(played_as, DouDizhu) or played_as.by_bid:
+        return 1.0
+    counted = table.scoring == "points"
+    doubled = int(state["landlord"][0]) == seat and (counted or table.by_bid)
+    called = max(int(state["bid"][0]), 1) if counted and table.by_bid else 1
+    return float((1 + doubled) * called)
 
 
 def _plays(played: GameRound, cards: list[list[str]], kinds: list[str], beats: list[bool]) -> list[Data]:

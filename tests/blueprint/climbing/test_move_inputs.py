@@ -115,6 +115,38 @@ def test_a_row_of_big2_says_what_the_slow_twin_says(options: dict[str, Any]) -> 
         same(out[j], BIG2_MOVE_BLOCKS, twin)
 
 
+@pytest.mark.parametrize("stays_out", [False, True])
+@pytest.mark.parametrize("players", [2, 3, 4])
+def test_a_row_of_big2_tells_of_the_passes_that_were_made_and_of_no_others(
+    players: int, stays_out: bool
+) -> None:
+    game = Big2(players=players, stays_out=stays_out)
+    inputs = move_inputs(game)
+    at, width = block_starts(BIG2_SEAT_BLOCKS)["refused"], dict(BIG2_SEAT_BLOCKS)["refused"]
+    rng = np.random.default_rng(6)
+    for state in inputs.deal(8, rng):
+        states = np.array([state])
+        passed = np.zeros((players, width // 3), np.uint8)  # of each seat, on what
+        while (who := int(states["player"][0])) >= 0:
+            seen, _ = rows_of(inputs, np.repeat(states, players), np.arange(players))
+            for seat in range(players):
+                told = seen[seat, at : at + width].reshape(3, -1)[: players - 1]
+                assert np.array_equal(told, passed[(seat + np.arange(1, players)) % players])
+            legal = inputs.legal(states).values
+            word = legal[0] if rng.random() < 0.5 else rng.choice(legal)
+            if word == 0:
+                beat = [c for c in range(52) if int(states["beat"][0]) >> c & 1]
+                place = {1: beat[0] // 4, 2: 13 + beat[0] // 4, 3: 26, 5: 27}[len(beat)]
+                passed[who, place] = 1
+            inputs.act(states, np.array([word]))
+        assert passed.any()
+
+
+def test_what_was_told_wrongly_where_passing_is_for_good_is_another_layout() -> None:
+    assert move_inputs(Big2()).layout == move_inputs(Big2(players=3)).layout
+    assert move_inputs(Big2(stays_out=True)).layout != move_inputs(Big2()).layout
+
+
 @pytest.mark.parametrize("name", ["doudizhu", "big2"])
 def test_a_row_does_not_tell_what_is_hidden(name: str) -> None:
     game = load_game(name)

@@ -15,6 +15,7 @@ from blueprint.climbing.training.climbing_play import MoveChoices, guided, play_
 from blueprint.climbing.training.move_trainer import MoveTrainer
 from games import GameError, load_game
 from games.climbing.big2.big2 import Big2
+from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.climbing.doudizhu.move_table import BOMB, move_table
 from games.research.kuhn_poker import KuhnPoker
 from games.support.array_types import Ints
@@ -68,7 +69,17 @@ def asked(name: str, rounds: int) -> list[MoveChoices]:
 
 
 @pytest.mark.parametrize("margin", [0, 2])
-@pytest.mark.parametrize("name", ["doudizhu", "big2"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "doudizhu",
+        "doudizhu(ranks=4)",
+        "doudizhu(ranks=7)",
+        "doudizhu(ranks=10)",
+        "big2",
+        "big2(players=3,cards=7)",
+    ],
+)
 def test_pruning_keeps_what_the_rule_says(name: str, margin: int) -> None:
     game = load_game(name)
     inputs = move_inputs(game)
@@ -83,12 +94,15 @@ def test_pruning_keeps_what_the_rule_says(name: str, margin: int) -> None:
                 turns = [slow_big2_turns(game, hand & ~move) for move in moves]
                 always = [move == 0 for move in moves]
                 held = [bin(int(cards)).count("1") for cards in state["hand"]]
-                wanted = kept_by_turns(turns, always, margin, 13, min(held))
+                wanted = kept_by_turns(turns, always, margin, game.rules.hand, min(held[: game.num_players]))
             else:
+                assert isinstance(game, DouDizhu)
                 table = move_table()
                 turns = [slow_doudizhu_turns(hand - int(table.cards[move])) for move in moves]
                 always = [move == 0 or table.heads[move] & 255 >= BOMB for move in moves]
-                wanted = kept_by_turns(turns, always, margin, 18, int(state["left"].min()))
+                wanted = kept_by_turns(
+                    turns, always, margin, (4 * game.ranks + 2) // 3, int(state["left"].min())
+                )
             assert kept[d.offsets[j] : d.offsets[j + 1]].tolist() == wanted
             assert left[d.offsets[j] : d.offsets[j + 1]].tolist() == turns
             assert any(wanted)

@@ -10,10 +10,11 @@ import pytest
 import torch
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
+from blueprint.choosing.personality import PERSONALITIES
 from blueprint.climbing.climbing_blueprint import load_climbing_blueprint
 from blueprint.climbing.inputs.move_inputs import MoveInputs, move_inputs
 from blueprint.climbing.move_config import ClimbingConfig
-from blueprint.climbing.move_play import MovePlay
+from blueprint.climbing.move_play import MovePlay, move_agent
 from blueprint.climbing.network.fast_moves import FastMoves
 from blueprint.climbing.network.move_network import MoveNetwork
 from blueprint.climbing.persona_agent import load_persona_agent
@@ -213,12 +214,36 @@ def test_a_network_plays_in_a_manner_and_at_full_weight_of_values_its_best_move(
         manner.policy(load_game("kuhn_poker"), states, 0, legal)
 
 
+@pytest.mark.parametrize("name", ["doudizhu", "big2"])
+def test_a_persona_alone_plays_in_its_style(name: str, tmp_path: Path) -> None:
+    game = load_game(name)
+    tensors, about = read_checkpoint(agent_file(game, tmp_path / "x.safetensors"))
+    # a head of decided opinions, which a network that hardly trained has not
+    told = {key: value * 100 if "personality." in key else value for key, value in tensors.items()}
+    path = tmp_path / "decided.safetensors"
+    write_checkpoint(path, told, about)
+    states = np.concatenate([d.states[d.seats == 1] for d in asked(move_inputs(game), 40)])
+    legal = game.actions(states)
+    own = move_agent(path, game, MovePlay()).policy(game, states, 1, legal)
+    differ = 0
+    for persona in PERSONALITIES:
+        styled = move_agent(path, game, MovePlay(persona=persona)).policy(game, states, 1, legal)
+        differ += (styled != own).any()
+        halved = move_agent(path, game, MovePlay(persona=persona, alpha=0.5))
+        assert np.array_equal(styled, halved.policy(game, states, 1, legal))
+    assert differ > 1
+
+
 def test_a_persona_that_cannot_be_played_is_refused(tmp_path: Path) -> None:
     game = load_game("doudizhu")
     path = agent_file(game, tmp_path / "x.safetensors")
     for persona, alpha in (("bold", 0.5), ("balanced", 1.5)):
         with pytest.raises(ConfigError, match="persona must be one of"):
             load_persona_agent(path, game, persona, alpha=alpha)
+    with pytest.raises(ConfigError, match=r"alpha must be in \[0, 1\)"):
+        MovePlay(persona="balanced", alpha=1.0)  # no style at all
+    with pytest.raises(ConfigError, match="name a persona too"):
+        MovePlay(alpha=0.5)
     tensors, about = read_checkpoint(path)
     lost = {key: value for key, value in tensors.items() if "personality.label" not in key}
     write_checkpoint(tmp_path / "y.safetensors", lost, about)

@@ -80,6 +80,7 @@ def big2_seat_blocks(game: Big2, state: Row, seat: int) -> dict[str, list[int]]:
         recent += bits(cards) + [int(who == other) for other in order] + none
     found["recent"] = recent
     refused = {who: [0] * 28 for who in order[1:]}
+    waiting: set[int] = set()
     for k, (who, cards) in enumerate(plays):
         if k + 1 < len(plays):
             until = plays[k + 1][0]
@@ -90,9 +91,13 @@ def big2_seat_blocks(game: Big2, state: Row, seat: int) -> dict[str, list[int]]:
         place = {1: cards[0] // 4, 2: 13 + cards[0] // 4, 3: 26, 5: 27}[len(cards)]
         other = (who + 1) % n
         while other != until:
-            if other != seat and other != who:
+            if other != seat and other != who and other not in waiting:
                 refused[other][place] = 1
+            if game.rules.stays_out:
+                waiting.add(other)
             other = (other + 1) % n
+        if until == who:
+            waiting = set()
     found["refused"] = [bit for who in order[1:] for bit in refused[who]]
     return found
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.climbing.doudizhu.round_state import NO_SEAT
+from games.game import TERMINAL, Game
+from games.ragged import Ragged
 from games.registry import load_game
+from games.support.array_types import Array
 from gs2.web.games.agent_worker import Seated, agent_answer, agent_view
 from gs2.web.games.fixed_landlord import fixed_form, fixed_history
 from gs2.web.games.game_round import GameRound
+from gs2.web.games.seen_cards import seat_points
 
 RULES = "gs2.play.shedding:SHEDDING"
 
@@ -69,3 +74,55 @@ def test_an_agent_of_the_fixed_game_plays_a_table_with_calls_as_it_plays_its_own
             compared += 1
             played.take(index)
     assert compared > 20
+
+
+class LastCard:
+    """A blueprint of DouDiZhu: a move that ends the round is worth its true payoff, any other nothing."""
+
+    name = "last"
+
+    def q(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
+        after = game.step(states, actions.rows, actions.values)
+        over = game.player(after) == TERMINAL
+        return np.where(over, game.returns(after)[:, player], 0.0)
+
+    def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
+        return np.repeat(1.0 / actions.counts, actions.counts)
+
+    def value(self, game: Game, states: Array, player: int) -> NDArray[np.float64]:
+        return np.zeros(len(states))
+
+
+@pytest.mark.parametrize(
+    ("name", "alone"),
+    [
+        ("doudizhu", False),
+        ("doudizhu(landlord=bid)", False),
+        ("doudizhu(landlord=bid)", True),
+        ("doudizhu(returns=win_loss)", False),
+        ("doudizhu(landlord=bid,returns=win_loss)", True),
+        ("doudizhu(landlord=bid,spring=true)", True),
+    ],
+)
+def test_a_hint_tells_what_the_round_then_pays(name: str, alone: bool) -> None:
+    game = load_game(name, general_sum=True)
+    as_played = fixed_form(game) if alone else game.name
+    assert as_played is not None
+    seated = Seated(game.name, f"{__name__}:LastCard", as_played)
+    rng = np.random.default_rng(3)
+    ended = {True: 0, False: 0}  # by the landlord, by a farmer
+    for number in range(200):
+        played = GameRound(game, 5, number)
+        while not played.over:
+            seat, before = played.player, played.history()
+            last = played.state["left"][0, seat] <= 2 and played.state["landlord"][0] != NO_SEAT
+            # who calls, calls high, so that the stake is more than 1
+            played.take(len(played.legal) - 1 if rng.random() < 0.5 else int(rng.integers(len(played.legal))))
+            by_landlord = bool(played.state["landlord"][0] == seat)
+            if played.over and last and ended[by_landlord] < 4:
+                view = agent_view(seated, before, progress=progress)
+                assert view["moves"][0]["value"] == seat_points(played)[seat] > 0
+                ended[by_landlord] += 1
+        if min(ended.values()) == 4:
+            break
+    assert min(ended.values()) > 0

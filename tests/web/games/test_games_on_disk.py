@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from pathlib import Path
 
@@ -16,8 +17,11 @@ from gs2.web.games.offers import game_titled
 from gs2.web.tables.person_table import Refused
 
 
-def stored(folder: Path, key: str, at: float) -> None:
-    """Leave a table of which the person has dealt as many rounds as its place in time says."""
+def stored(folder: Path, key: str, at: float, choices: int = 0) -> None:
+    """Leave a table of which the person has dealt as many rounds as its place in time says.
+
+    choices: that are made at most in each round, the first of what is legal, before the last is taken back.
+    """
     setup = GameSetup(id=key, game="kuhn_poker", players=("person", "random"), name="Ann", key="")
     log = game_log(folder / f"{key}.jsonl", setup, new=True)
 
@@ -27,6 +31,11 @@ def stored(folder: Path, key: str, at: float) -> None:
     table = GameTable(setup, game_titled("kuhn_poker"), log, nobody)
     for _ in range(int(at)):
         table.new_round()
+        for _ in range(choices):
+            if table.to_act is not None:
+                table.choose(table.to_act, 0)
+        if choices:
+            table.undo()
     table.close()
     os.utime(folder / f"{key}.jsonl", (1e9 + at, 1e9 + at))
 
@@ -57,3 +66,25 @@ def test_games_played_at_last_are_open_and_the_others_when_they_are_asked_for(
         house.close()
 
     asyncio.run(visit())
+
+
+def test_a_table_that_lost_any_one_line_never_keeps_the_others_from_opening(tmp_path: Path) -> None:
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    stored(whole, "zzzzzzzz", 2, choices=4)
+    lines = (whole / "zzzzzzzz.jsonl").read_text().splitlines(keepends=True)
+    assert [next(iter(json.loads(line))) for line in lines[1:3]] == ["round", "choose"]
+    left_alone = 0
+    for at in range(len(lines)):
+        folder = tmp_path / str(at)
+        folder.mkdir()
+        stored(folder, "aaaaaaaa", 1)
+        (folder / "zzzzzzzz.jsonl").write_text("".join(lines[:at] + lines[at + 1 :]))
+        house = GameHouse(folder)
+        house.open()
+        assert "aaaaaaaa" in house.tables
+        assert ("zzzzzzzz" in house.tables) != any("zzzzzzzz.jsonl" in told for told in house.damaged)
+        left_alone += len(house.damaged)
+        assert at > 1 or house.damaged, "neither a setup nor the first round may be missing"
+        house.close()
+    assert 2 <= left_alone < len(lines)

@@ -161,6 +161,13 @@ def test_a_persona_plays_what_its_head_prefers_and_needs_one(tmp_path: Path) -> 
         for k, agent in enumerate(agents):
             one = agent(asked.where(np.arange(len(asked)) == j))[0]
             assert scores[one, k] == pytest.approx(scores[:, k].max(), abs=1e-4)
+    for alpha in (None, 0.5):  # alone, a style weighs as much as the values
+        styled = network_agent(tmp_path / "p.safetensors", NetworkPlay(persona="balanced", alpha=alpha))
+        assert isinstance(styled, BlendedAgent) and styled.alpha == 0.5
+    with pytest.raises(ConfigError, match=r"alpha must be in \[0, 1\)"):
+        NetworkPlay(persona="balanced", alpha=1.0)  # no style at all
+    told = [NetworkPlay(persona="balanced", alpha=alpha).told() for alpha in (None, 0.5, 0.25)]
+    assert told[0] == told[1] != told[2]
     bare = Trainer(
         named_recipe("danzero").network_config(state=16, blocks=3), named_recipe("danzero").train_config()
     )

@@ -13,7 +13,14 @@ import pytest
 import games.climbing.doudizhu
 from games import GameError
 from games.climbing.doudizhu.move_lists import moves_of_hands
-from games.climbing.doudizhu.move_table import KIND_NAMES, NUM_MOVES, move_letters, move_number, move_table
+from games.climbing.doudizhu.move_table import (
+    KIND_NAMES,
+    MOST_CARDS,
+    NUM_MOVES,
+    move_letters,
+    move_number,
+    move_table,
+)
 from games.climbing.doudizhu.multiset import pack_ranks, read_multiset
 from tests.reference.doudizhu import PASS, RANKS, all_moves, in_order, legal_moves, whole_deck
 
@@ -83,6 +90,15 @@ def test_move_lists_are_those_of_the_slow_twin() -> None:
     compared([some_position(rng) for _ in range(2000)])
 
 
+def test_hands_of_every_size_that_a_seat_can_hold_are_listed_and_larger_ones_refused() -> None:
+    rng = random.Random(3)
+    compared([(in_order("".join(rng.sample(whole_deck(), size))), None) for size in range(1, MOST_CARDS + 1)])
+    for size in range(MOST_CARDS + 1, len(whole_deck()) + 1):
+        hand = read_multiset(in_order("".join(rng.sample(whole_deck(), size))))
+        with pytest.raises(GameError, match=f"at most 20 cards; got {size}"):
+            moves_of_hands(np.array([hand], np.uint64))
+
+
 @pytest.mark.long
 def test_a_hundred_thousand_move_lists_are_those_of_the_slow_twin() -> None:
     rng = random.Random(1)
@@ -138,6 +154,8 @@ def test_every_move_is_read_back() -> None:
 def test_hands_that_are_none_are_refused() -> None:
     with pytest.raises(GameError, match="four of a rank"):
         moves_of_hands(np.array([5], np.uint64))
+    with pytest.raises(GameError, match="at most 20 cards; got 54"):
+        moves_of_hands(np.array([read_multiset("3"), read_multiset(whole_deck())], np.uint64))
     with pytest.raises(GameError, match="a move is 0"):
         moves_of_hands(np.array([1], np.uint64), NUM_MOVES)
     with pytest.raises(GameError, match=r"0\.\.4 times"):
