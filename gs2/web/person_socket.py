@@ -59,10 +59,10 @@ class PersonSocket:
             await self._changed.wait()
             self._changed.clear()
             state = self._state()
+            others, self._others = self._others, []  # now: while the state goes out, more may be answered
             if state != shown:
                 shown = state
                 await self.socket.send_text(state)
-            others, self._others = self._others, []
             for message in others:
                 await self.socket.send_text(json.dumps(message))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -150,6 +151,47 @@ def test_a_hint_shows_moves_and_chooses_cards_and_undo_takes_back(server: Server
     page.wait_for_function("() => document.querySelectorAll('.hand-card').length === 27")
     table.until_turn()
     assert table.hand == before
+
+
+@pytest.mark.parametrize("late", ["state", "suggestions"])
+def test_what_others_do_meanwhile_takes_no_suggestion_away(server: Server, people: People, late: str) -> None:
+    page = people()
+    held: list[Callable[[], None]] = []
+    holding = [False]
+
+    def connect(line: Any) -> None:
+        def hear(text: str) -> None:
+            if holding[0] and json.loads(text)["type"] == late:
+                held.append(lambda: line.send(text))
+            else:
+                line.send(text)
+
+        line.connect_to_server().on_message(hear)
+
+    page.route_web_socket(re.compile("/ws/tables/"), connect)
+    table, key = server.table(SWIFT, seed=4)
+    TablePage.sit(page, table, key).until_turn()
+    before = page.locator("main").get_attribute("data-version")
+    other = server.seat(table, key)
+    holding[0] = True
+    suggest = page.get_by_role("button", name="Suggest")
+    if late == "suggestions":
+        suggest.click()
+        other.say(type="pace", pace=0.5)
+        page.wait_for_function(
+            "before => document.querySelector('main').dataset.version !== before", arg=before
+        )
+    else:
+        other.say(type="pace", pace=0.5)
+        other.until(lambda state: state["table"]["pace"] == 0.5)
+        suggest.click()
+    while not held:
+        page.wait_for_timeout(20)
+    page.wait_for_timeout(100)
+    for send in held:
+        send()
+    page.locator(".play[aria-disabled=false]").wait_for()
+    other.close()
 
 
 def test_a_held_key_and_a_double_click_take_back_one_choice(server: Server, people: People) -> None:

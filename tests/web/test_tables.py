@@ -249,7 +249,7 @@ def test_a_hint_compares_moves_that_can_be_played(server: Server) -> None:
         assert thinking["status"] == "thinking"
         while (answer := seat.hear())["type"] != "hint":
             pass
-        assert answer["status"] == "done" and answer["version"] == state["version"], answer
+        assert answer["status"] == "done" and answer["since"] == state["since"], answer
         count = state["turn"]["you"]["count"]
         assert 0 <= answer["index"] < count
         if answer["explanation"] is not None:

@@ -102,8 +102,11 @@ class TableSocket(PersonSocket):
             if not found:
                 reason = why_not(table.observe(seat), cards)
                 answer["why"] = None if reason is None else reason.to_json()
-        answer["version"] = table.versions.now
         self._say(answer)
+
+    def _since(self, seat: int) -> int:
+        """Return since which version the seat is asked what it now is; its page may show another by then."""
+        return self.table.versions.since(self.table.offer("choose", seat))
 
     def _move(self, moves: Any, index: int) -> Message:
         level = self.table.session.level
@@ -131,7 +134,7 @@ class TableSocket(PersonSocket):
             counts = unpack(np.array(session.hand(seat), np.uint64))
             places = suggested_moves(moves, hand_text(counts, session.level).split(), session.level)
         found = [self._move(moves, place) for place in places]
-        self._say({"type": "suggestions", "version": self.table.versions.now, "moves": found})
+        self._say({"type": "suggestions", "since": self._since(seat), "moves": found})
 
     def _undo(self, message: Message) -> None:
         seat = self._mine()
@@ -173,16 +176,16 @@ class TableSocket(PersonSocket):
         seat = self._due()
         if self._hint is not None and not self._hint.done():
             return
-        observation, version = self.table.observe(seat), self.table.versions.now
+        observation, since = self.table.observe(seat), self._since(seat)
         try:
             job = self.house.jobs.start("hint", "gs2.guandan.table.hints:hint", observation, HINT)
         except JobsFull as error:
             raise Refused("busy", str(error)) from None
-        self._say({"type": "hint", "status": "thinking", "version": version})
+        self._say({"type": "hint", "status": "thinking", "since": since})
 
         async def wait() -> None:
             await job.ended.wait()
             found = job.result or {"index": None, "explanation": None}
-            self._say({"type": "hint", "status": job.status, "version": version, "error": job.error, **found})
+            self._say({"type": "hint", "status": job.status, "since": since, "error": job.error, **found})
 
         self._hint = asyncio.create_task(wait())

@@ -39,7 +39,8 @@ def table_state(table: PersonTable, you: int | None, *, hands: bool, present: se
     """Return what one viewer sees of a table.
 
     you: the viewer's seat, None for a watcher. hands: whether all hands may be seen, as at a table of agents.
-    present: seats of people who are connected.
+    present: seats of people who are connected. In what is returned, "since" is the version since which the
+    viewer is asked what it now is, 0 if it is asked nothing.
     """
     session = table.session
     seats = [
@@ -49,6 +50,7 @@ def table_state(table: PersonTable, you: int | None, *, hands: bool, present: se
     return {
         "type": "state",
         "version": table.versions.now,
+        "since": 0 if you is None else table.versions.since(table.offer("choose", you)),
         "table": {
             "id": table.setup.id,
             "seats": seats,

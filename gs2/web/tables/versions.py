@@ -31,4 +31,8 @@ class Versions:
         """Return whether who has seen a version means an offer that stands."""
         if isinstance(version, bool) or not isinstance(version, int):
             return False
-        return self._since.get(offer, 0) <= version <= self.now
+        return self.since(offer) <= version <= self.now
+
+    def since(self, offer: Offer) -> int:
+        """Return the change since which an offer has stood, 0 if it does not."""
+        return self._since.get(offer, 0)

@@ -217,11 +217,11 @@ export class OwnSeat {
 
   /**
    * Choose one of the moves that the server suggests; return it.
-   * @param {{version: number, moves: {index: number, move: any[]}[], at?: number}} data
+   * @param {{since: number, moves: {index: number, move: any[]}[], at?: number}} data
    * @param {number} [index] the choice wanted, if there is one
    */
   suggested(data, index) {
-    if (data.version !== this.version) return null;
+    if (this.turn === null || data.since !== this.state.since) return null; // what others do meanwhile takes nothing from it
     if (data.moves.length === 0) {
       this.hand.choose([]);
       clear(this.parts.choice, h("span", { class: "nothing" }, say("table.nothing")));

@@ -187,20 +187,20 @@ export class Table extends TablePage {
 
   askHint() {
     if (this.own.turn === null || !this.send({ type: "hint" })) return;
-    this.hint = { status: "thinking", version: this.state.version };
+    this.hint = { status: "thinking", since: this.state.since };
     this.openSide(true);
     this.drawHint();
   }
 
   hinted(data) {
-    this.hint = { version: this.state?.version, ...data };
+    this.hint = data;
     // a card to pay or return comes as a place in the list of choices only
-    if (data.status === "done" && !data.explanation && data.version === this.state?.version) this.send({ type: "suggest" });
+    if (data.status === "done" && !data.explanation && data.since === this.state?.since) this.send({ type: "suggest" });
     this.drawHint();
   }
 
   suggested(data) {
-    const bare = this.hint?.status === "done" && !this.hint.explanation && !this.hint.move && this.hint.version === data.version;
+    const bare = this.hint?.status === "done" && !this.hint.explanation && !this.hint.move && this.hint.since === data.since;
     const move = this.own.suggested(data, bare ? this.hint.index : undefined);
     if (!bare || move === null) return;
     this.hint.move = moveWords([this.own.turn?.stage, "", move[2]]);
@@ -209,9 +209,9 @@ export class Table extends TablePage {
 
   drawHint() {
     const { hint, state } = this;
-    const old = hint !== null && hint.version !== state?.version;
+    const old = hint !== null && hint.since !== state?.since;
     const names = state?.table.seats.map((_, seat) => seatName(state, seat)) ?? [];
-    this.part("hint", [hint?.status, hint?.version, hint?.error, hint?.move, old, names], () => {
+    this.part("hint", [hint?.status, hint?.since, hint?.error, hint?.move, old, names], () => {
       if (hint === null) return h("p", { class: "quiet for-player" }, say("hint.ask"));
       if (hint.status === "thinking") return h("p", { class: "thinking", role: "status" }, say("hint.thinking"));
       const take = old ? undefined : (cards) => this.own.hand.choose(cards);
