@@ -36,11 +36,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.engine.mirror_kernels import RATE, Ends, Infosets, Nodes, Prices, State, iterate_mirror, regularised
-from cfr.engine.resume import check_iteration, check_state, iterations_at_once
-from cfr.sequence_form import ImperfectRecall
+from cfr.engine.resume import check_whole, iterations_at_once, read_state
 from cfr.solver import SolverError, Stop, run_until
 from cfr.tree import FlatTree
-from cfr.values import check_policy, infoset_parent_slot, own_slots, reach
+from cfr.values import check_policy, check_probabilities, infoset_parent_slot, own_slots, reach
 
 __all__ = ["Anchor", "AnchoredSolution", "AnchoredSolver", "solve_anchored"]
 
@@ -108,8 +107,8 @@ class AnchoredSolver:
     def __init__(self, tree: FlatTree, anchor: Anchor) -> None:
         """Start at the magnet, or uniformly where there is none.
 
-        Raises SolverError for temperatures out of range, ValueError for a magnet of another size,
-        ImperfectRecall where a player has forgotten what it did.
+        Raises SolverError for temperatures out of range, ValueError for a magnet of another size or that is
+        no policy, ImperfectRecall where a player has forgotten what it did.
         """
         self.tree = tree
         self.iteration = 0
@@ -137,10 +136,8 @@ class AnchoredSolver:
         self._state: State = (magnet.copy(), log_magnet.copy(), np.zeros(tree.n_slots))
 
     def run(self, n: int) -> None:
-        """Run `n` more iterations. Raises SolverError for a negative number."""
-        if n < 0:
-            raise SolverError(f"iterations must be at least 0; got {n}")
-        last = self.iteration + n
+        """Run `n` more iterations. Raises SolverError unless that is a whole number of at least 0."""
+        last = self.iteration + check_whole("iterations", n, SolverError)
         at_once = iterations_at_once(len(self.seats) * self.tree.n_nodes)
         seats = np.array(self.seats, np.int64)
         while self.iteration < last:
@@ -161,11 +158,12 @@ class AnchoredSolver:
     def start_from(self, policy: NDArray[np.float64]) -> None:
         """Begin at a policy, [n_slots] float64, with a share SMOOTHING of uniform play.
 
-        Raises SolverError once iterations were run, ValueError for a policy of another size.
+        Raises SolverError once iterations were run, ValueError for a policy of another size or whose
+        infosets' probabilities do not sum to 1.
         """
         if self.iteration:
             raise SolverError(f"start_from: must come first; {self.iteration} iterations were run already")
-        given = check_policy(self.tree, policy)
+        given = check_probabilities(check_policy(self.tree, policy), self.tree.infoset_offset)
         sizes = np.diff(self.tree.infoset_offset)
         mixed = (1 - SMOOTHING) * given + SMOOTHING * np.repeat(1.0 / sizes, sizes)
         self._state[0][:] = mixed
@@ -198,6 +196,7 @@ class AnchoredSolver:
         policy, log_policy, gradient = self._state
         return {
             "format": 1,
+            "tree": self.tree.digest,
             "iteration": self.iteration,
             "policy": policy.copy(),
             "log_policy": log_policy.copy(),
@@ -209,18 +208,12 @@ class AnchoredSolver:
 
         Raises SolverError or StateError if it belongs to another tree or cannot be used.
         """
+        if state.get("format") != 1:
+            raise SolverError(f"resume: format must be 1; got {state.get('format')!r}; solve afresh")
         names = ("policy", "log_policy", "gradient")
+        self.iteration, saved = read_state(state, names, self.tree, SolverError)
         for name, array in zip(names, self._state, strict=True):
-            if state.get("format") != 1 or np.shape(state.get(name, ())) != array.shape:
-                raise SolverError(
-                    f"resume: {name} must have one entry per slot, {len(array)}; "
-                    f"got shape {np.shape(state.get(name, ()))}; is this another game's state?"
-                )
-            check_state(name, state[name])
-        iteration = check_iteration(state.get("iteration"))
-        for name, array in zip(names, self._state, strict=True):
-            array[:] = state[name]
-        self.iteration = iteration
+            array[:] = saved[name]
 
 
 def solve_anchored(
@@ -239,15 +232,15 @@ def solve_anchored(
     start: [n_slots] float64, a policy, or the `AnchoredSolver.state_dict()` of a run to continue; by default
         the magnet.
     Raises SolverError for limits or temperatures out of range; ImperfectRecall; ValueError for a magnet or a
-    start of another size.
+    start of another size, or that is no policy.
     """
     stop = Stop() if stop is None else stop
     if iterations is None and target is None and stop.deadline is None:
         raise SolverError("solve_anchored: give iterations, target or a deadline; got none of them")
-    if (iterations is not None and iterations < 0) or (target is not None and not target > 0):
-        raise SolverError(
-            f"solve_anchored: iterations must be at least 0 and target positive; got {iterations}, {target}"
-        )
+    if iterations is not None:
+        check_whole("solve_anchored: iterations", iterations, SolverError)
+    if target is not None and not target > 0:
+        raise SolverError(f"solve_anchored: target must be positive, in payoffs; got {target}")
     began = time.perf_counter()
     solver = AnchoredSolver(tree, anchor)
     if isinstance(start, Mapping):
@@ -273,7 +266,7 @@ def _smoothed(
     free = np.zeros(tree.n_infosets, bool)
     free[tree.slot_infoset[np.isnan(given)]] = True
     uniform = np.repeat(1.0 / sizes, sizes)
-    magnet = np.where(np.repeat(free, sizes), uniform, given)
+    magnet = check_probabilities(np.where(np.repeat(free, sizes), uniform, given), tree.infoset_offset)
     return (1 - anchor.smoothing) * magnet + anchor.smoothing * uniform, free
 
 
@@ -282,14 +275,7 @@ def _own_sequences(tree: FlatTree, seats: tuple[int, ...]) -> tuple[NDArray[np.i
     before = np.full(tree.n_infosets, -1, np.int64)
     last = np.empty((len(seats), len(tree.terminal)), np.int64)
     for k, seat in enumerate(seats):
-        own = own_slots(tree, seat)
-        mine = np.flatnonzero(tree.player == seat)
-        parents = infoset_parent_slot(tree, seat)
-        if np.any(parents[tree.infoset[mine]] != own[mine]):
-            raise ImperfectRecall(
-                f"anchored: all histories of an infoset must follow the same own actions; seat {seat} "
-                "has one whose histories differ; tie infosets so that recall stays perfect"
-            )
-        before[tree.infoset_player == seat] = parents[tree.infoset_player == seat]
-        last[k] = own[tree.terminal]
+        mine = tree.infoset_player == seat
+        before[mine] = infoset_parent_slot(tree, seat)[mine]
+        last[k] = own_slots(tree, seat)[tree.terminal]
     return before, last

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.engine.play import FormArrays
-from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form
+from cfr.sequence_form import SequenceForm, deciding_seats, is_two_sided, sequence_form
 from cfr.tree import FlatTree
 from cfr.values import (
     best_response_value,
@@ -57,12 +57,7 @@ def _form(game_form: FlatTree | SequenceForm) -> SequenceForm | None:
 
 def _checked(game_form: FlatTree | SequenceForm, policy: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the policy as float64; raise ValueError unless every infoset has probabilities that sum to 1."""
-    checked = check_policy(game_form, policy)
-    if isinstance(game_form, FlatTree):
-        return check_probabilities(checked, game_form.infoset_offset)
-    for side in game_form.sides:
-        check_probabilities(checked[side.slot[1:]], side.start - 1)
-    return checked
+    return check_probabilities(check_policy(game_form, policy), game_form.infoset_offset)
 
 
 def _evaluate(
@@ -86,7 +81,8 @@ def expected_value(game_form: FlatTree | SequenceForm, policy: NDArray[np.float6
     """Return the expected payoff to team 0 (side 0) when everyone follows `policy`.
 
     policy: [n_slots] float64. Raises ValueError for a policy of another size, or whose infosets'
-    probabilities do not sum to 1; InvalidTree as `sequence_form`.
+    probabilities do not sum to 1; InvalidTree as `sequence_form`; as everything here, ImperfectRecall where a
+    player has forgotten what it did.
     """
     return _evaluate(game_form, policy)[0]
 
@@ -115,6 +111,9 @@ def best_response(
 
 
 def _tree_best_response(tree: FlatTree, policy: NDArray[np.float64], player: int) -> BestResponse:
+    seats = deciding_seats(tree)
+    if player not in seats:
+        raise ValueError(f"player must be one of the deciding seats {tuple(seats)}; got {player}")
     value = best_response_value(tree, policy, player)
     slots = counterfactual_values(tree, policy, player, best_response=True).slot
     answer = policy.copy()

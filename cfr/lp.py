@@ -6,6 +6,7 @@ after side 1's best answer; the answer's plan is the dual solution.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -52,6 +53,8 @@ def solve_lp(
 ) -> LpSolution:
     """Return an equilibrium of a two-player tree.
 
+    HiGHS's tolerances are absolute, so it is handed payoffs whose largest is about 1: what comes out is as
+    exact in proportion to the payoffs, whatever their scale and the weights of the roots.
     method: "highs-ds" (dual simplex) or "highs-ipm" (interior point, faster on the largest games).
     time_limit: seconds.
     Raises LpError if HiGHS does not reach an optimum, LpTimeout if the time is up; InvalidTree as
@@ -65,8 +68,10 @@ def solve_lp(
     form = game_form if isinstance(game_form, SequenceForm) else sequence_form(game_form)
     row, column = form.sides
     # Variables: x, a plan of side 0; v, what side 1 can still hold it to at each of its infosets.
+    exponent = math.frexp(float(np.abs(form.payoff).max(initial=0.0)))[1]  # a power of 2 rounds nothing
     payoff = csr_array(
-        (form.payoff, form.column, form.row_start), shape=(row.n_sequences, column.n_sequences)
+        (np.ldexp(form.payoff, -exponent), form.column, form.row_start),
+        shape=(row.n_sequences, column.n_sequences),
     )
     row_flow, column_flow = _flow(row), _flow(column)
     n_x, n_v = row.n_sequences, column_flow.shape[0]
@@ -93,7 +98,8 @@ def solve_lp(
     policy = np.zeros(form.n_slots)
     _behaviour(row, np.maximum(result.x[:n_x], 0.0), policy)
     _behaviour(column, np.maximum(-result.ineqlin.marginals, 0.0), policy)
-    return LpSolution(policy, 0.0 - float(result.fun), sum(best_response_values(form, policy)) / 2)
+    value = math.ldexp(0.0 - float(result.fun), exponent)
+    return LpSolution(policy, value, sum(best_response_values(form, policy)) / 2)
 
 
 def _flow(plex: Treeplex) -> Any:

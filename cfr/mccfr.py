@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.best_response import exploitability
+from cfr.engine.resume import check_whole, read_state
 from cfr.tree import FlatTree
 from games.game import CHANCE, TERMINAL
 from games.support.kernel import kernel
@@ -78,9 +79,8 @@ class MonteCarloSolver:
         self._returns = np.ascontiguousarray(returns.T)
 
     def run(self, n: int) -> None:
-        """Run `n` more iterations. Raises MonteCarloError for a negative number."""
-        if n < 0:
-            raise MonteCarloError(f"iterations must be at least 0; got {n}")
+        """Run `n` more iterations. Raises MonteCarloError unless that is a whole number of at least 0."""
+        n = check_whole("iterations", n, MonteCarloError)
         tree = self.tree
         nodes = (tree.first_child, tree.n_children, tree.player, tree.infoset, tree.chance_prob)
         tables = (tree.infoset_offset, self._regret, self._sum)
@@ -126,6 +126,7 @@ class MonteCarloSolver:
             "format": FORMAT,
             "sampling": self.sampling,
             "exploration": self.exploration,
+            "tree": self.tree.digest,
             "iteration": self.iteration,
             "regret": self._regret.copy(),
             "strategy_sum": self._sum.copy(),
@@ -135,7 +136,8 @@ class MonteCarloSolver:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from what `state_dict` returned.
 
-        Raises MonteCarloError if it belongs to another tree or other options.
+        Raises MonteCarloError if it belongs to another tree or other options, StateError for numbers to
+        which no run comes.
         """
         mine = (FORMAT, self.sampling, self.exploration)
         theirs = tuple(state.get(name) for name in ("format", "sampling", "exploration"))
@@ -143,18 +145,13 @@ class MonteCarloSolver:
             raise MonteCarloError(
                 f"resume: format, sampling and exploration must be {mine}; got {theirs}; solve afresh"
             )
-        for name, array in (
-            ("regret", self._regret),
-            ("strategy_sum", self._sum),
-            ("random", self._random),
-        ):
-            if np.shape(state[name]) != array.shape:
-                raise MonteCarloError(
-                    f"resume: {name} must have {len(array)} entries; got shape {np.shape(state[name])}; "
-                    "is this another game's file?"
-                )
-            array[:] = state[name]
-        self.iteration = int(state["iteration"])
+        iteration, saved = read_state(state, ("regret", "strategy_sum"), self.tree, MonteCarloError)
+        random = np.asarray(state.get("random"))
+        if random.shape != (1,) or random.dtype.kind not in "ui":
+            raise MonteCarloError(f"resume: random must be one whole number; got {random}; solve afresh")
+        self.iteration = iteration
+        self._regret[:], self._sum[:] = saved["regret"], saved["strategy_sum"]
+        self._random[:] = random.astype(np.uint64)
 
 
 @kernel

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cfr.engine.layout import Layout, make_layout
 from cfr.tree import FlatTree, InvalidTree
+from cfr.tree.digest import array_digest
 from games.game import Game
 from games.support.kernel import kernel
 
@@ -33,6 +35,23 @@ ZERO_SUM_TOLERANCE = 1e-9
 
 class ImperfectRecall(InvalidTree):
     """An infoset whose histories follow different own actions: its player has forgotten something."""
+
+    @classmethod
+    def at(cls, tree: FlatTree, node: int, game: Game | None = None) -> Self:
+        """Return the error for a history whose infoset's other histories follow other own actions.
+
+        game: only to name the infoset; the tree must then hold its states.
+        """
+        infoset, player = int(tree.infoset[node]), int(tree.player[node])
+        key = " ".join(f"{int(word):#x}" for word in tree.infoset_key[infoset])
+        name = f"infoset {infoset} (key {key})"
+        if game is not None and tree.states is not None:
+            name = f"infoset {game.infoset_text(tree.states[node], player)!r}"
+        return cls(
+            "perfect recall: all histories of an infoset must follow the same own actions; "
+            f"got {name} of player {player} after different ones; put the player's own actions and the order "
+            "of its observations into the game's infoset_key"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +124,20 @@ class SequenceForm:
         rows = (self.row_start, self.column, self.payoff)
         return make_layout(plexes, rows, transpose(*rows, self.sides[1].n_sequences))
 
+    @cached_property
+    def infoset_offset(self) -> NDArray[np.int64]:
+        """Return where each infoset's slots begin in the tree, [I + 1] int64."""
+        offset = np.full(self.n_infosets + 1, self.n_slots, np.int64)
+        for plex in self.sides:
+            offset[plex.infoset] = plex.slot[plex.start[:-1]]
+        return offset
+
+    @cached_property
+    def digest(self) -> str:
+        """Return a fingerprint of both treeplexes and the payoffs."""
+        sides = [array for p in self.sides for array in (p.infoset, p.start, p.parent, p.slot)]
+        return array_digest(*sides, self.row_start, self.column, self.payoff)
+
     def side_of(self, player: int) -> int:
         """Return 0 or 1, the side of a seat.
 
@@ -123,7 +156,7 @@ def deciding_seats(tree: FlatTree) -> list[int]:
 def is_two_sided(tree: FlatTree) -> bool:
     """Return whether of two teams at most one seat each decides, so that the tree has a sequence form."""
     teams = [tree.teams[seat] for seat in deciding_seats(tree)]
-    return max(tree.teams) == 1 and len(teams) == len(set(teams))
+    return set(tree.teams) == {0, 1} and len(teams) == len(set(teams))
 
 
 def sequence_form(tree: FlatTree, game: Game | None = None) -> SequenceForm:
@@ -134,7 +167,7 @@ def sequence_form(tree: FlatTree, game: Game | None = None) -> SequenceForm:
     `tree_cfr`), or if the two sides' payoffs do not sum to zero.
     """
     seats = deciding_seats(tree)
-    if max(tree.teams) > 1:
+    if set(tree.teams) != {0, 1}:
         raise InvalidTree(
             f"sequence form: there must be two teams; got {tree.teams}; use cfr.tree_cfr instead"
         )
@@ -189,7 +222,7 @@ def sequence_form(tree: FlatTree, game: Game | None = None) -> SequenceForm:
         parent_sequence,
     )
     if bad >= 0:
-        raise ImperfectRecall(_recall_message(tree, int(bad), game))
+        raise ImperfectRecall.at(tree, int(bad), game)
 
     sides = tuple(
         Treeplex(p, infoset, start, parent_sequence[infoset], slot)
@@ -208,19 +241,6 @@ def sequence_form(tree: FlatTree, game: Game | None = None) -> SequenceForm:
         n_leaves=len(tree.terminal),
         total_weight=float(tree.chance_prob[: tree.n_roots].sum()),
         payoff_scale=scale,
-    )
-
-
-def _recall_message(tree: FlatTree, node: int, game: Game | None) -> str:
-    infoset, player = int(tree.infoset[node]), int(tree.player[node])
-    key = " ".join(f"{int(word):#x}" for word in tree.infoset_key[infoset])
-    name = f"infoset {infoset} (key {key})"
-    if game is not None and tree.states is not None:
-        name = f"infoset {game.infoset_text(tree.states[node], player)!r}"
-    return (
-        "perfect recall: all histories of an infoset must follow the same own actions; "
-        f"got {name} of player {player} after different ones; put the player's own actions and the order "
-        "of its observations into the game's infoset_key"
     )
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from math import inf
-from numbers import Integral
+from math import inf, isnan
 from typing import Any
 
 import numpy as np
@@ -18,17 +17,17 @@ from cfr.engine.bundles import ROWS, WIDE
 from cfr.engine.play import FormArrays, Pair
 from cfr.engine.resume import (
     Runs,
-    check_iteration,
-    check_state,
+    check_whole,
     iterations_at_once,
     other_variant,
+    read_state,
     same_variant,
 )
 from cfr.engine.warm_start import start_regrets
 from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form
 from cfr.tree import FlatTree
 from cfr.tree_cfr import TreeSolver
-from cfr.values import check_policy
+from cfr.values import check_policy, check_probabilities
 from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, START_WEIGHT, Variant, variant
 
 __all__ = ["Progress", "Solution", "Solver", "SolverError", "Start", "Stop", "run_until", "solve"]
@@ -56,7 +55,7 @@ class Progress:
 class Stop:
     """What ends a run besides its iterations and its target.
 
-    deadline: an instant of `time.perf_counter()`.
+    deadline: an instant of `time.perf_counter()`; an infinite one never comes.
     callback: called with a `Progress` at every check; the run ends when it returns True.
     check_every: iterations between checks, at least 1; by default they grow with the run, 5 % of it apart.
     """
@@ -66,8 +65,12 @@ class Stop:
     check_every: int | None = None
 
     def __post_init__(self) -> None:
-        if self.check_every is not None and self.check_every < 1:
-            raise SolverError(f"solve: check_every must be at least 1; got {self.check_every}")
+        if self.check_every is not None:
+            check_whole("solve: check_every", self.check_every, SolverError, 1)
+        if self.deadline is not None and isnan(self.deadline):
+            raise SolverError(
+                f"solve: deadline must be an instant of time.perf_counter(); got {self.deadline}"
+            )
 
 
 NEVER = Stop()
@@ -78,7 +81,8 @@ class Start:
     """A policy to begin at instead of the uniform one.
 
     policy: [n_slots] float64, on the slots of the tree that is solved.
-    weight: iterations' worth of regrets with which it is held on to at first, positive (see `warm_start`).
+    weight: iterations' worth of regrets with which it is held on to at first, positive and finite (see
+        `warm_start`).
     """
 
     policy: NDArray[np.float64]
@@ -139,10 +143,8 @@ class Solver:
             policy[side.position[1:]] = probs
 
     def run(self, n: int) -> None:
-        """Run `n` more iterations."""
-        if n < 0:
-            raise SolverError(f"iterations must be at least 0; got {n}")
-        last = self.iteration + n
+        """Run `n` more iterations. Raises SolverError unless that is a whole number of at least 0."""
+        last = self.iteration + check_whole("iterations", n, SolverError)
         states = self._state(0), self._state(1)
         at_once = iterations_at_once(len(self.form.payoff) + self.form.n_slots)
         while self.iteration < last:
@@ -234,6 +236,7 @@ class Solver:
         return {
             "format": 1,
             "variant": asdict(self.variant),
+            "tree": self.form.digest,
             "iteration": self.iteration,
             "regret": self._play.to_slots(self._regret),
             "prediction": self._play.to_slots(self._prediction),
@@ -246,7 +249,8 @@ class Solver:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from what `state_dict` returned, on the same tree and with the same variant.
 
-        Raises SolverError if it belongs to another tree or variant.
+        Raises SolverError if it belongs to another tree or variant, StateError for numbers to which no run
+        comes.
         """
         if state.get("format") != 1:
             raise SolverError(f"resume: format must be 1; got {state.get('format')!r}; solve afresh")
@@ -259,22 +263,12 @@ class Solver:
             "strategy_sum": self._sum,
         }
         by_infoset: dict[str, Pair] = {"stamp": self._stamp, "marked": self._marked()}
-        for names, n in ((by_slot, self.form.n_slots), (by_infoset, self.form.n_infosets)):
-            for name in names:
-                shape = np.shape(state.get(name, ()))
-                if shape != (n,):
-                    raise SolverError(
-                        f"resume: {name} must have {n} entries; got shape {shape}; "
-                        "is this another game's file?"
-                    )
-                check_state(name, state[name])
-        iteration = check_iteration(state.get("iteration"))
+        self.iteration, saved = read_state(state, (*by_slot, *by_infoset), self.form, SolverError)
         for name, arrays in by_slot.items():
-            self._play.from_slots(state[name], arrays)
+            self._play.from_slots(saved[name], arrays)
         for name, arrays in by_infoset.items():
-            self._play.from_infosets(state[name], arrays)
-        self.iteration = iteration
-        self._tabulate_discounts(iteration)
+            self._play.from_infosets(saved[name], arrays)
+        self._tabulate_discounts(self.iteration)
 
 
 def solve(
@@ -296,12 +290,13 @@ def solve(
     start: a `Start`, which needs the tree, or the `Solver.state_dict()` of a run to continue; by default
     uniform play.
     Raises SolverError for limits out of range, a state of another game or a start that cannot be used;
-    InvalidTree as `sequence_form`; ValueError for a start of another size.
+    InvalidTree as `sequence_form`; ImperfectRecall where a player has forgotten what it did; ValueError for
+    a start of another size or whose infosets' probabilities do not sum to 1.
     """
     if iterations is None and target is None and stop.deadline is None:
         raise SolverError("solve: give iterations, target or a deadline, Stop(deadline=…); got none of them")
-    if iterations is not None and (not isinstance(iterations, Integral) or iterations < 0):
-        raise SolverError(f"solve: iterations must be at least 0; got {iterations!r}; give a whole number")
+    if iterations is not None:
+        check_whole("solve: iterations", iterations, SolverError)
     if target is not None and not target > 0:
         raise SolverError(f"solve: target must be positive, in payoffs; got {target}")
     began = time.perf_counter()
@@ -341,11 +336,12 @@ def _begin(
             f"solve: start must be a Start or a saved state; got {type(start).__name__}; "
             "begin at a policy with cfr.Start(policy)"
         )
-    if not isinstance(game_form, FlatTree) or not start.weight > 0:
+    if not isinstance(game_form, FlatTree) or not 0 < start.weight < inf:
         raise SolverError(
-            f"solve: start needs a tree and a positive weight; got {type(game_form).__name__}, {start.weight}"
+            "solve: start needs a tree and a positive, finite weight; "
+            f"got {type(game_form).__name__}, {start.weight}"
         )
-    policy = check_policy(game_form, start.policy)
+    policy = check_probabilities(check_policy(game_form, start.policy), game_form.infoset_offset)
     scale = float(np.abs(game_form.returns).max(initial=0.0))
     solver.start_from(policy, start_regrets(game_form, policy, start.weight, scale))
 
@@ -393,4 +389,4 @@ def _affordable(iterations: int, gone: float, left: float) -> int:
     """
     if iterations == 0:
         return 1
-    return max(1, min(iterations, int(0.5 * left * iterations / max(gone, 1e-9))))
+    return max(1, int(min(float(iterations), max(0.0, 0.5 * left * iterations / max(gone, 1e-9)))))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.engine.kernels import discount_table
-from cfr.engine.resume import check_iteration, check_state, iterations_at_once, same_variant
+from cfr.engine.resume import check_whole, iterations_at_once, read_state, same_variant
 from cfr.tree import FlatTree
 from cfr.values import best_response_value, infoset_parent_slot, root_values
 from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, Variant, variant
@@ -38,7 +38,15 @@ class TreeSolver:
     noise: regrets of at most this, in payoffs, are matched as if they were 0.
     """
 
-    def __init__(self, tree: FlatTree, variant_name: str | Variant = DEFAULT_VARIANT) -> None:
+    def __init__(
+        self, tree: FlatTree, variant_name: str | Variant = DEFAULT_VARIANT, *, recall: bool = True
+    ) -> None:
+        """Start uniformly.
+
+        recall: refuse a tree whose players forget; without it CFR runs there too, and promises nothing. What
+            the average policy is worth cannot be told then.
+        Raises ImperfectRecall where a player has forgotten what it did.
+        """
         self.tree = tree
         self.variant = variant(variant_name)
         self.iteration = 0
@@ -46,7 +54,7 @@ class TreeSolver:
         self._parent_slot = np.full(tree.n_infosets, -1, np.int64)
         for seat in self.seats:
             mine = tree.infoset_player == seat
-            self._parent_slot[mine] = infoset_parent_slot(tree, seat)[mine]
+            self._parent_slot[mine] = infoset_parent_slot(tree, seat, recall=recall)[mine]
         sizes = np.diff(tree.infoset_offset)
         self._regret, self._prediction, self._sum = (np.zeros(tree.n_slots) for _ in range(3))
         self._policy = np.repeat(1.0 / sizes, sizes)
@@ -57,11 +65,9 @@ class TreeSolver:
         self._returns = np.ascontiguousarray(returns.T)
 
     def run(self, n: int) -> None:
-        """Run `n` more iterations. Raises ValueError for a negative number."""
-        if n < 0:
-            raise ValueError(f"iterations must be at least 0; got {n}")
+        """Run `n` more iterations. Raises ValueError unless that is a whole number of at least 0."""
+        last = self.iteration + check_whole("iterations", n, ValueError)
         tree, row = self.tree, self.variant
-        last = self.iteration + n
         discounts = np.empty((0, 4))
         at_once = iterations_at_once(len(self.seats) * tree.n_nodes)
         while self.iteration < last:
@@ -124,6 +130,7 @@ class TreeSolver:
         return {
             "format": 1,
             "variant": asdict(self.variant),
+            "tree": self.tree.digest,
             "iteration": self.iteration,
             "regret": self._regret.copy(),
             "prediction": self._prediction.copy(),
@@ -134,25 +141,23 @@ class TreeSolver:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from what `state_dict` returned.
 
-        Raises ValueError if it belongs to another tree or variant.
+        Raises ValueError if it belongs to another tree or variant, StateError for numbers to which no run
+        comes.
         """
         if state.get("format") != 1 or not same_variant(state.get("variant"), self.variant):
             raise ValueError(
                 f"resume: the state must be of variant {self.variant.name} with the same parameters; "
                 f"got {state.get('variant')}; solve afresh"
             )
-        names = ("regret", "prediction", "policy", "strategy_sum")
-        for name, array in zip(names, (self._regret, self._prediction, self._policy, self._sum), strict=True):
-            if np.shape(state.get(name, ())) != array.shape:
-                raise ValueError(
-                    f"resume: {name} must have one entry per slot, {len(array)}; "
-                    f"got shape {np.shape(state.get(name, ()))}; is this another game's file?"
-                )
-            check_state(name, state[name])
-        iteration = check_iteration(state.get("iteration"))
-        for name, array in zip(names, (self._regret, self._prediction, self._policy, self._sum), strict=True):
-            array[:] = state[name]
-        self.iteration = iteration
+        mine = {
+            "regret": self._regret,
+            "prediction": self._prediction,
+            "policy": self._policy,
+            "strategy_sum": self._sum,
+        }
+        self.iteration, saved = read_state(state, tuple(mine), self.tree, ValueError)
+        for name, array in mine.items():
+            array[:] = saved[name]
 
 
 @kernel

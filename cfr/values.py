@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cfr.sequence_form import ImperfectRecall
 from cfr.tree import FlatTree
 from games.support.kernel import kernel
 
@@ -175,12 +176,27 @@ def own_slots(tree: FlatTree, player: int) -> NDArray[np.int64]:
     return own
 
 
-def infoset_parent_slot(tree: FlatTree, player: int) -> NDArray[np.int64]:
-    """Return the player's own slot before each infoset, [I] int64; -1 if none, or if it is another's."""
-    own = own_slots(tree, player)
-    parent = np.full(tree.n_infosets, -1, np.int64)
+def infoset_parent_slot(tree: FlatTree, player: int, *, recall: bool = True) -> NDArray[np.int64]:
+    """Return the player's own slot before each infoset, [I] int64; -1 if none, or if it is another's.
+
+    Raises ImperfectRecall where the histories of an infoset follow different own actions; without `recall`
+    the last history's counts.
+    """
     mine = np.flatnonzero(tree.player == player)
-    parent[tree.infoset[mine]] = own[mine]
+    return _slots_before(tree, mine, own_slots(tree, player)[mine], recall)
+
+
+def _slots_before(
+    tree: FlatTree, nodes: NDArray[np.int64], own: NDArray[np.int64], recall: bool = True
+) -> NDArray[np.int64]:
+    """Return `infoset_parent_slot`. nodes: the player's decisions. own: its own slot before each."""
+    parent = np.full(tree.n_infosets, -1, np.int64)
+    infoset = tree.infoset[nodes]
+    parent[infoset] = own
+    if recall:
+        other = parent[infoset] != own
+        if other.any():
+            raise ImperfectRecall.at(tree, int(nodes[other.argmax()]))
     return parent
 
 
@@ -191,7 +207,8 @@ def counterfactual_values(
 
     best_response: the player best-responds from each infoset on, to the others' part of `policy`;
         otherwise it too follows `policy`.
-    Raises ValueError for a policy of another size or a seat out of range.
+    Raises ValueError for a policy of another size or a seat out of range, ImperfectRecall where the player
+    has forgotten what it did.
     """
     policy = check_policy(tree, policy)
     if not 0 <= player < tree.n_players:
@@ -206,8 +223,7 @@ def counterfactual_values(
         minlength=tree.n_slots,
     ).astype(np.float64)
     mine = np.flatnonzero(tree.player == player)
-    parent = np.full(tree.n_infosets, -1, np.int64)
-    parent[tree.infoset[mine]] = own[mine]
+    parent = _slots_before(tree, mine, own[mine])
     infoset_reach = np.bincount(tree.infoset[mine], others[mine], tree.n_infosets).astype(np.float64)
     infoset = np.zeros(tree.n_infosets)
     _fold(tree.infoset_offset, tree.infoset_player, parent, policy, player, best_response, slot, infoset)

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from numbers import Integral
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
+from cfr.engine.sweeps.downward import EXPECTANT, PAID
+from cfr.values import check_probabilities
 from cfr.variants import Variant
 
 __all__ = [
+    "Numbered",
     "Runs",
     "StateError",
     "check_iteration",
-    "check_state",
+    "check_whole",
     "iterations_at_once",
     "other_variant",
+    "read_state",
     "same_variant",
 ]
 
@@ -24,6 +30,8 @@ ENTRIES_AT_ONCE = 20_000_000
 """Entries that a kernel goes through before it returns: a tenth of a second, so that Ctrl-C is noticed."""
 MOST_AT_ONCE = 100_000
 """Most iterations in one call, which the smallest games reach: each has a cost of its own."""
+_BY_INFOSET = ("stamp", "marked")
+"""Arrays of a state with an entry for each infoset; the others have one for each slot."""
 
 
 class StateError(ValueError):
@@ -47,9 +55,40 @@ class Runs(Protocol):
         ...
 
 
+class Numbered(Protocol):
+    """A tree or a sequence form, as far as saved states need it."""
+
+    @property
+    def n_slots(self) -> int:
+        """Return the number of slots."""
+        ...
+
+    @property
+    def n_infosets(self) -> int:
+        """Return the number of infosets, I."""
+        ...
+
+    @property
+    def infoset_offset(self) -> NDArray[np.int64]:
+        """Return where each infoset's slots begin, [I + 1] int64."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """Return its fingerprint."""
+        ...
+
+
 def iterations_at_once(entries: int) -> int:
     """Return how many iterations a kernel runs in one call. entries: gone through by each."""
     return max(1, min(ENTRIES_AT_ONCE // max(entries, 1), MOST_AT_ONCE))
+
+
+def check_whole(name: str, value: Any, error: type[ValueError], least: int = 0) -> int:
+    """Return a number of iterations; raise `error` unless it is a whole number of at least `least`."""
+    if not isinstance(value, Integral) or value < least:
+        raise error(f"{name} must be at least {least}; got {value!r}; give a whole number")
+    return int(value)
 
 
 def same_variant(saved: Any, variant: Variant) -> bool:
@@ -71,11 +110,53 @@ def other_variant(saved: Any, variant: Variant) -> str:
     )
 
 
-def check_state(name: str, values: ArrayLike) -> None:
-    """Raise StateError unless a saved array holds finite real numbers."""
-    array = np.asarray(values)
+def read_state(
+    state: Mapping[str, Any], names: Sequence[str], tree: Numbered, error: type[ValueError]
+) -> tuple[int, dict[str, NDArray[Any]]]:
+    """Return the iteration and the named arrays of a saved state, fit for a run on `tree` to go on from.
+
+    Raises `error` for a state of another tree, StateError for numbers to which no run comes. States of
+    earlier releases do not say which tree they are of; their sizes alone are compared.
+    """
+    arrays = {}
+    for name in names:
+        n = tree.n_infosets if name in _BY_INFOSET else tree.n_slots
+        shape = np.shape(state.get(name, ()))
+        if shape != (n,):
+            raise error(
+                f"resume: {name} must have {n} entries; got shape {shape}; is this another game's file?"
+            )
+        arrays[name] = np.asarray(state[name])
+    if "tree" in state and state["tree"] != tree.digest:
+        raise error(
+            f"resume: the tree must be that of the saved run, {state['tree']}; got {tree.digest}; "
+            "is this another game's file? solve afresh"
+        )
+    iteration = check_iteration(state.get("iteration"))
+    for name, array in arrays.items():
+        _check_numbers(name, array, iteration)
+    if "policy" in arrays:
+        try:
+            check_probabilities(arrays["policy"].astype(np.float64), tree.infoset_offset)
+        except ValueError as problem:
+            raise StateError(f"resume: {problem}") from None
+    return iteration, arrays
+
+
+def _check_numbers(name: str, array: NDArray[Any], iteration: int) -> None:
+    """Raise StateError unless an array holds finite real numbers, in the range that a run keeps them in."""
     if array.dtype.kind not in "fiub" or not np.all(np.isfinite(array)):
         raise StateError(f"resume: {name} must hold finite numbers; got {array.dtype}; solve afresh")
+    if name == "strategy_sum" and array.min(initial=0) < 0:
+        raise StateError(f"resume: {name} must be at least 0; got {array.min()}; solve afresh")
+    if name in _BY_INFOSET:
+        # Kernels take stamps for rows of a table.
+        most = min(iteration, np.iinfo(np.int32).max) if name == "stamp" else PAID | EXPECTANT
+        wrong = array[(array < 0) | (array > most) | (array != np.floor(array))]
+        if len(wrong):
+            raise StateError(
+                f"resume: {name} must hold whole numbers from 0 to {most}; got {wrong[0]}; solve afresh"
+            )
 
 
 def check_iteration(value: Any) -> int:

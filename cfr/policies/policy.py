@@ -115,7 +115,7 @@ class Policy:
     @cached_property
     def digest(self) -> str:
         """Return a fingerprint of the infosets: their players, keys and numbers of actions, in order."""
-        return _digest(self.infoset_player, self.infoset_offset, self.infoset_key)
+        return _digest_of(self)
 
     @cached_property
     def _index(self) -> tuple[NDArray[np.void], NDArray[np.int64]]:
@@ -169,7 +169,7 @@ class Policy:
                 f"policy: it must belong to {game}; got one for {self.game}; "
                 "make one with `gs2 blueprint` for this game"
             )
-        if self.digest == _digest(tree.infoset_player, tree.infoset_offset, tree.infoset_key):
+        if self.digest == _digest_of(tree):
             return self.probs.copy()
         out = np.empty(tree.n_slots)
         counts = np.diff(tree.infoset_offset)
@@ -271,14 +271,20 @@ def load_policy(path: str | Path, game: str | None = None) -> Policy:
     return policy
 
 
-def load_state(path: str | Path) -> dict[str, Any] | None:
+def load_state(path: str | Path, tree: FlatTree | None = None) -> dict[str, Any] | None:
     """Return the state of the unfinished run in a policy file, or None; `Solver.load_state_dict` takes it.
 
-    Raises PolicyError as `load_policy`.
+    tree: the one that the run goes on with; its infosets must be the file's, in the same order.
+    Raises PolicyError as `load_policy`, and for a run on other infosets.
     """
     meta, arrays = _read(path)
     if "state" not in meta:
         return None
+    if tree is not None and meta["digest"] != _digest_of(tree):
+        raise PolicyError(
+            f"{path}: a run must go on with the infosets it began with; {meta['game']} has others now; use "
+            "--fresh to replace it"
+        )
     if not isinstance(meta["state"], dict):
         raise PolicyError(f"{path}: the state of its run must be an object; make the policy again")
     prefix = "state_"
@@ -312,8 +318,10 @@ def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     return meta, arrays
 
 
-def _digest(players: NDArray[np.int8], offsets: NDArray[np.int64], keys: NDArray[np.uint64]) -> str:
+def _digest_of(infosets: Policy | FlatTree) -> str:
+    keys = infosets.infoset_key
     digest = hashlib.sha256(repr(keys.shape).encode())
+    players, offsets = infosets.infoset_player, infosets.infoset_offset
     for array, dtype in ((players, "<i1"), (offsets, "<i8"), (keys, "<u8")):
         digest.update(np.ascontiguousarray(array, dtype).tobytes())
     return digest.hexdigest()

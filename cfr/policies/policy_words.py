@@ -7,6 +7,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,7 +43,7 @@ class PolicyWords:
 def policy_words(game: Game, tree: FlatTree) -> PolicyWords:
     """Return the words of a tree's infosets and actions.
 
-    Raises ValueError if the tree does not hold its states.
+    Raises ValueError if the tree does not hold its states, PolicyError if two infosets have one name.
     """
     tree = require_states(tree, "policy")
     infosets, actions = [], []
@@ -51,6 +53,12 @@ def policy_words(game: Game, tree: FlatTree) -> PolicyWords:
         begin, end = tree.infoset_offset[number : number + 2]
         infosets.append(game.infoset_text(state, int(tree.infoset_player[number])))
         actions.append(tuple(game.action_text(state, action) for action in slots[begin:end]))
+    text, times = Counter(infosets).most_common(1)[0] if infosets else ("", 0)
+    if times > 1:
+        raise PolicyError(
+            f'{game.name}: every infoset must have a name of its own for a policy in words; "{text}" is that '
+            f"of {times}; write a policy that is not JSON"
+        )
     return PolicyWords(tuple(infosets), tuple(actions))
 
 
@@ -74,7 +82,8 @@ def load_policy_json(path: str | Path, game: Game, tree: FlatTree | None = None)
 
     game: the one that it must belong to. tree: the game's, if it is at hand with its states.
     The file may come from anywhere: every infoset of the game must be there once, with every action (one that
-    is left out has probability 0), and probabilities that sum to 1. Case and spacing do not matter.
+    is left out has probability 0), and probabilities that sum to 1. Case and spacing matter only
+    between words of the game that differ in nothing else.
     Raises PolicyError if it is no such file or another game's; FileNotFoundError if there is none.
     """
     table = _table(path, game)
@@ -82,20 +91,17 @@ def load_policy_json(path: str | Path, game: Game, tree: FlatTree | None = None)
         tree = grow(game)
     words = policy_words(game, tree)
     probs = np.zeros(tree.n_slots)
-    left = {normal_text(text): text for text in table}
-    if len(left) < len(table):
-        raise PolicyError(f"{path}: every infoset must be named once; two names differ in spacing only")
+    given, unknown = _named(path, table, words.infosets)
     for number, text in enumerate(words.infosets):
-        named = left.pop(normal_text(text), None)
-        if named is None:
+        if text not in given:
             raise PolicyError(
                 f'{path}: a policy must have every infoset of {game.name}; "{text}" is missing; '
                 f"it has {len(table):,} of {len(words.infosets):,}"
             )
-        row = _row(path, text, table[named], words.actions[number])
+        row = _row(path, text, given[text], words.actions[number])
         probs[tree.infoset_offset[number] : tree.infoset_offset[number + 1]] = row
-    if left:
-        raise PolicyError(f"{path}: {unknown_infoset(game, next(iter(left.values())))}")
+    if unknown:
+        raise PolicyError(f"{path}: {unknown_infoset(game, unknown[0])}")
     note = str(table.note)
     return tabular_policy(game.name, tree, probs, note)
 
@@ -140,19 +146,41 @@ def _table(path: str | Path, game: Game) -> _Table:
     return table
 
 
+def _named(
+    path: str | Path, entries: dict[str, Any], words: Sequence[str]
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the entries by the game's words, all different, that their names mean; and names of none.
+
+    A name means the word that it is to the letter, else the only one that differs in case and spacing alone.
+    """
+    exact, alike = set(words), Counter(map(normal_text, words))
+    normal = {normal_text(word): word for word in words}
+    found: dict[str, Any] = {}
+    unknown = []
+    for name, value in entries.items():
+        same = normal_text(name)
+        word = name if name in exact else normal[same] if alike[same] == 1 else None
+        if word is None:
+            unknown.append(name)
+        elif word in found:
+            raise PolicyError(f'{path}: every name must come once; "{word}" comes twice, spelt in two ways')
+        else:
+            found[word] = value
+    return found, unknown
+
+
 def _row(path: str | Path, text: str, row: Any, actions: tuple[str, ...]) -> list[float]:
     """Return the probabilities of an infoset's actions, in the game's order."""
     if not isinstance(row, dict):
         raise PolicyError(f'{path}: "{text}" must have an object of actions; got {row!r}')
-    given = {normal_text(action): value for action, value in row.items()}
-    known = [normal_text(action) for action in actions]
+    given, unknown = _named(path, row, actions)
+    if unknown:
+        raise PolicyError(f'{path}: "{text}" has no action "{unknown[0]}"; it has {", ".join(actions)}')
     for action, value in given.items():
-        if action not in known:
-            raise PolicyError(f'{path}: "{text}" has no action "{action}"; it has {", ".join(actions)}')
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not number or not 0 <= value <= 1 + 1e-6:
             raise PolicyError(f'{path}: probabilities must be in [0, 1]; "{text}", "{action}" has {value!r}')
-    probs = [float(given.get(action, 0.0)) for action in known]
+    probs = [float(given.get(action, 0.0)) for action in actions]
     if abs(sum(probs) - 1) > 1e-6:
         raise PolicyError(
             f'{path}: probabilities of an infoset must sum to 1; "{text}" sums to {sum(probs):g}'

@@ -5,7 +5,8 @@
     file.mapped("sums")
 
 No array is held twice, and none is pickled. Every array has a CRC-32 in the header, which `read_into` and
-`check` compare. Other programs read the files by `safetensors.numpy.load_file`.
+`check` compare; the header has one of its own, which `open` compares where there is one: it came later. Other
+programs read the files by `safetensors.numpy.load_file`.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ _NAMES = {
     "I8": "<i1",
 }
 _META = "__metadata__"
+_OWN = "header"
+"""The key of the header's own checksum."""
 
 
 class ArrayFileError(ValueError):
@@ -109,18 +112,26 @@ def write_arrays(path: str | Path, meta: dict[str, Any], members: Sequence[Membe
 
 def _header(meta: dict[str, Any], members: Sequence[Member], checks: dict[str, str]) -> bytes:
     kinds = {np.dtype(text): name for name, text in _NAMES.items()}
-    about: dict[str, Any] = {_META: {"gs2": json.dumps({**meta, "checksums": checks})}}
+    places: dict[str, Any] = {}
     at = 0
     for member in members:
-        about[member.name] = {
+        places[member.name] = {
             "dtype": kinds[member.dtype],
             "shape": list(member.shape),
             "data_offsets": [at, at + member.nbytes],
         }
         at += member.nbytes
+    whole = {**meta, "checksums": checks}
+    about = {_META: {"gs2": json.dumps({**whole, _OWN: _header_check(whole, places)})}, **places}
     text = json.dumps(about).encode()
     text += b" " * (-(len(text) + 8) % 64)
     return len(text).to_bytes(8, "little") + text
+
+
+def _header_check(meta: dict[str, Any], places: dict[str, Any]) -> str:
+    """Return the CRC-32 of what a header says."""
+    said = {name: value for name, value in meta.items() if name != _OWN}
+    return f"{zlib.crc32(json.dumps([said, places], sort_keys=True).encode()):08x}"
 
 
 def is_array_file(path: str | Path, magic: str) -> bool:
@@ -199,9 +210,11 @@ class ArrayFile:
                 at += size
             if start + at != end:
                 raise ValueError("length")
+            if meta.get(_OWN) not in (None, _header_check(meta, about)):
+                raise ValueError(_OWN)
         except (KeyError, TypeError, ValueError, OverflowError):
             raise ArrayFileError(
-                f"{path}: its arrays are not where its header says, or some are missing; make it again"
+                f"{path}: its arrays are not where its header says, or it is damaged; make it again"
             ) from None
         return cls(Path(path), meta, places, data)
 
@@ -242,7 +255,7 @@ class ArrayFile:
             piece = target[start : start + PIECE]
             piece[:] = flat[start : start + PIECE]
             checksum = zlib.crc32(raw_bytes(piece), checksum)
-            self._let_go()
+            self.let_go()
         self._compare(name, checksum)
 
     def check(self, names: Iterable[str] | None = None) -> None:
@@ -251,10 +264,10 @@ class ArrayFile:
             checksum = 0
             for piece in pieces_of(self.mapped(name)):
                 checksum = zlib.crc32(raw_bytes(piece), checksum)
-                self._let_go()
+                self.let_go()
             self._compare(name, checksum)
 
-    def _let_go(self) -> None:
+    def let_go(self) -> None:
         """Let the pages go that were read: they would count as this process's memory."""
         if hasattr(mmap, "MADV_DONTNEED"):
             self._map.madvise(mmap.MADV_DONTNEED)

@@ -11,7 +11,6 @@ is an array held twice.
 from __future__ import annotations
 
 import zlib
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +56,11 @@ def load_checkpoint(path: str | Path, solver: PublicSolver) -> None:
     """
     file = _opened(path)
     for name, mine in _description(solver).items():
-        saved = FORMAT if name == "format" else file.meta.get(name)
+        saved = FORMAT if name == "format" else _spelt(file.meta.get(name))
         if saved != mine:
+            shown, got = _shown(mine, saved), _shown(saved, mine)
             raise StateError(
-                f"resume: {path}: {name} must be this run's, {_shown(mine)}; got {_shown(saved)}; resume "
+                f"resume: {path}: {name} must be this run's, {shown}; got {got}; resume "
                 "with what it was made for, or solve afresh"
             )
     iteration = check_iteration(file.meta.get("iteration"))
@@ -103,7 +103,10 @@ def _opened(path: str | Path) -> ArrayFile:
 def _description(solver: PublicSolver) -> dict[str, Any]:
     """Return what must be the same for a run to go on."""
     tree, variant = solver.tree, solver.variant
-    numbers = {name: repr(value) for name, value in asdict(variant).items() if name not in ("name", "source")}
+    numbers = {
+        **{name: repr(float(getattr(variant, name))) for name in ("alpha", "beta", "gamma")},
+        **{name: repr(bool(getattr(variant, name))) for name in ("clip", "predictive", "alternating")},
+    }
     return {
         "magic": CHECKPOINT,
         "format": FORMAT,
@@ -126,8 +129,27 @@ def _arrays(solver: PublicSolver) -> dict[str, NDArray[Any]]:
     return found
 
 
-def _shown(value: Any) -> str:
-    return str(value["name"]) if isinstance(value, dict) and "name" in value else repr(value)
+def _spelt(value: Any) -> Any:
+    """Return what a file says of a run with whole numbers spelt as floats, as they once were not."""
+    if not isinstance(value, dict):
+        return value
+    found = {}
+    for name, text in value.items():
+        try:
+            found[name] = repr(float(text))
+        except (TypeError, ValueError):
+            found[name] = text
+    return found
+
+
+def _shown(value: Any, other: Any) -> str:
+    """Return a value in words: a variant's name, with the numbers that another of that name has otherwise."""
+    if not isinstance(value, dict) or "name" not in value:
+        return repr(value)
+    if not isinstance(other, dict) or other.get("name") != value["name"]:
+        return str(value["name"])
+    own = [f"{name}={value.get(name)}" for name in value | other if other.get(name) != value.get(name)]
+    return f"{value['name']} with {', '.join(own)}"
 
 
 def _require_sound(path: str | Path, name: str, array: NDArray[Any], iteration: int) -> None:

@@ -21,11 +21,11 @@ from games.infosets.payoff_forms import PayoffForms
 from games.support.array_types import Array
 from games.support.kernel import kernel
 
-__all__ = ["PublicTree", "grow_public", "padded", "past_forced", "path_to"]
+__all__ = ["PublicTree", "depth_of", "grow_public", "padded", "past_forced", "path_to"]
 
 MOST_NODES = 2**31 - 2
 PIECE = 1 << 20
-"""Edges that are looked at at once."""
+"""Edges or nodes that are looked at at once."""
 GROWTH_BYTES = 60
 """Bytes an edge takes at the peak of growing, besides its public state."""
 
@@ -107,6 +107,7 @@ class PublicTree:
             size=self.size[node:end],
             row=row,
             n_rows=(n_rows[0], n_rows[1]),
+            depth=depth_of(self.size[node:end]),
             n_terminals=int((child < 0).sum()),
         )
 
@@ -120,6 +121,21 @@ class PublicTree:
         return slice(
             int(self.row[own[0]]), int(self.row[last] + self.first_edge[last + 1] - self.first_edge[last])
         )
+
+
+def depth_of(size: NDArray[np.int32]) -> int:
+    """Return the edges on the longest path of a tree in preorder, by the nodes in the subtree of each."""
+    ended = np.zeros(len(size) + 1, np.int32)
+    for start in range(0, len(size), PIECE):
+        part = size[start : start + PIECE]
+        counts = np.bincount(np.arange(len(part)) + part)
+        ended[start : start + len(counts)] += counts.astype(np.int32)
+    deepest = level = 0
+    for start in range(0, len(size), PIECE):
+        # A node lies in the subtrees that began and did not end: so many edges lead to what follows it.
+        levels = level + np.cumsum(1 - ended[start : min(start + PIECE, len(size))])
+        deepest, level = max(deepest, int(levels.max())), int(levels[-1])
+    return deepest
 
 
 def padded(n: int) -> int:

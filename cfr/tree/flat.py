@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from cfr.tree.digest import array_digest
 from games.game import TERMINAL
 from games.support.contract import ContractError
 
@@ -89,6 +90,13 @@ class FlatTree:
     def slot_player(self) -> NDArray[np.int8]:
         """Return the player whose action each slot is, [slots] int8, read-only."""
         return _fixed(np.repeat(self.infoset_player, np.diff(self.infoset_offset)))
+
+    @cached_property
+    def digest(self) -> str:
+        """Return a fingerprint of the tree's shape, infosets, chances and payoffs."""
+        return array_digest(
+            self.parent, self.player, self.infoset, self.infoset_offset, self.chance_prob, self.returns
+        )
 
     def slots(self, infoset: int) -> NDArray[np.int64]:
         """Return the slots of an infoset's actions, [a] int64."""

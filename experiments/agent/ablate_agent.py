@@ -5,7 +5,8 @@
     gs2 experiment agent rounds standard -b CHECKPOINT --deals 2000 -o runs/ablate.jsonl
     gs2 experiment agent report runs/ablate.jsonl
 
-Every row is appended as soon as it is known; a command that was stopped goes on where it was.
+Every row is appended as soon as it is known; a command that was stopped goes on where it was. Moves are
+chosen and replayed with the network that judged, by which the judge plays every seat on.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
+from experiments.agent.agent_variants import VARIANTS
 from experiments.agent.tables import (
     Choice,
     RoundPair,
     RowFile,
     ablation_markdown,
+    choice_key,
     mean_interval,
     read_agent_rows,
 )
@@ -34,7 +37,6 @@ from games.support.files import write_text
 from gs2.commands.common import OUTPUT_FILE, SEED, print_json
 from gs2.commands.groups import run_alone
 from gs2.commands.progress import working
-from gs2.guandan.agent.agent_presets import PRESETS, agent_preset
 from gs2.guandan.agent.guandan_config import GuanDanConfig
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
     from gs2.guandan.beliefs.belief_network import Beliefs
     from gs2.guandan.beliefs.deal_network import DealNetwork
 
-__all__ = ["VARIANTS", "Networks", "ablate_guandan", "choose_moves", "play_pairs", "replay_rollouts"]
+__all__ = ["Networks", "ablate_guandan", "choose_moves", "play_pairs", "replay_rollouts"]
 
 REPORT = "ABLATIONS_GUANDAN.md"
 TOGETHER = 64
@@ -59,56 +61,6 @@ class Networks:
     deals: DealNetwork | None = None
 
 
-def _variants() -> dict[str, GuanDanConfig]:
-    """Return every variant by name; none is held to a deadline, so that only the work it may do counts."""
-    rollouts = agent_preset("rollout").replace(endgame=0)
-    styles = agent_preset("standard").replace(endgame=0)
-    subgame = agent_preset("paper").replace(leaf="value", room=300)
-    found = {name: PRESETS[name] for name in PRESETS if name != "blueprint"}
-    found |= {
-        f"{name} uniform deals": PRESETS[name].replace(belief=0.0, reach=0.0) for name in ("fast", "standard")
-    }
-    found |= {
-        "rollouts": rollouts,
-        "rollouts depth 0": rollouts.replace(depth=0),
-        "rollouts depth 2": rollouts.replace(depth=2),
-        "rollouts depth 4": rollouts.replace(depth=4),
-        "rollouts depth 16": rollouts.replace(depth=16),
-        "rollouts to the end": rollouts.replace(depth=None),
-        "rollouts one world": rollouts.replace(worlds=1, wave=1),
-        "rollouts 8 worlds": rollouts.replace(worlds=8, wave=8),
-        "rollouts 128 worlds": rollouts.replace(worlds=128),
-        "rollouts uniform deals": rollouts.replace(belief=0.0, reach=0.0),
-        "rollouts belief alone": rollouts.replace(reach=0.0),
-        "rollouts trust 0.05": rollouts.replace(trust=0.05),
-        "rollouts trust 0.2": rollouts.replace(trust=0.2),
-        "rollouts without anchor": rollouts.replace(trust=100.0),
-        "styles": styles,
-        "styles own": styles.replace(ours="blueprint+contest"),
-        "styles many": styles.replace(theirs="blueprint+contest+yield+bomb"),
-        "styles in buckets": styles.replace(buckets=4),
-        "styles free": styles.replace(opponent_price=0.0),
-        "subgame": subgame,
-        "subgame random": subgame.replace(generator="random"),
-        "subgame clusters": subgame.replace(generator="clusters"),
-        "subgame k=1": subgame.replace(k=1),
-        "subgame k=3": subgame.replace(k=3),
-        "subgame k=30": subgame.replace(k=30),
-        "subgame depth 4": subgame.replace(subgame_depth=4, crowd_depth=4),
-        "subgame unsafe": subgame.replace(gadget="unsafe"),
-        "subgame entry floor": subgame.replace(entry_floor=0.1),
-        "subgame companions": subgame.replace(companions=1),
-        "subgame beliefs": subgame.replace(belief=1.0),
-        "subgame candidates": subgame.replace(gap=0.25, candidates=3),
-        "subgame anchored": subgame.replace(anchor=0.5, temperature=0.06),
-        "subgame roll-outs": subgame.replace(leaf="rollout"),
-    }
-    return {name: config.replace(deadline=3600.0) for name, config in found.items()}
-
-
-VARIANTS = _variants()
-
-
 def choose_moves(
     variant: str,
     config: GuanDanConfig,
@@ -116,7 +68,7 @@ def choose_moves(
     networks: Networks,
     seed: int,
 ) -> Iterator[Choice]:
-    """Yield what a variant chooses at each judged position."""
+    """Yield what a variant chooses at each position, which its own blueprint judged."""
     from experiments.agent.judge import judge_moves
     from gs2.guandan.agent.agent import Gs2Agent
     from gs2.guandan.agent.rollout import Rollouts
@@ -131,17 +83,25 @@ def choose_moves(
         seconds = time.process_time() - began
         gain = actual = 0.0
         if decision.changed:
-            place = [np.flatnonzero(judged.moves == decision.actions[i]) for i in (decision.choice, 0)]
-            if len(place[0]):
-                gain = float((judged.payoffs[:, place[0][0]] - judged.payoffs[:, 0]).mean())
-                actual = float(judged.actual[place[0][0]] - judged.actual[0])
+            pair = decision.actions[[decision.blueprint, decision.choice]]
+            place = [int(at) for move in pair for at in np.flatnonzero(judged.moves == move)]
+            if len(place) == 2:
+                payoffs, real = judged.payoffs[:, place], judged.actual[place]
             else:
                 # a move so far behind by the blueprint that nobody has judged it yet
-                pair = np.concatenate([judged.moves[:1], decision.action])
                 payoffs, real, _ = judge_moves(judged.state, pair, len(judged.payoffs), rollouts, rng)
-                gain, actual = float((payoffs[:, 1] - payoffs[:, 0]).mean()), float(real[1] - real[0])
-        name = evaluator.name
-        yield Choice(variant, name, judged.name, gain, actual, decision.changed, seconds, decision.stage)
+            gain, actual = float((payoffs[:, 1] - payoffs[:, 0]).mean()), float(real[1] - real[0])
+        yield Choice(
+            variant,
+            evaluator.name,
+            judged.name,
+            gain,
+            actual,
+            decision.changed,
+            seconds,
+            decision.stage,
+            seed,
+        )
 
 
 def replay_rollouts(
@@ -150,6 +110,7 @@ def replay_rollouts(
     """Yield what rollouts in the first `worlds` deals of the judge choose, judged by its other half.
 
     No elimination, and nothing is played: the judge noted what such rollouts are valued at.
+    `evaluator` is the one that judged.
     """
     from experiments.agent.judge import DEPTHS
     from gs2.guandan.agent.evaluator import evaluator_values
@@ -313,16 +274,19 @@ def choose(
     output: Path,
     as_json: bool,
 ) -> None:
-    """Ask variants for moves at the positions of a file that `judge` wrote."""
+    """Ask variants for moves at the positions of a file that `judge` wrote, with the same blueprint.
+
+    Another --seed adds rows of its own; the report counts each position once, with its mean.
+    """
     from experiments.agent.judge import read_judged
 
     networks = _load(checkpoint)
     evaluator = networks.evaluator
-    everywhere = read_judged(judged, positions)
+    everywhere = read_judged(judged, positions, judge=evaluator.name)
     with RowFile(output) as file, working("…") as tell:
-        known = {(row.variant, row.blueprint, row.position) for row in file.rows if isinstance(row, Choice)}
+        known = {choice_key(row) for row in file.rows if isinstance(row, Choice)}
         for name in names or VARIANTS:
-            todo = [p for p in everywhere if (name, evaluator.name, p.name) not in known]
+            todo = [p for p in everywhere if (name, evaluator.name, p.name, seed) not in known]
             for row in choose_moves(name, VARIANTS[name], todo, networks, seed):
                 file.append([row])
                 tell(f"{name}: position {row.position}")
@@ -335,19 +299,19 @@ def choose(
 @OUTPUT
 @AS_JSON
 def replay(judged: Path, checkpoint: Path | None, output: Path, as_json: bool) -> None:
-    """Compare depths, numbers of deals and anchors of rollouts from what `judge` noted."""
+    """Compare depths, numbers of deals and anchors of rollouts from what `judge` noted with its blueprint."""
     from experiments.agent.judge import DEPTHS, read_judged
 
     evaluator = _load(checkpoint).evaluator
-    everywhere = read_judged(judged)
+    everywhere = read_judged(judged, judge=evaluator.name)
     grid: list[tuple[int | None, int, float]] = [(depth, 32, 0.2) for depth in (*DEPTHS, None)]
     grid += [(8, worlds, 0.2) for worlds in (1, 4, 8, 16)]
     grid += [(8, 32, trust) for trust in (0.05, 0.1, 0.4, 100.0)]
     with RowFile(output) as file, working("replaying …"):
-        known = {(row.variant, row.blueprint, row.position) for row in file.rows if isinstance(row, Choice)}
+        known = {choice_key(row) for row in file.rows if isinstance(row, Choice)}
         for depth, worlds, trust in grid:
             found = replay_rollouts(everywhere, evaluator, depth, worlds, trust)
-            file.append([row for row in found if (row.variant, row.blueprint, row.position) not in known])
+            file.append([row for row in found if choice_key(row) not in known])
     _print_rows(output, as_json)
 
 

@@ -27,7 +27,14 @@ from games.support.files import LineFile, check_folder, read_bytes, unique
 from gs2.guandan.agent.evaluator import Evaluator, evaluator_values
 from gs2.guandan.agent.rollout import Rollouts
 
-__all__ = ["Judged", "decision_positions", "drawn_positions", "judge_moves", "read_judged", "write_judged"]
+__all__ = [
+    "Judged",
+    "decision_positions",
+    "drawn_positions",
+    "judge_moves",
+    "read_judged",
+    "write_judged",
+]
 
 GAP = 0.6
 """Levels behind the blueprint's best move up to which a move is judged."""
@@ -160,14 +167,24 @@ def to_row(
     }
 
 
-def read_judged(path: Path, most: int | None = None) -> list[Judged]:
+def read_judged(path: Path, most: int | None = None, *, judge: str | None = None) -> list[Judged]:
     """Return the judged positions of a file, each once, at most `most`.
 
-    Raises ValueError if a row was not written by `write_judged`. Warns with DoubleRows where one comes again.
+    judge: name of the network by which they must have been judged; None takes those of any.
+    Raises ValueError if a row was not written by `write_judged`, or if another network judged. Warns with
+    DoubleRows where one comes again.
     """
     lines = read_bytes(path).split(b"\n")[:-1]
     found = [parse_judged(line, f"{path}, line {number}") for number, line in enumerate(lines, 1)]
-    return unique(found, lambda judged: judged.name, path)[:most]
+    chosen = unique(found, lambda judged: judged.name, path)[:most]
+    for name in (judged.name for judged in chosen if judge is not None):
+        who = name.partition("/")[0] if "/" in name else "a network it does not name"
+        if who != judge:
+            raise ValueError(
+                f"{path}, position {name}: it must have been judged by the network that is asked, {judge}; "
+                f"it was by {who}; name that one by -b, or judge anew"
+            )
+    return chosen
 
 
 def parse_judged(line: bytes, where: str) -> Judged:

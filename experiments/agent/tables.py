@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 from experiments.markdown import markdown_table
 from games.support.files import LineFile, check_folder, read_bytes, unique
 
-__all__ = ["Choice", "RoundPair", "RowFile", "ablation_markdown", "mean_interval", "read_agent_rows"]
+__all__ = [
+    "Choice",
+    "RoundPair",
+    "RowFile",
+    "ablation_markdown",
+    "choice_key",
+    "mean_interval",
+    "read_agent_rows",
+]
 
 BASES = ("rollouts uniform deals", "rollouts")
 """Variants against which the others are set: the first of them that was asked."""
@@ -26,7 +34,8 @@ class Choice:
     """What a variant chose at one judged position.
 
     gain: mean payoff of its move less the blueprint's in the judge's deals; actual: in the deal as it was.
-    changed: whether the two differ. seconds: of processor time. stage: what decided.
+    changed: whether the two differ. seconds: of processor time. stage: what decided. seed: of what is drawn;
+    that of rows which do not tell is 1.
     """
 
     variant: str
@@ -37,6 +46,7 @@ class Choice:
     changed: bool
     seconds: float
     stage: str
+    seed: int = 1
 
 
 @dataclass(frozen=True)
@@ -132,9 +142,14 @@ def parse_rows(lines: Sequence[bytes], path: Path) -> list[Choice | RoundPair]:
     return unique(rows, _key, path)
 
 
+def choice_key(row: Choice) -> tuple[str, str, str, int]:
+    """Return what makes a choice the one it is, and which is asked once."""
+    return row.variant, row.blueprint, row.position, row.seed
+
+
 def _key(row: Choice | RoundPair) -> tuple[str | int, ...]:
     if isinstance(row, Choice):
-        return row.variant, row.blueprint, row.position
+        return choice_key(row)
     return row.variant, row.blueprint, row.seed, row.deal
 
 
@@ -148,6 +163,19 @@ def mean_interval(values: NDArray[np.float64]) -> tuple[float, float]:
 def _milliseconds(seconds: list[float]) -> str:
     """Return the median, nothing if no time was taken."""
     return "" if np.isnan(seconds).any() else f"{1000 * np.median(seconds):.0f}"
+
+
+def _by_position(choices: list[Choice]) -> dict[str, dict[str, list[Choice]]]:
+    """Return each variant's choices by position: more than one where it was asked with several seeds."""
+    chosen: dict[str, dict[str, list[Choice]]] = {}
+    for row in choices:
+        chosen.setdefault(row.variant, {}).setdefault(row.position, []).append(row)
+    return chosen
+
+
+def _mean(rows: list[Choice], field: str) -> float:
+    """Return the mean over seeds: what is drawn anew at a position says nothing of other positions."""
+    return sum(float(getattr(row, field)) for row in rows) / len(rows)
 
 
 def ablation_markdown(rows: list[Choice | RoundPair]) -> str:
@@ -185,10 +213,7 @@ def ablation_markdown(rows: list[Choice | RoundPair]) -> str:
         heads = ("variant", "blueprint", "deals", "net levels a round", "moves changed", "searched")
         lines += [markdown_table((*heads, "ms a decision"), table, "llrrrrr"), ""]
     for name in dict.fromkeys(row.blueprint for row in choices):
-        chosen: dict[str, dict[str, Choice]] = {}
-        for row in choices:
-            if row.blueprint == name:
-                chosen.setdefault(row.variant, {})[row.position] = row
+        chosen = _by_position([row for row in choices if row.blueprint == name])
         against_which = next((variant for variant in BASES if variant in chosen), None)
         base = {} if against_which is None else chosen[against_which]
         lines += [
@@ -203,12 +228,14 @@ def ablation_markdown(rows: list[Choice | RoundPair]) -> str:
         lines.append("")
         table = []
         for variant, found in chosen.items():
-            gain = mean_interval(1000 * np.array([row.gain for row in found.values()]))
-            actual = mean_interval(1000 * np.array([row.actual for row in found.values()]))
+            asked = [row for rows in found.values() for row in rows]
+            gain = mean_interval(1000 * np.array([_mean(rows, "gain") for rows in found.values()]))
+            actual = mean_interval(1000 * np.array([_mean(rows, "actual") for rows in found.values()]))
             both = [place for place in found if place in base]
             against = ""
             if both and found is not base:
-                far = mean_interval(1000 * np.array([found[p].gain - base[p].gain for p in both]))
+                apart = [_mean(found[place], "gain") - _mean(base[place], "gain") for place in both]
+                far = mean_interval(1000 * np.array(apart))
                 against = f"{far[0]:+.0f} ± {far[1]:.0f}"
             table.append(
                 (
@@ -217,11 +244,11 @@ def ablation_markdown(rows: list[Choice | RoundPair]) -> str:
                     f"{gain[0]:+.0f} ± {gain[1]:.0f}",
                     against,
                     f"{actual[0]:+.0f} ± {actual[1]:.0f}",
-                    f"{np.mean([row.changed for row in found.values()]):.0%}",
-                    _milliseconds([row.seconds for row in found.values()]),
+                    f"{np.mean([row.changed for row in asked]):.0%}",
+                    _milliseconds([row.seconds for row in asked]),
                 )
             )
-        apart = "against" if against_which is None else f"against `{against_which}`"
-        heads = ("variant", "positions", "gain", apart, "actual", "changed")
+        versus = "against" if against_which is None else f"against `{against_which}`"
+        heads = ("variant", "positions", "gain", versus, "actual", "changed")
         lines += [markdown_table((*heads, "ms"), table, "lrrrrrr"), ""]
     return "\n".join(lines)

@@ -299,8 +299,8 @@ class AgentSpeedBench:
     name = "agent"
     title = "The GuanDan agent"
     help = (
-        "Measure the GuanDan agent's PRESETS (all if none is given): latency by phase, decisions a second, "
-        "stages."
+        "Measure the GuanDan agent's PRESETS (fast, standard, deep, rollout and paper if none is given): "
+        "latency by phase, decisions a second, stages."
     )
     about = "Whole rounds of four agents, one decision at a time, as at a table; wall time unless it says so."
     options = (
@@ -310,7 +310,7 @@ class AgentSpeedBench:
         ),
         click.Option(
             ["-b", "--blueprint", "checkpoint"],
-            type=click.Path(path_type=Path),
+            type=click.Path(exists=True, dir_okay=False, path_type=Path),
             help="Checkpoint of the network.  [default: the shipped one]",
         ),
         _seed(),

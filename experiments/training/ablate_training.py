@@ -6,7 +6,8 @@
 Every arm is the same self-play with one thing changed. Runs take one thread and end after the same processor
 time (the machine may be shared, so the clock on the wall says little); checkpoints are also kept at round
 numbers of decisions, to compare at equal data. Agents then play greedily on duplicate deals, all on the same.
-Everything is appended to `rows.jsonl`; what is there is not done again.
+Everything is appended to `rows.jsonl`; what is there is not done again. Matches of more deals are played
+anew, and other seconds are refused: in a directory all arms have the same.
 """
 
 from __future__ import annotations
@@ -74,15 +75,28 @@ def run(directory: Path, *, cpu_seconds: float, seeds: int, deals: int, arms: It
 
     directory: gets checkpoints and `rows.jsonl`; what it already holds is not done again. deals: of each
     match, each played twice with the seats swapped.
-    Raises LockHeld if another process runs there, FileProblem if the directory cannot be written to.
+    Raises LockHeld if another process runs there, FileProblem if the directory cannot be written to, and
+    ValueError if its arms had other seconds.
     """
     arms = tuple(arms)
     with hold(check_folder(directory), folder=True):
+        _check_seconds(directory, cpu_seconds)
         for seed in range(seeds):
             for arm in arms:
                 if not any(r["arm"] == arm.name and r["seed"] == seed for r in _rows(directory, "run")):
                     _train(directory, arm, seed, cpu_seconds)
             _matches(directory, seed, deals)
+
+
+def _check_seconds(directory: Path, cpu_seconds: float) -> None:
+    for row in _rows(directory, "run"):
+        had = row.get("asked_seconds")
+        if had != cpu_seconds:
+            told = "not noted" if had is None else f"{had:g}"
+            raise ValueError(
+                f"{directory}: --cpu-seconds must be those of the arms that are there, {told}; got "
+                f"{cpu_seconds:g}; name another directory"
+            )
 
 
 def _train(directory: Path, arm: Arm, seed: int, cpu_seconds: float) -> None:
@@ -101,6 +115,10 @@ def _train(directory: Path, arm: Arm, seed: int, cpu_seconds: float) -> None:
         spent, longest = spent + took, max(longest, took)
         last = spent + longest / 2 > cpu_seconds
         reached = bool(milestones) and trainer.decisions >= milestones[0]
+        if reached or last:
+            before = time.process_time()
+            trainer.learn_pending()  # a checkpoint does not hold what was played
+            spent += time.process_time() - before
         while milestones and trainer.decisions >= milestones[0]:
             milestones.pop(0)
         if reached or last:
@@ -118,6 +136,7 @@ def _train(directory: Path, arm: Arm, seed: int, cpu_seconds: float) -> None:
             "network": arm.network,
             "train": trainer.config.to_json(),
             "cpu_seconds": spent,
+            "asked_seconds": cpu_seconds,
             "wall_seconds": time.perf_counter() - begin,
             "decisions": trainer.decisions,
             "steps_per_round": row["steps_per_round"],
@@ -129,7 +148,7 @@ def _train(directory: Path, arm: Arm, seed: int, cpu_seconds: float) -> None:
 def _matches(directory: Path, seed: int, deals: int) -> None:
     """Play a seed's final checkpoints against the yardsticks and each other, earlier ones against greedy."""
     runs = [r for r in _rows(directory, "run") if r["seed"] == seed]
-    done = {(r["a"], r["b"]) for r in _rows(directory, "match")}
+    done = {(r["a"], r["b"], r["deals"]) for r in _rows(directory, "match")}
     pairs = []
     for k, one in enumerate(runs):
         last = one["kept"][-1]["file"]
@@ -138,7 +157,7 @@ def _matches(directory: Path, seed: int, deals: int) -> None:
         pairs += [(point["file"], "greedy") for point in one["kept"][:-1]]
     agents: dict[str, Chooser] = {}
     for a, b in pairs:
-        if (a, b) not in done:
+        if (a, b, deals) not in done:
             for name in (a, b):
                 if name not in agents:
                     agents[name] = _agent(directory, name)
@@ -191,7 +210,8 @@ def _rows(directory: Path, kind: str) -> list[dict[str, Any]]:
     for number, line in enumerate(read_bytes(path).split(b"\n")[:-1], 1):
         try:
             row = json.loads(line)
-            key = (row["arm"], row["seed"]) if row["kind"] == "run" else (row["a"], row["b"])
+            fields = ("arm", "seed") if row["kind"] == "run" else ("a", "b", "deals")
+            key = tuple(row[field] for field in fields)
             hash(key)
             rows.append((row, (row["kind"], *key)))
         except (KeyError, TypeError, ValueError, RecursionError) as error:
@@ -206,7 +226,7 @@ def report(directory: Path) -> str:
         raise ValueError(f"ablate_blueprint: {directory} must hold rows of a run; it has none; run it first")
     owner = {point["file"]: (r, point) for r in runs for point in r["kept"]}
     final = {r["kept"][-1]["file"]: r for r in runs}
-    table = [
+    table: list[tuple[object, ...]] = [
         (
             r["arm"],
             r["seed"],
@@ -216,21 +236,22 @@ def report(directory: Path) -> str:
         )
         for r in runs
     ]
-    heads = ("arm", "seed", "processor seconds", "decisions", "decisions a second")
+    heads: tuple[str, ...] = ("arm", "seed", "processor seconds", "decisions", "decisions a second")
     lines = ["### Runs", "", markdown_table(heads, table, "lrrrr"), ""]
     table = [
         (
             final[m["a"]]["arm"],
             final[m["a"]]["seed"],
             final[m["b"]]["arm"] if m["b"] in final else m["b"],
+            f"{m['deals']:,}",
             _mean(m, "net", 1),
             _mean(m, "wins", 100),
         )
         for m in matches
         if m["a"] in final
     ]
-    heads = ("arm", "seed", "against", "net levels a round", "rounds won")
-    lines += ["### Strength at equal time", "", markdown_table(heads, table, "lrlrr"), ""]
+    heads = ("arm", "seed", "against", "deals", "net levels a round", "rounds won")
+    lines += ["### Strength at equal time", "", markdown_table(heads, table, "lrlrrr"), ""]
     found = [(*owner[m["a"]], m) for m in matches if m["b"] == "greedy"]
     rising = sorted(found, key=lambda f: (f[0]["seed"], f[0]["arm"], f[1]["decisions"]))
     steps = [
@@ -239,13 +260,14 @@ def report(directory: Path) -> str:
             r["seed"],
             f"{point['decisions']:,}",
             f"{point['cpu_seconds']:.0f}",
+            f"{m['deals']:,}",
             _mean(m, "net", 1),
             _mean(m, "wins", 100),
         )
         for r, point, m in rising
     ]
-    words = ("arm", "seed", "decisions", "processor seconds", "net levels a round", "rounds won")
-    lines += ["### Strength against greedy by decisions trained", "", markdown_table(words, steps, "lrrrrr")]
+    words = ("arm", "seed", "decisions", "processor seconds", "deals", "net levels a round", "rounds won")
+    lines += ["### Strength against greedy by decisions trained", "", markdown_table(words, steps, "lrrrrrr")]
     return "\n".join(lines) + "\n"
 
 

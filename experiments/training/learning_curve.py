@@ -3,6 +3,7 @@
     python -m experiments.training.learning_curve run/kept-*.safetensors --against strong -o runs/curve
 
 Results are kept in OUTPUT.json; a checkpoint and an opponent that are there already are not played again.
+Both are known by what is in them: another network under the same name is played anew.
 """
 
 from __future__ import annotations
@@ -24,12 +25,16 @@ from gs2.commands.groups import run_alone
 __all__ = ["Point", "curve_table", "learning_curve", "plot_curve"]
 
 
+Key = tuple[str, str, str, int, int]
+"""Checkpoint, the opponent's name and fingerprint, deals and seed."""
+
+
 @dataclass(frozen=True)
 class Point:
     """A checkpoint against an opponent on duplicate deals.
 
     decisions: trained. net: levels a round; won: share of rounds; each (mean, low, high), the interval over
-        deals of 95 %.
+        deals of 95 %. fingerprint: of the opponent, "" where only its name is known.
     """
 
     checkpoint: str
@@ -39,20 +44,27 @@ class Point:
     won: tuple[float, float, float]
     deals: int
     seed: int
+    fingerprint: str = ""
+
+    @property
+    def met(self) -> str:
+        """Who the opponent was: its fingerprint, which is a rule agent's name."""
+        return self.fingerprint or self.opponent
 
 
-def _measure(path: Path, opponent: str, rounds: int, seed: int, processes: int | None) -> Point:
+def _measure(path: Path, wanted: Key, processes: int | None) -> Point:
     from blueprint.checkpoint import read_checkpoint
     from blueprint.guandan.arena.arena import Arena, ArenaConfig, Schedule
     from gs2.guandan.named_agents import NamedAgents
 
+    _, opponent, told, rounds, seed = wanted
     _, description = read_checkpoint(path, prefix="-")
     with Arena(NamedAgents(), processes) as arena:
         schedule = Schedule(rounds, config=ArenaConfig(seed=seed))
         found = arena.play(str(path), opponent, schedule).summary()
     assert found.net is not None and found.won is not None
     net, won = ((x.mean, x.low, x.high) for x in (found.net, found.won))
-    return Point(_name(path), int(description["decisions"]), opponent, net, won, rounds, seed)
+    return Point(_name(path), int(description["decisions"]), opponent, net, won, rounds, seed, told)
 
 
 def _name(path: Path) -> str:
@@ -82,18 +94,30 @@ def _three(values: list[float]) -> tuple[float, float, float]:
     return mean, low, high
 
 
-def _key(point: Point) -> tuple[str, str, int, int]:
-    return point.checkpoint, point.opponent, point.deals, point.seed
+def _key(point: Point) -> Key:
+    return point.checkpoint, point.opponent, point.met, point.deals, point.seed
+
+
+def _by_opponent(points: list[Point]) -> dict[str, list[Point]]:
+    """Return the points against each opponent; fingerprints tell apart those of one name."""
+    known: dict[str, set[str]] = {}
+    for point in points:
+        known.setdefault(point.opponent, set()).add(point.met)
+    found: dict[str, list[Point]] = {}
+    for point in points:
+        told = f" ({point.fingerprint[:8] or 'unknown'})" if len(known[point.opponent]) > 1 else ""
+        found.setdefault(point.opponent + told, []).append(point)
+    return dict(sorted(found.items()))
 
 
 def curve_table(points: list[Point]) -> str:
     """Return a Markdown table: a row per checkpoint, rounds won and net levels a round per opponent."""
-    opponents = sorted({point.opponent for point in points})
+    opponents = _by_opponent(points)
     table = []
     for decisions in sorted({point.decisions for point in points}):
         cells = []
-        for name in opponents:
-            found = [p for p in points if p.decisions == decisions and p.opponent == name]
+        for met in opponents.values():
+            found = [point for point in met if point.decisions == decisions]
             cells.append(_cell(found[-1]) if found else "")
         table.append((f"{decisions / 1e6:.1f} M", *cells))
     heads = ("decisions trained", *(f"against {name}" for name in opponents))
@@ -113,8 +137,7 @@ def plot_curve(points: list[Point], path: Path) -> None:
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(6, 3.6), layout="constrained")
-    for name in sorted({point.opponent for point in points}):
-        line = [point for point in points if point.opponent == name]
+    for name, line in _by_opponent(points).items():
         x = np.array([point.decisions / 1e6 for point in line])
         mean, low, high = np.array([point.won for point in line]).T
         axes.errorbar(
@@ -146,6 +169,8 @@ def learning_curve(
     checkpoints: tuple[Path, ...], against: str, rounds: int, seed: int, processes: int | None, output: Path
 ) -> None:
     """Measure CHECKPOINTS against fixed agents; write OUTPUT.json and OUTPUT.svg, print the table."""
+    from gs2.guandan.named_agents import fingerprint
+
     store = output.with_suffix(".json")
     check_folder(output.parent)
     check_output(store)
@@ -153,10 +178,11 @@ def learning_curve(
         points = read_points(store)
         for path in checkpoints:
             for opponent in against.split(","):
-                if (_name(path), opponent, rounds, seed) in {_key(point) for point in points}:
+                wanted = (_name(path), opponent, fingerprint(opponent), rounds, seed)
+                if wanted in {_key(point) for point in points}:
                     continue
                 stderr().print(f"{path} against {opponent}")
-                points.append(_measure(path, opponent, rounds, seed, processes))
+                points.append(_measure(path, wanted, processes))
                 write_text(store, json.dumps([asdict(point) for point in points], indent=1) + "\n")
     points = read_points(store)
     plot_curve(points, output.with_suffix(".svg"))

@@ -16,7 +16,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from gs2.commands.common import SEED
+from gs2.commands.common import NOT_NEGATIVE, SEED
 from gs2.commands.groups import run_alone
 
 __all__ = ["MatchWorth", "match_situations", "match_worth", "play_worth"]
@@ -64,6 +64,7 @@ def play_worth(
     """Return what agent a gains over agent b in rounds of matches; names for `load_batched_agent`.
 
     apart: play only rounds whose results are worth so much else than their levels, root mean square.
+    Raises ValueError where fewer than two of those drawn are that far apart.
     """
     from blueprint.guandan.arena.duplicate import play_duplicate
     from blueprint.guandan.objective import match_chances
@@ -75,8 +76,14 @@ def play_worth(
     chances, scratch = match_chances(), Scratch()
     situations = match_situations(rounds if apart == 0 else 20 * rounds, seed)
     if apart:
-        situations = situations[_distance(situations) >= apart][:rounds]
+        distance = _distance(situations)
+        situations = situations[distance >= apart][:rounds]
         rounds = len(situations)
+        if rounds < 2:
+            raise ValueError(
+                f"--apart must leave 2 rounds; got {apart:g}, and the furthest of {len(distance):,} is "
+                f"{distance.max():.3g} from its levels; name less, or draw more --rounds"
+            )
     gains, levels = [], []
     for start in range(0, rounds, at_once):
         states = _begun(situations[start : start + at_once], rng)
@@ -137,7 +144,7 @@ def _distance(table: NDArray[np.void]) -> NDArray[np.float64]:
 @click.option("--rounds", type=click.IntRange(2), default=2048, show_default=True)
 @click.option("--seed", type=SEED, default=1, show_default=True)
 @click.option("--at-once", type=click.IntRange(1), default=512, show_default=True)
-@click.option("--apart", type=click.FloatRange(0), default=0.0, show_default=True)
+@click.option("--apart", type=NOT_NEGATIVE, default=0.0, show_default=True)
 def match_worth(a: str, b: str, rounds: int, seed: int, at_once: int, apart: float) -> None:
     """Print what agent A gains over agent B in rounds of matches, each played twice."""
     import torch

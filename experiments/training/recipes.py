@@ -25,7 +25,7 @@ from experiments.training.equal_time.rule_passed import passing_table
 from experiments.training.equal_time.turns import WHOLE, Course, Plan, train_in_turns
 from games.support.files import check_folder, write_text
 from games.support.locks import hold
-from gs2.commands.common import OUTPUT_FOLDER, Interruption, stderr
+from gs2.commands.common import OUTPUT_FOLDER, POSITIVE, Interruption, stderr
 from gs2.commands.groups import run_alone
 
 __all__ = ["recipes"]
@@ -67,16 +67,24 @@ def _chosen(names: str | None) -> tuple[str, ...]:
 @click.command()
 @click.option("-o", "--output", type=OUTPUT_FOLDER, required=True, help="Folder of the runs, to go on with.")
 @click.option("--game", type=click.Choice(GAMES), default=GAMES[0], show_default=True)
-@click.option("--minutes", type=float, default=WHOLE, show_default=True, help="Of the processor, a recipe.")
+@click.option(
+    "--minutes", type=POSITIVE, default=WHOLE, show_default=True, help="Of the processor, a recipe."
+)
 @click.option("--recipes", "names", help="Names, separated by commas.  [default: all]")
-@click.option("--turn", type=float, default=10.0, show_default=True, help="Minutes of a turn, at most.")
+@click.option("--turn", type=POSITIVE, default=10.0, show_default=True, help="Minutes of a turn, at most.")
 @click.option(
     "--first",
-    type=click.FloatRange(min=0, min_open=True),
+    type=POSITIVE,
     help="Minutes of the first turn; each later one is as long as all before it, up to --turn.  "
     "[default: --turn]",
 )
-@click.option("--rounds", type=int, default=2000, show_default=True, help="Deals of each pair at the end.")
+@click.option(
+    "--rounds",
+    type=click.IntRange(min=2),
+    default=2000,
+    show_default=True,
+    help="Deals of each pair at the end.",
+)
 @click.option(
     "--set",
     "settings",

@@ -28,7 +28,7 @@ class JsonRows(ABC):
     FORMAT: the first thing that its header says. SOURCE: the command whose results it holds. ROW: what one
     row is, in words. FAULT: the error that is raised.
     path: created with its header if it does not exist. header: what the rows are results of; an existing
-    file must say the same. rows: those it holds, each once.
+    file must say the same (`differences`). rows: those it holds, each once.
     Raises FAULT if it says something else, or holds no such rows; FileProblem if it cannot be read or
     written; LockHeld if another process writes it.
     """
@@ -61,18 +61,21 @@ class JsonRows(ABC):
     def key(self, row: Row) -> Hashable:
         """Return what tells a row from the others."""
 
+    def differences(self, found: Row) -> list[str]:
+        """Return the fields in which a file's header says that its results are others than these."""
+        return [name for name in {**self.header, **found} if found.get(name) != self.header.get(name)]
+
     def _read(self, lines: list[bytes]) -> None:
         found = _object(lines[0]) if lines else {}
         if found.get("format") != self.FORMAT:
             raise self.FAULT(
                 f"{self.path}: the file must be a result of {self.SOURCE} ({self.FORMAT}); name another file"
             )
-        for name in self.header.keys() | found.keys():
-            if found.get(name) != self.header.get(name):
-                raise self.FAULT(
-                    f"{self.path}: it holds results with {name} {found.get(name)!r}, these have "
-                    f"{self.header.get(name)!r}; name another file"
-                )
+        for name in self.differences(found):
+            raise self.FAULT(
+                f"{self.path}: it holds results with {name} {found.get(name)!r}, these have "
+                f"{self.header.get(name)!r}; name another file"
+            )
         rows = []
         for number, line in enumerate(lines[1:], 2):
             row = _object(line)

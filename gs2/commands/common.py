@@ -7,7 +7,7 @@ import functools
 import json
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +38,7 @@ __all__ = [
     "NewFileType",
     "OutputType",
     "check_plot",
+    "held_checkpoint",
     "held_new",
     "html_option",
     "memory_option",
@@ -199,21 +200,47 @@ def held_new(path: Path) -> Path:
     return NEW_FILE.convert(path, None, None)  # who held it until now may have written it
 
 
+def held_checkpoint(path: Path, *, new: Iterable[Path] = ()) -> Path:
+    """Return a new file for a checkpoint, as of `held_new`, beside which its description can be written.
+
+    Its folder is made if it is missing. new: other files that may not be there.
+    """
+    from blueprint.checkpoint import check_beside
+    from games.support.files import check_folder
+
+    check_beside(path, new=new)
+    check_folder(path.parent)
+    return held_new(path)
+
+
 OUTPUT_FILE = OutputType()
 OUTPUT_FOLDER = OutputType(folder=True)
 NEW_FILE = NewFileType()
 
 
+PICTURES = {".svg": b"<svg", ".png": b"\x89PNG\r\n\x1a\n", ".pdf": b"%PDF-"}
+"""What stands near the beginning of a picture, by the end of its name."""
+
+
 def check_plot(plot: Path | None) -> None:
-    """Refuse a picture that could not be written before anything is played."""
+    """Refuse a picture that could not be written, or would replace another kind of file, before any play."""
     from importlib.util import find_spec
 
     if plot is None:
         return
     if find_spec("matplotlib") is None:
         raise click.UsageError("matplotlib is not installed; pip install 'gs2[plots]' brings it")
-    if plot.suffix not in (".svg", ".png", ".pdf"):
+    if plot.suffix not in PICTURES:
         raise click.UsageError(f"--plot must name a .svg, .png or .pdf file; got {str(plot)!r}")
+    if plot.exists():
+        from games.support.files import open_regular
+
+        with open_regular(plot) as file:
+            begins = file.read(512)
+        if PICTURES[plot.suffix] not in begins:
+            raise click.UsageError(
+                f"--plot replaces a {plot.suffix} picture, and {plot} is none; choose another name"
+            )
 
 
 def stdout() -> Console:

@@ -112,7 +112,7 @@ def blueprint(
     from games.infosets.factored import is_factored
     from games.support.locks import hold
     from gs2.policies.profile_worth import solved_worth
-    from gs2.public.whole_game import is_public_output
+    from gs2.public.whole_game import forget_run, is_public_output
 
     row = variant_row(variant)
     in_words = output is not None and output.suffix == ".json"
@@ -123,12 +123,14 @@ def blueprint(
     limits = Limits(
         iterations if iterations is not None else (None if target or seconds else 1000), target, seconds
     )
+    if output is not None and is_public_output(output):
+        if form == "listed" and not fresh:
+            raise PolicyError(f"{output}: its run is on the public tree; use --form public, or --fresh")
+        form = "public" if form == "auto" else form
     if form == "public" and in_words:
         raise click.UsageError(
             "a JSON policy is of the listed form; name the output otherwise, or --form listed"
         )
-    if form == "auto" and output is not None and is_public_output(output):
-        form = "public"
     tree = None
     if form != "public":
         try:
@@ -152,7 +154,7 @@ def blueprint(
     console = stderr()
     if output is not None and output.exists() and not fresh:
         load_policy(output, game.name)
-        state = load_state(output)
+        state = load_state(output, tree)
         if state is None:
             raise PolicyError(f"{output}: it holds a policy but no run to resume; use --fresh to replace it")
         solver.load_state_dict(state)
@@ -168,6 +170,8 @@ def blueprint(
             save_policy(output, policy, solver.state_dict())
 
     save()  # before the work: an unwritable place is better known now
+    if output is not None and fresh:
+        forget_run(output)
     began = time.perf_counter()
     with Interruption() as asked:
         stopped = _advance(solver, row.name, limits, save, asked)

@@ -140,16 +140,17 @@ def load_searched(game: Game, base: str, *, seed: int = 0) -> Blueprint:
     return blueprint
 
 
-def agent_identity(text: str, game: str = "") -> str:
+def agent_identity(text: str, game: str = "", *, named: bool = True) -> str:
     """Return what tells the agent of today from one of that name tomorrow, by its name and its files.
 
-    game: the game's string, on which the shipped network depends.
+    game: the game's string, on which the shipped network depends. named: whether the name counts; without it
+    a file is told by what it holds, wherever it lies.
     """
     base = parts_of(text)[0]
     network = named_network(game, base)
     if network is not None:
         base = str(network.path)
-    told: list[bytes | memoryview] = [text.strip().encode()]
+    told: list[bytes | memoryview] = [text.strip().encode() if named else b""]
     where = base.partition(":")[0] if is_own(base) else base
     if Path(where).is_file():
         told.append(_contents(Path(where)))

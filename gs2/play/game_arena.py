@@ -43,7 +43,8 @@ class Meeting:
     game: its string. a, b: names of agents (`gs2.play.agent_names`). pairs: of games, one with a on team 0
     and one with a on team 1. seed: of chance, of the agents' choices and of what they train or search.
     duplicate: whether the games of a pair share their chance. agent_seed: of what both agents train or
-    search; None for `seed` and the number after it.
+    search; None for `seed` and the number after it. called: what a is called in files of results, where it
+    plays from a copy of a file: there it is told by what the file holds, whatever its name.
     """
 
     game: str
@@ -53,6 +54,7 @@ class Meeting:
     seed: int = 0
     duplicate: bool = True
     agent_seed: int | None = None
+    called: str | None = None
 
     def __post_init__(self) -> None:
         if self.pairs < 1:
@@ -60,10 +62,18 @@ class Meeting:
 
     def header(self) -> Row:
         """Return what a file of results begins with: the same header, the same games."""
-        told = {name: value for name, value in asdict(self).items() if name != "pairs"}
+        told = self.to_json()
+        del told["pairs"]
         if self.agent_seed is None:
             del told["agent_seed"]
-        return {**told, "agents": [agent_identity(name, self.game) for name in (self.a, self.b)]}
+        a = agent_identity(self.a, self.game, named=self.called is None)
+        return {**told, "agents": [a, agent_identity(self.b, self.game)]}
+
+    def to_json(self) -> Row:
+        """Return the meeting in plain values."""
+        told = asdict(self) | {"a": self.called or self.a}
+        del told["called"]
+        return told
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +102,7 @@ class MeetingResult:
         """Return the match in plain numbers."""
         low, high = self.interval()
         return {
-            **asdict(self.meeting),
+            **self.meeting.to_json(),
             "pairs": len(self.games.numbers),
             "games": self.games.payoffs.size,
             "complete": self.complete,

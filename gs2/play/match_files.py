@@ -149,6 +149,11 @@ class _PairsFile(JsonRows):
 
     FORMAT, SOURCE, ROW, FAULT = FORMAT, "gs2 match --game", "the result of a pair of games", MeetingError
 
+    def differences(self, found: Row) -> list[str]:
+        """Return the fields that differ; names do not count where `agents` says that both are the same."""
+        names = super().differences(found)
+        return names if "agents" in names else [name for name in names if name not in ("a", "b")]
+
     def is_row(self, row: Row) -> bool:
         pair, payoffs, won = row.get("pair"), row.get("payoffs"), row.get("won")
         whole = type(pair) is int and pair >= 0 and _numbers(payoffs) and len(payoffs or ()) >= 2

@@ -163,6 +163,7 @@ class StoredStrategy(PublicStrategy):
     """The policies of a file, of which a search reads what it needs."""
 
     def __init__(self, policy: PublicPolicy) -> None:
+        policy.check_tree()
         none = np.zeros((0, 0))
         super().__init__(policy.tree, (none, none))
         object.__setattr__(self, "policy", policy)

@@ -21,7 +21,7 @@ from cfr.variants import Variant
 from games.game import Game, GameError
 from games.infosets.factored import FactoredGame
 
-__all__ = ["PublicRun", "Settings", "is_public_output", "run_file"]
+__all__ = ["PublicRun", "Settings", "forget_run", "is_public_output", "run_file"]
 
 SHARE = 0.05
 """Most of the time that goes into saves on the way."""
@@ -49,8 +49,14 @@ def run_file(output: Path) -> Path:
 
 
 def is_public_output(output: Path) -> bool:
-    """Return whether a file is a policy on a public tree, or such a policy's run is beside it."""
-    return is_public_policy(output) or is_array_file(run_file(output), CHECKPOINT)
+    """Return whether a run goes on on the public tree: by what the output is, else by what is beside it."""
+    return is_public_policy(output) if output.exists() else is_array_file(run_file(output), CHECKPOINT)
+
+
+def forget_run(output: Path) -> None:
+    """Delete the state of a run on a public tree beside an output that holds another run now."""
+    if is_array_file(run_file(output), CHECKPOINT):
+        run_file(output).unlink()
 
 
 class PublicRun:
@@ -81,10 +87,16 @@ class PublicRun:
             )
         state = None if output is None or settings.fresh else run_file(output)
         there = state is not None and state.exists()
-        if output is not None and output.exists() and not there and not settings.fresh:
-            raise PolicyError(
-                f"{output}: it holds no run to resume on a public tree; use --fresh to replace it"
-            )
+        if output is not None and output.exists() and not settings.fresh:
+            if not there:
+                raise PolicyError(
+                    f"{output}: it holds no run to resume on a public tree; use --fresh to replace it"
+                )
+            if not is_public_policy(output):
+                raise PolicyError(
+                    f"{output}: it must be a policy on a public tree for {run_file(output).name} to go on "
+                    "from there; it is none; name another output, or use --fresh to replace both"
+                )
         tree = grow_public(game)
         dtype = np.dtype({16: np.int16, 32: np.float32}.get(settings.precision or 64, np.float64))
         if settings.precision is None and state is not None and there:

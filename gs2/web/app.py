@@ -128,8 +128,8 @@ class _Site:
     async def infosets(self, request: Request) -> Response:
         words = request.query_params
         most = words.get("most", "200")
-        if not most.isdecimal() or not 1 <= int(most) <= 5000:
-            raise Refused("wrong", f"most is a number in 1..5000; got {most[:20]!r}")
+        if not most.isdecimal() or len(most) > 9:
+            raise Refused("wrong", f"most is a whole number; got {most[:20]!r}")
         return await self._ask(
             "gs2.web.analysis:infosets", request.path_params["game"], words.get("grep", ""), int(most)
         )
@@ -137,7 +137,7 @@ class _Site:
     async def _ask(self, function: str, *arguments: Any) -> Response:
         """Return a quick answer of the worker that solves, which keeps the games' trees."""
         job = self.house.jobs.start("solve", function, *arguments)
-        await job.ended.wait()
+        await self.house.jobs.ended(job)
         if job.status != "done":
             raise Refused("wrong", job.error or job.status)
         return json_answer(job.result)
@@ -210,7 +210,7 @@ def make_app(
             route("/api/reviews", site.review, "POST"),
             route("/api/solve", site.solve, "POST"),
             route("/api/games", site.games, "GET"),
-            route("/api/games/{game}/infosets", site.infosets, "GET"),
+            route("/api/games/{game:path}/infosets", site.infosets, "GET"),
             route("/api/jobs/{id}", site.job, "GET", "DELETE"),
             *game_routes(games),
         ],

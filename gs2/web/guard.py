@@ -8,7 +8,6 @@ back; with a token, whoever shows it may. A page shows it by a cookie that it go
 from __future__ import annotations
 
 import hmac
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from starlette.datastructures import Headers
@@ -99,7 +98,11 @@ class Guard:
             return None
         query = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", [])
         scheme, _, bearer = headers.get("authorization", "").partition(" ")
-        shown = [*query[:1], *([bearer.strip()] if scheme.lower() == "bearer" else []), self._cookie(headers)]
+        shown = [
+            *query[:1],
+            *([bearer.strip()] if scheme.lower() == "bearer" else []),
+            *self._cookies(headers),
+        ]
         if not any(hmac.compare_digest(text.encode(), self.token.encode()) for text in shown):
             return PlainTextResponse(
                 "give the server's token: open the address that it printed, or send "
@@ -114,12 +117,10 @@ class Guard:
         return None
 
     @staticmethod
-    def _cookie(headers: Headers) -> str:
-        try:
-            morsel = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-        except CookieError:
-            return ""
-        return "" if morsel is None else unquote(morsel.value)
+    def _cookies(headers: Headers) -> list[str]:
+        """Return the values of our cookie. The others are of anybody on this host, and may be of any form."""
+        parts = (part.partition("=") for part in ";".join(headers.getlist("cookie")).split(";"))
+        return [unquote(value.strip()) for name, _, value in parts if name.strip() == COOKIE]
 
     @staticmethod
     def _counting(receive: Receive) -> Receive:

@@ -15,10 +15,11 @@ import attrs
 from games.guandan.rules import as_rules
 from gs2.guandan.table.agents import host_for, start_hosts
 from gs2.guandan.table.hosts import Host
+from gs2.guandan.table.seat import AgentError
 from gs2.web.jobs import Jobs
 from gs2.web.setup_log import PERSON, DamagedTable, stored_table, stored_tables
 from gs2.web.tables.person_table import LONGEST_PACE, PersonTable, Refused
-from gs2.web.tables.seat_labels import seat_labels
+from gs2.web.tables.seat_labels import seat_labels, without_folders
 from gs2.web.tables.table_log import TableSetup, read_table, table_log
 
 __all__ = ["AGENTS", "HINT", "House", "TableWatcher"]
@@ -213,9 +214,14 @@ class House:
                 self._starting.pop(name, None)
 
     async def _start(self, name: str) -> None:
-        host = host_for(self._given.get(name, name), workers=self.workers)
+        given = self._given.get(name, name)
+        host = host_for(given, workers=self.workers)
         try:
             await start_hosts([host])
+        except AgentError as error:
+            host.close()
+            logger.warning("agent %s: %s", given, error)
+            raise AgentError(without_folders(str(error), given, name)) from None
         except BaseException:
             host.close()
             raise

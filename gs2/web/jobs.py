@@ -14,7 +14,7 @@ import secrets
 import signal
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
@@ -36,17 +36,22 @@ class JobsFull(RuntimeError):
 
 @dataclass
 class Job:
-    """One piece of work. status: waiting, running, done, failed or cancelled; done of `of` steps."""
+    """One piece of work. status: waiting, running, done, failed or cancelled; done of `of` steps.
+
+    limits: seconds that it may work on each step, the last of them on every further one; none for any time.
+    """
 
     id: str
     kind: str
     call: tuple[str, tuple[Any, ...]]
+    limits: tuple[float, ...] = ()
     status: str = "waiting"
     done: int = 0
     of: int = 0
     result: Any = None
     error: str | None = None
     ended: asyncio.Event = field(default_factory=asyncio.Event)
+    watch: asyncio.TimerHandle | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return it as the page asks for it."""
@@ -117,23 +122,40 @@ class Jobs:
         self._running: dict[str, Job] = {}
         self._workers: dict[str, _Worker] = {}
 
-    def start(self, kind: str, function: str, *arguments: Any) -> Job:
+    def start(self, kind: str, function: str, *arguments: Any, limits: Sequence[float] = ()) -> Job:
         """Return a new job: MODULE:FUNCTION, called with the arguments and `progress`, a function (done, of).
 
+        limits: seconds for its steps, counted from when it begins to work on one; it fails after that,
+        whether anybody still waits for it or not.
         Raises JobsFull if too many of its kind wait.
         """
         queue = self._waiting.setdefault(kind, [])
         if len(queue) >= MOST_WAITING:
             raise JobsFull(f"{len(queue)} jobs wait already; try again when some are done")
-        job = Job(secrets.token_urlsafe(12), kind, (function, arguments))
+        job = Job(secrets.token_urlsafe(12), kind, (function, arguments), tuple(limits))
         self.jobs[job.id] = job
         queue.append(job)
         self._forget()
         self._next(kind)
         return job
 
+    async def ended(self, job: Job) -> None:
+        """Wait for a job to end. Whoever stops waiting before it has begun takes it back.
+
+        One that has begun goes on: its worker would have to load everything anew.
+        """
+        try:
+            await job.ended.wait()
+        except asyncio.CancelledError:
+            if job.status == "waiting":
+                self.cancel(job)
+            raise
+
     def cancel(self, job: Job) -> None:
         """End a job, whatever it is doing."""
+        self._break_off(job, "cancelled", "cancelled")
+
+    def _break_off(self, job: Job, status: str, error: str) -> None:
         if job.status == "waiting":
             self._waiting[job.kind].remove(job)
         elif job.status == "running":
@@ -143,11 +165,23 @@ class Jobs:
             del self._running[job.kind]
         else:
             return
-        self._end(job, "cancelled", error="cancelled")
+        self._end(job, status, error=error)
         self._next(job.kind)
+
+    def _watch(self, job: Job) -> None:
+        """Count a job's time from now on."""
+        if job.watch is not None:
+            job.watch.cancel()
+        if job.limits:
+            limit = job.limits[min(job.done, len(job.limits) - 1)]
+            late = f"it took more than {limit:g} s"
+            job.watch = asyncio.get_running_loop().call_later(limit, self._break_off, job, "failed", late)
 
     def close(self) -> None:
         """End every worker."""
+        for job in self._running.values():
+            if job.watch is not None:
+                job.watch.cancel()
         for worker in self._workers.values():
             worker.end()
         self._workers.clear()
@@ -167,6 +201,7 @@ class Jobs:
             worker = self._workers[kind] = _Worker(lambda who, said: self._heard(kind, who, said))
         self._running[kind] = job
         job.status = "running"
+        self._watch(job)
         try:
             worker.pipe.send(job.call)
         except OSError:
@@ -181,7 +216,9 @@ class Jobs:
         if job is None:
             return
         if said[0] == "progress":
-            job.done, job.of = said[1:]
+            step, (job.done, job.of) = job.done, said[1:]
+            if job.done != step:
+                self._watch(job)
             return
         del self._running[kind]
         if said[0] == "done":
@@ -193,4 +230,6 @@ class Jobs:
     def _end(self, job: Job, status: str, *, result: Any = None, error: str | None = None) -> None:
         job.status, job.result, job.error = status, result, error
         job.call = ("", ())
+        if job.watch is not None:
+            job.watch.cancel()
         job.ended.set()

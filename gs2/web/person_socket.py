@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -30,6 +30,7 @@ class PersonSocket:
         self._changed = asyncio.Event()
         self._others: list[Message] = []
         self._hint: asyncio.Task[None] | None = None
+        self._wanted: Message = {}
         self._bad = 0
 
     def _state(self) -> str:
@@ -52,6 +53,30 @@ class PersonSocket:
     def _say(self, message: Message) -> None:
         self._others.append(message)
         self._changed.set()
+
+    def _advise(self, wanted: Message, find: Callable[[], Awaitable[Message]]) -> None:
+        """Have a hint worked out, and given as a message: thinking, then done or failed.
+
+        wanted: what it is about, part of every message; asked for again meanwhile, the hint is only awaited,
+        and one about something else takes its place. find: finds it; it may raise Refused.
+        """
+        if self._hint is not None and not self._hint.done():
+            if self._wanted == wanted:
+                return
+            self._hint.cancel()
+            given_up = "another hint was asked for meanwhile"
+            self._say({"type": "hint", **self._wanted, "status": "failed", "error": given_up})
+        self._wanted = wanted
+        self._say({"type": "hint", **wanted, "status": "thinking"})
+
+        async def wait() -> None:
+            try:
+                told = {"status": "done", **await find()}
+            except Refused as error:
+                told = {"status": "failed", "error": str(error)}
+            self._say({"type": "hint", **wanted, **told})
+
+        self._hint = asyncio.create_task(wait())
 
     async def _send(self) -> None:
         shown = None

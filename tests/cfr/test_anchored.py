@@ -166,13 +166,42 @@ def test_what_cannot_be_solved_is_refused() -> None:
         AnchoredSolver(tree, Anchor(magnet[1:], 1.0))
     with pytest.raises(SolverError, match="give iterations"):
         solve_anchored(tree, Anchor(magnet, 1.0))
-    with pytest.raises(SolverError, match="target positive"):
+    with pytest.raises(SolverError, match="target must be positive"):
         solve_anchored(tree, Anchor(magnet, 1.0), target=0.0)
     state = AnchoredSolver(tree, Anchor(magnet, 1.0)).state_dict()
     with pytest.raises(StateError):
         solve_anchored(tree, Anchor(magnet, 1.0), iterations=1, start={**state, "policy": magnet * np.nan})
-    with pytest.raises(SolverError, match="one entry per slot"):
+    with pytest.raises(SolverError, match=r"policy must have 2184 entries; got shape \(24,\)"):
         solve_anchored(tree_of("leduc"), Anchor(uniform(tree_of("leduc")), 1.0), iterations=1, start=state)
+
+
+@pytest.mark.parametrize("number", [2.5, np.nan, np.inf, -1, "3"])
+def test_iterations_that_are_no_whole_number_are_refused(number: object) -> None:
+    tree = tree_of("kuhn")
+    anchor = Anchor(uniform(tree), 1.0)
+    with pytest.raises((SolverError, TypeError), match="solve_anchored: iterations must be at least 0"):
+        solve_anchored(tree, anchor, iterations=number)  # type: ignore[arg-type]  # ran for ever
+    with pytest.raises(SolverError, match="iterations must be at least 0"):
+        AnchoredSolver(tree, anchor).run(number)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("fill", [0.0, 7.0, -1.0, np.nan])
+def test_magnets_and_starts_that_are_no_probabilities_are_refused(fill: float) -> None:
+    tree = tree_of("kuhn")
+    filled = np.full(tree.n_slots, fill)
+    with pytest.raises(ValueError, match="at least 0 and sum to 1"):
+        solve_anchored(tree, Anchor(uniform(tree), 1.0), target=1e-3, start=filled)
+    half = uniform(tree)
+    half[:2] = fill, 1 - fill
+    if np.isnan(fill):  # an infoset with nan has no magnet
+        assert solve_anchored(tree, Anchor(filled, 1.0), iterations=1).iteration == 1
+        assert solve_anchored(tree, Anchor(half, 1.0), iterations=1).iteration == 1
+        return
+    with pytest.raises(ValueError, match="at least 0 and sum to 1"):
+        AnchoredSolver(tree, Anchor(filled, 1.0))
+    if not 0 <= fill <= 1:
+        with pytest.raises(ValueError, match="infoset 0 has"):
+            AnchoredSolver(tree, Anchor(half, 1.0))
 
 
 def uniform(tree: FlatTree) -> np.ndarray:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from cfr.best_response import exploitability
 from cfr.policies.policy import (
@@ -20,6 +21,7 @@ from cfr.policies.policy import (
 from cfr.solver import Solver
 from cfr.tree import grow
 from games import load_game
+from gs2.cli import main
 from tests.cfr.trees import random_policy, tree_of
 
 
@@ -58,6 +60,27 @@ def test_a_run_resumes_from_its_file(tmp_path: Path) -> None:
     resumed.load_state_dict(load_state(tmp_path / "run") or {})
     resumed.run(18)
     np.testing.assert_array_equal(resumed.average_policy(), straight.average_policy())
+
+
+def test_a_run_goes_on_with_its_own_infosets_alone(tmp_path: Path) -> None:
+    path, tree = tmp_path / "run", tree_of("kuhn")
+    solver = Solver(tree, "dcfr")
+    solver.run(20)
+    policy = tabular_policy("kuhn_poker", tree, solver.average_policy())
+    for shown in (policy, replace(policy, infoset_key=policy.infoset_key + np.uint64(7))):
+        save_policy(path, shown, solver.state_dict())
+        assert load_policy(path, "kuhn_poker").digest == shown.digest and load_state(path) is not None
+        measured = CliRunner().invoke(main, ["exploitability", "kuhn_poker", str(path)])
+        before = path.read_bytes()
+        words = ["blueprint", "kuhn_poker", "--iterations", "21", "-o", str(path)]
+        again = CliRunner().invoke(main, words)
+        if shown is policy:
+            assert load_state(path, tree) is not None and measured.exit_code == again.exit_code == 0
+            continue
+        with pytest.raises(PolicyError, match="the infosets it began with; kuhn_poker has others"):
+            load_state(path, tree)
+        assert measured.exit_code == again.exit_code == 2 and "use --fresh to replace it" in again.stderr
+        assert path.read_bytes() == before
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

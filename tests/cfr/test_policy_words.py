@@ -17,6 +17,7 @@ from cfr.solver import solve
 from cfr.tree import FlatTree, grow
 from games import Game, GameError, load_game
 from games.openspiel.names import openspiel_game
+from games.research.kuhn_poker import KuhnPoker
 from gs2.cli import main
 from tests.cfr.trees import random_policy
 from tests.games.openspiel.efg import HIDDEN_MOVE, random_efg
@@ -126,6 +127,51 @@ def test_json_brings_every_probability_back_to_the_bit(name: str, tmp_path: Path
         whole = json.loads(path.read_text())
         assert set(whole["policy"]) == set(policy_words(game, tree).infosets)
         assert all(abs(sum(row.values()) - 1) < 1e-9 for row in whole["policy"].values())
+
+
+class LetterKuhn(KuhnPoker):
+    """Kuhn poker whose names differ in case alone: of two actions, and of player 0's first and last card."""
+
+    def action_text(self, state: np.ndarray, action: np.ndarray) -> str:
+        return "aA"[int(action)] if state["stage"] >= 2 else super().action_text(state, action)
+
+    def infoset_text(self, state: np.ndarray, player: int) -> str:
+        return super().infoset_text(state, player).replace("P0 holds K", "P0 holds j")
+
+
+def test_names_that_differ_in_case_alone_are_read_to_the_letter(tmp_path: Path) -> None:
+    game, path = LetterKuhn(), tmp_path / "a.json"
+    tree = grow(game)
+    words = policy_words(game, tree)
+    assert {"P0 holds J", "P0 holds j"} < set(words.infosets) and set(words.actions) == {("a", "A")}
+    for policy in some_policies(game, tree):
+        save_policy_json(path, policy, tree, words)
+        assert np.array_equal(load_policy_json(path, game, tree).probs, policy.probs)
+
+    def said(old: str, new: str) -> str:
+        save_policy_json(path, tabular_policy(game.name, tree), tree, words)
+        path.write_text(path.read_text().replace(old, new, 1))
+        with pytest.raises(PolicyError) as error:
+            load_policy_json(path, game, tree)
+        return str(error.value)
+
+    assert 'has no action " a"; it has a, A' in said('"a"', '" a"')
+    assert '"P0 holds j" is missing' in said('"P0 holds j"', '"P0  holds j"')
+    assert '"P0 holds Q" comes twice' in said('"P0 holds Q"', '"p0 holds q": {"a": 1}, "P0 holds Q"')
+
+
+def test_infosets_of_one_name_are_no_policy_in_words() -> None:
+    class Nameless(KuhnPoker):
+        def infoset_text(self, state: np.ndarray, player: int) -> str:
+            return super().infoset_text(state, player).replace("P0", "you").replace("P1", "you")
+
+    class Alike(Nameless):
+        def infoset_text(self, state: np.ndarray, player: int) -> str:
+            return super().infoset_text(state, player).split(" | ")[0]
+
+    policy_words(Nameless(), grow(Nameless()))
+    with pytest.raises(PolicyError, match='"you holds J" is that of 4; write a policy that is not JSON'):
+        policy_words(Alike(), grow(Alike()))
 
 
 def edited(tmp_path: Path, change) -> Path:

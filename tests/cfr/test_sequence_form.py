@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from cfr.engine import layout as layouts
 from cfr.engine.bundles import MEMBERS
 from cfr.engine.layout import Layout, make_layout
-from cfr.sequence_form import ImperfectRecall, SequenceForm, sequence_form, transpose
+from cfr.sequence_form import ImperfectRecall, SequenceForm, is_two_sided, sequence_form, transpose
 from cfr.solver import Solver
 from cfr.tree import InvalidTree, grow
 from games import load_game
@@ -204,6 +204,20 @@ def test_forgetting_ones_own_action_is_refused_by_name() -> None:
 def test_two_seats_of_one_team_are_sent_to_tree_cfr() -> None:
     with pytest.raises(InvalidTree, match=r"at most one seat of each team may decide.*cfr\.tree_cfr"):
         sequence_form(random_tree(1, teams=(0, 1, 1), levels=7))
+
+
+@pytest.mark.parametrize("teams", [(0,), (1,), (0, 0), (0, 1, 2)])
+def test_anything_but_two_teams_is_sent_to_tree_cfr(teams: tuple[int, ...]) -> None:
+    tree = random_tree(2, teams=teams)
+    assert not is_two_sided(tree)
+    with pytest.raises(InvalidTree, match="there must be two teams"):
+        sequence_form(tree)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_form_knows_the_slots_of_the_tree(seed: int) -> None:
+    tree = random_tree(seed)
+    np.testing.assert_array_equal(sequence_form(tree).infoset_offset, tree.infoset_offset)
 
 
 def test_general_sum_payoffs_are_refused() -> None:

@@ -11,9 +11,10 @@ import pytest
 
 from cfr.best_response import best_response_values, expected_value, exploitability
 from cfr.lp import solve_lp
+from cfr.mccfr import MonteCarloSolver
 from cfr.policies.policy import uniform_policy
 from cfr.sequence_form import sequence_form
-from cfr.solver import Progress, Solver, SolverError, Stop, solve
+from cfr.solver import Progress, Solver, SolverError, Start, Stop, solve
 from cfr.tree_cfr import TreeSolver
 from cfr.values import node_values
 from cfr.variants import DEFAULT_VARIANT, VARIANTS, UnknownVariant, Variant, variant
@@ -208,6 +209,44 @@ def test_limits_out_of_range_are_refused() -> None:
         solve(tree, iterations=1, stop=Stop(check_every=0))
     with pytest.raises(SolverError, match="iterations must be at least 0; got -2"):
         Solver(tree).run(-2)
+
+
+@pytest.mark.parametrize("number", [2.5, np.nan, np.inf, "3"])
+def test_numbers_of_iterations_that_are_not_whole_are_refused(number: object) -> None:
+    tree = tree_of("kuhn")
+    with pytest.raises(SolverError, match=r"iterations must be at least 0; .* give a whole number"):
+        solve(tree, iterations=number)  # type: ignore[arg-type]
+    with pytest.raises(SolverError, match=r"check_every must be at least 1; .* give a whole number"):
+        Stop(check_every=number)  # type: ignore[arg-type]  # ran for ever
+    for solver in (Solver(tree), TreeSolver(tree), MonteCarloSolver(tree, np.random.default_rng(0))):
+        with pytest.raises(ValueError, match=r"iterations must be at least 0; .* give a whole number"):
+            solver.run(number)  # type: ignore[arg-type]
+        solver.run(np.uint8(200))  # type: ignore[arg-type]
+        solver.run(np.uint8(100))  # type: ignore[arg-type]
+        assert solver.iteration == 300
+
+
+def test_an_endless_deadline_never_comes_and_one_that_is_no_number_is_refused() -> None:
+    solution = solve(tree_of("kuhn"), iterations=25, stop=Stop(deadline=float("inf")))
+    assert (solution.stopped, solution.iteration) == ("iterations", 25)
+    assert solve(tree_of("kuhn"), target=0.05, stop=Stop(deadline=float("inf"))).stopped == "target"
+    assert solve(tree_of("kuhn"), iterations=9, stop=Stop(deadline=-float("inf"))).stopped == "deadline"
+    with pytest.raises(SolverError, match="deadline must be an instant"):
+        Stop(deadline=float("nan"))
+
+
+@pytest.mark.parametrize("fill", [0.0, 7.0, -1.0, np.nan])
+@pytest.mark.parametrize("teams", [(0, 1), (0, 1, 2)], ids=["two seats", "three seats"])
+def test_starts_that_are_no_probabilities_are_refused(fill: float, teams: tuple[int, ...]) -> None:
+    tree = random_tree(1, teams=teams)
+    with pytest.raises(ValueError, match="at least 0 and sum to 1"):
+        solve(tree, iterations=0, start=Start(np.full(tree.n_slots, fill)))
+    half = uniform_policy(tree)
+    half[0] += 0.1
+    with pytest.raises(ValueError, match="infoset 0 has"):
+        solve(tree, iterations=0, start=Start(half))
+    with pytest.raises(SolverError, match="positive, finite weight"):
+        solve(tree, iterations=0, start=Start(uniform_policy(tree), np.inf))
 
 
 def test_variants_are_rows_that_can_be_changed() -> None:

@@ -16,9 +16,12 @@ from cfr.best_response import (
     exploitability,
     nash_conv,
 )
-from cfr.lp import solve_lp
+from cfr.lp import LP_METHODS, solve_lp
 from cfr.policies.policy import tabular_policy, uniform_policy
-from cfr.sequence_form import sequence_form
+from cfr.sequence_form import ImperfectRecall, sequence_form
+from cfr.solver import solve
+from cfr.tree import grow
+from cfr.tree_cfr import TreeSolver
 from cfr.values import (
     best_response_value,
     cfbr_values,
@@ -28,7 +31,8 @@ from cfr.values import (
     reach,
     root_values,
 )
-from tests.cfr.trees import SMALL, random_policy, random_tree, tree_of
+from games import load_game
+from tests.cfr.trees import SMALL, forgetful_tree, random_policy, random_tree, tree_of
 from tests.reference.reach import reach_of_terminals
 
 EFG = json.loads((Path(__file__).parent.parent / "data" / "efg.json").read_text())["games"]
@@ -218,6 +222,15 @@ def test_lp_values_of_the_largest_games_are_the_published_ones(game: str, name: 
     tree_of.cache_clear()
 
 
+@pytest.mark.parametrize("method", LP_METHODS)
+@pytest.mark.parametrize("weight", [1e-300, 1e-12, 1e-9, 1e-6, 1e-5, 0.3, 1e6, 1e200])
+def test_lp_is_as_exact_in_proportion_for_every_weight_of_a_root(weight: float, method: str) -> None:
+    for name, value in (("kuhn_poker", -1 / 18), ("leduc_poker", -0.085606424)):
+        solution = solve_lp(grow(load_game(name), weights=np.array([weight])), method=method)
+        assert solution.value / weight == pytest.approx(value, abs=1e-6)
+        assert solution.exploitability / weight == pytest.approx(0.0, abs=1e-6)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_lp_solves_random_forests(seed: int) -> None:
     tree = random_tree(seed, levels=7)
@@ -226,6 +239,36 @@ def test_lp_solves_random_forests(seed: int) -> None:
     assert expected_value(tree, solution.policy) == pytest.approx(solution.value, abs=1e-8)
     sums = np.add.reduceat(solution.policy, tree.infoset_offset[:-1])
     np.testing.assert_allclose(sums, 1.0, atol=EXACT)
+
+
+@pytest.mark.parametrize("seats", [3, 4])
+def test_where_somebody_forgets_nothing_exact_is_claimed(seats: int) -> None:
+    tree = forgetful_tree(seats)
+    uniform = uniform_policy(tree)
+    for claim in (
+        lambda: solve(tree, iterations=5),
+        lambda: exploitability(tree, uniform),
+        lambda: best_response(tree, uniform, 0),
+        lambda: best_response_value(tree, uniform, 0),
+        lambda: cfbr_values(tree, uniform, 0),
+        lambda: counterfactual_values(tree, uniform, 0),
+        lambda: TreeSolver(tree),
+    ):
+        with pytest.raises(ImperfectRecall, match=r"same own actions; got infoset 1 .* of player 0"):
+            claim()
+    assert best_response(tree, uniform, 1).value == pytest.approx(root_values(tree, uniform)[1])
+    solver = TreeSolver(tree, recall=False)
+    solver.run(50)
+    np.testing.assert_allclose(np.add.reduceat(solver.average_policy(), tree.infoset_offset[:-1]), 1.0)
+    with pytest.raises(ImperfectRecall):
+        solver.exploitability()
+
+
+@pytest.mark.parametrize("seat", [-1, 3, 4])
+def test_a_seat_that_does_not_decide_has_no_best_response(seat: int) -> None:
+    tree = forgetful_tree(4)
+    with pytest.raises(ValueError, match=rf"one of the deciding seats \(0, 1, 2\); got {seat}"):
+        best_response(tree, uniform_policy(tree), seat)
 
 
 def test_policies_of_another_size_are_refused() -> None:

@@ -24,6 +24,37 @@ def tree_of(name: str) -> FlatTree:
     return grow(load_game(SMALL.get(name, name)), keep_states=False)
 
 
+def forgetful_tree(n_seats: int = 3) -> FlatTree:
+    """Return a tree in which seat 0 acts twice and forgets its first action, then seats 1 and 2 act.
+
+    Seat 0 gets 1 for its actions (0, 0), 0.9 for (1, 1), otherwise 0. Seats from 3 on never act.
+    """
+    player = np.repeat([0, 0, 1, 2, -2], [1, 2, 4, 8, 16])
+    parent = np.concatenate(([-1], np.repeat(np.arange(15), 2)))
+    leaf = np.arange(16)
+    first, second = leaf >> 3, leaf >> 2 & 1
+    gain = np.where((first == 0) & (second == 0), 1.0, np.where((first == 1) & (second == 1), 0.9, 0.0))
+    returns = np.zeros((16, n_seats))
+    returns[:, :3] = gain[:, None] * [1.0, -0.5, -0.5]
+    return FlatTree(
+        parent=parent.astype(np.int32),
+        first_child=np.arange(1, 63, 2, dtype=np.int32),
+        n_children=np.where(player == -2, 0, 2).astype(np.int32),
+        player=player.astype(np.int8),
+        infoset=np.repeat(np.array([0, 1, 2, 3, -1], np.int32), [1, 2, 4, 8, 16]),
+        chance_prob=np.ones(31),
+        level_offsets=np.array([0, 1, 3, 7, 15, 31]),
+        terminal=np.arange(15, 31, dtype=np.int32),
+        returns=returns,
+        infoset_player=np.array([0, 0, 1, 2], np.int8),
+        infoset_offset=np.arange(0, 10, 2),
+        infoset_key=np.arange(4, dtype=np.uint64)[:, None],
+        action=np.zeros(31, np.int64),
+        states=None,
+        teams=tuple(range(n_seats)),
+    ).validate()
+
+
 def random_policy(tree: FlatTree, seed: int, *, zeros: float = 0.0) -> np.ndarray:
     """Return random action probabilities; each is 0 with probability `zeros`, but for one per infoset."""
     rng = np.random.default_rng(seed)

@@ -30,11 +30,17 @@ def refusal(result: Result) -> str:
 
 
 def test_a_match_says_who_is_stronger_and_by_how_much() -> None:
-    result = gs2("match", "greedy", "random", "--rounds", "30", *ONE)
+    result = gs2("match", "greedy", "random", "--rounds", "100", *ONE)
     assert result.exit_code == 0, result.output
     for words in ("greedy against random", "levels a round", "rounds won", "greedy is the stronger one"):
         assert words in result.stdout
-    assert "30 deals, each played twice" in result.stdout
+    assert "100 deals, each played twice" in result.stdout
+
+
+@pytest.mark.parametrize("words", [("--rounds", "1"), ("--rounds", "60"), ("--games", "1")])
+def test_on_a_few_deals_it_stays_open_who_is_stronger(words: tuple[str, ...]) -> None:
+    result = gs2("match", "greedy", "random", *words, *ONE)
+    assert result.exit_code == 0 and "Which one is stronger is open" in result.stdout, result.output
 
 
 def test_json_holds_what_the_table_shows() -> None:

@@ -270,7 +270,7 @@ def test_a_network_that_holds_nan_is_refused_everywhere(originals: Path, tmp_pat
     for words in (
         ("train", "--minutes", "0", "--resume", "-o", str(tmp_path / "run")),
         ("match", str(path), "greedy", "--rounds", "1", *ONE),
-        ("gate", str(path), "--rounds", "1", "--export", str(tmp_path / "x.safetensors")),
+        ("gate", str(path), "--rounds", "100", "--export", str(tmp_path / "x.safetensors")),
     ):
         result = run(*words)
         assert result.exit_code == 2 and "must hold finite numbers" in result.output, result.output

@@ -240,7 +240,7 @@ WORDS: dict[str, tuple[str, ...]] = {
 SMALL: dict[str, tuple[str, ...]] = {
     "match": ("--rounds", "1", "--processes", "1"),
     "ladder": ("--rounds", "1", "--processes", "1"),
-    "gate": ("--rounds", "2", "--batch", "1", "--processes", "1"),
+    "gate": ("--rounds", "100", "--batch", "100", "--processes", "1"),
     "exploit": ("--minutes", "0.001", "--games", "2"),
     "train": (
         *(

@@ -33,6 +33,7 @@ TINY = (
 HANGS = 600
 """Seconds after which a process is taken to hang; nothing here takes a tenth of it on any machine."""
 REFINE = ("--game", "kuhn_poker", "--method", "maxmargin", "--iterations", "20", "--workers", "1")
+LEAST = ("--rounds", "100", "--batch", "100")
 FILE_COMMANDS = {
     "blueprint": ("blueprint", "kuhn_poker", "--iterations", "20", "-o"),
     "match": ("match", "greedy", "random", "--rounds", "4", *ONE, "-o"),
@@ -40,8 +41,8 @@ FILE_COMMANDS = {
         *("match", "--game", "kuhn_poker", "uniform", "uniform", "--pairs", "2"),
         "--records",
     ),
-    "gate": ("gate", str(SHIPPED), "--against", "random", "--rounds", "4", "--batch", "4", *ONE, "-o"),
-    "gate --export": ("gate", str(SHIPPED), "--rounds", "4", "--batch", "4", *ONE, "--export"),
+    "gate": ("gate", str(SHIPPED), "--against", "random", *LEAST, *ONE, "-o"),
+    "gate --export": ("gate", str(SHIPPED), *LEAST, *ONE, "--export"),
     "ladder --plot": ("ladder", "greedy", "random", "--rounds", "4", *ONE, "--plot"),
     "play-random": ("guandan", "play-random", "--record"),
     "bench cfr": ("bench", "cfr", "kuhn_poker", "--repeats", "1", "--no-openspiel", "-o"),
@@ -110,7 +111,7 @@ def started(words: tuple[str, ...], folder: Path) -> subprocess.Popen[str]:
 WRITERS = {
     "blueprint": ("blueprint", "kuhn_poker", "--iterations", "4000", "-o"),
     "match": ("match", "greedy", "random", "--rounds", "1100", *ONE, "-o"),
-    "gate": ("gate", str(SHIPPED), "--against", "random", "--rounds", "40", "--batch", "40", *ONE, "-o"),
+    "gate": ("gate", str(SHIPPED), "--against", "random", *LEAST, *ONE, "-o"),
     "train": ("train", "--minutes", "0.02", "--resume", *TINY, "-o"),
     "ladder": ("ladder", "greedy", "random", "balanced", "--rounds", "100", *ONE, "-o"),
     "refine": ("experiment", "refine", *REFINE, "-o"),
@@ -122,7 +123,7 @@ def check_whole(command: str, place: Path) -> None:
     if command == "blueprint":
         assert load_policy(place, "kuhn_poker") and load_state(place)["iteration"] == 4000
     elif command in ("match", "gate"):
-        check_deals(place, 1100 if command == "match" else 40)
+        check_deals(place, 1100 if command == "match" else 100)
     elif command == "ladder":
         assert len(list(place.glob("*.jsonl"))) == 3
         for path in place.glob("*.jsonl"):
@@ -200,7 +201,7 @@ def test_rows_that_were_kept_are_still_read() -> None:
 
 def test_a_gate_goes_on_from_the_deals_it_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    words = ["gate", str(SHIPPED), "--against", "random", "--rounds", "12", "--batch", "6", *ONE, "--json"]
+    words = ["gate", str(SHIPPED), "--against", "random", *LEAST, *ONE, "--json"]
     whole = CliRunner().invoke(main, words)
     [kept] = Path("runs").glob("gate-*.jsonl")
     lines = kept.read_text().splitlines(keepends=True)

@@ -40,6 +40,7 @@ def training_step() -> dict[str, Any]:
     torch.manual_seed(0)
     try:
         trainer = lay.trainer.load(shipped, threads=1, config=lay.train_config(**CONFIG))
+        trainer.rng = np.random.default_rng(CONFIG["seed"])  # the cards that were recorded
         trainer.run_generation()
         trainer.run_generation()
         tensors, description = trainer.checkpoint()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import re
@@ -12,9 +13,12 @@ import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from starlette.responses import PlainTextResponse
+from starlette.types import Receive, Scope, Send
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
+from gs2.web.guard import Guard
 from tests.web.serving import Server
 
 FOREIGN = ("http://evil.example", "null", "https://127.0.0.1:1", "http://[", "file://")
@@ -82,6 +86,36 @@ def test_a_token_is_asked_of_everything_and_leaves_the_address(own_server: Calla
     assert httpx.get(f"{server.url}/api/agents", headers=bearer, trust_env=False).status_code == 200
     spelt = server.said[-1]
     assert "token=" in spelt
+
+
+OTHERS = st.one_of(
+    st.text(st.characters(codec="latin-1", exclude_characters=";\r\n\0"), max_size=30),
+    st.sampled_from(['prefs={"dark":true}', "theme=a b", "a[b]=1", "=x", "x", 'q="a\\"b', "gs2_token=wrong"]),
+    st.builds("{}={}".format, st.text("ab[]{}(), @/", max_size=8), JSON.map(json.dumps)),
+).filter(lambda text: not text.strip().startswith("gs2_token=s3"))
+"""Cookies that other servers of this host have set."""
+
+
+@settings(max_examples=60, deadline=None)
+@given(before=st.lists(OTHERS, max_size=3), after=st.lists(OTHERS, max_size=3), token=st.text(max_size=9))
+def test_cookies_of_others_neither_let_in_nor_lock_out(
+    before: list[str], after: list[str], token: str
+) -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await PlainTextResponse("welcome")(scope, receive, send)
+
+    async def visit() -> None:
+        guard = httpx.ASGITransport(Guard(app, token=f"s3{token}"))
+        async with httpx.AsyncClient(transport=guard, base_url="http://here") as browser:
+            welcome = await browser.get("/", params={"token": f"s3{token}"})
+            ours = welcome.headers["set-cookie"].partition(";")[0]
+            browser.cookies.clear()
+            for mine, status in ([ours], 200), (["gs2_token=s"], 401), ([], 401):
+                line = "; ".join([*before, *mine, *after]).encode("latin-1")
+                answer = await browser.get("/", headers={"cookie": line})
+                assert answer.status_code == status, line
+
+    asyncio.run(visit())
 
 
 def handshake_with(server: Server, token: str) -> Iterator[object]:

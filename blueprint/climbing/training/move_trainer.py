@@ -142,6 +142,10 @@ class MoveTrainer:
             **losses,
         }
 
+    def learn_pending(self) -> dict[str, float]:
+        """Return no losses: every generation is learned from as soon as it is played."""
+        return {}
+
     def play(self) -> tuple[list[MoveRecord], TopChoices | None]:
         """Return what was decided in the rounds of a generation, in parts with a random stream each.
 

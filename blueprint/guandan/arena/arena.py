@@ -45,7 +45,16 @@ from games.support.work.executor import (
 )
 from games.support.work.where import Place, where_of
 
-__all__ = ["AgentSource", "Arena", "ArenaConfig", "ArenaError", "ArenaResult", "Schedule", "available_cores"]
+__all__ = [
+    "AgentSource",
+    "Arena",
+    "ArenaConfig",
+    "ArenaError",
+    "ArenaResult",
+    "Schedule",
+    "available_cores",
+    "results_header",
+]
 
 ROUNDS_OF_A_GAME = 8
 """A whole game takes at least so many rounds, so that many fewer games than deals make a piece of work."""
@@ -152,6 +161,11 @@ Rows = list[dict[str, Any]]
 """Results, one a deal or whole game."""
 
 
+def results_header(agents: Agents, config: ArenaConfig) -> dict[str, Any]:
+    """Return what a file of results begins with."""
+    return {"a": list(agents[0]), "b": list(agents[1]), **config.to_json()}
+
+
 @dataclass(frozen=True)
 class _Piece:
     """Work for one process. whole: whole games, not deals."""
@@ -256,7 +270,7 @@ class Arena:
         raises at a name.
         """
         agents = ((a, self.source.fingerprint(a)), (b, self.source.fingerprint(b)))
-        header = {"a": list(agents[0]), "b": list(agents[1]), **schedule.config.to_json()}
+        header = results_header(agents, schedule.config)
         began = time.perf_counter()
         played = 0
         with nullcontext() if output is None else ResultsFile(output, header) as file:

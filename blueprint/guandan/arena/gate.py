@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.guandan.arena.arena import Arena, ArenaConfig, ArenaError, Schedule
+from blueprint.guandan.arena.arena import Arena, ArenaConfig, ArenaError, Schedule, results_header
+from blueprint.guandan.arena.results_file import ResultsFile
 from games.support.bootstrap import verdict_at_a_look
 from games.support.interruption import Interrupted, breaking
 
@@ -22,7 +23,8 @@ class Challenge:
 
     candidate, shipped: names of agents. batch: deals between looks; most: deals in all.
     confidence: of all looks together, see `verdict_at_a_look`.
-    config: which cards are dealt.
+    config: which cards are dealt. called: what the candidate is called in files of results, where it plays
+    from a copy.
     Raises ArenaError for numbers out of range.
     """
 
@@ -32,6 +34,7 @@ class Challenge:
     most: int = 8000
     confidence: float = 0.95
     config: ArenaConfig = field(default_factory=ArenaConfig)
+    called: str | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.batch <= self.most or not 0 < self.confidence < 1:
@@ -72,6 +75,8 @@ def gate(
     progress: called at every look. stop: see `Arena.play`; the result then has the deals of the looks so far.
     Raises what `Arena.play` raises.
     """
+    if output is not None:
+        _named(arena, challenge, output)
     looks = -(-challenge.most // challenge.batch)
     rng = np.random.default_rng([challenge.config.seed, 0x6A7E])
     payoffs = np.zeros((0, 2), np.int8)
@@ -100,3 +105,11 @@ def gate(
         if progress is not None:
             progress(found)
     return found
+
+
+def _named(arena: Arena, challenge: Challenge, output: str | Path) -> None:
+    """Begin a file of results, if there is none, in which the candidate has the name it is called by."""
+    a, b = (arena.source.fingerprint(name) for name in (challenge.candidate, challenge.shipped))
+    agents = ((challenge.called or challenge.candidate, a), (challenge.shipped, b))
+    with ResultsFile(output, results_header(agents, challenge.config)):
+        pass

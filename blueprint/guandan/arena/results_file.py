@@ -20,6 +20,14 @@ class ResultsFile(JsonRows):
 
     FORMAT, SOURCE, ROW, FAULT = FORMAT, "gs2 match", "the result of a deal or game", ResultsFileError
 
+    def differences(self, found: Row) -> list[str]:
+        """Return the fields that differ; agents do by their fingerprints, wherever their files lie."""
+        return [
+            name
+            for name in super().differences(found)
+            if name not in ("a", "b") or _fingerprint(found.get(name)) != _fingerprint(self.header.get(name))
+        ]
+
     def is_row(self, row: Row) -> bool:
         """Return whether a row is the result of a deal or of a whole game."""
         if "deal" in row:
@@ -30,6 +38,11 @@ class ResultsFile(JsonRows):
     def key(self, row: Row) -> tuple[str, int]:
         """Return which deal or game a row is of."""
         return ("deal", row["deal"]) if "deal" in row else ("game", row["game"])
+
+
+def _fingerprint(agent: Any) -> Any:
+    """Return the fingerprint of an agent as a header has it, (name, fingerprint)."""
+    return agent[1] if isinstance(agent, list) and len(agent) == 2 else None
 
 
 def _numbers(values: Any, count: int, low: float = 0, high: float = 1 << 53, *, whole: bool = True) -> bool:

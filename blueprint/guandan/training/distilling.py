@@ -1,7 +1,5 @@
 """Distil a network into a small one that plays nearly the same moves at a fraction of the time.
 
-`python -m blueprint.guandan.training.distilling CHECKPOINT -o FILE --decisions N`
-
 The teacher plays itself, softly; at every decision with a choice the student learns its advantages
 of all moves: by the cross entropy of their soft choices, which looks at the best few, and by their
 difference, which keeps the rest in place. Its value learns the outcome of the round. Rollouts take it for
@@ -26,10 +24,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from blueprint.checkpoint import SHIPPED, read_checkpoint, write_checkpoint
+from blueprint.checkpoint import write_checkpoint
 from blueprint.choosing.soft_choice import choose_soft
 from blueprint.guandan.chooser import Decisions
-from blueprint.guandan.network.inference import Inference, load_inference
+from blueprint.guandan.network.inference import Inference
 from blueprint.guandan.network.input_layout import OUTCOMES
 from blueprint.guandan.network.q_network import QNetwork
 from blueprint.guandan.play.deals import deal_rounds
@@ -42,7 +40,16 @@ from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.configuration import Configuration, integer, real
 
-__all__ = ["SMALL", "Agreement", "DistilConfig", "Labelled", "agreement", "distil", "label_rounds"]
+__all__ = [
+    "SMALL",
+    "Agreement",
+    "DistilConfig",
+    "Labelled",
+    "agreement",
+    "distil",
+    "label_rounds",
+    "save_student",
+]
 
 SMALL = NetworkConfig(state=256, blocks=1, action=128, action_blocks=1, critic=0)
 """The student: its products are a seventh of the shipped network's."""
@@ -251,38 +258,6 @@ def _log_shares(scores: Tensor, rows: Tensor, n: int) -> Tensor:
     return lowered - torch.zeros(n).index_add(0, rows, lowered.exp()).log()[rows]
 
 
-def main() -> None:
-    """Teach from the command line."""
-    import argparse
-
-    parser = argparse.ArgumentParser(description="Distil a network into a small one for rollouts.")
-    parser.add_argument("checkpoint", type=Path, nargs="?", help="The teacher; default: the shipped network.")
-    parser.add_argument("-o", "--output", type=Path, required=True)
-    parser.add_argument("--decisions", type=int, default=DistilConfig().decisions)
-    parser.add_argument("--state", type=int, default=SMALL.state, help="Width of the student's tower.")
-    parser.add_argument("--action", type=int, default=SMALL.action, help="Width of the student's head.")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    teacher = load_inference(options.checkpoint, critic=False)
-    config = DistilConfig(decisions=options.decisions)
-    network = attrs.evolve(SMALL, state=options.state, action=options.action)
-    student, score = distil(
-        teacher,
-        np.random.default_rng(options.seed),
-        config,
-        network,
-        progress=lambda row: print(" ".join(f"{k}={v:.4g}" for k, v in row.items()), flush=True),
-    )
-    taught = read_checkpoint(SHIPPED if options.checkpoint is None else options.checkpoint, prefix="-")[1]
-    notes = {
-        "teacher": teacher.name,
-        "teacher_decisions": taught.get("decisions"),
-        "decisions": score["decisions"],
-    }
-    save_student(options.output, student, {**notes, "distil": config.to_json(), "score": score})
-
-
 def save_student(path: str | Path, student: QNetwork, notes: dict[str, object]) -> None:
     """Write a student in half precision, as networks are shipped.
 
@@ -297,4 +272,4 @@ def save_student(path: str | Path, student: QNetwork, notes: dict[str, object]) 
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit("the program is python -m gs2.guandan.learning.distil_network")

@@ -1,7 +1,5 @@
 """Grow a network without changing what it plays: it remembers, knows hands or is wider, and learns on.
 
-`python -m blueprint.guandan.training.growing CHECKPOINT -o FILE --past --hands --state 640`
-
 New inputs weigh nothing at first, and nothing listens to new units until training makes it; only a further
 residual layer changes play a little from the start. All decisions trained so far stay counted.
 Source: function-preserving growth, Chen, Goodfellow and Shlens 2016 (Net2Net).
@@ -86,23 +84,5 @@ def grow_checkpoint(
     return new
 
 
-def main() -> None:
-    """Grow from the command line."""
-    import argparse
-
-    parser = argparse.ArgumentParser(description="Grow a network without changing what it plays.")
-    parser.add_argument("checkpoint", type=Path, nargs="?", help="The network; default: the shipped one.")
-    parser.add_argument("-o", "--output", type=Path, required=True)
-    parser.add_argument("--past", action="store_true", help="Remember what the others did.")
-    parser.add_argument("--hands", action="store_true", help="Say who holds the hidden cards.")
-    parser.add_argument("--stakes", action="store_true", help="See what results are worth in a match.")
-    for name in ("state", "blocks", "action", "action-blocks", "critic"):
-        parser.add_argument(f"--{name}", type=int)
-    options = vars(parser.parse_args())
-    source, target = options.pop("checkpoint"), options.pop("output")
-    changes = {name: value for name, value in options.items() if value}
-    print(grow_checkpoint(source, target, changes))
-
-
 if __name__ == "__main__":
-    main()
+    raise SystemExit("the program is python -m gs2.guandan.learning.grow_network")

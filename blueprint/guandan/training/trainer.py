@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -44,6 +44,9 @@ COUNTED = {
 """What a checkpoint tells of its run."""
 EVALUATION_SEED = 5
 """Of the deals that tell how a run gets on: the same ones every time."""
+STREAM = (0x7EA1,)
+"""Spawn key of a run's random stream. Deals and agents of a match draw from seeds without one, so that no run
+is trained on the cards that it is measured on, whatever its seed."""
 
 
 class Trainer:
@@ -79,7 +82,7 @@ class Trainer:
             raise ConfigError(
                 "TrainConfig: matches need a network that sees the stakes (--network stakes=true)"
             )
-        self.rng = np.random.default_rng(config.seed)
+        self.rng = _stream(config.seed, STREAM)
         self.league = league_of(config)
         self.league.load(self.rng)
         self.replay: list[Samples] = []
@@ -150,6 +153,15 @@ class Trainer:
             for k, (part, rng) in enumerate(zip(parts, self.rng.spawn(len(parts)), strict=True))
         ]
 
+    def learn_pending(self) -> dict[str, float]:
+        """Learn from what was played last, which the next generation would do; return as `_learn` does.
+
+        Where a trainer is saved and left, this comes before: a checkpoint does not hold what was played.
+        """
+        learned = self._learn()
+        self.pending, self.pending_steps = [], 0
+        return learned
+
     def _learn(self) -> dict[str, float]:
         """Learn from what was played last and the replay; return mean losses and the seconds it took."""
         if not self.pending:
@@ -179,7 +191,8 @@ class Trainer:
         """Return the tensors and the description of a checkpoint, which later training leaves alone.
 
         Its network and critic are what plays and values. Where those are means of the weights, the weights
-        themselves are there as `learned.network` and `learned.critic`.
+        themselves are there as `learned.network` and `learned.critic`. What was played last and the replay
+        are not: who loads it learns from what is played next (`learn_pending`).
         """
         learner = self.learner
         modules = {"network": learner.mean_network, "critic": learner.mean_critic}
@@ -204,11 +217,15 @@ class Trainer:
             "rounds": self.rounds,
             "seconds": self.seconds,
             "rng": self.rng.bit_generator.state,
-            "spawned": self.rng.bit_generator.seed_seq.n_children_spawned,  # type: ignore[attr-defined]
+            "spawned": self._sequence().n_children_spawned,
+            "stream": list(self._sequence().spawn_key),
             "evaluation": self.evaluation,
             "league": self.league.to_json(),
         }
         return {k: np.array(v.detach().float().cpu().numpy()) for k, v in tensors.items()}, description
+
+    def _sequence(self) -> np.random.SeedSequence:
+        return cast(np.random.SeedSequence, self.rng.bit_generator.seed_seq)
 
     def evaluate(self, opponents: Sequence[str], rounds: int) -> dict[str, float]:
         """Return the share of rounds won against each opponent on fixed duplicate deals, best moves alone.
@@ -307,15 +324,20 @@ def _moments(
     return moments
 
 
+def _stream(seed: int, key: Sequence[int], spawned: int = 0) -> np.random.Generator:
+    """Return the random stream of a seed with a spawn key, of which so many children were spawned."""
+    sequence = np.random.SeedSequence(seed, spawn_key=tuple(key), n_children_spawned=spawned)
+    return np.random.Generator(np.random.PCG64(sequence))
+
+
 def _generator(description: dict[str, Any], seed: int, path: str | Path) -> np.random.Generator:
-    """Return the random generator as it was when a checkpoint was written.
+    """Return the random generator as it was when a checkpoint was written; older ones have no spawn key.
 
     Raises CheckpointError where its state is none.
     """
     check_description(path, description, {"rng": dict, "spawned": int})
     try:
-        seed_seq = np.random.SeedSequence(seed, n_children_spawned=description["spawned"])
-        rng = np.random.Generator(np.random.PCG64(seed_seq))
+        rng = _stream(seed, description.get("stream", ()), description["spawned"])
         rng.bit_generator.state = description["rng"]
     except (ValueError, TypeError, KeyError, OverflowError) as error:
         raise CheckpointError(

@@ -128,6 +128,8 @@ def open_public_policy(path: str | Path, game: Game) -> PublicPolicy:
         if payoffs.private != private:
             raise ArrayFileError(f"{path}: payoffs must be of {private} private states; make it again")
         kind = file.mapped("probs0").dtype
+        if kind not in _KINDS.values():
+            raise ArrayFileError(f"{path}: probabilities must have 16 or 32 bits; make the file again")
         wanted |= {f"probs{p}": (kind, (n_rows[p], private[p])) for p in (0, 1)}
         file.require(wanted)
     except (ArrayFileError, ValueError) as error:

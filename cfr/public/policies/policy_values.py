@@ -43,7 +43,8 @@ def evaluate_policy(policy: PublicPlay, *, dtype: Any = None, threads: int = 1) 
     dtype: float64 or float32, of the sweep; by default by size. threads: that sweep at once.
     Raises PublicPolicyError if the policy's file is damaged: all of it is read.
     """
-    policy.check()
+    policy.check_tree()
+    policy.check(("probs0", "probs1"))
     sweeper, sides = _swept(policy, 0, dtype, threads)
 
     def value(player: int, mode: int) -> float:
@@ -242,7 +243,10 @@ def _swept(policy: PublicPlay, node: int, dtype: Any, threads: int) -> tuple[Swe
         sums = sides[player][2].reshape(-1, wide)
         for start in range(0, len(sums), ROWS):
             part = sums[start : start + ROWS]
-            part[:, :n] = policy.rows[player][first + start : first + start + len(part)]
+            numbers = policy.rows[player][first + start : first + start + len(part)]
+            if not (numbers.min() >= 0 and numbers.max() < np.inf):
+                raise policy.damaged()
+            part[:, :n] = numbers
     return sweeper, sides
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from cfr.public.array_file import ArrayFile, ArrayFileError
 from cfr.public.policies.state_index import StateIndex, index_states, private_numbers
+from cfr.public.policies.tree_check import PublicTreeError, require_tree
 from cfr.public.tree import PublicTree, past_forced
 from games.game import CHANCE, Game, Infoset
 from games.infosets.factored import FactoredGame
@@ -56,6 +57,7 @@ class PublicPlay:
         self.tree, self.rows = tree, rows
         self.name, self.note, self.file = name, note, file
         self.index = index_states(tree) if index is None else index
+        self._tree_is_known = False
 
     @property
     def game(self) -> FactoredGame:
@@ -73,6 +75,8 @@ class PublicPlay:
         Raises PublicPolicyError for one at which nobody has, or of another game's.
         """
         nodes = self.index.find(self.game.public_state(states))
+        if (nodes >= len(self.tree)).any():
+            raise self.damaged()
         if (nodes < 0).any():
             state = states[int(np.argmax(nodes < 0))]
             raise PublicPolicyError(
@@ -98,6 +102,8 @@ class PublicPlay:
             raise PublicPolicyError(f"a node must be in [0, {len(self.tree)}) and a player's; got {node}")
         player = int(self.tree.player[node])
         first, n = int(self.tree.row[node]), int(self.tree.first_edge[node + 1] - self.tree.first_edge[node])
+        if not 0 <= first <= len(self.rows[player]) - n:
+            raise self.damaged()
         numbers = np.array(self.rows[player][first : first + n], np.float64)
         mass = numbers.sum(axis=0)
         self._require_sound(numbers, mass)
@@ -141,7 +147,7 @@ class PublicPlay:
         try:
             numbers = self.rows[player][tree.row[nodes][rows] + within, own[rows]].astype(np.float64)
         except IndexError:
-            raise self._damaged() from None
+            raise self.damaged() from None
         mass = np.bincount(rows, numbers, len(picked)).astype(np.float64)
         self._require_sound(numbers, mass)
         out[(actions.counts != 1)[actions.rows]] = numbers / mass[rows]
@@ -154,6 +160,25 @@ class PublicPlay:
                 self.file.check(names)
         except ArrayFileError as error:
             raise PublicPolicyError(str(error)) from None
+
+    def check_tree(self) -> None:
+        """Raise PublicPolicyError unless the tree can be swept; every sweep asks first.
+
+        All of it is read the first time, without the probabilities: their checksums are for `check`.
+        """
+        if self._tree_is_known:
+            return
+        if self.file is not None:
+            self.check(name for name in self.file.names if not name.startswith("probs"))
+        try:
+            require_tree(self.tree)
+        except PublicTreeError as error:
+            raise PublicPolicyError(
+                f"{self.name}: its tree is damaged: {error}; make it again with `gs2 blueprint`"
+            ) from None
+        if self.file is not None:
+            self.file.let_go()
+        self._tree_is_known = True
 
     def located(self, states: Array, player: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return (node, private state that `player` holds) of histories, [n] int64 each.
@@ -212,7 +237,8 @@ class PublicPlay:
 
     def _require_sound(self, numbers: NDArray[np.float64], mass: NDArray[np.float64]) -> None:
         if not (np.isfinite(mass).all() and (mass > 0).all() and (numbers >= 0).all()):
-            raise self._damaged()
+            raise self.damaged()
 
-    def _damaged(self) -> PublicPolicyError:
+    def damaged(self) -> PublicPolicyError:
+        """Return the error for numbers that no policy has."""
         return PublicPolicyError(f"{self.name}: the file is damaged; make it again with `gs2 blueprint`")

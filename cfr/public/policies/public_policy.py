@@ -65,6 +65,5 @@ class PublicPolicy(PublicPlay):
     @cached_property
     def values(self) -> PolicyValues:
         """Return what values nodes by sweeping the tree below them."""
-        if self.file is not None:
-            self.check(name for name in self.file.names if not name.startswith("probs"))
+        self.check_tree()
         return PolicyValues(self)

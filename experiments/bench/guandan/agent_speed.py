@@ -105,6 +105,7 @@ def measure_agent(
     """Return what each preset costs over some rounds of four agents.
 
     checkpoint: the blueprint's, by default the shipped one.
+    Raises ConfigError for a preset that there is not, before any is measured.
     """
     import torch
 
@@ -113,10 +114,10 @@ def measure_agent(
     from gs2.guandan.agent.agent import make_agent
     from gs2.guandan.agent.agent_presets import agent_preset
 
+    chosen = [(name, agent_preset(name)) for name in presets]
     torch.set_num_threads(1)
     out = []
-    for name in presets:
-        config = agent_preset(name)
+    for name, config in chosen:
         rng = np.random.default_rng(seed)
         agent = make_agent(checkpoint, config, rng)
         agent.warm_up()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -72,7 +72,11 @@ class Trainee(Protocol):
     rounds: int
 
     def run_generation(self) -> Any:
-        """Play one generation and learn from it."""
+        """Play one generation, and learn from it or from the one before."""
+        ...
+
+    def learn_pending(self) -> Any:
+        """Learn from what was played last, if that is still to be done."""
         ...
 
     def save(self, path: str | Path) -> None:
@@ -154,7 +158,10 @@ def _check_begun(course: Course, plan: Plan, name: str, path: Path) -> None:
 
 
 def _take_turn(course: Course, plan: Plan, name: str, before: list[Turn], stop: Interruption) -> bool:
-    """Train one recipe for a turn; return whether it came to its end."""
+    """Train one recipe for a turn; return whether it came to its end.
+
+    All that was played is learned from before the turn ends, within its time: a checkpoint does not hold it.
+    """
     folder = check_folder(plan.folder / name)
     spent = float(before[-1]["processor_seconds"]) if before else 0.0
     if before:
@@ -163,15 +170,23 @@ def _take_turn(course: Course, plan: Plan, name: str, before: list[Turn], stop: 
         trainer = course.begin(plan, name)
         _keep(course, plan, name, trainer, (0, 0.0))
     until = plan.next_end(spent)
-    while spent < until:
-        began = time.process_time()
-        with stop.at_once():
-            trainer.run_generation()
-        spent += time.process_time() - began
+    while True:  # however short a turn is, it has a generation
+        spent += _seconds(trainer.run_generation, stop)
+        if spent >= until:
+            break
+    spent += _seconds(trainer.learn_pending, stop)
     _keep(course, plan, name, trainer, (len(before) or 1, spent))
     if before:
         _remove(folder / before[-1]["file"])
     return spent >= 60 * plan.minutes
+
+
+def _seconds(step: Callable[[], Any], stop: Interruption) -> float:
+    """Return what a step of training took of the processor; a signal ends it at once."""
+    began = time.process_time()
+    with stop.at_once():
+        step()
+    return time.process_time() - began
 
 
 def _keep(course: Course, plan: Plan, name: str, trainer: Trainee, at: tuple[int, float]) -> None:

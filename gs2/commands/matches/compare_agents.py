@@ -270,11 +270,13 @@ def _percent(value: Estimate) -> str:
 
 
 def _verdict(summary: ArenaSummary, a: str, b: str) -> str:
+    from games.support.bootstrap import ENOUGH
+
     estimate, even = (summary.net, 0.0) if summary.net is not None else (summary.games, 0.5)
     assert estimate is not None
-    if estimate.low > even:
+    if estimate.low > even and estimate.n >= ENOUGH:
         return f"{a} is the stronger one."
-    if estimate.high < even:
+    if estimate.high < even and estimate.n >= ENOUGH:
         return f"{b} is the stronger one."
     return "Which one is stronger is open at this number of deals."
 

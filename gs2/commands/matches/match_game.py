@@ -88,6 +88,7 @@ def _print(result: MeetingResult, files: MatchFiles) -> None:
     from rich.table import Table
 
     from cfr.tree.memory import words_of_bytes
+    from games.support.bootstrap import ENOUGH
 
     meeting = result.meeting
     a, b = (_short(name) for name in (meeting.a, meeting.b))
@@ -106,7 +107,8 @@ def _print(result: MeetingResult, files: MatchFiles) -> None:
             each = pace.seconds / pace.decisions
             table.add_row(name, f"{pace.decisions:,} decisions, {_time(each)} each, {1 / each:,.0f} a second")
     out.print(table)
-    better = a if low > 0 else b if high < 0 else None
+    enough = len(result.games.numbers) >= ENOUGH
+    better = a if enough and low > 0 else b if enough and high < 0 else None
     verdict = f"{better} is the stronger one." if better else "Which one is stronger is open."
     shared = "on the same chance" if meeting.duplicate else "on chance of their own"
     out.print(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,15 +34,28 @@ class Look:
 
 @dataclass(frozen=True)
 class Gate:
-    """What is asked: who plays whom, on how many deals, looked at how often, and where."""
+    """What is asked: who plays whom, on how many deals, looked at how often, and where.
+
+    candidate: the copy that plays. called: its name as it was typed.
+    """
 
     candidate: str
+    called: str
     against: str
     rounds: int
     batch: int
     seed: int
     place: Any
     output: Path | None
+
+
+def _enough(ctx: click.Context, param: click.Parameter, value: int) -> int:
+    """Return a number of deals; one on which nothing could be decided is refused."""
+    from games.support.bootstrap import ENOUGH
+
+    if value < ENOUGH:
+        raise click.BadParameter(f"must be at least {ENOUGH}: nothing is decided on fewer deals; got {value}")
+    return value
 
 
 @click.command()
@@ -51,8 +65,8 @@ class Gate:
     help="What it must beat.  [default: the shipped network: blueprint, at other games network]",
 )
 @click.option("--game", "text", help="Game string.  [default: what the candidate was trained on]")
-@click.option("--rounds", type=click.IntRange(min=1), default=8000, show_default=True, help="Deals at most.")
-@click.option("--batch", type=click.IntRange(min=1), default=1000, show_default=True, help="Between looks.")
+@click.option("--rounds", type=int, callback=_enough, default=8000, show_default=True, help="Deals at most.")
+@click.option("--batch", type=int, callback=_enough, default=1000, show_default=True, help="Between looks.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of cards.")
 @click.option("--processes", type=click.IntRange(min=1), help="How many.  [default: all cores]")
 @ON
@@ -72,49 +86,52 @@ class Gate:
 def gate(candidate: Path, against: str | None, text: str | None, as_json: bool, **how: Any) -> None:
     """Let a checkpoint replace another only if it is better beyond doubt.
 
-    CANDIDATE plays duplicate deals against the shipped network and stops as soon as the interval of net
-    levels a round, at other games than GuanDan of payoffs a game, corrected for repeated looks, excludes
-    zero. Exit code 0: better; 1: worse or undecided.
-    The deals are kept in a file: after Ctrl-C or a kill, the same command goes on from it.
+    CANDIDATE, as it is now, plays duplicate deals against the shipped network and stops as soon as the
+    interval of net levels a round, at other games than GuanDan of payoffs a game, corrected for repeated
+    looks, excludes zero, on 100 deals or more. Exit code 0: better; 1: worse or undecided.
+    The deals are kept in a file: after Ctrl-C or a kill, the same command goes on from it, wherever the same
+    candidate lies by then.
     """
     from blueprint.inference_file import check_export, export_checkpoint
 
     name = text or _trained_on(candidate)
     guandan = name.strip().lower() == GUANDAN
     against = against or ("blueprint" if guandan else "network")
-    decide, fingerprint = (_guandan if guandan else _any_game)(name, str(candidate), against)
+    decide, told_by = (_guandan if guandan else _any_game)(name, str(candidate), against)
     target, output = how["target"], how["output"]
     if target is not None:
         check_export(candidate)
         _check_target(target, candidate)
-    if output is None:
-        output = _kept_deals(f"{fingerprint} {how['seed']}")
     unit = "levels a round" if guandan else "a game"
     place = how["on"].with_count(how["processes"])
     rounds = how["rounds"]
-    asked_for = Gate(str(candidate), against, rounds, min(how["batch"], rounds), how["seed"], place, output)
 
     def progress(look: Look) -> None:
         stderr().print(f"{look.deals} deals: {look.words()} {unit}")
 
-    with Interruption() as asked:
-        look = decide(asked_for, progress, asked)
-    if look.verdict == "stopped":
-        hint = f"; the same command goes on from {output}" if output else ""
-        stderr().print(f"interrupted after {look.deals} deals looked at{hint}", soft_wrap=True)
-        raise SystemExit(asked.exit_code)
-    found = {
-        "verdict": look.verdict,
-        "against": against,
-        "net": look.net,
-        "low": look.low,
-        "high": look.high,
-        "deals": look.deals,
-        "seed": how["seed"],
-    }
-    if target is not None and look.verdict == "better":
-        export_checkpoint(candidate, target, notes={"gate": found})
-        found["exported"] = str(target)
+    with _copied(candidate) as copy:
+        if output is None:
+            output = _kept_deals(f"{told_by(copy)} {how['seed']}")
+        batch = min(how["batch"], rounds)
+        asked_for = Gate(copy, str(candidate), against, rounds, batch, how["seed"], place, output)
+        with Interruption() as asked:
+            look = decide(asked_for, progress, asked)
+        if look.verdict == "stopped":
+            hint = f"; the same command goes on from {output}, with the same {candidate}" if output else ""
+            stderr().print(f"interrupted after {look.deals} deals looked at{hint}", soft_wrap=True)
+            raise SystemExit(asked.exit_code)
+        found = {
+            "verdict": look.verdict,
+            "against": against,
+            "net": look.net,
+            "low": look.low,
+            "high": look.high,
+            "deals": look.deals,
+            "seed": how["seed"],
+        }
+        if target is not None and look.verdict == "better":
+            export_checkpoint(copy, target, notes={"gate": found})
+            found["exported"] = str(target)
     if as_json:
         print_json(found)
     else:
@@ -128,6 +145,21 @@ def gate(candidate: Path, against: str | None, text: str | None, as_json: bool, 
 
 Decide = Callable[[Gate, Callable[[Look], None], Interruption], Look]
 """Plays until it is clear, telling of every look; may be stopped."""
+ToldBy = Callable[[str], str]
+"""Returns what tells a candidate and whom it meets from others, from where the candidate lies."""
+
+
+@contextmanager
+def _copied(candidate: Path) -> Iterator[str]:
+    """Yield where a copy of the candidate lies: a training may replace the file while the copy is gated."""
+    import tempfile
+
+    from games.support.files import read_bytes, write_bytes
+
+    with tempfile.TemporaryDirectory(prefix="gs2-gate-") as folder:
+        copy = Path(folder) / candidate.name
+        write_bytes(copy, read_bytes(candidate))
+        yield str(copy)
 
 
 def _check_target(target: Path, candidate: Path) -> None:
@@ -151,7 +183,7 @@ def _trained_on(candidate: Path) -> str:
         return GUANDAN
 
 
-def _guandan(name: str, candidate: str, against: str) -> tuple[Decide, str]:
+def _guandan(name: str, candidate: str, against: str) -> tuple[Decide, ToldBy]:
     """Return how GuanDan's agents are gated, and what tells these two from others."""
     from gs2.guandan.named_agents import NamedAgents, check_agent, fingerprint
 
@@ -166,21 +198,22 @@ def _guandan(name: str, candidate: str, against: str) -> tuple[Decide, str]:
         def look(found: GateResult) -> Look:
             return Look(found.verdict, found.net, found.low, found.high, len(found.payoffs))
 
-        config = ArenaConfig(seed=asked_for.seed)
+        rounds, config = asked_for.rounds, ArenaConfig(seed=asked_for.seed)
+        who = (asked_for.candidate, against)
         with Arena(NamedAgents(), asked_for.place) as arena:
             result = decide_levels(
                 arena,
-                Challenge(candidate, against, asked_for.batch, asked_for.rounds, config=config),
+                Challenge(*who, asked_for.batch, rounds, config=config, called=asked_for.called),
                 output=asked_for.output,
                 progress=lambda found: progress(look(found)),
                 stop=stop,
             )
         return look(result)
 
-    return decide, f"{fingerprint(candidate)} {against} {fingerprint(against)}"
+    return decide, lambda copy: f"{fingerprint(copy)} {against} {fingerprint(against)}"
 
 
-def _any_game(name: str, candidate: str, against: str) -> tuple[Decide, str]:
+def _any_game(name: str, candidate: str, against: str) -> tuple[Decide, ToldBy]:
     """Return how agents of any other game are gated, and what tells these two from others."""
     from games.registry import load_game
     from gs2.play.agent_names import agent_identity, load_game_agent
@@ -198,11 +231,11 @@ def _any_game(name: str, candidate: str, against: str) -> tuple[Decide, str]:
         def look(found: GameVerdict) -> Look:
             return Look(found.verdict, found.net, found.low, found.high, found.pairs)
 
+        pairs, seed, called = asked_for.rounds, asked_for.seed, asked_for.called
+        meeting = Meeting(name, asked_for.candidate, against, pairs, seed, called=called)
         with tempfile.TemporaryDirectory() as folder:
             result = gate_game(
-                GameChallenge(
-                    Meeting(name, candidate, against, asked_for.rounds, asked_for.seed), asked_for.batch
-                ),
+                GameChallenge(meeting, asked_for.batch),
                 output=asked_for.output or Path(folder) / "deals.jsonl",
                 game=game,
                 processes=asked_for.place,
@@ -211,7 +244,11 @@ def _any_game(name: str, candidate: str, against: str) -> tuple[Decide, str]:
             )
         return look(result)
 
-    return decide, " ".join((name, agent_identity(candidate), against, agent_identity(against, game.name)))
+    def told_by(copy: str) -> str:
+        mine = agent_identity(copy, game.name, named=False)
+        return " ".join((name, mine, against, agent_identity(against, game.name)))
+
+    return decide, told_by
 
 
 def _kept_deals(which: str) -> Path | None:

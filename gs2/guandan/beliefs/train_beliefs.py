@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import attrs
+import click
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,6 +26,8 @@ from blueprint.layers.bfloat import native_half
 from blueprint.structured import join
 from games.support.array_types import Array
 from games.support.configuration import Configuration, integer, real
+from gs2.commands.common import POSITIVE, SEED, held_checkpoint
+from gs2.commands.groups import run_alone
 from gs2.guandan.agent.evaluator import BATCH, Evaluator
 from gs2.guandan.beliefs.belief_network import BeliefNetwork, save_beliefs
 
@@ -162,28 +165,26 @@ def train_beliefs(
     return BeliefNetwork(layers), score
 
 
-def main() -> None:
-    """Train from the command line."""
-    import argparse
-
+@click.command("train-beliefs")
+@click.argument("checkpoint", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="A new checkpoint.")
+@click.option("--rounds", type=click.IntRange(min=1), default=24_000, show_default=True, help="Of self-play.")
+@click.option("--passes", type=POSITIVE, default=5.0, show_default=True, help="Over the positions.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the deals and the learning.")
+def main(checkpoint: Path, output: Path, rounds: int, passes: float, seed: int) -> None:
+    """Train the belief network over hidden cards on the self-play of CHECKPOINT."""
     from gs2.guandan.agent.evaluator import load_evaluator
 
-    parser = argparse.ArgumentParser(description="Train the belief network over hidden cards.")
-    parser.add_argument("checkpoint", type=Path)
-    parser.add_argument("-o", "--output", type=Path, required=True)
-    parser.add_argument("--rounds", type=int, default=24_000)
-    parser.add_argument("--passes", type=float, default=5.0)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    evaluator = load_evaluator(options.checkpoint, critic=False)
+    held_checkpoint(output)
+    evaluator = load_evaluator(checkpoint, critic=False)
     network, score = train_beliefs(
         evaluator,
-        np.random.default_rng(options.seed),
-        BeliefConfig(rounds=options.rounds, passes=options.passes),
-        progress=lambda row: print(" ".join(f"{k}={v:.4g}" for k, v in row.items()), flush=True),
+        np.random.default_rng(seed),
+        BeliefConfig(rounds=rounds, passes=passes),
+        progress=lambda row: click.echo(" ".join(f"{k}={v:.4g}" for k, v in row.items())),
     )
-    save_beliefs(options.output, network, {"blueprint": evaluator.name, "score": score})
+    save_beliefs(output, network, {"blueprint": evaluator.name, "score": score})
 
 
 if __name__ == "__main__":
-    main()
+    run_alone(main)

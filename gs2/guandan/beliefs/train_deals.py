@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import attrs
+import click
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +22,8 @@ from blueprint.layers.bfloat import native_half
 from games.guandan.rounds.belief import determinise
 from games.support.array_types import Array
 from games.support.configuration import Configuration, integer, real
+from gs2.commands.common import POSITIVE, SEED, held_checkpoint
+from gs2.commands.groups import run_alone
 from gs2.guandan.agent.evaluator import Evaluator
 from gs2.guandan.beliefs.belief_network import Beliefs, load_beliefs, steer
 from gs2.guandan.beliefs.deal_inputs import DEAL_WIDTH, deal_inputs
@@ -177,30 +180,32 @@ def train_deals(
     return DealNetwork(tensors), score
 
 
-def main() -> None:
-    """Train from the command line."""
-    import argparse
-
+@click.command("train-deals")
+@click.argument("checkpoint", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="A new checkpoint.")
+@click.option(
+    "--beliefs",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Belief network that draws deals.  [default: the shipped]",
+)
+@click.option("--rounds", type=click.IntRange(min=1), default=24_000, show_default=True, help="Of self-play.")
+@click.option("--passes", type=POSITIVE, default=1.1, show_default=True, help="Over the positions.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the deals and the learning.")
+def main(checkpoint: Path, output: Path, beliefs: Path | None, rounds: int, passes: float, seed: int) -> None:
+    """Train the network that weighs whole deals on the self-play of CHECKPOINT."""
     from gs2.guandan.agent.evaluator import load_evaluator
 
-    parser = argparse.ArgumentParser(description="Train the network that weighs whole deals.")
-    parser.add_argument("checkpoint", type=Path)
-    parser.add_argument("-o", "--output", type=Path, required=True)
-    parser.add_argument("--beliefs", type=Path, help="Belief network that draws deals; default: the shipped.")
-    parser.add_argument("--rounds", type=int, default=24_000)
-    parser.add_argument("--passes", type=float, default=1.1)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    evaluator = load_evaluator(options.checkpoint, critic=False)
+    held_checkpoint(output)
+    evaluator = load_evaluator(checkpoint, critic=False)
     network, score = train_deals(
         evaluator,
-        load_beliefs(options.beliefs),
-        np.random.default_rng(options.seed),
-        DealConfig(rounds=options.rounds, passes=options.passes),
-        progress=lambda row: print(" ".join(f"{k}={v:.4g}" for k, v in row.items()), flush=True),
+        load_beliefs(beliefs),
+        np.random.default_rng(seed),
+        DealConfig(rounds=rounds, passes=passes),
+        progress=lambda row: click.echo(" ".join(f"{k}={v:.4g}" for k, v in row.items())),
     )
-    save_deal_network(options.output, network, {"blueprint": evaluator.name, "score": score})
+    save_deal_network(output, network, {"blueprint": evaluator.name, "score": score})
 
 
 if __name__ == "__main__":
-    main()
+    run_alone(main)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import attrs
+import click
 import numpy as np
 import torch
 from torch import Tensor
@@ -27,6 +28,8 @@ from blueprint.guandan.network.q_network import QNetwork
 from blueprint.guandan.train_config import NetworkConfig
 from blueprint.layers.bfloat import native_half
 from games.support.configuration import Configuration, integer, real
+from gs2.commands.common import POSITIVE, SEED, held_checkpoint
+from gs2.commands.groups import run_alone
 from gs2.guandan.learning.searched_positions import SearchedPositions
 
 __all__ = ["ExpertConfig", "expert_loss", "learn_from_search", "save_network", "trainable_network"]
@@ -182,31 +185,42 @@ def save_network(
     write_checkpoint(path, halves, description | notes)
 
 
-def main() -> None:
-    """Learn from the command line."""
-    import argparse
-
-    parser = argparse.ArgumentParser(description="Teach a network what search found.")
-    parser.add_argument("checkpoint", type=Path)
-    parser.add_argument("positions", type=Path, nargs="+")
-    parser.add_argument("-o", "--output", type=Path, required=True)
-    parser.add_argument("--passes", type=float, default=ExpertConfig().passes)
-    parser.add_argument("--learning-rate", type=float, default=ExpertConfig().learning_rate)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+@click.command("expert-iteration")
+@click.argument("checkpoint", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument(
+    "positions", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
+)
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="A new checkpoint.")
+@click.option(
+    "--passes", type=POSITIVE, default=ExpertConfig().passes, show_default=True, help="Over the positions."
+)
+@click.option(
+    "--learning-rate", type=POSITIVE, default=ExpertConfig().learning_rate, show_default=True, help="Of Adam."
+)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the learning.")
+def main(
+    checkpoint: Path,
+    positions: tuple[Path, ...],
+    output: Path,
+    passes: float,
+    learning_rate: float,
+    seed: int,
+) -> None:
+    """Teach CHECKPOINT what search found at the POSITIONS of these files."""
+    held_checkpoint(output)
     torch.set_num_threads(1)
-    positions = SearchedPositions.joined([SearchedPositions.load(path) for path in options.positions])
-    config = ExpertConfig(passes=options.passes, learning_rate=options.learning_rate)
+    searched = SearchedPositions.joined([SearchedPositions.load(path) for path in positions])
+    config = ExpertConfig(passes=passes, learning_rate=learning_rate)
     network, score = learn_from_search(
-        trainable_network(options.checkpoint),
-        positions,
-        np.random.default_rng(options.seed),
+        trainable_network(checkpoint),
+        searched,
+        np.random.default_rng(seed),
         config,
-        progress=lambda row: print(" ".join(f"{k}={v:.4g}" for k, v in row.items()), flush=True),
+        progress=lambda row: click.echo(" ".join(f"{k}={v:.4g}" for k, v in row.items())),
     )
-    notes: dict[str, object] = {"expert": config.to_json(), "searched": int(positions.searched.sum())}
-    save_network(options.output, network, options.checkpoint, notes | {"score": score})
+    notes: dict[str, object] = {"expert": config.to_json(), "searched": int(searched.searched.sum())}
+    save_network(output, network, checkpoint, notes | {"score": score})
 
 
 if __name__ == "__main__":
-    main()
+    run_alone(main)

@@ -1,6 +1,6 @@
 """Positions of self-play where the network doubts, with what search says of the moves there.
 
-`python -m gs2.guandan.learning.searched_positions CHECKPOINT -o FILE --rounds N`
+`python -m gs2.guandan.learning.searched_positions CHECKPOINT -o FILE --minutes N`
 
 The network plays itself, softly. At a share of the decisions with several moves near the best, the search
 compares these moves in common deals (`gs2.guandan.agent.racing`). What it comes to, the blueprint's opinion
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import attrs
+import click
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,6 +34,8 @@ from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.configuration import Configuration, integer, real
 from games.support.files import open_regular, replacing
+from gs2.commands.common import NEW_FILE, POSITIVE, SEED, held_new
+from gs2.commands.groups import run_alone
 from gs2.guandan.agent.agent import Gs2Agent, make_agent
 from gs2.guandan.agent.decision import Decision
 from gs2.guandan.agent.evaluator import BATCH
@@ -246,35 +249,42 @@ def seek_positions(
     return SearchedPositions.joined(found)
 
 
-def main() -> None:
-    """Search from the command line; every batch of rounds goes into the file, which grows."""
-    import argparse
+@click.command("searched-positions")
+@click.argument("checkpoint", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=False)
+@click.option("-o", "--output", type=NEW_FILE, required=True, help="A new file of positions.")
+@click.option("--minutes", type=POSITIVE, default=10.0, show_default=True, help="How long to search.")
+@click.option(
+    "--rounds",
+    type=click.IntRange(min=1),
+    default=SeekConfig().rounds,
+    show_default=True,
+    help="Played at once.",
+)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the deals and the search.")
+def main(checkpoint: Path | None, output: Path, minutes: float, rounds: int, seed: int) -> None:
+    """Search positions of the self-play of CHECKPOINT, by default of the shipped network, to learn from.
+
+    The file is new, and grows by every batch of rounds. To search more, name another file and another seed:
+    networks learn from several.
+    """
     import time
 
     import torch
 
-    parser = argparse.ArgumentParser(description="Search positions of self-play, to learn from.")
-    parser.add_argument("checkpoint", type=Path, nargs="?", help="The network; default: the shipped one.")
-    parser.add_argument("-o", "--output", type=Path, required=True)
-    parser.add_argument("--minutes", type=float, default=10.0)
-    parser.add_argument("--rounds", type=int, default=SeekConfig().rounds, help="Played at once.")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+    held_new(output)
     torch.set_num_threads(1)
-    rng = np.random.default_rng(options.seed)
-    agent = make_agent(options.checkpoint, SEARCH, rng)
-    config = SeekConfig(rounds=options.rounds)
+    rng = np.random.default_rng(seed)
+    agent = make_agent(checkpoint, SEARCH, rng)
+    config = SeekConfig(rounds=rounds)
     began = time.perf_counter()
     found: list[SearchedPositions] = []
-    while time.perf_counter() - began < 60 * options.minutes:
+    while time.perf_counter() - began < 60 * minutes:
         found.append(seek_positions(agent, config.rounds, rng, config))
         whole = SearchedPositions.joined(found)
-        whole.save(options.output)
+        whole.save(output)
         seconds = time.perf_counter() - began
-        print(
-            f"positions={len(whole)} searched={int(whole.searched.sum())} seconds={seconds:.0f}", flush=True
-        )
+        click.echo(f"positions={len(whole)} searched={int(whole.searched.sum())} seconds={seconds:.0f}")
 
 
 if __name__ == "__main__":
-    main()
+    run_alone(main)

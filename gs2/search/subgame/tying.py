@@ -11,8 +11,8 @@ regret of the whole, the average policy need not play what the iterations played
 be found bottom up. `tie_infosets` therefore ties only infosets whose own sequences are tied as well, from the
 root down (`recall=True`): what comes out is a game of perfect recall, a coarser one, and every solver,
 sequence form and certificate is as good on it as on any. With `recall=False` everything that is asked for is
-tied; the tree solver runs on the result, as in Waugh et al. 2009, "A practical use of imperfect recall", and
-promises nothing.
+tied; `TreeSolver(tree, recall=False)` runs on the result, as in Waugh et al. 2009, "A practical use of
+imperfect recall", and promises nothing.
 An infoset of the gadget's own counts as part of the sequence: tie the entry with the same buckets
 (`tie_entry`) before the gadget is built; the sequence form refuses the gadget otherwise.
 

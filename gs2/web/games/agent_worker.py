@@ -1,7 +1,8 @@
 """What a worker is asked about a game: to load an agent, to play a move, to say what it thinks of all moves.
 
 Everything comes as plain data: names, and the actions from the root. The agent is told its own infosets on
-the way; which state it is handed among those that look alike makes no difference to it.
+the way; which state it is handed among those that look alike makes no difference to it. A job
+has two steps, of which loading is the first.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ __all__ = ["Seated", "agent_answer", "agent_ready", "agent_view"]
 
 KEPT = 6
 """Agents that a worker keeps loaded."""
+STEPS = 2
+"""Of a job: loading, and what is asked."""
 MOST_SHOWN = 12
 """Moves that a hint lists."""
 
@@ -57,8 +60,17 @@ def _agent(game: str, name: str) -> tuple[Game, GameAgent]:
     return found
 
 
-def _turned(seated: Seated, history: Array) -> tuple[Game, GameAgent, Array]:
-    """Return the game that an agent plays, the agent and the history there; a caller's during an auction."""
+def _turned(seated: Seated, history: Array, progress: Progress) -> tuple[Game, GameAgent, Array]:
+    """Return the game that an agent plays, the agent and the history there; a caller's during an auction.
+
+    progress: told once they are loaded.
+    """
+    found = _loaded_for(seated, history)
+    progress(1, STEPS)
+    return found
+
+
+def _loaded_for(seated: Seated, history: Array) -> tuple[Game, GameAgent, Array]:
     if seated.played_as != seated.game:
         table, caller = _agent(seated.game, CALLER)
         landlord = int(_at(table, history, 0, trail=False)[0]["landlord"][0])
@@ -107,7 +119,7 @@ def agent_answer(seated: Seated, history: Array, draw: float, *, progress: Progr
 
     draw: the random number in [0, 1) that decides among actions of its mixed strategy.
     """
-    _, legal, shares = _shares(*_turned(seated, history))
+    _, legal, shares = _shares(*_turned(seated, history, progress))
     return int(pick_by(legal, shares, np.array([draw]))[0])
 
 
@@ -119,7 +131,7 @@ def agent_view(seated: Seated, history: Array, *, progress: Progress) -> dict[st
     win and -1 for a loss if that is what the agent learned; None without one.
     """
     at_table = history
-    game, agent, history = _turned(seated, history)
+    game, agent, history = _turned(seated, history, progress)
     state, legal, shares = _shares(game, agent, history)
     seat = int(game.player(state)[0])
     blueprint = _valued(agent)

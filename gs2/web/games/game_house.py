@@ -19,9 +19,10 @@ from gs2.web.games.game_log import GameSetup, game_log, read_game_log
 from gs2.web.games.game_round import GameRound
 from gs2.web.games.game_table import GameTable, key_digest
 from gs2.web.games.offers import AgentOffer, game_from, game_offers, game_titled, offered_agents
-from gs2.web.jobs import Job, Jobs, JobsFull
+from gs2.web.jobs import Jobs, JobsFull
 from gs2.web.setup_log import PERSON, stored_table, stored_tables
 from gs2.web.tables.person_table import LONGEST_PACE, Refused
+from gs2.web.tables.seat_labels import without_folders
 
 __all__ = ["GameHouse"]
 
@@ -30,9 +31,9 @@ logger = logging.getLogger("gs2.web")
 MOST_TABLES = 256
 """Tables that are open at once; the others are on disk, and opened when somebody asks for them."""
 PATIENCE = 60.0
-"""Seconds an agent has for a move or a hint, from when its worker turns to it."""
+"""Seconds an agent has for a move or a hint, once its worker has loaded it."""
 LOADING = 300.0
-"""Seconds an agent has to be loaded; a strategy may have to be computed first."""
+"""Seconds an agent has to be loaded, by each worker; a strategy may have to be computed first."""
 WORKER = "gs2.web.games.agent_worker"
 SEEDS = 2**62
 PACE = 0.8
@@ -155,7 +156,7 @@ class GameHouse:
         game = self._game(game.name, game)
         for label in dict.fromkeys(players):
             if label != PERSON:
-                await self._run(game.name, label, "agent_ready", patience=LOADING)
+                await self._run(game.name, label, "agent_ready")
         self._make_room()
         key, seed = secrets.token_urlsafe(24), data.get("seed")
         setup = GameSetup(
@@ -192,29 +193,28 @@ class GameHouse:
     async def _answer(self, game: str, label: str, history: Array, draw: float) -> int:
         return int(await self._run(game, label, "agent_answer", history, draw))
 
-    async def hint(self, table: GameTable, label: Any) -> dict[str, Any]:
-        """Return what an agent would do in the person's place. Raises Refused if it cannot say."""
-        found = await self._run(table.game.name, label, "agent_view", table.playing.history(), hint=True)
-        return dict(found)
+    async def hint(self, game: str, label: Any, history: Array) -> dict[str, Any]:
+        """Return what an agent would do after a history. Raises Refused if it cannot say."""
+        return dict(await self._run(game, label, "agent_view", history, hint=True))
 
-    async def _run(
-        self, game: str, label: Any, what: str, *given: Any, patience: float = PATIENCE, hint: bool = False
-    ) -> Any:
+    async def _run(self, game: str, label: Any, what: str, *given: Any, hint: bool = False) -> Any:
         """Return what an agent's worker answers. Raises Refused if it fails or takes too long."""
         agent = self.offer(self._game(game), label)
         played_as = agent.played_as(self._game(game)) or game
         kind = f"{'hint' if hint else 'play'} {agent.worker}"
         while True:
             try:
-                job = self.jobs.start(kind, f"{WORKER}:{what}", Seated(game, agent.name, played_as), *given)
+                seated = Seated(game, agent.name, played_as)
+                job = self.jobs.start(kind, f"{WORKER}:{what}", seated, *given, limits=(LOADING, PATIENCE))
                 break
             except JobsFull:
                 if hint:
                     raise Refused("busy", "too many ask this agent; try again soon") from None
                 await asyncio.sleep(0.1)
-        await _ended(job, self.jobs, patience)
+        await self.jobs.ended(job)
         if job.status != "done":
-            raise Refused("agent", job.error or job.status)
+            logger.warning("agent %s: %s", agent.name, job.error)
+            raise Refused("agent", without_folders(job.error or job.status, agent.name, agent.label))
         return job.result
 
 
@@ -228,27 +228,6 @@ def _check_play(data: dict[str, Any]) -> None:
         raise Refused("wrong", f"a seed is a whole number in 0..{SEEDS - 1}; got {seed!r:.40}")
     if isinstance(pace, bool) or not isinstance(pace, int | float) or not 0 <= pace <= LONGEST_PACE:
         raise Refused("wrong", f"a pace is in 0..{LONGEST_PACE:g} seconds; got {pace!r:.40}")
-
-
-async def _ended(job: Job, jobs: Jobs, patience: float) -> None:
-    """Wait for a job; one that is worked on for too long is cancelled. Raises Refused then."""
-    began: float | None = None
-    try:
-        while not job.ended.is_set():
-            if job.status == "running" and began is None:
-                began = time.monotonic()
-            left = 0.2 if began is None else began + patience - time.monotonic()
-            if left <= 0:
-                jobs.cancel(job)
-                raise Refused("agent", f"it took more than {patience:g} s")
-            try:
-                await asyncio.wait_for(job.ended.wait(), left)
-            except TimeoutError:
-                continue
-    except asyncio.CancelledError:
-        if job.status == "waiting":
-            jobs.cancel(job)
-        raise
 
 
 def _prepared(name: Any, options: Any) -> Game:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable
 
@@ -88,17 +87,7 @@ class GameSocket(PersonSocket):
 
     def _ask_hint(self, message: Message) -> None:
         self._due(message)
-        label, version = message.get("agent"), self.table.versions.now
+        label, history = message.get("agent"), self.table.playing.history()
         self.house.offer(self.table.game, label)
-        if self._hint is not None and not self._hint.done():
-            return
-        self._say({"type": "hint", "status": "thinking", "version": version, "agent": label})
-
-        async def wait() -> None:
-            told: Message = {"type": "hint", "version": version, "agent": label}
-            try:
-                self._say({**told, "status": "done", **await self.house.hint(self.table, label)})
-            except Refused as error:
-                self._say({**told, "status": "failed", "error": str(error)})
-
-        self._hint = asyncio.create_task(wait())
+        wanted = {"version": self.table.versions.now, "agent": label}
+        self._advise(wanted, lambda: self.house.hint(self.table.game.name, label, history))

@@ -88,6 +88,8 @@ class GameTable:
                 table._replay(line)
             except (KeyError, TypeError, ValueError, IndexError) as error:
                 raise DamagedTable(f"{log.path}:{number}: {error}; move the file away") from None
+        if table.round is not None:
+            table._count_change()
         return table
 
     def _replay(self, line: dict[str, Any]) -> None:
@@ -240,9 +242,12 @@ class GameTable:
 
     # --- agents ---
 
-    def _tell(self) -> None:
+    def _count_change(self) -> None:
         offered = ["round", "undo", "choose"] if self.to_act == self.you else ["round", "undo"]
         self.versions.count(map(self.offer, offered))
+
+    def _tell(self) -> None:
+        self._count_change()
         self.changed()
         self.drive()
 

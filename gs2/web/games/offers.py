@@ -139,8 +139,9 @@ def _given(name: str, all_given: Sequence[str]) -> list[AgentOffer]:
         label += "" if search is None else f"+{search}"
     elif is_own(base):
         own_object(base, "agent", GameError)  # a name that cannot be had is found out before the page is open
-    if is_own(base) and Path(base.partition(":")[0]).is_file():
-        label = label.replace(base.partition(":")[0], Path(base.partition(":")[0]).name, 1)
+    own = base.rpartition(":")[0]
+    if is_own(base) and Path(own).is_file():
+        label = label.replace(own, Path(own).name, 1)
     if path is not None and path.suffix == NETWORK:
         return [_of_network(name, label, path)]
     word = base.partition(":")[0].lower().rstrip("+-")

@@ -21,10 +21,16 @@ export function keep(name, text) {
   }
 }
 
+/** Code of a request that had no answer. */
+const UNREACHED = "unreached";
+/** Attempts in a row to hear of a job, until it is given up. */
+const ATTEMPTS = 6;
+
 /** An answer that was no success: its message is for people, in their language where its code has words. */
 export class RequestError extends Error {
   constructor(text, code) {
     super(problemWords(code, text));
+    this.code = code;
   }
 }
 
@@ -50,7 +56,7 @@ export async function ask(path, { method, json, text } = {}) {
       headers: json === undefined ? {} : { "content-type": "application/json" },
     });
   } catch (error) {
-    throw new RequestError(String(error.message ?? error));
+    throw new RequestError(String(error.message ?? error), UNREACHED);
   }
   const answer = await response.json().catch(() => null);
   if (!response.ok) throw new RequestError(answer?.error ?? answer?.text ?? `${response.status} ${response.statusText}`, answer?.code);
@@ -64,11 +70,18 @@ export async function ask(path, { method, json, text } = {}) {
  * @param {() => boolean} wanted whether anybody still waits
  */
 export async function finished(id, progress, wanted = () => true) {
+  let left = ATTEMPTS;
   for (let wait = 150; wanted(); wait = Math.min(1000, wait * 1.3)) {
-    const job = await ask(`/api/jobs/${encodeURIComponent(id)}`);
-    if (job.status === "done") return job.result;
-    if (job.status !== "waiting" && job.status !== "running") throw new RequestError(job.error ?? job.status, job.status);
-    progress(job);
+    try {
+      const job = await ask(`/api/jobs/${encodeURIComponent(id)}`);
+      if (job.status === "done") return job.result;
+      if (job.status !== "waiting" && job.status !== "running") throw new RequestError(job.error ?? job.status, job.status);
+      left = ATTEMPTS;
+      progress(job);
+    } catch (error) {
+      left -= 1;
+      if (error.code !== UNREACHED || left === 0) throw error; // the job goes on while the network is away
+    }
     await new Promise((resolve) => setTimeout(resolve, wait));
   }
   return null;

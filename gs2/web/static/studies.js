@@ -16,13 +16,14 @@ export class ReviewPage {
    * @param {{go: (hash: string) => void}} app
    */
   constructor(root, id, app) {
-    Object.assign(this, { root, id, app, result: null, wanted: true, job: null });
+    Object.assign(this, { root, id, app, result: null, wanted: true, left: false, job: null, problem: "" });
     this.redraw();
     if (id) this.wait();
   }
 
   stop() {
     this.wanted = false;
+    this.left = true;
     this.end?.();
   }
 
@@ -32,7 +33,14 @@ export class ReviewPage {
     else this.drawForm();
   }
 
-  drawForm(problem = "") {
+  /** Say what is wrong, and ask for a record again. */
+  fail(problem) {
+    if (this.left) return;
+    Object.assign(this, { id: null, problem });
+    this.drawForm();
+  }
+
+  drawForm() {
     const file = h("input", { type: "file", on: { change: () => file.files.length && this.send(file.files[0]) } });
     const preset = (this.preset = h("select", {}, ["fast", "standard"].map((name) => h("option", { value: name }, name))));
     const area = h("div", { class: "drop", on: {
@@ -44,21 +52,21 @@ export class ReviewPage {
         if (event.dataTransfer.files.length) this.send(event.dataTransfer.files[0]);
       },
     } }, h("p", {}, say("review.drop")), h("label", { class: "field" }, h("span", {}, say("review.file")), file), h("label", { class: "field" }, h("span", {}, say("review.preset")), preset));
-    clear(this.root, h("div", { class: "page" }, h("h1", {}, say("review.title")), h("p", {}, say("review.about")), area, h("p", { class: "error", role: "alert" }, problem)));
+    clear(this.root, h("div", { class: "page" }, h("h1", {}, say("review.title")), h("p", {}, say("review.about")), area, h("p", { class: "error", role: "alert" }, this.problem)));
   }
 
   /** @param {File} file */
   async send(file) {
     if (file.size > LARGEST) {
-      this.drawForm(say("review.large", { mb: (file.size / 2 ** 20).toFixed(0) }));
+      this.fail(say("review.large", { mb: (file.size / 2 ** 20).toFixed(0) }));
       return;
     }
     const query = new URLSearchParams({ preset: this.preset.value, name: file.name });
     try {
       const job = await ask(`/api/reviews?${query}`, { text: await file.text() });
-      this.app.go(`#/review/${job.id}`);
+      if (!this.left) this.app.go(`#/review/${job.id}`);
     } catch (error) {
-      this.drawForm(say("review.failed", { text: error.message }));
+      this.fail(say("review.failed", { text: error.message }));
     }
   }
 
@@ -67,7 +75,7 @@ export class ReviewPage {
       this.result = await finished(this.id, (job) => { this.job = job; if (this.wanted) this.drawProgress(); }, () => this.wanted);
       if (this.wanted && this.result) await this.show();
     } catch (error) {
-      if (this.wanted) this.drawForm(say("review.failed", { text: error.message }));
+      if (this.wanted) this.fail(say("review.failed", { text: error.message }));
     }
   }
 
@@ -89,7 +97,7 @@ export class ReviewPage {
   async cancel() {
     this.wanted = false;
     await ask(`/api/jobs/${encodeURIComponent(this.id)}`, { method: "DELETE" }).catch(() => null);
-    this.app.go("#/review");
+    if (!this.left) this.app.go("#/review");
   }
 
   drawTop() {

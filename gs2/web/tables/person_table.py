@@ -19,6 +19,7 @@ from gs2.guandan.table.server.place import default_choice
 from gs2.guandan.table.session import Session
 from gs2.web.account import TableAccount
 from gs2.web.setup_log import PERSON, DamagedTable, SetupLog
+from gs2.web.tables.seat_labels import without_folders
 from gs2.web.tables.table_log import TableSetup
 from gs2.web.tables.versions import Offer, Versions
 
@@ -93,6 +94,7 @@ class PersonTable:
                 table._replay(line)
             except (AgentError, KeyError, TypeError, ValueError, IndexError) as error:
                 raise DamagedTable(f"{log.path}:{number}: {error}; move the file away") from None
+        table._count_change()
         return table
 
     def _replay(self, line: dict[str, Any]) -> None:
@@ -261,11 +263,14 @@ class PersonTable:
 
     # --- agents ---
 
-    def _tell(self) -> None:
+    def _count_change(self) -> None:
         offers = [self.offer("choose", seat) for seat in self.session.pending]
         offers += [self.offer("undo", seat) for seat in self.people if self.can_undo(seat)]
         offers += [self.offer("next", seat) for seat in self.people if self.waiting]
         self.versions.count(offers)
+
+    def _tell(self) -> None:
+        self._count_change()
         self._wake.set()
         self._wake = asyncio.Event()
         self.changed()
@@ -314,7 +319,7 @@ class PersonTable:
             host.give_up(key)
             self.failure = f"{name} took more than {PATIENCE:g} s; the weakest choice was played"
         except AgentError as error:
-            told = str(error).replace(getattr(host, "name", name), name)  # a path is not for everybody
+            told = without_folders(str(error), getattr(host, "name", name), name)
             self.failure = f"{name}: {told}; the weakest choice was played"
         logger.warning("table %s: %s", self.setup.id, self.failure)
         return default_choice(due)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 from collections.abc import Callable
@@ -173,19 +172,17 @@ class TableSocket(PersonSocket):
         self.show()
 
     def _ask_hint(self, message: Message) -> None:
-        seat = self._due()
-        if self._hint is not None and not self._hint.done():
-            return
-        observation, since = self.table.observe(seat), self._since(seat)
-        try:
-            job = self.house.jobs.start("hint", "gs2.guandan.table.hints:hint", observation, HINT)
-        except JobsFull as error:
-            raise Refused("busy", str(error)) from None
-        self._say({"type": "hint", "status": "thinking", "since": since})
+        seat, jobs = self._due(), self.house.jobs
+        observation = self.table.observe(seat)
 
-        async def wait() -> None:
-            await job.ended.wait()
-            found = job.result or {"index": None, "explanation": None}
-            self._say({"type": "hint", "status": job.status, "since": since, "error": job.error, **found})
+        async def find() -> Message:
+            try:
+                job = jobs.start("hint", "gs2.guandan.table.hints:hint", observation, HINT)
+            except JobsFull as error:
+                raise Refused("busy", str(error)) from None
+            await jobs.ended(job)
+            if job.status != "done":
+                raise Refused("agent", job.error or job.status)
+            return dict(job.result)
 
-        self._hint = asyncio.create_task(wait())
+        self._advise({"since": self._since(seat)}, find)

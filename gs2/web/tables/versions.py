@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -15,11 +16,12 @@ class Versions:
     """Counts a table's changes, and keeps since which of them each offer has stood without a break.
 
     What is asked for twice on one version is done once, for the first time changes the offer; what others do
-    meanwhile does not.
+    meanwhile does not. Counting begins at the microseconds since 1970: a browser that stayed open while the
+    server began anew has seen none of these versions.
     """
 
     def __init__(self) -> None:
-        self.now = 0
+        self.now = time.time_ns() // 1000
         self._since: dict[Offer, int] = {}
 
     def count(self, offers: Iterable[Offer]) -> None:
@@ -31,7 +33,7 @@ class Versions:
         """Return whether who has seen a version means an offer that stands."""
         if isinstance(version, bool) or not isinstance(version, int):
             return False
-        return self.since(offer) <= version <= self.now
+        return offer in self._since and self._since[offer] <= version <= self.now
 
     def since(self, offer: Offer) -> int:
         """Return the change since which an offer has stood, 0 if it does not."""

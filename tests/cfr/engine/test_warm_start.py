@@ -73,7 +73,7 @@ def test_a_start_that_cannot_be_used_is_refused() -> None:
     start = solve(tree, iterations=3).policy
     with pytest.raises(SolverError, match="start needs a tree"):
         solve(sequence_form(tree), iterations=1, start=Start(start))
-    with pytest.raises(SolverError, match=r"positive weight; got FlatTree, 0\.0"):
+    with pytest.raises(SolverError, match=r"positive, finite weight; got FlatTree, 0\.0"):
         solve(tree, iterations=1, start=Start(start, weight=0.0))
     with pytest.raises(SolverError, match=r"got ndarray; begin at a policy with cfr\.Start"):
         solve(tree, iterations=1, start=start)  # type: ignore[arg-type]

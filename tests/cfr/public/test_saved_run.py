@@ -100,6 +100,27 @@ def test_a_run_is_refused_by_what_does_not_fit(tmp_path: Path) -> None:
         load_checkpoint(tmp_path / "none.run", solver_of(GAME, 0))
 
 
+def test_a_variant_is_the_same_however_its_numbers_are_written(tmp_path: Path) -> None:
+    path, tree = tmp_path / "a.run", both(GAME).tree
+    solver = PublicSolver(tree, variant("cfr+", gamma=1, clip=1), threads=1)
+    solver.run(5)
+    save_checkpoint(path, solver)
+    file = ArrayFile.open(path, CHECKPOINT, 2)
+    earlier = {**file.meta, "variant": {**file.meta["variant"], "gamma": "1"}}
+    del earlier["checksums"]
+    for meta in (None, earlier):  # once, files said how a number was spelt
+        if meta is not None:
+            write_arrays(path, meta, [Member.of(name, file.mapped(name)) for name in file.names])
+        for kind in ("cfr+", variant("cfr+", gamma=1.0), variant("cfr+", gamma=np.float64(1))):
+            again = PublicSolver(tree, kind, threads=1)
+            load_checkpoint(path, again)
+            assert bits(again) == bits(solver)
+        other = PublicSolver(tree, variant("cfr+", gamma=2), threads=1)
+        says = r"variant must be this run's, cfr\+ with gamma=2\.0; got cfr\+ with gamma=1\.0"
+        with pytest.raises(StateError, match=says):
+            load_checkpoint(path, other)
+
+
 @pytest.mark.parametrize("where", ["header", "middle", "end", "short", "empty"])
 def test_a_damaged_run_is_refused_and_the_solver_begins_anew(tmp_path: Path, where: str) -> None:
     path = tmp_path / "a.run"

@@ -17,9 +17,11 @@ from games.support.json_rows import trim_generations
 from games.support.locks import hold
 from gs2.cli import main
 from gs2.commands.common import NewFileType
+from gs2.commands.groups import LazyGroup, Target
 
 NOTES = b"my own notes"
 ONE = ("--processes", "1")
+LEAST = ("--rounds", "100", "--batch", "100")
 SMALL = ("--set", "rounds=4", "--set", "state=8", "--set", "action=8", "--set", "critic=8", "--threads", "1")
 TINY = (
     *("--minutes", "0", "--set", "rounds=4", "--set", "batch=64", "--threads", "1"),
@@ -157,7 +159,7 @@ def test_a_curve_of_something_else_is_not_trimmed(lines: bytes, tmp_path: Path) 
 
 
 def test_an_export_replaces_checkpoints_alone_and_not_the_candidate(tmp_path: Path) -> None:
-    words = ("gate", str(SHIPPED), "--against", "random", "--rounds", "4", "--batch", "4", *ONE, "--export")
+    words = ("gate", str(SHIPPED), "--against", "random", *LEAST, *ONE, "--export")
     for name in ("x.safetensors", "x.json"):
         (tmp_path / name).write_bytes(NOTES)
         assert name in refused(*words, str(tmp_path / "x.safetensors"))
@@ -176,7 +178,7 @@ OUTPUTS = {
     "match": ("match", "greedy", "random", "--rounds", "2", *ONE, "-o"),
     "ladder": ("ladder", "greedy", "random", "--rounds", "2", *ONE, "-o"),
     "train": ("train", *TINY, "-o"),
-    "gate": ("gate", str(SHIPPED), "--against", "random", "--rounds", "2", "--batch", "2", *ONE, "-o"),
+    "gate": ("gate", str(SHIPPED), "--against", "random", *LEAST, *ONE, "-o"),
 }
 PAGES = {
     "solve --html": ("solve", "kuhn_poker", "--infoset", "P0 holds Q", "--blueprint", "uniform", "--html"),
@@ -230,6 +232,115 @@ def test_a_run_of_cfr_is_never_replaced_and_one_writer_has_a_new_file(command: s
     done = gs2(*words, str(tmp_path / "new.npz"))
     assert done.exit_code == 0, done.output
     assert (tmp_path / "new.npz").exists()
+
+
+NETWORK = str(SHIPPED)
+PROGRAMS = {
+    "gs2.guandan.learning.grow_network": ("grow_network", (NETWORK, "--past", "-o")),
+    "gs2.guandan.learning.distil_network": ("distil_network", (NETWORK, "-o")),
+    "gs2.guandan.learning.searched_positions": ("main", (NETWORK, "-o")),
+    "gs2.guandan.learning.expert_iteration": ("main", (NETWORK, NETWORK, "-o")),
+    "gs2.guandan.beliefs.train_beliefs": ("main", (NETWORK, "-o")),
+    "gs2.guandan.beliefs.train_deals": ("main", (NETWORK, "-o")),
+}
+"""Modules that run by themselves, and the words before their output. Each would work for minutes to hours."""
+
+
+def program(module: str, *words: str) -> Result:
+    group = LazyGroup("alone", targets={module: Target(module, PROGRAMS[module][0], "")})
+    return CliRunner().invoke(group, [module, *words])
+
+
+def program_refused(module: str, *words: str) -> str:
+    """Return the error of a program that must be refused, in one line."""
+    result = program(module, *words)
+    assert result.exit_code == 2 and "Traceback" not in result.output, (words, result.output)
+    assert isinstance(result.exception, SystemExit)
+    return " ".join(result.stderr.split())
+
+
+def test_every_program_of_gs2_is_tried_here() -> None:
+    root = Path(__file__).parents[3]
+    found = {
+        ".".join(path.relative_to(root).with_suffix("").parts)
+        for path in (root / "gs2").rglob("*.py")
+        if "\nif __name__ ==" in path.read_text() and path.name not in ("cli.py", "__main__.py")
+    }
+    assert found == set(PROGRAMS)
+    assert all(
+        f"run_alone({name})" in (root / f"{module.replace('.', '/')}.py").read_text()
+        for module, (name, _) in PROGRAMS.items()
+    )
+
+
+@pytest.mark.parametrize("module", PROGRAMS)
+def test_a_program_writes_a_new_file_or_is_refused_before_any_work(module: str, tmp_path: Path) -> None:
+    words = PROGRAMS[module][1]
+    mine, folder = tmp_path / "mine.safetensors", tmp_path / "folder"
+    mine.write_bytes(NOTES)
+    folder.mkdir()
+    assert "must be a new file" in program_refused(module, *words, str(mine))
+    assert "folder" in program_refused(module, *words, str(folder))
+    assert "mine.safetensors" in program_refused(module, *words, str(mine / "x.safetensors"))
+    with hold(tmp_path / "new.safetensors"):
+        assert "only one process at a time" in program_refused(
+            module, *words, str(tmp_path / "new.safetensors")
+        )
+    assert "none.safetensors" in program_refused(module, "none.safetensors", *words[1:], str(folder / "x"))
+    if not module.endswith("searched_positions"):
+        (tmp_path / "x.json").write_bytes(NOTES)
+        assert "x.json" in program_refused(module, *words, str(tmp_path / "x.safetensors"))
+        assert (tmp_path / "x.json").read_bytes() == NOTES
+    assert mine.read_bytes() == NOTES and not list(folder.iterdir())
+    assert not list(tmp_path.glob("x.safetensors")) and not list(tmp_path.glob("new*"))
+
+
+def test_a_network_grows_into_a_new_folder_and_into_no_run(tmp_path: Path) -> None:
+    module = "gs2.guandan.learning.grow_network"
+    grown = tmp_path / "runs" / "grown" / "last.safetensors"
+    words = (NETWORK, "--past", "-o", str(grown))
+    assert program(module, *words).exit_code == 0
+    assert read_checkpoint(grown, prefix="-")[1]["network"]["past"] is True
+    made = grown.read_bytes()
+    assert "must be a new file" in program_refused(module, *words)
+    assert "must be a new file" in program_refused(module, str(grown), "--hands", "-o", str(grown))
+    assert grown.read_bytes() == made
+    grown.unlink()
+    for name in ("curve.jsonl", "kept-0001.safetensors"):
+        (grown.parent / name).write_bytes(NOTES)
+        assert name in program_refused(module, *words)
+        (grown.parent / name).unlink()
+    with hold(grown.parent, folder=True):
+        assert "only one process at a time" in program_refused(module, *words)
+    assert not grown.exists()
+
+
+PICTURES = {
+    ".svg": b"<?xml version='1.0'?>\n<!DOCTYPE svg>\n<svg>",
+    ".png": b"\x89PNG\r\n\x1a\n",
+    ".pdf": b"%PDF-1.4",
+}
+
+
+@pytest.mark.parametrize("kind", PICTURES)
+def test_a_plot_replaces_a_picture_of_its_kind_and_nothing_else(kind: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    plot = tmp_path / f"ladder{kind}"
+    others = [NOTES, b"", b"<?xml version='1.0'?><html>", *(b for k, b in PICTURES.items() if k != kind)]
+    ladders = (
+        ("greedy", "random", "--rounds", "1", *ONE),
+        ("kuhn_poker", "uniform", "cfr:1", "--pairs", "1"),
+    )
+    for words in ladders:
+        for other in others:
+            plot.write_bytes(other)
+            assert "choose another name" in refused("ladder", *words, "--plot", str(plot))
+            assert plot.read_bytes() == other
+    for begins in (PICTURES[kind], None):  # one of the kind, and then the one that was drawn
+        if begins is not None:
+            plot.write_bytes(begins)
+        drawn = gs2("ladder", *ladders[1], "--plot", str(plot))
+        assert drawn.exit_code == 0 and plot.read_bytes() != begins, drawn.output
 
 
 def test_a_responder_that_is_a_network_writes_over_nothing_beside_it(tmp_path: Path) -> None:

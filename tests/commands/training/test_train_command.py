@@ -167,7 +167,7 @@ def test_a_worse_network_does_not_pass_the_gate(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     target = tmp_path / "shipped.safetensors"
-    words = ("--rounds", "20", "--batch", "10", "--processes", "1", "--export", str(target), "--json")
+    words = ("--rounds", "100", "--batch", "100", "--processes", "1", "--export", str(target), "--json")
     # not greedy: on a fast machine seconds of training come near it
     result = invoke("gate", str(run / "last.safetensors"), "--against", "blueprint", *words)
     assert result.exit_code == 1, result.output
@@ -181,7 +181,7 @@ def test_a_better_network_passes_the_gate_and_is_exported(
     from blueprint.checkpoint import SHIPPED
 
     target = tmp_path / "shipped.safetensors"
-    words = ("--rounds", "40", "--batch", "20", "--processes", "1", "--export", str(target))
+    words = ("--rounds", "100", "--batch", "100", "--processes", "1", "--export", str(target))
     result = invoke("gate", str(SHIPPED), "--against", "random", *words)
     assert result.exit_code == 0, result.output
     assert "better: +" in result.output
@@ -385,8 +385,8 @@ def test_a_network_of_a_game_with_an_auction_is_gated(
     result = invoke("train", "doudizhu(landlord=bid,ranks=4)", "-o", str(path), *small)
     assert result.exit_code == 0, told(result)
     shutil.copy(path, tmp_path / "y.safetensors")
-    words = ("--against", str(tmp_path / "y.safetensors"), "--rounds", "4", "--batch", "4", "--json")
+    words = ("--against", str(tmp_path / "y.safetensors"), "--rounds", "100", "--batch", "100", "--json")
     result = invoke("gate", str(path), *words, "--processes", "2")
     assert result.exit_code == 1, told(result)
     found = json.loads(result.stdout)
-    assert (found["verdict"], found["net"], found["deals"]) == ("undecided", 0, 4)
+    assert (found["verdict"], found["net"], found["deals"]) == ("undecided", 0, 100)

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import itertools
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from experiments.agent import ablate_agent as ablations
 from experiments.agent import judge
+from experiments.agent.agent_variants import VARIANTS
 from experiments.agent.judge import DEPTHS, judge_moves, read_judged, write_judged
 from experiments.agent.tables import Choice, RoundPair, RowFile, ablation_markdown, read_agent_rows
+from gs2.cli import main
 from gs2.guandan.agent.rollout import Rollouts
 from tests.gs2.guandan.blueprints import CountEvaluator
 
-QUICK = ablations.VARIANTS["standard"].replace(worlds=4, wave=2, depth=2, endgame=0)
+QUICK = VARIANTS["standard"].replace(worlds=4, wave=2, depth=2, endgame=0)
+FREE = VARIANTS["rollouts without anchor"].replace(worlds=4, wave=2, depth=2)
+"""Plays other moves than the blueprint's now and then."""
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +59,79 @@ def test_a_variant_gains_what_the_judge_says_of_its_move(judged: Path) -> None:
         assert row.gain == pytest.approx(0.0) if not row.changed else np.isclose(row.gain, gains).any()
 
 
+def test_a_gain_is_over_the_blueprints_own_move_wherever_it_stands(judged: Path) -> None:
+    networks, there = ablations.Networks(CountEvaluator()), read_judged(judged)
+    turned = [
+        replace(
+            position,
+            moves=position.moves[::-1],
+            payoffs=position.payoffs[:, ::-1],
+            actual=position.actual[::-1],
+            values=position.values[:, :, ::-1],
+        )
+        for position in there
+    ]
+    told, found = (
+        [(row.gain, row.actual, row.changed) for row in ablations.choose_moves("x", FREE, part, networks, 1)]
+        for part in (there, turned)
+    )
+    assert found == told and any(gain for gain, _, changed in told if changed)
+
+
+def asked(monkeypatch: pytest.MonkeyPatch, evaluator: CountEvaluator, *words: str) -> tuple[int, str]:
+    monkeypatch.setattr(ablations, "_load", lambda checkpoint: ablations.Networks(evaluator))
+    monkeypatch.setitem(VARIANTS, "standard", QUICK)
+    done = CliRunner().invoke(main, ["experiment", "agent", *words])
+    return done.exit_code, " ".join(done.output.split())
+
+
+@pytest.mark.parametrize("words", [("choose", "--variant", "standard"), ("replay",)])
+def test_positions_that_another_network_judged_are_refused(
+    words: tuple[str, ...], judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out.jsonl"
+    other = CountEvaluator()
+    other.name = "other"
+    code, said = asked(monkeypatch, other, *words, str(judged), "-o", str(out))
+    assert code == 2 and "judged by the network that is asked, other; it was by count" in said
+    assert not out.exists()
+    row = json.loads(judged.read_text().splitlines()[0])
+    (tmp_path / "old.jsonl").write_text(json.dumps({**row, "position": "3-0"}) + "\n")
+    code, said = asked(monkeypatch, CountEvaluator(), *words, str(tmp_path / "old.jsonl"), "-o", str(out))
+    assert code == 2 and "a network it does not name" in said and not out.exists()
+    assert asked(monkeypatch, CountEvaluator(), *words, str(judged), "-o", str(out))[0] == 0
+    assert {row.blueprint for row in read_agent_rows([out])} == {"count"}
+
+
+def test_another_seed_is_asked_and_an_earlier_one_is_not_asked_again(
+    judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out.jsonl"
+    words = ("choose", "--variant", "standard", "--positions", "3", str(judged), "-o", str(out))
+    numbers = []
+    for seed in ("1", "2", "1"):
+        assert asked(monkeypatch, CountEvaluator(), *words, "--seed", seed)[0] == 0
+        numbers.append(len(read_agent_rows([out])))
+    assert numbers == [3, 6, 6]
+    told = [json.loads(line) for line in out.read_text().splitlines()]
+    without = [{k: v for k, v in row.items() if k != "seed"} for row in told[:3]]
+    out.write_text("".join(json.dumps(row) + "\n" for row in without))  # as rows were, of the default seed
+    assert asked(monkeypatch, CountEvaluator(), *words)[0] == 0
+    assert [json.loads(line) for line in out.read_text().splitlines()] == without
+
+
+def test_several_seeds_of_a_position_count_as_one_with_their_mean() -> None:
+    gains = {1: (0.1, 0.3), 2: (0.2, 0.6)}
+    rows = [
+        Choice("rollouts", "b", f"1-{place}", gain, gain / 2, True, 0.02, "rollout", seed)
+        for seed, found in gains.items()
+        for place, gain in enumerate(found)
+    ]
+    mean = [replace(row, gain=gain, actual=gain / 2) for row, gain in zip(rows, (0.15, 0.45), strict=False)]
+    assert "| rollouts | 2 | +300 ± 294 |" in ablation_markdown(rows)
+    assert ablation_markdown(rows) == ablation_markdown(mean)
+
+
 def test_replayed_rollouts_without_anchor_follow_the_first_half_of_the_judge(judged: Path) -> None:
     positions = read_judged(judged)
     rows = list(ablations.replay_rollouts(positions, CountEvaluator(), None, 2, 1e6))
@@ -62,7 +142,7 @@ def test_replayed_rollouts_without_anchor_follow_the_first_half_of_the_judge(jud
 
 
 def test_duplicate_rounds_of_the_blueprint_against_itself_come_out_even() -> None:
-    config = ablations.VARIANTS["standard"].replace(method="none")
+    config = VARIANTS["standard"].replace(method="none")
     [rows] = ablations.play_pairs("blueprint", config, ablations.Networks(CountEvaluator()), 1, 5)
     assert [row.deal for row in rows] == list(range(5))
     assert all(row.gain == 0 and row.changed == 0 for row in rows)
@@ -70,7 +150,7 @@ def test_duplicate_rounds_of_the_blueprint_against_itself_come_out_even() -> Non
 
 
 def test_fewer_deals_are_the_first_of_more() -> None:
-    config = ablations.VARIANTS["standard"].replace(method="none")
+    config = VARIANTS["standard"].replace(method="none")
     networks = ablations.Networks(CountEvaluator())
     [few] = ablations.play_pairs("blueprint", config, networks, 1, 3)
     [more] = ablations.play_pairs("blueprint", config, networks, 1, 6)

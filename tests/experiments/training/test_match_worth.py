@@ -36,6 +36,14 @@ def test_an_agent_gains_nothing_over_itself_and_much_over_random_play() -> None:
     assert 0 < apart.rounds <= 10
 
 
+def test_rounds_that_are_nowhere_so_far_apart_are_refused_by_name() -> None:
+    with pytest.raises(ValueError, match=r"--apart must leave 2 rounds; got 99.* draw more --rounds"):
+        play_worth("greedy", "greedy", 4, 1, apart=99)
+    for value in ("nan", "inf", "-1"):
+        said = CliRunner().invoke(match_worth, ["greedy", "greedy", "--apart", value])
+        assert said.exit_code == 2 and "--apart" in said.output
+
+
 def test_the_commands_print_what_they_found() -> None:
     said = CliRunner().invoke(match_worth, ["blueprint", "greedy", "--rounds", "6"])
     assert said.exit_code == 0 and "points of winning the match a round" in said.output

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from blueprint.guandan.training.dmc import Learner
 from blueprint.guandan.training.recipe_book import RECIPES, named_recipe
 from blueprint.guandan.training.trainer import Trainer
+from experiments.training.equal_time import turns as turns_module
 from experiments.training.equal_time.guandan_course import GuandanCourse
+from experiments.training.equal_time.turns import Plan, train_in_turns
 from experiments.training.opponent_model import bomb_counts, expected_bombs, opponent_model
 from experiments.training.recipes import recipes
 from experiments.training.type_recognition import type_recognition
 from games.guandan.cards import parse_cards
+from gs2.commands.common import Interruption
 
 TINY = ("--rounds", "2", "--set", "rounds=4", "--set", "batch=64")
 
@@ -65,6 +71,66 @@ def test_turns_go_on_with_the_settings_they_were_begun_with_alone(tmp_path: Path
     left_out = CliRunner().invoke(recipes, ["-o", str(tmp_path), "--recipes", "danzero", "--minutes", "0.02"])
     assert left_out.exit_code == 2 and "was begun with rounds=4" in " ".join(left_out.output.split())
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+class SmallCourse(GuandanCourse):
+    """Trains a small network, and plays nobody."""
+
+    def begin(self, plan: Plan, name: str) -> Trainer:
+        network = named_recipe(name).network_config(state=16, blocks=1)
+        return Trainer(network, self.wanted(plan, name), threads=1)
+
+    def against_rule(self, name: str, path: Path, deals: int) -> dict[str, Any]:
+        return {"net": 0.0, "net_interval": [0.0, 0.0], "won": 0.0}
+
+
+def learned(folder: Path, turns: int, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
+    """Return how many generations were played and learned from in eight seconds of playing, in some turns.
+
+    Whatever takes the processor takes a second of it.
+    """
+    seconds, calls = itertools.count(), []
+    learn = Learner.learn
+
+    def counted(self: Learner, *words: Any) -> dict[str, float]:
+        calls.append(self)
+        return learn(self, *words)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(turns_module, "time", SimpleNamespace(process_time=lambda: float(next(seconds))))
+        patched.setattr(Learner, "learn", counted)  # a generation is less than a batch
+        minutes = (8 + turns) / 60
+        plan = Plan(folder, ("danzero",), minutes, 8 / turns / 60, 2, {"rounds": 4, "seed": 0})
+        with Interruption() as stop:
+            rows = train_in_turns(SmallCourse(), plan, stop)["danzero"]
+    assert len(rows) == 1 + turns and rows[-1]["processor_seconds"] == 8 + turns
+    return rows[-1]["rounds"] // 4, len(calls)
+
+
+@pytest.mark.parametrize("turns", [1, 4, 8])
+def test_every_generation_is_learned_from_however_short_the_turns(
+    turns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert learned(tmp_path, turns, monkeypatch) == (8, 8)
+
+
+@pytest.mark.parametrize("game", ["guandan", "big2"])
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        *(
+            (name, value)
+            for name in ("--minutes", "--turn", "--first")
+            for value in ("0", "-1", "nan", "inf")
+        ),
+        *(("--rounds", value) for value in ("0", "1", "-3", "nan")),
+    ],
+)
+def test_numbers_that_never_end_or_mean_nothing_are_refused_at_once(
+    option: str, value: str, game: str, tmp_path: Path
+) -> None:
+    done = CliRunner().invoke(recipes, ["-o", str(tmp_path / "x"), "--game", game, option, value])
+    assert done.exit_code == 2 and option in done.output and not (tmp_path / "x").exists()
 
 
 def test_turns_of_another_game_are_refused(tmp_path: Path) -> None:

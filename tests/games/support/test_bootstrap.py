@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from games.support.bootstrap import AT_ONCE, bootstrap_interval, bootstrap_intervals
+from games.support.bootstrap import (
+    AT_ONCE,
+    ENOUGH,
+    MANY,
+    bootstrap_interval,
+    bootstrap_intervals,
+    verdict_at_a_look,
+)
 
 SAME_END = 0.02
 """Largest difference of two bootstraps' ends on the samples used here."""
@@ -56,6 +63,46 @@ def test_several_quantities_are_drawn_together() -> None:
 
 def test_of_one_observation_the_interval_is_the_observation() -> None:
     assert bootstrap_interval([2.5], rng()) == (2.5, 2.5)
+
+
+def decided(batch: int, most: int, runs: int, shift: float = 0.0) -> int:
+    """Return in how many of some gates between agents that are `shift` apart somebody is called better."""
+    found = 0
+    looks = -(-most // batch)
+    for seed in range(runs):
+        draws = rng(seed).choice([-3.0, -2.5, -1.0, 0.0, 1.0, 2.5, 3.0], most) + shift
+        spoken = (verdict_at_a_look(draws[:n], rng(1), looks=looks)[0] for n in range(batch, most + 1, batch))
+        found += any(verdict != "undecided" for verdict in spoken)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("batch", "most", "runs"), [(1, 40, 60), (1, 240, 60), (5, 300, 120), (10, 400, 120), (100, 300, 30)]
+)
+def test_however_often_one_looks_equals_are_seldom_told_apart(batch: int, most: int, runs: int) -> None:
+    promised = 0.05 * runs
+    assert decided(batch, most, runs) <= promised + 3 * promised**0.5
+    assert decided(batch, most, 3, shift=1.5) == (3 if most >= ENOUGH else 0)
+
+
+@pytest.mark.parametrize("n", [1, 2, 20, ENOUGH - 1])
+def test_no_verdict_is_spoken_on_a_few_observations(n: int) -> None:
+    verdict, low, high = verdict_at_a_look(np.full(n, 3.0), rng(), looks=1)
+    assert verdict == "undecided" and low <= 3 <= high
+    assert verdict_at_a_look(np.full(ENOUGH, 3.0), rng(), looks=1)[0] == "better"
+
+
+def test_the_interval_of_a_look_is_students_or_wider_until_both_are_the_same() -> None:
+    from scipy import stats
+
+    for n in (3, 30, 300):
+        data = rng(n).normal(0.1, 1.0, n)
+        student = stats.t.interval(1 - 0.05 / 8, n - 1, data.mean(), stats.sem(data))
+        low, high = verdict_at_a_look(data, rng(), looks=8)[1:]
+        assert low <= student[0] + 1e-12 and student[1] - 1e-12 <= high
+    data = rng(9).normal(0.1, 1.0, MANY)
+    alone = bootstrap_interval(data, rng(), confidence=1 - (1 - 0.95) / 8)
+    assert verdict_at_a_look(data, rng(), looks=8)[1:] == alone
 
 
 @pytest.mark.parametrize(("values", "confidence"), [([], 0.95), ([1.0, 2.0], 0.0), ([1.0, 2.0], 1.0)])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from blueprint.checkpoint import GAMES_WITH_NETWORKS, SHIPPED, read_checkpoint, shipped_file
+from blueprint.checkpoint import GAMES_WITH_NETWORKS, SHIPPED, read_checkpoint, shipped_file, write_checkpoint
 from games import load_game
 from gs2.cli import main
 from gs2.play.game_arena import Meeting, MeetingError, play_match
@@ -60,9 +60,9 @@ def test_the_command_knows_the_game_of_a_checkpoint_and_exports_what_passes(tmp_
     assert trained.exit_code == 0, trained.output
     how = [
         "--rounds",
-        "40",
+        "100",
         "--batch",
-        "20",
+        "100",
         "--processes",
         "1",
         "-o",
@@ -84,6 +84,70 @@ def test_the_command_knows_the_game_of_a_checkpoint_and_exports_what_passes(tmp_
         main, ["match", "--game", "big2", str(small), shipped, "--pairs", "8", "--json"]
     )
     assert json.loads(again.stdout)["net"] == 0
+
+
+@pytest.mark.parametrize("words", [("--rounds", "1"), ("--batch", "99"), ("--rounds", "-5")])
+def test_a_gate_that_could_decide_nothing_is_refused(words: tuple[str, ...], tmp_path: Path) -> None:
+    target = tmp_path / "x.safetensors"
+    result = CliRunner().invoke(
+        main, ["gate", str(SHIPPED), "--against", "random", *words, "--export", str(target)]
+    )
+    assert result.exit_code == 2 and "must be at least 100" in result.stderr and not target.exists()
+
+
+FEW = ("--rounds", "100", "--batch", "100", "--processes", "1")
+CANDIDATES = {"guandan": (str(SHIPPED), "random"), "big2": (str(shipped_file("big2")), "uniform")}
+
+
+@pytest.mark.parametrize("game", CANDIDATES)
+def test_a_gate_goes_on_for_the_same_network_under_another_name(
+    game: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    network, against = CANDIDATES[game]
+    first, second = Path("a.safetensors"), Path("b.safetensors")
+    first.write_bytes(Path(network).read_bytes())
+    how = ("--against", against, *FEW, "--json")
+    found = [CliRunner().invoke(main, ["gate", str(first), *how])]
+    [deals] = Path("runs").iterdir()
+    kept = deals.read_bytes()
+    assert b'"a.safetensors"' in kept.splitlines()[0]
+    first.rename(second)
+    for name in (second, second.absolute()):
+        found.append(CliRunner().invoke(main, ["gate", str(name), *how]))
+        found.append(CliRunner().invoke(main, ["gate", str(name), *how, "-o", str(deals)]))
+    assert {result.exit_code for result in found} == {0}, [result.output for result in found]
+    assert len({result.stdout for result in found}) == 1 and deals.read_bytes() == kept
+    assert list(Path("runs").iterdir()) == [deals]
+    worse = CliRunner().invoke(main, ["gate", str(second), *how, "--seed", "1", "-o", str(deals)])
+    assert worse.exit_code == 2 and "it holds results with seed 0" in worse.stderr
+
+
+@pytest.mark.parametrize("game", CANDIDATES)
+def test_what_is_exported_is_what_was_gated_though_the_file_is_replaced_meanwhile(
+    game: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    network, against = CANDIDATES[game]
+    candidate, target = tmp_path / "last.safetensors", tmp_path / "shipped.safetensors"
+    candidate.write_bytes(Path(network).read_bytes())
+    tensors, description = read_checkpoint(candidate)
+    looked = []
+
+    def replaced(values: np.ndarray, *rest: object, **how: object) -> tuple[str, float, float]:
+        """Train on during the first look, which leaves it open."""
+        looked.append(len(values))
+        other = {name: value + 1 for name, value in tensors.items()}
+        write_checkpoint(candidate, other, description)
+        return "better" if len(looked) > 1 else "undecided", 0.1, 0.2
+
+    for module in ("blueprint.guandan.arena.gate", "gs2.play.game_gate"):
+        monkeypatch.setattr(f"{module}.verdict_at_a_look", replaced)
+    words = ["gate", str(candidate), "--against", against, *FEW, "--rounds", "200", "--export", str(target)]
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 0 and looked == [100, 200], result.output
+    halves = read_checkpoint(target)[0]
+    assert halves and all(np.array_equal(halves[name], tensors[name].astype(np.float16)) for name in halves)
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,31 @@ def test_a_run_goes_on_where_it_stopped(policy: str, tmp_path: Path) -> None:
     assert told("blueprint", GAME, "--form", "public", "--fresh", "-o", policy, "--iterations", "3")
 
 
+def test_a_run_goes_on_in_the_form_of_its_output_whatever_lies_beside_it(tmp_path: Path) -> None:
+    path = str(tmp_path / "k.gs2")
+    begin, listed = ("blueprint", "kuhn_poker", "-o", path), ("--form", "listed")
+    told(*begin, "--form", "public", "--iterations", "5")
+    beside = Path(path + ".run")
+    stale = beside.read_bytes()
+    assert "its run is on the public" in refusal(*begin, *listed, "--iterations", "9")
+    whole = told(*begin, *listed, "--fresh", "--iterations", "200")
+    assert not beside.exists()
+    for left in (False, True):  # as it was left by versions that did not delete it
+        if left:
+            beside.write_bytes(stale)
+        again = gs2(*begin, "--iterations", "6")
+        assert again.exit_code == 0 and "k.gs2 at iteration 200" in " ".join(again.stderr.split())
+        assert told("exploitability", "kuhn_poker", path)["exploitability"] == whole["exploitability"]
+    held = Path(path).read_bytes()
+    said = " ".join(refusal(*begin, "--form", "public", "--iterations", "6").split())
+    assert "k.gs2: it must be a policy on a public tree for k.gs2.run to go on" in said
+    assert Path(path).read_bytes() == held and beside.read_bytes() == stale
+    Path(path).unlink()  # what an interrupted run leaves: no policy yet
+    assert "its run is on the public" in refusal(*begin, *listed, "--iterations", "9")
+    assert told(*begin, "--iterations", "6")["iterations"] == 6
+    assert told(*begin, "--form", "public", "--fresh", "--iterations", "3")["iterations"] == 3
+
+
 def test_sixteen_bits_are_half_the_file(policy: str, tmp_path: Path) -> None:
     short = str(tmp_path / "b.policy")
     told("blueprint", GAME, "--form", "public", "--iterations", "30", "-o", short, "--bits", "16")

@@ -15,6 +15,7 @@ from gs2.web.games.game_log import GameSetup, game_log
 from gs2.web.games.game_table import GameTable
 from gs2.web.games.offers import game_titled
 from gs2.web.tables.person_table import Refused
+from gs2.web.tables.versions import Versions
 
 
 def stored(folder: Path, key: str, at: float, choices: int = 0) -> None:
@@ -66,6 +67,20 @@ def test_games_played_at_last_are_open_and_the_others_when_they_are_asked_for(
         house.close()
 
     asyncio.run(visit())
+
+
+def test_a_restored_game_counts_on_above_all_that_a_browser_has_seen(tmp_path: Path) -> None:
+    seen = Versions().now + 100
+    for at in range(3):
+        stored(tmp_path, "zzzzzzzz" + "z" * at, at + 1, choices=at)
+        house = GameHouse(tmp_path)
+        house.open()
+        table = house.tables["zzzzzzzz" + "z" * at]
+        assert table.versions.now > seen
+        for what in ("choose", "undo", "round")[table.to_act != table.you :]:
+            assert table.versions.means(table.offer(what), table.versions.now), what
+            assert not any(table.versions.means(table.offer(what), version) for version in (0, 1, seen)), what
+        house.close()
 
 
 def test_a_table_that_lost_any_one_line_never_keeps_the_others_from_opening(tmp_path: Path) -> None:

@@ -47,6 +47,19 @@ def test_a_restored_table_still_knows_its_people(tmp_path: Path) -> None:
         assert again.account.record(game) == live.account.record(game)
 
 
+def test_a_restored_table_counts_on_above_all_that_a_browser_has_seen(tmp_path: Path) -> None:
+    live, _ = stored_table_of_people(tmp_path, lambda table: len(table.choices) == 30)
+    seen = live.versions.now
+    setup, lines = read_table(live.log.path)
+    again = PersonTable.restored(setup, lines, table_log(live.log.path, setup, new=False), {})
+    assert again.versions.now > seen
+    for seat in again.session.pending:
+        offer = again.offer("choose", seat)
+        assert again.versions.means(offer, again.versions.now)
+        assert not any(again.versions.means(offer, version) for version in (0, 1, seen))
+    again.close()
+
+
 def test_tables_played_at_last_are_open_and_the_others_when_they_are_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,37 +22,63 @@ function tidy(request) {
   return Object.fromEntries(Object.entries(request).filter(([, value]) => value !== null && value !== "" && value !== undefined));
 }
 
-/** Return a function that calls `act` once things have been quiet for a while. */
-function debounced(act, wait = WAIT) {
-  let timer = 0;
-  return (...words) => {
-    clearTimeout(timer);
-    timer = setTimeout(() => act(...words), wait);
-  };
+/** Return a request with a blueprint that is told in full. */
+function whole(request) {
+  return { ...request, blueprint: { variant: "cfr", iterations: 100, ...(request.blueprint || {}) } };
+}
+
+/** Return a request as text; what is left to the method makes no difference. */
+function spelled(request) {
+  return JSON.stringify(tidy(request));
 }
 
 /**
  * Return the form.
  * @param {object} request what is shown to begin with.
+ * @param {object} before what was asked for at last; the form asks for `request` if that is another.
  * @param {object} services `games`, `infosets(game, grep)`, as `start` of `gs2/explore.js` takes them.
  * @param {(request: object) => void} ask called with a request when it was changed.
+ * @returns {{element: Element, current: () => object, end: () => void}} current: the request that it shows.
+ *   end: what ends it; it asks for nothing after that.
  */
-export function searchForm(request, services, ask) {
-  forms += 1;
-  const name = (part) => `x-form${forms}-${part}`;
-  let asked = { ...request, blueprint: { variant: "cfr", iterations: 100, ...(request.blueprint || {}) } };
-  let sent = JSON.stringify(asked);
+export function searchForm(request, before, services, ask) {
+  const mine = (forms += 1);
+  const name = (part) => `x-form${mine}-${part}`;
+  let asked = whole(request);
+  let sent = spelled(whole(before));
+  let ended = false;
+  const timers = new Set();
+
+  /** Return a function that calls `act` once things have been quiet for a while. */
+  function debounced(act) {
+    let timer = 0;
+    return () => {
+      clearTimeout(timer);
+      timers.delete(timer);
+      if (ended) return;
+      timer = setTimeout(act, WAIT);
+      timers.add(timer);
+    };
+  }
+
+  function end() {
+    ended = true;
+    timers.forEach((timer) => clearTimeout(timer));
+  }
 
   function go() {
-    sent = JSON.stringify(asked);
+    sent = spelled(asked);
     ask(tidy(asked));
   }
-  const send = debounced(() => JSON.stringify(asked) !== sent && go());
+  const send = debounced(() => spelled(asked) !== sent && go());
 
-  function change(part, value, at_once = true) {
-    if (JSON.stringify(asked[part]) === JSON.stringify(value)) return;
+  function set(part, value) {
     asked = { ...asked, [part]: value };
-    if (at_once) send();
+  }
+
+  function change(part, value) {
+    set(part, value);
+    send();
   }
 
   function field(part, label, control) {
@@ -81,24 +107,34 @@ export function searchForm(request, services, ask) {
   const game = h("input", { type: "text", autocomplete: "off", spellcheck: false, value: asked.game, list: gameList.id });
   const infoset = h("input", { type: "text", autocomplete: "off", spellcheck: false, value: asked.infoset, list: infosetList.id });
 
+  /** List infosets that hold what is typed; `first`: all, and choose one if the game has none of that name. */
   async function listInfosets(first) {
     if (!services.infosets) return;
+    const listed = asked.game;
+    let found = [];
     try {
-      const { infosets: found } = await services.infosets(asked.game, first ? "" : infoset.value);
-      clear(infosetList, found.map((row) => h("option", { value: row.infoset })));
-      if (first && found.length && !found.some((row) => row.infoset === infoset.value)) {
-        infoset.value = found[0].infoset;
-        change("infoset", infoset.value);
-      }
+      ({ infosets: found } = await services.infosets(listed, first ? "" : infoset.value));
     } catch {
-      clear(infosetList); // the search itself says what is wrong
+      // the search itself says what is wrong
+    }
+    if (ended || asked.game !== listed) return; // another game has a list of its own
+    clear(infosetList, found.map((row) => h("option", { value: row.infoset })));
+    if (first && found.length && !found.some((row) => row.infoset === infoset.value)) {
+      infoset.value = found[0].infoset;
+      set("infoset", infoset.value);
     }
   }
   const listSoon = debounced(() => listInfosets(false));
 
-  game.addEventListener("change", async () => {
-    change("game", game.value.trim(), !services.infosets);
+  /** Search in another game, at an infoset that it has. */
+  async function changeGame() {
     await listInfosets(true);
+    send();
+  }
+
+  game.addEventListener("change", () => {
+    set("game", game.value.trim());
+    changeGame();
   });
   infoset.addEventListener("input", (event) => {
     // A name picked from the list comes without the kind of input that typing has.
@@ -107,7 +143,10 @@ export function searchForm(request, services, ask) {
   });
   infoset.addEventListener("change", () => change("infoset", infoset.value.trim()));
   clear(gameList, (services.games || []).map((row) => h("option", { value: row.name }, row.summary || "")));
-  listInfosets(false);
+  if (asked.game === whole(before).game) {
+    listInfosets(false);
+    send();
+  } else changeGame();
 
   const k = h("input", { type: "range", min: "0", max: String(MOST_K), step: "1", value: String(asked.k ?? 0) });
   const kShown = h("output", { class: "x-out-value" });
@@ -148,5 +187,5 @@ export function searchForm(request, services, ask) {
         field("seed", say("x.seedLabel"), number("seed", { min: 0, max: Number.MAX_SAFE_INTEGER, write: (value) => change("seed", value ?? 0) })))),
     h("button", { type: "submit", class: "primary" }, say("x.again")),
   );
-  return { element: form, current: () => tidy(asked) };
+  return { element: form, current: () => tidy(asked), end };
 }

@@ -209,6 +209,7 @@ export function start(root, solved, services = {}) {
   let form = null;
   let flight = null;
   let drawn = false;
+  let ended = false;
 
   function show() {
     if (solved) clear(results, panels(solved, kept));
@@ -223,6 +224,7 @@ export function start(root, solved, services = {}) {
   }
 
   async function ask(wanted) {
+    if (ended) return; // the address and the server are another view's
     stop(false);
     request = wanted;
     services.hash?.write(wanted);
@@ -259,13 +261,16 @@ export function start(root, solved, services = {}) {
     drawn = true;
     cancel.textContent = say("x.cancel");
     if (services.search) {
-      form = searchForm(form ? form.current() : request, services, ask);
+      form?.end();
+      form = searchForm(form ? form.current() : request, request, services, ask);
       clear(box, form.element, h("div", { class: "x-line" }, status, cancel), problem, results);
     } else clear(box, results);
     show();
   }
 
   function end() {
+    ended = true;
+    form?.end();
     stop(false);
     window.removeEventListener("gs2-language", draw);
   }

@@ -49,9 +49,9 @@ function commonest(rows, name) {
   return [...counts].sort((a, b) => b[1] - a[1])[0]?.[0];
 }
 
-function number(value) {
-  if (value === 0) return "0";
-  return Math.abs(value) < 1e-3 ? value.toExponential(1) : value.toPrecision(4).replace(/\.?0+$/, "");
+/** Return a number to four digits, small ones to two. */
+export function number(value) {
+  return value !== 0 && Math.abs(value) < 1e-3 ? value.toExponential(1) : String(Number(value.toPrecision(4)));
 }
 
 function tell(row) {

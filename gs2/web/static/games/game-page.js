@@ -197,13 +197,11 @@ export class GamePage extends TablePage {
 
   askHint() {
     if (this.mine.moves === null || !this.send({ type: "hint", agent: this.adviser, version: this.state.version })) return;
-    this.hint = { status: "thinking", version: this.state.version };
     this.openSide(true);
-    this.drawHint();
   }
 
   hinted(data) {
-    this.hint = data;
+    if (!this.takeHint(data, ["version", "agent"])) return;
     if (data.status === "done" && data.version === this.state.version) {
       const words = this.mine.wordsOf(data.best);
       this.parts.said.textContent = say("games.hint.best", { agent: data.agent, move: words });

@@ -46,6 +46,8 @@ export class GamesLobby {
    */
   constructor(root, app) {
     Object.assign(this, { root, app, games: [], tables: [], left: false, options: {}, players: [] });
+    // what is set is kept here too: the browser may keep nothing
+    Object.assign(this, { who: kept("name"), rotates: kept("game-rotate", "yes") === "yes" });
     this.redraw();
     this.load();
   }
@@ -126,8 +128,8 @@ export class GamesLobby {
 
   form() {
     this.start = h("button", { type: "submit", class: "primary large" }, say("lobby.start"));
-    const name = (this.nameField = h("input", { type: "text", maxLength: 40, value: kept("name"), autocomplete: "nickname" }));
-    this.rotate = h("input", { type: "checkbox", checked: kept("game-rotate", "yes") === "yes" });
+    const name = h("input", { type: "text", maxLength: 40, value: this.who, autocomplete: "nickname", on: { input: () => { this.who = name.value; keep("name", this.who.trim()); } } });
+    const rotate = h("input", { type: "checkbox", checked: this.rotates, on: { change: () => { this.rotates = rotate.checked; keep("game-rotate", this.rotates ? "yes" : "no"); } } });
     const game = h("select", { class: "game-select", on: { change: () => { this.pick(game.value); this.root.querySelector(".game-select").focus(); } } },
       this.games.map((one) => h("option", { value: one.name, selected: one.name === this.name }, gameTitle(one.name))));
     const [front, rest] = this.fields();
@@ -137,7 +139,7 @@ export class GamesLobby {
       front,
       h("fieldset", { class: "seats" }, h("legend", {}, say("lobby.seats")), h("div", { class: "game-seats" }, this.players.map((_, seat) => this.picker(seat)))),
       h("label", { class: "field" }, h("span", {}, say("lobby.name")), name),
-      h("label", { class: "check" }, this.rotate, " ", say("games.rotate")),
+      h("label", { class: "check" }, rotate, " ", say("games.rotate")),
       rest.length > 0 && h("details", {}, h("summary", {}, say("games.options")), rest),
       this.start);
   }
@@ -173,9 +175,7 @@ export class GamesLobby {
 
   redrawKeeping(name) {
     const open = this.root.querySelector("details")?.open;
-    const who = this.nameField.value;
     this.redraw();
-    this.nameField.value = who;
     const details = this.root.querySelector("details");
     if (details && open) details.open = true;
     this.root.querySelector(`[data-option="${name}"]`)?.focus();
@@ -206,14 +206,11 @@ export class GamesLobby {
   }
 
   async create() {
-    const name = this.nameField.value.trim();
-    keep("name", name);
-    keep("game-rotate", this.rotate.checked ? "yes" : "no");
     this.start.disabled = true;
     this.start.textContent = say("games.loading");
     this.error.textContent = "";
     try {
-      const table = await ask("/api/game-tables", { json: { game: this.name, options: this.options, players: this.players, name, rotate: this.rotate.checked } });
+      const table = await ask("/api/game-tables", { json: { game: this.name, options: this.options, players: this.players, name: this.who.trim(), rotate: this.rotates } });
       keep(`game-${table.id}`, table.key);
       if (!this.left) this.app.go(`#/games/${table.id}`);
     } catch (error) {

@@ -93,11 +93,12 @@ export class Lobby {
   }
 
   form() {
+    const { name, games, pace, seed } = this.fields ?? {}; // in another language they hold what they held
     const f = (this.fields = {
-      name: h("input", { type: "text", maxLength: 40, value: kept("name"), autocomplete: "nickname" }),
-      games: h("input", { type: "number", min: "1", max: "20", value: "1" }),
-      pace: h("input", { type: "number", min: "0", max: "10", step: "0.1", value: kept("pace", "0.7") }),
-      seed: h("input", { type: "text", inputMode: "numeric", pattern: "[0-9]*", value: "" }),
+      name: h("input", { type: "text", maxLength: 40, value: name?.value ?? kept("name"), autocomplete: "nickname" }),
+      games: h("input", { type: "number", min: "1", max: "20", value: games?.value ?? "1" }),
+      pace: h("input", { type: "number", min: "0", max: "10", step: "0.1", value: pace?.value ?? kept("pace", "0.7") }),
+      seed: h("input", { type: "text", inputMode: "numeric", pattern: "[0-9]*", value: seed?.value ?? "" }),
     });
     return h("form", { class: "panel stack", on: { submit: (event) => { event.preventDefault(); this.create(); } } },
       h("h2", {}, say("lobby.new")),

@@ -11,7 +11,7 @@ export const MOST_SAID = 4;
 const COMPLAINT = 6000;
 
 /**
- * A page at a table. Who extends it builds `parts`, and hears (`hear`), shows (`show`) and takes keys (`key`).
+ * A page at a table. Who extends it builds `parts`, and hears (`hear`), shows (`show`, `drawHint`) and takes keys (`key`).
  * `state` is what the server said last, null before.
  */
 export class TablePage {
@@ -35,7 +35,7 @@ export class TablePage {
     const query = () => (kept(this.seatKey) ? `?key=${encodeURIComponent(kept(this.seatKey))}` : "");
     this.channel = new Channel(() => `${scheme}//${location.host}/ws/${this.place}${query()}`, {
       message: (data) => this.hear(data),
-      status: (status) => this.connection(status),
+      status: (status) => this.reconnected(status),
     });
   }
 
@@ -83,6 +83,22 @@ export class TablePage {
     if (this.drawn[name] === text) return;
     this.drawn[name] = text;
     clear(this.parts[name], draw());
+  }
+
+  /** Hear of the connection. A hint belongs to one: the server gives it up with it, and may have begun anew since. */
+  reconnected(status) {
+    if (this.hint !== null) {
+      this.hint = null;
+      this.drawHint();
+    }
+    this.connection(status);
+  }
+
+  /** Take what the server says of a hint; return whether it is the one that was asked for at last. */
+  takeHint(data, names) {
+    const mine = data.status === "thinking" || names.every((name) => data[name] === this.hint?.[name]);
+    if (mine) this.hint = data;
+    return mine;
   }
 
   connection(status) {

@@ -187,13 +187,11 @@ export class Table extends TablePage {
 
   askHint() {
     if (this.own.turn === null || !this.send({ type: "hint" })) return;
-    this.hint = { status: "thinking", since: this.state.since };
     this.openSide(true);
-    this.drawHint();
   }
 
   hinted(data) {
-    this.hint = data;
+    if (!this.takeHint(data, ["since"])) return;
     // a card to pay or return comes as a place in the list of choices only
     if (data.status === "done" && !data.explanation && data.since === this.state?.since) this.send({ type: "suggest" });
     this.drawHint();
@@ -251,7 +249,7 @@ export class Table extends TablePage {
   async review() {
     try {
       const job = await ask(`${this.address}/review`, { json: {} });
-      this.app.go(`#/review/${job.id}`);
+      if (!this.channel.closed) this.app.go(`#/review/${job.id}`);
     } catch (error) {
       this.complain(error.message);
     }

@@ -286,14 +286,20 @@ def test_all_cores_are_used_by_default() -> None:
 
 def test_the_gate_lets_the_better_agent_through_early_and_stops_the_worse(tmp_path: Path) -> None:
     with Arena(NamedAgents(), processes=1) as arena:
-        better = gate(arena, Challenge("greedy", "random", 20, 200), output=tmp_path / "g.jsonl")
-        worse = gate(arena, Challenge("random", "greedy", 20, 200))
+        better = gate(arena, Challenge("greedy", "random", 100, 200), output=tmp_path / "g.jsonl")
+        worse = gate(arena, Challenge("random", "greedy", 100, 200))
         same = gate(arena, Challenge("greedy", "greedy", 20, 40))
         again = arena.play("greedy", "random", Schedule(20), output=tmp_path / "g.jsonl")
-    assert better.verdict == "better" and better.low > 0 and len(better.payoffs) <= 60
+    assert better.verdict == "better" and better.low > 0 and len(better.payoffs) == 100
     assert worse.verdict == "worse" and worse.high < 0
     assert same.verdict == "undecided" and same.net == 0 and len(same.payoffs) == 40
     assert again.played == 0 and np.array_equal(again.payoffs, better.payoffs[:20])
+
+
+def test_the_gate_decides_nothing_on_a_few_deals_however_clear_they_look() -> None:
+    with Arena(NamedAgents(), processes=1) as arena:
+        found = gate(arena, Challenge("greedy", "random", 10, 20))
+    assert found.verdict == "undecided" and found.net > 0 and len(found.payoffs) == 20
 
 
 def test_the_gate_refuses_numbers_out_of_range() -> None:

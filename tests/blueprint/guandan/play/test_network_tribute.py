@@ -93,6 +93,7 @@ def test_self_play_gives_tribute_by_the_networks_own_values() -> None:
     small = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=0)
     config = TrainConfig(rounds=30, batch=64, tribute=1.0, tribute_by_value=True, seed=5)
     trainer = Trainer(small, config, threads=1)
+    trainer.rng = np.random.default_rng(5)
     tribute = NetworkTribute(trainer.learner)
     trainer.run_generation()
     expected = deal_rounds(30, np.random.default_rng(5), tribute=1.0, cards=tribute)

@@ -61,9 +61,8 @@ def test_training_with_guidance_plays_the_teachers_moves_until_it_ends() -> None
     trainer = Trainer(SMALL, config, threads=1)
     trainer.run_generation()
     teacher, (record,) = StrongAgent(), trainer.pending
-    taught = play_rounds(
-        deal_rounds(4, np.random.default_rng(3), tribute=config.tribute), [teacher], Scratch()
-    )
+    (piece,) = Trainer(SMALL, config, threads=1).deal()
+    taught = play_rounds(piece.states(), [teacher], Scratch())
     assert np.array_equal(record.actions, taught.actions)
     assert trainer.decisions > 50
     unguided = Trainer(SMALL, TrainConfig(rounds=4, batch=64, seed=3), threads=1)

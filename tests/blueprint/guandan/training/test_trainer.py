@@ -11,6 +11,7 @@ import torch
 
 from blueprint.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from blueprint.choosing.soft_choice import draw_soft
+from blueprint.guandan.arena.duplicate import duplicate_deals
 from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.network.inference import load_inference
 from blueprint.guandan.play.deals import deal_rounds
@@ -56,6 +57,52 @@ def test_a_checkpoint_restores_parameters_moments_and_the_random_stream(tmp_path
     for index, moments in one["state"].items():
         for name, value in moments.items():
             assert np.array_equal(value.numpy(), two["state"][index][name].numpy())
+
+
+def drawn(trainer: Trainer) -> list[tuple[bytes, tuple[int, ...]]]:
+    """Return the next generation's cards and where its pieces' seeds come from."""
+    return [(piece.states().tobytes(), piece.seed.spawn_key) for piece in trainer.deal()]
+
+
+def test_no_run_is_trained_on_the_cards_or_draws_of_a_match_of_its_seed() -> None:
+    for seed in range(100):
+        own = Trainer(SMALL, FAST.replace(seed=seed)).rng.bit_generator.random_raw(2).tolist()
+        matches = (seed, *([seed, block] for block in range(3)), [seed, 0, 0, 0], [seed, 0, 0, 1])
+        assert all(np.random.PCG64(one).random_raw(2).tolist() != own for one in matches)
+    trainer = Trainer(SMALL, FAST.replace(rounds=512, seed=0))
+    dealt = np.concatenate([piece.states() for piece in trainer.deal()])
+    measured = {one.tobytes() for one in duplicate_deals(np.arange(1024), 0)["hand"]}
+    assert len(measured) == 1024 and not measured & {one.tobytes() for one in dealt["hand"]}
+
+
+@pytest.mark.parametrize("old", [False, True], ids=["new", "begun before runs had a stream of their own"])
+def test_a_run_goes_on_with_the_cards_it_would_have_had(old: bool, tmp_path: Path) -> None:
+    trainer = Trainer(SMALL, FAST)
+    if old:
+        trainer.rng = np.random.default_rng(FAST.seed)
+    trainer.run_generation()
+    tensors, told = trainer.checkpoint()
+    assert told["stream"] == [] if old else told["stream"]
+    if old:
+        del told["stream"]
+    write_checkpoint(tmp_path / "a.safetensors", tensors, told)
+    assert drawn(Trainer.load(tmp_path / "a.safetensors")) == drawn(trainer)
+    for wrong in (5, "x", [-1]):
+        write_checkpoint(tmp_path / "b.safetensors", tensors, {**told, "stream": wrong})
+        with pytest.raises(CheckpointError, match="must hold the state of a PCG64"):
+            Trainer.load(tmp_path / "b.safetensors")
+
+
+def test_what_is_still_to_be_learned_is_learned_once() -> None:
+    trainer = Trainer(SMALL, FAST)
+    assert trainer.learn_pending() == {}
+    trainer.run_generation()
+    before = [value.clone() for value in trainer.learner.network.parameters()]
+    assert trainer.learn_pending()["learn_seconds"] >= 0
+    after = list(trainer.learner.network.parameters())
+    assert any(not torch.equal(one, two) for one, two in zip(before, after, strict=True))
+    assert trainer.learn_pending() == {} and len(trainer.replay) == 1
+    assert "learn_seconds" not in trainer.run_generation() and len(trainer.pending) == 1
 
 
 def test_the_mean_of_the_weights_plays_values_and_is_what_a_checkpoint_holds(tmp_path: Path) -> None:

@@ -142,7 +142,9 @@ def test_without_recall_the_sequence_form_refuses_and_the_tree_solver_runs() -> 
     tied = tie_infosets(tree, np.where(tree.infoset_player == 1, 0, -1), recall=False)
     with pytest.raises(ImperfectRecall):
         sequence_form(tied.tree)
-    solver = TreeSolver(tied.tree)
+    with pytest.raises(ImperfectRecall):
+        TreeSolver(tied.tree)
+    solver = TreeSolver(tied.tree, recall=False)
     solver.run(20)
     np.testing.assert_allclose(
         np.add.reduceat(solver.average_policy(), tied.tree.infoset_offset[:-1]), 1.0, atol=1e-9

@@ -1,0 +1,223 @@
+"""Hints of agents that are slow to load or to think, asked for once, again, and for something else."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gs2.web.games import agent_worker, game_house
+from gs2.web.games.agent_worker import Seated, agent_answer, agent_view
+from gs2.web.games.game_house import GameHouse
+from gs2.web.games.game_log import GameSetup, game_log
+from gs2.web.games.game_socket import GameSocket
+from gs2.web.games.game_table import GameTable
+from gs2.web.games.offers import AgentOffer, game_titled
+from gs2.web.tables.person_table import Refused
+
+AGENT = """
+import time
+import numpy as np
+class Slow:
+    name = "slow"
+    def __init__(self):
+        time.sleep({loading})
+    def policy(self, game, states, player, actions):
+        time.sleep({working})
+        return np.ones(len(actions.values)) / np.maximum(actions.counts, 1)[actions.rows]
+class Broken(Slow):
+    def policy(self, game, states, player, actions):
+        open(__file__ + ".missing")
+"""
+
+
+def own_agent(folder: Path, loading: float = 0, working: float = 0) -> Path:
+    """Return the file of agents that take so many seconds to load, and for each move."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "mine.py"
+    file.write_text(AGENT.format(loading=loading, working=working))
+    return file
+
+
+def kuhn(folder: Path, players: tuple[str, ...] = ("person", "random")) -> GameTable:
+    """Return a table of Kuhn poker at which the person is to act; nobody looks at it."""
+
+    async def nobody(*asked: object) -> int:
+        raise AssertionError("nobody looks at the table")
+
+    setup = GameSetup(id="abcdefgh", game="kuhn_poker", players=players, name="Ann", key="", seed=3)
+    folder.mkdir(parents=True, exist_ok=True)
+    table = GameTable(
+        setup, game_titled("kuhn_poker"), game_log(folder / "abcdefgh.jsonl", setup, new=True), nobody
+    )
+    table.new_round()
+    return table
+
+
+def test_an_agent_is_loaded_in_the_first_step_of_every_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+
+    def noted(name: str, word: str) -> None:
+        function = getattr(agent_worker, name)
+
+        def call(*given: Any) -> Any:
+            told.append(word)
+            return function(*given)
+
+        monkeypatch.setattr(agent_worker, name, call)
+
+    noted("load_game_agent", "loaded")
+    noted("answers", "asked")
+    history = kuhn(tmp_path).playing.history()
+    calls: list[tuple[Callable[..., Any], tuple[float, ...]]] = [(agent_view, ()), (agent_answer, (0.5,))]
+    for at, (function, more) in enumerate(calls):
+        seated = Seated("kuhn_poker", f"cfr:{at + 1}", "kuhn_poker")
+        for wanted in (["loaded", "1/2", "asked"], ["1/2", "asked"]):
+            told.clear()
+            function(seated, history, *more, progress=lambda done, of: told.append(f"{done}/{of}"))
+            assert told == wanted
+
+
+def test_an_agent_that_loads_slowly_hints_and_plays_at_a_table_of_before_a_restart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(game_house, "PATIENCE", 2.0)
+    label = "mine.py:Slow"
+    kuhn(tmp_path / "tables", ("person", label)).close()
+
+    async def play() -> None:
+        house = GameHouse(tmp_path / "tables", agents=[f"{own_agent(tmp_path, loading=3.0)}:Slow"])
+        house.open()
+        (table,) = house.tables.values()
+        asked = asyncio.create_task(house.hint("kuhn_poker", label, table.playing.history()))
+        legal = len(table.playing.legal)
+        table.choose(table.you, 0)
+        table.look(True)
+        while table.to_act not in (None, table.you):
+            await asyncio.sleep(0.05)
+        assert table.failure is None
+        assert (await asked)["of"] == legal
+        house.close()
+
+    asyncio.run(play())
+
+
+def test_a_hint_whose_asker_left_keeps_the_next_one_waiting_no_longer_than_its_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(game_house, "PATIENCE", 0.5)
+    table = kuhn(tmp_path / "t")
+    history = table.playing.history()
+
+    async def ask() -> None:
+        house = GameHouse(tmp_path / "tables", agents=[f"{own_agent(tmp_path, working=1e6)}:Slow"])
+        house.open()
+        first, queued, last = (
+            asyncio.create_task(house.hint("kuhn_poker", "mine.py:Slow", history)) for _ in range(3)
+        )
+        await asyncio.sleep(0)
+        first.cancel()
+        queued.cancel()
+        with pytest.raises(Refused, match=r"more than 0\.5 s"):
+            await asyncio.wait_for(last, 60)
+        assert sorted(job.status for job in house.jobs.jobs.values()) == ["cancelled", "failed", "failed"]
+        house.close()
+
+    asyncio.run(ask())
+
+
+def test_what_an_agent_fails_with_names_no_folder(tmp_path: Path) -> None:
+    folder = "al@corp.com/pri:vate dir/'quoted'/a+b"
+    file = own_agent(tmp_path / folder)
+    table = kuhn(tmp_path / "t")
+
+    async def ask() -> None:
+        house = GameHouse(tmp_path / "tables", agents=[f"{file}:Broken", f"{file}:Slow"])
+        house.open()
+        labels = [agent.label for agent in house.agents[:2]]
+        assert labels == ["mine.py:Broken", "mine.py:Slow"]
+        told = []
+        for label in labels:
+            with pytest.raises(Refused) as failed:
+                await house.hint("kuhn_poker", label, table.playing.history())
+            told.append(str(failed.value))
+            file.unlink(missing_ok=True)  # the second one is not there any more when it is to be loaded
+        house.close()
+        assert "mine.py.missing" in told[0] and "mine.py" in told[1]
+        for text in told:
+            for part in (*Path(folder).parts, *tmp_path.parts[1:]):
+                assert part not in text, text
+
+    asyncio.run(ask())
+
+
+class Slowly:
+    """Stands for the house: agents that answer when they are told to, with how far the round was."""
+
+    def __init__(self) -> None:
+        self.go = asyncio.Event()
+
+    def offer(self, game: object, label: str) -> AgentOffer:
+        """Return an offer of any label."""
+        return AgentOffer(label=label, name=label, games=("kuhn_poker",))
+
+    async def hint(self, game: str, label: str, history: np.ndarray[Any, Any]) -> dict[str, Any]:
+        """Return who was asked, and after how many steps."""
+        await self.go.wait()
+        if label == "broken":
+            raise Refused("agent", "it cannot")
+        return {"by": label, "steps": len(history)}
+
+
+def presses(kinds: str) -> Iterator[tuple[bool, str]]:
+    """Return for each press whether a new round was dealt before, and which agent is asked."""
+    for kind in kinds:
+        yield kind.isupper(), {"a": "one", "b": "two", "c": "broken"}[kind.lower()]
+
+
+@pytest.mark.parametrize("kinds", ["a", "aa", "ab", "aA", "aBa", "abab", "aAaBbA", "aC", "Caa"])
+def test_every_press_ends_for_its_own_state_and_agent(tmp_path: Path, kinds: str) -> None:
+    table = kuhn(tmp_path)
+
+    async def ask() -> list[dict[str, Any]]:
+        house = Slowly()
+        socket = GameSocket(house, table, None)  # type: ignore[arg-type]
+        for moved_on, agent in presses(kinds):
+            if moved_on:
+                table.new_round()
+            version = table.versions.now
+            socket._hear(json.dumps({"type": "hint", "agent": agent, "version": version}))
+            wanted.append((version, agent))
+            await asyncio.sleep(0)
+        house.go.set()
+        for _ in range(5):
+            await asyncio.sleep(0)
+        return socket._others
+
+    wanted: list[tuple[int, str]] = []
+    said = asyncio.run(ask())
+    assert {message["type"] for message in said} == {"hint"}
+    changes = [one for at, one in enumerate(wanted) if at == 0 or wanted[at - 1] != one]
+    about = [(message["version"], message["agent"]) for message in said]
+    assert [
+        one for one, message in zip(about, said, strict=True) if message["status"] == "thinking"
+    ] == changes
+    ends = [
+        (one, message) for one, message in zip(about, said, strict=True) if message["status"] != "thinking"
+    ]
+    assert [one for one, _ in ends] == changes
+    assert all(message["status"] == "failed" and message["error"] for _, message in ends[:-1])
+    last = ends[-1][1]
+    if wanted[-1][1] == "broken":
+        assert last["error"] == "it cannot"
+    else:
+        assert last["status"] == "done" and last["by"] == wanted[-1][1]
+        assert last["steps"] == len(table.playing.history())
+    table.close()

@@ -1,0 +1,151 @@
+"""Hints as a table's page shows them: of its connection, and of what was asked at last."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gs2.web.games.game_log import GameSetup, game_log
+from gs2.web.games.game_table import GameTable
+from gs2.web.games.offers import game_titled
+from gs2.web.games.seat_view import table_view
+from gs2.web.tables.table_state import table_state
+from tests.web.modules.least_browser import in_page, needs_node
+from tests.web.tables.stored_tables import stored_table_of_people
+
+pytestmark = needs_node
+
+PAGE = """
+import { asked, newRoot, pass, report, server, sockets } from "browser";
+const { GamePage } = await import("gs2/game-page.js");
+const { Table } = await import("gs2/table.js");
+const { say } = await import("gs2/words.js");
+server.answer = () => ({ games: [] });
+const root = newRoot();
+const page = data.game ? new GamePage(root, "t") : new Table(root, "t", { go() {} });
+const line = () => sockets.at(-1);
+line().open(data.before);
+await pass(10);
+const told = () => root.querySelector(".hint-place").textContent;
+const press = () => (data.game ? page.mine : page.own).parts.hint.click();
+const quiet = say(data.game ? "games.hint.ask" : "hint.ask");
+const thinking = say("hint.thinking");
+const hint = (status, about, more = {}) => line().say({ type: "hint", status, ...about, ...more });
+"""
+
+
+def game_states(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a table of DouDiZhu as the landlord sees it with many choices, and with few."""
+    setup = GameSetup(
+        id="abcdefgh", game="doudizhu", players=("person", "rules", "rules"), name="Ann", key="", seed=3
+    )
+
+    async def nobody(*asked: object) -> int:
+        raise AssertionError("nobody looks at the table")
+
+    folder.mkdir(parents=True, exist_ok=True)
+    table = GameTable(
+        setup, game_titled("doudizhu"), game_log(folder / "abcdefgh.jsonl", setup, new=True), nobody
+    )
+    table.new_round()
+    before = table_view(table)
+    for _ in range(3):
+        assert table.to_act is not None
+        table.choose(table.to_act, len(table.playing.legal) - 1)
+    after = table_view(table)
+    table.close()
+    assert len(before["round"]["moves"]["texts"]) > len(after["round"]["moves"]["texts"]) > 0
+    return before, after
+
+
+def guandan_states(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a table of GuanDan as a seat sees it that is to act, and when it is to act again."""
+    states = []
+    for at in range(2):
+        table, _ = stored_table_of_people(
+            folder / str(at),
+            lambda table, at=at: len(table.choices) >= 4 * at and 0 in table.session.pending,
+            seed=1,
+        )
+        states.append(table_state(table, 0, hands=False, present=set()))
+    return states[0], states[1]
+
+
+def case(kind: str, folder: Path) -> dict[str, Any]:
+    """Return what the page is told: two states that have one number, as a server that began anew may give."""
+    before, after = (game_states if kind == "game" else guandan_states)(folder)
+    for number in ("version", "since"):
+        if number in after:
+            after[number] = before[number]
+    if kind == "game":
+        last = len(before["round"]["moves"]["texts"]) - 1
+        found = {"best": last, "moves": [{"index": last, "share": 1, "value": None}], "of": last + 1}
+        about = {"version": before["version"], "agent": "rules"}
+    else:
+        found, about = {"index": 0, "move": "Pass", "explanation": None}, {"since": before["since"]}
+    return {"game": kind == "game", "before": before, "after": after, "found": found, "about": about}
+
+
+@pytest.mark.parametrize("kind", ["game", "guandan"])
+def test_a_hint_ends_with_the_connection_over_which_it_was_asked(kind: str, tmp_path: Path) -> None:
+    for answered in (True, False):
+        found = in_page(
+            PAGE
+            + """
+            const shown = [told().includes(quiet)];
+            press();
+            hint("thinking", data.about);
+            shown.push(told().includes(thinking));
+            if (data.answered) {
+              hint("done", data.about, data.found);
+              shown.push(!told().includes(thinking) && !told().includes(quiet));
+            } else shown.push(true);
+            line().close();
+            shown.push(told().includes(quiet));
+            await pass(10000);
+            line().open(data.after);
+            shown.push(told().includes(quiet) && sockets.length === 2);
+            report(shown);
+            """,
+            {**case(kind, tmp_path / str(answered)), "answered": answered},
+        )
+        assert found == [True] * 5
+
+
+@pytest.mark.parametrize("kind", ["game", "guandan"])
+def test_only_the_hint_that_was_asked_at_last_is_shown(kind: str, tmp_path: Path) -> None:
+    data = case(kind, tmp_path)
+    old = {"version": 1, "agent": "rules"} if kind == "game" else {"since": 1}
+    found = in_page(
+        PAGE
+        + """
+        hint("thinking", data.old);
+        press();
+        const pressed = line().sent.at(-1);
+        hint("failed", data.old, { error: "another was asked for" });
+        hint("thinking", data.about);
+        hint("done", data.old, data.found);
+        const shown = [told().includes(thinking)];
+        hint("failed", data.about, { error: "it took too long" });
+        shown.push(told().includes("it took too long"));
+        report([pressed.type, shown]);
+        """,
+        {**data, "old": old},
+    )
+    assert found == ["hint", [True, True]]
+
+
+@pytest.mark.parametrize("kind", ["game", "guandan"])
+def test_a_hint_that_is_refused_leaves_nobody_waiting(kind: str, tmp_path: Path) -> None:
+    found = in_page(
+        PAGE
+        + """
+        press();
+        line().say({ type: "error", code: "stale", text: "the table has changed since; look again" });
+        report(told().includes(thinking));
+        """,
+        case(kind, tmp_path),
+    )
+    assert found is False
