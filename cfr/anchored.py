@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from cfr.engine.mirror_kernels import RATE, Ends, Infosets, Nodes, Prices, State, iterate_mirror, regularised
 from cfr.engine.resume import check_whole, iterations_at_once, read_state
 from cfr.solver import SolverError, Stop, run_until
-from cfr.tree import FlatTree
+from cfr.tree import FlatTree, require_tree
 from cfr.values import check_policy, check_probabilities, infoset_parent_slot, own_slots, reach
 
 __all__ = ["Anchor", "AnchoredSolution", "AnchoredSolver", "solve_anchored"]
@@ -110,6 +110,7 @@ class AnchoredSolver:
         Raises SolverError for temperatures out of range, ValueError for a magnet of another size or that is
         no policy, ImperfectRecall where a player has forgotten what it did.
         """
+        require_tree(tree)
         self.tree = tree
         self.iteration = 0
         self.seats = tuple(int(seat) for seat in np.unique(tree.infoset_player))

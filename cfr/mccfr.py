@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from cfr.best_response import exploitability
 from cfr.engine.resume import check_whole, read_state
-from cfr.tree import FlatTree
+from cfr.tree import FlatTree, require_tree
 from games.game import CHANCE, TERMINAL
 from games.support.kernel import kernel
 
@@ -64,6 +64,7 @@ class MonteCarloSolver:
             raise MonteCarloError(f"sampling must be one of {', '.join(SAMPLING)}; got {sampling!r}")
         if not 0 < exploration <= 1:
             raise MonteCarloError(f"exploration must be in (0, 1]; got {exploration}")
+        require_tree(tree)
         weights = tree.chance_prob[: tree.n_roots]
         if not (np.all(weights >= 0) and weights.sum() > 0):
             raise MonteCarloError("roots must have weights of at least 0 that are not all 0")

@@ -39,7 +39,8 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.tree import FlatTree
+from cfr.engine.resume import check_whole
+from cfr.tree import FlatTree, require_tree
 from cfr.variants import DEFAULT_VARIANT, Variant, variant
 from games.game import CHANCE, TERMINAL
 
@@ -76,6 +77,7 @@ class PlainCfr:
     def __init__(
         self, tree: FlatTree, variant_name: str | Variant = DEFAULT_VARIANT, noise: float = 0.0
     ) -> None:
+        require_tree(tree)
         self.variant = variant(variant_name)
         self.noise = noise
         self.t = 0
@@ -98,8 +100,8 @@ class PlainCfr:
         self.strategy_sum: Table = [[0.0] * n for n in sizes]
 
     def run(self, n: int) -> None:
-        """Run `n` more iterations."""
-        for _ in range(n):
+        """Run `n` more iterations. Raises ValueError unless that is a whole number of at least 0."""
+        for _ in range(check_whole("iterations", n, ValueError)):
             self.iterate()
 
     def iterate(self) -> None:

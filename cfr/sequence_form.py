@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.engine.layout import Layout, make_layout
-from cfr.tree import FlatTree, InvalidTree
+from cfr.tree import FlatTree, InvalidTree, require_tree
 from cfr.tree.digest import array_digest
 from games.game import Game
 from games.support.kernel import kernel
@@ -149,7 +149,8 @@ class SequenceForm:
 
 
 def deciding_seats(tree: FlatTree) -> list[int]:
-    """Return the seats that have infosets in the tree, rising."""
+    """Return the seats that have infosets in the tree, rising. Raises InvalidTree for something else."""
+    require_tree(tree)
     return np.flatnonzero(np.bincount(tree.infoset_player, minlength=tree.n_players)).tolist()
 
 

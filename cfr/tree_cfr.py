@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cfr.engine.kernels import discount_table
 from cfr.engine.resume import check_whole, iterations_at_once, read_state, same_variant
-from cfr.tree import FlatTree
+from cfr.tree import FlatTree, require_tree
 from cfr.values import best_response_value, infoset_parent_slot, root_values
 from cfr.variants import DEFAULT_VARIANT, REGRET_NOISE, Variant, variant
 from games.support.kernel import kernel
@@ -47,6 +47,7 @@ class TreeSolver:
             the average policy is worth cannot be told then.
         Raises ImperfectRecall where a player has forgotten what it did.
         """
+        require_tree(tree)
         self.tree = tree
         self.variant = variant(variant_name)
         self.iteration = 0

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cfr.sequence_form import ImperfectRecall
-from cfr.tree import FlatTree
+from cfr.tree import FlatTree, require_tree
 from games.support.kernel import kernel
 
 __all__ = [
@@ -88,7 +88,12 @@ class _HasSlots(Protocol):
 
 
 def check_policy(tree: _HasSlots, given: ArrayLike) -> NDArray[np.float64]:
-    """Return the policy as float64. Raises ValueError unless it has one number per slot of the tree."""
+    """Return the policy as float64. Raises ValueError unless it has one number per slot of the tree.
+
+    tree: whatever has slots; InvalidTree for what has none.
+    """
+    if not hasattr(tree, "n_slots"):
+        require_tree(tree)
     try:
         policy = np.ascontiguousarray(given, np.float64)
     except (TypeError, ValueError) as error:

@@ -156,11 +156,13 @@ def refine(
     console = stderr()
     shown = Progress(*columns, console=console, disable=not console.is_terminal)
     with Interruption() as asked, shown as bar:
-        task = bar.add_task(chosen.name)
+        task, computed = bar.add_task(chosen.name), 0
 
         def progress(done: int, total: int, row: Row | None) -> None:
+            nonlocal computed
             bar.update(task, completed=done, total=total)
             if row is not None:
+                computed += 1
                 bar.console.print(
                     f"{row.game}  {row.blueprint}  {row.method}  {row.mode}  seed {row.seed}: "
                     f"{row.blueprint_exploitability:.4f} → {row.exploitability:.4f}  ({row.seconds:.1f} s)",
@@ -173,7 +175,10 @@ def refine(
             workers=on.with_count(workers or (os.cpu_count() or 1 if on.is_local else None)),
             progress=progress,
             stop=asked,
+            say=lambda text: console.print(text, soft_wrap=True, markup=False, highlight=False),
         )
+    if not computed and not asked.stop:
+        console.print("nothing left to run")
     if as_json:
         print_json({"file": str(path), "rows": [asdict(row) for row in read_rows(path)]})
     else:

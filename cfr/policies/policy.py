@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cfr.tree import FlatTree
+from cfr.tree import FlatTree, require_tree
 from games.ragged import Ragged
 from games.support.files import FileProblem, open_regular, replacing
 
@@ -52,7 +52,8 @@ class PolicyError(ValueError):
 
 
 def uniform_policy(tree: FlatTree) -> NDArray[np.float64]:
-    """Return equal probabilities at every infoset, [n_slots] float64."""
+    """Return equal probabilities at every infoset, [n_slots] float64. Raises InvalidTree for no tree."""
+    require_tree(tree)
     sizes = np.diff(tree.infoset_offset)
     return np.repeat(1.0 / sizes, sizes)
 

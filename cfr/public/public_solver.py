@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from cfr.engine.kernels import discount_table
+from cfr.engine.resume import check_whole
 from cfr.public.sweep_arrays import Rules, SideArrays, new_side, release_side, set_round, swept_dtype
 from cfr.public.sweep_kernels import AVERAGE, BEST, CURRENT, LEARN, VALUE
 from cfr.public.sweeper import Sweep, Sweeper, usable_cores
@@ -84,10 +85,8 @@ class PublicSolver:
         return self.variant.clip, self.variant.predictive, self._noise, self._discounts
 
     def run(self, n: int) -> None:
-        """Run `n` more iterations."""
-        if n < 0:
-            raise PublicSolverError(f"iterations must be at least 0; got {n}")
-        last = self.iteration + n
+        """Run `n` more iterations. Raises PublicSolverError unless that is a whole number of at least 0."""
+        last = self.iteration + check_whole("iterations", n, PublicSolverError)
         if last >= len(self._discounts):
             self._discounts = discount_table(2 * last, float(self.variant.alpha), float(self.variant.beta))
         while self.iteration < last:

@@ -1,7 +1,7 @@
 """Game trees as flat arrays, and how they are grown from a game."""
 
 from cfr.tree.budget import TreeBudget
-from cfr.tree.flat import EnumeratedTree, FlatTree, InvalidTree, require_states
+from cfr.tree.flat import EnumeratedTree, FlatTree, InvalidTree, require_states, require_tree
 from cfr.tree.growth import WHOLE, TreeRules, grow
 
 __all__ = [
@@ -13,4 +13,5 @@ __all__ = [
     "TreeRules",
     "grow",
     "require_states",
+    "require_tree",
 ]

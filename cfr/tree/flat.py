@@ -193,6 +193,14 @@ class EnumeratedTree(FlatTree):
             raise InvalidTree("an enumerated tree must hold its states; grow it with keep_states=True")
 
 
+def require_tree(tree: object) -> None:
+    """Raise InvalidTree unless this is a tree, where a game or something else was passed for one."""
+    if not isinstance(tree, FlatTree):
+        raise InvalidTree(
+            f"tree: it must be a FlatTree; got {type(tree).__name__}; grow a game's with cfr.grow(game)"
+        )
+
+
 def require_states(tree: FlatTree, caller: str) -> EnumeratedTree:
     """Return the tree as one that is known to hold its states.
 

@@ -59,14 +59,16 @@ WHOLE = preset("gs2+").subgame.whole
 def is_random(method: str) -> bool:
     """Return whether a method draws random numbers, so that seeds matter.
 
-    One does that draws its histories, and one whose generator chooses among them: a diverse one draws where
-    alternative values tie. GS2+ generates closures whole, unless it is told to stop at smaller ones.
+    One does that draws its histories, one whose generator chooses among them, since a diverse one draws where
+    alternative values tie, and one that plays games out, at a depth limit or for a statistical certificate.
+    GS2+ generates closures whole, unless it is told to stop at smaller ones.
     """
     if len(passes := split_passes(split_draws(method)[0])) > 1:
         return any(is_random(one) for one in passes)
     config = method_config(passes[0])
     whole = config.subgame.rest == "summary" and config.subgame.whole >= WHOLE
-    return config.histories.source == "sampled" or (config.generation.generator != "all" and not whole)
+    chooses = config.generation.generator != "all" and not whole
+    return config.histories.source == "sampled" or config.plays_out or chooses
 
 
 def differs_by_seed(blueprint: str) -> bool:

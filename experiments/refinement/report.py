@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +14,7 @@ import numpy as np
 from experiments.markdown import markdown_table
 from experiments.refinement.compare import comparison_table, warm_table
 from experiments.refinement.family import family_table
-from experiments.refinement.grid import differs_by_seed
+from experiments.refinement.grid import GRIDS, differs_by_seed
 from experiments.refinement.plots import base_and_k, plot_k, plot_strength, plot_time
 from experiments.refinement.rows import ROWS, Row, read_grid, read_rows
 from experiments.refinement.rows_page import limit_words
@@ -28,7 +30,7 @@ from experiments.refinement.summary import (
 from games.registry import RESEARCH_GAMES
 from games.support.files import write_text
 
-__all__ = ["HEADING", "cell_tables", "overview_tables", "strength_table", "write_report"]
+__all__ = ["HEADING", "cell_tables", "overview_tables", "refine_command", "strength_table", "write_report"]
 
 HEADING = "# Results"
 """First line of a report."""
@@ -147,6 +149,52 @@ def _cell(row: CellSummary | None) -> str:
     return text + ")"
 
 
+def refine_command(grid: dict[str, Any]) -> str | None:
+    """Return the command that runs a grid, less its folder; None for a grid that no options make.
+
+    grid: its fields, as of `read_grid`.
+    """
+    known = GRIDS.get(grid["name"])
+    if known is None:
+        return None
+    made: dict[str, Any] = json.loads(json.dumps(known.to_json()))
+    asked = {field: grid.get(field) for field in made}
+    words = ["gs2", "experiment", "refine", "--preset", known.name]
+    lists = {"--game": "games", "--method": "methods", "--blueprint": "blueprints", "--mode": "modes"}
+    limits = {"--limit": "limits", "--iterations": "iterations"}
+    options = {option: field for option, field in lists.items() if asked[field] != made[field]}
+    if any(asked[field] != made[field] for field in limits.values()) and any(map(asked.get, limits.values())):
+        # One of them given, both are replaced.
+        options |= limits
+        made |= {"limits": [], "iterations": []}
+    for option, field in options.items():
+        values = asked[field]
+        if isinstance(values, list) and values:
+            made[field] = values
+            words += [word for value in values for word in (option, str(value))]
+    samples = asked["samples"]
+    if samples != made["samples"] and isinstance(samples, dict) and samples:
+        sample = next(iter(samples.values()))
+        made["samples"] = dict.fromkeys(made["games"], sample)
+        words += ["--sample", str(sample)]
+    if any(asked[field] != made[field] for field in ("seeds", "few_seeds")):
+        made |= {"seeds": asked["seeds"], "few_seeds": {}}
+        words += ["--seeds", str(asked["seeds"])]
+    return shlex.join(words) if made == grid else None
+
+
+def _origin(grids: Sequence[dict[str, Any]], told: str) -> str:
+    """Return how a section's rows are made again. told: how many they are, and of which commits."""
+    commands = dict.fromkeys(refine_command(grid) for grid in grids)
+    lines = [
+        "A grid of its own: see its folder's `grid.json`" if command is None else f"`{command} -o DIR`"
+        for command in commands
+    ]
+    if len(lines) == 1:
+        return f"{lines[0]}; {told}.\n"
+    return "\n".join([f"{told}, of {len(lines)} runs:\n", *(f"- {line}" for line in lines), ""])
+
+
 def write_report(folders: Sequence[Path], output: Path) -> list[Path]:
     """Write the report of run folders: Markdown at `output`, plots beside it; return the files written.
 
@@ -161,9 +209,12 @@ def write_report(folders: Sequence[Path], output: Path) -> list[Path]:
         "Time limits are per infoset; a search ends sooner when its subgame is solved.",
     ]
     found: dict[str, list[Row]] = defaultdict(list)
+    grids: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for folder in folders:
-        found[read_grid(folder)["name"]] += read_rows(folder / ROWS)
-    # Folders of one grid may share cells, as when seeds were added: a cell counts once.
+        made = read_grid(folder)
+        grids[made["name"]].append(made)
+        found[made["name"]] += read_rows(folder / ROWS)
+    # Runs of one preset may share cells, as when seeds were added: a cell counts once.
     found = {name: list({row.cell.key: row for row in rows}.values()) for name, rows in found.items()}
     order = {game: number for number, game in enumerate(RESEARCH_GAMES)}
     summarised = {
@@ -191,10 +242,7 @@ def write_report(folders: Sequence[Path], output: Path) -> list[Path]:
         strengths = len({row.blueprint for row in summaries}) >= FEW_BLUEPRINTS
         several_k = len({base_and_k(row.method)[1] for row in summaries} - {None}) > 1
         parts.append(f"## {name}\n")
-        parts.append(
-            f"`gs2 experiment refine --preset {name} -o DIR`; {len(rows)} rows, "
-            f"commit {commits or 'unknown'}.\n"
-        )
+        parts.append(_origin(grids[name], f"{len(rows)} rows, commit {commits or 'unknown'}"))
         for kind, plot, wanted in (
             ("k", plot_k, several_k and not strengths),
             ("time", plot_time, any(row.limit is not None for row in summaries)),

@@ -1,21 +1,31 @@
-"""Rows of a refinement experiment, one for each cell, and the files that they stand in."""
+"""Rows of a refinement experiment, one for each cell, and the files that they stand in.
+
+A run folder has two: `rows.csv`, and `grid.json`, which says what the rows are of: the grid, and under
+`made_of` the fingerprints of the files that its names hold and of the games' trees.
+"""
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from experiments.refinement.grid import Cell, GridError
-from games.support.files import read_bytes, read_text, unique
+from experiments.refinement.grid import Cell, Grid, GridError
+from games.support.files import read_bytes, read_text, unique, write_text
+from games.support.work.carried import files_seen, modules_seen
 
-__all__ = ["ROWS", "Row", "csv_line", "read_grid", "read_rows"]
+__all__ = ["GRID", "ROWS", "GridFile", "Row", "csv_line", "read_grid", "read_rows"]
 
 ROWS = "rows.csv"
 """A run folder's file of rows."""
+GRID = "grid.json"
+"""Its file of what they are of."""
+MADE_OF = "made_of"
 
 
 @dataclass(frozen=True)
@@ -93,16 +103,94 @@ def read_grid(folder: Path) -> dict[str, Any]:
 
     Raises GridError if its `grid.json` is missing or damaged.
     """
-    path = folder / "grid.json"
+    return {name: value for name, value in _told(folder).items() if name != MADE_OF}
+
+
+def _told(folder: Path) -> dict[str, Any]:
+    """Return what a folder's `grid.json` holds."""
+    path = folder / GRID
     try:
         told = json.loads(read_bytes(path))
         if not isinstance(told, dict) or not isinstance(told.get("name"), str):
             raise ValueError("it must be an object with a name")
+        prints = told.get(MADE_OF, {})
+        if not isinstance(prints, dict) or not all(isinstance(kind, dict) for kind in prints.values()):
+            raise ValueError(f"{MADE_OF} must hold fingerprints by name")
     except FileNotFoundError:
         raise GridError(f"{folder}: it must hold a grid.json; name the folder of a run") from None
     except (ValueError, RecursionError) as error:
         raise GridError(f"{path}: not the grid of an experiment ({error}); run it in a new folder") from error
     return told
+
+
+class GridFile:
+    """The `grid.json` of a run folder: rows of another grid, or of other files, must not join its own.
+
+    Only files that names hold are looked at, not what these import.
+    """
+
+    def __init__(self, folder: Path, grid: Grid) -> None:
+        """Read the file, if there is one. Raises GridError if it is damaged or another grid's."""
+        self._folder, self._grid = folder, json.loads(json.dumps(grid.to_json()))
+        self._old = (folder / GRID).exists()
+        self._told = _told(folder) if self._old else {}
+        held = {name: value for name, value in self._told.items() if name != MADE_OF}
+        if self._old and held != self._grid:
+            other = next(name for name in {**held, **self._grid} if held.get(name) != self._grid.get(name))
+            raise GridError(
+                f"{folder}: it must hold the same grid as this run; its {other} are {held.get(other)!r}, got "
+                f"{self._grid.get(other)!r}; choose a new folder"
+            )
+        prints = self._told.get(MADE_OF, {})
+        self._trees: dict[str, str] = dict(prints.get("trees", {}))
+        self._files: dict[str, str] = {}
+
+    def open(self, say: Callable[[str], None]) -> None:
+        """Hold the files that the grid names against those its rows were made with; write down new ones.
+
+        say: told where rows of before are of unknown files. Raises GridError where one has changed.
+        """
+        self._files = _files_of(self._grid)
+        before = self._told.get(MADE_OF)
+        if self._old and before is None and self._files:
+            say(
+                f"{self._folder}: it does not say what {', '.join(self._files)} held when its rows were "
+                "made; from now on a change is noticed"
+            )
+        known = self._files if before is None else before.get("files", {})
+        for name in sorted({*known, *self._files}):
+            self._require(name, known.get(name), self._files.get(name))
+        if before is None:
+            self._write()
+
+    def note_tree(self, game: str, digest: str) -> None:
+        """Write down a game's tree before its first row. Raises GridError if it is another than before."""
+        if game not in self._trees:
+            self._trees[game] = digest
+            self._write()
+        self._require(f"the tree of {game}", self._trees[game], digest)
+
+    def _require(self, what: str, then: str | None, now: str | None) -> None:
+        if then != now:
+            raise GridError(
+                f"{self._folder}: {what} must be as it was when its rows were made, with the fingerprint "
+                f"{str(then)[:12]}; got {str(now)[:12]}; choose a new folder, or put the old one back"
+            )
+
+    def _write(self) -> None:
+        prints = {"files": self._files, "trees": self._trees}
+        write_text(self._folder / GRID, json.dumps(self._grid | {MADE_OF: prints}, indent=1) + "\n")
+
+
+def _files_of(grid: dict[str, Any]) -> dict[str, str]:
+    """Return the fingerprint of each file and module that a grid's names hold."""
+    found: dict[str, str] = {}
+    for name in (*grid["games"], *grid["blueprints"], *grid["methods"]):
+        found |= modules_seen(name)
+        for path, _, _ in files_seen(name):
+            with open(path, "rb") as file:
+                found[path] = hashlib.file_digest(file, "sha256").hexdigest()
+    return found
 
 
 def _parse(values: dict[str, str]) -> Row:

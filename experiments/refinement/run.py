@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
@@ -18,9 +18,9 @@ from experiments.commit import commit_of_code
 from experiments.refinement.grid import Cell, Grid, GridError, differs_by_seed
 from experiments.refinement.methods import method_passes
 from experiments.refinement.mixture import mix_policies, split_draws
-from experiments.refinement.rows import ROWS, Row, csv_line, read_grid, read_rows
+from experiments.refinement.rows import GRID, ROWS, GridFile, Row, csv_line, read_rows
 from games.registry import load_game
-from games.support.files import LineFile, check_folder, write_text
+from games.support.files import LineFile, check_folder
 from games.support.locks import hold
 from games.support.work.carried import name_here
 from games.support.work.engines import executor_at
@@ -143,6 +143,10 @@ def _check(grid: Grid) -> None:
         check_two_seats(load_game(game))
 
 
+def _warn(text: str) -> None:
+    warnings.warn(text, stacklevel=4)
+
+
 def run_grid(
     grid: Grid,
     folder: Path,
@@ -150,6 +154,7 @@ def run_grid(
     workers: int | Place = 1,
     progress: Callable[[int, int, Row | None], None] | None = None,
     stop: Callable[[], bool] = lambda: False,
+    say: Callable[[str], None] = _warn,
 ) -> Path:
     """Run the cells of a grid that a folder does not hold yet; return its file of rows.
 
@@ -158,25 +163,19 @@ def run_grid(
     workers: processes, or a place for them (`games.support.work`), whose machines need nothing of the folder.
     progress: called with (cells done, cells in all, newest row or None). stop: asked several times a second
     with more workers than one, else between cells, into which an `Interruption` breaks; cells in flight are
-    dropped.
-    Raises GridError if the folder belongs to another grid, LockHeld if another process has it, FileProblem if
-    it cannot be written to. A new folder is made only for a grid whose games, methods and blueprints exist;
-    ConfigError, GameError or PolicySpecError says which does not. GridError for methods without a cell in one
-    of its modes (`Grid.check_modes`).
+    dropped. say: told what one should know of the folder; a warning by default.
+    Raises GridError if the folder belongs to another grid, or if what it names has changed since (`GridFile`:
+    files at once, a game's tree when a cell of it has run), LockHeld if another process has it, FileProblem
+    if it cannot be written to. A new folder is made only for a grid whose games, methods and blueprints
+    exist; ConfigError, GameError or PolicySpecError says which does not. GridError for methods without a cell
+    in one of its modes (`Grid.check_modes`).
     """
-    if not (folder / "grid.json").exists():
+    new = not (folder / GRID).exists()
+    if new:
         _check(grid)
     grid.check_modes()
     with hold(check_folder(folder), folder=True), LineFile(folder / ROWS) as file:
-        told = folder / "grid.json"
-        asked = json.loads(json.dumps(grid.to_json()))
-        held = read_grid(folder) if told.exists() else asked
-        if held != asked:
-            other = next(name for name in {**held, **asked} if held.get(name) != asked.get(name))
-            raise GridError(
-                f"{folder}: it must hold the same grid as this run; its {other} are {held.get(other)!r}, got "
-                f"{asked.get(other)!r}; choose a new folder"
-            )
+        told = GridFile(folder, grid)
         path = folder / ROWS
         had = read_rows(path) if file.lines else []
         if not file.lines:
@@ -184,15 +183,18 @@ def run_grid(
             if not (header + "\n").encode().startswith(file.tail):
                 raise GridError(f"{path}: it must hold rows of an experiment; choose a new folder")
             file.append([header])
-        if not told.exists():
-            write_text(told, json.dumps(grid.to_json(), indent=1) + "\n")
+        if not new:
+            _check(grid)  # modules of the current folder are found from here on
+        told.open(say)
         done = {row.cell.key for row in had}
         cells = list(grid.cells())
         todo = [cell for cell in cells if cell.key not in done]
         finished = len(cells) - len(todo)
         if progress is not None:
             progress(finished, len(cells), None)
-        for row in _rows(todo, had, where_of(workers), stop):
+        for row, tree in _rows(todo, had, where_of(workers), stop):
+            if tree is not None:
+                told.note_tree(row.game, tree)
             file.append([csv_line(["" if value is None else value for value in asdict(row).values()])])
             finished += 1
             if progress is not None:
@@ -200,8 +202,13 @@ def run_grid(
     return path
 
 
-def _rows(cells: list[Cell], had: list[Row], where: Place, stop: Callable[[], bool]) -> Iterator[Row]:
-    """Yield a row per cell; a cell that came to its end in a shorter limit is not run again."""
+def _rows(
+    cells: list[Cell], had: list[Row], where: Place, stop: Callable[[], bool]
+) -> Iterator[tuple[Row, str | None]]:
+    """Yield a row per cell and its tree's fingerprint, None with a copied row.
+
+    A cell that came to its end in a shorter limit is not run again.
+    """
     settled = {_without_limit(row.cell): row for row in had if not row.late}
 
     def known(cell: Cell) -> Row | None:
@@ -220,19 +227,19 @@ def _rows(cells: list[Cell], had: list[Row], where: Place, stop: Callable[[], bo
                     if copied is None:
                         executor.submit(following.key, following, (following.game, following.blueprint))
                     else:
-                        yield copied
+                        yield copied, None
                 if not executor.waiting or stop():
                     return
-                for _, row in executor.collect(stop):
+                for _, (row, tree) in executor.collect(stop):
                     if not row.late:
                         settled.setdefault(_without_limit(row.cell), row)
-                    yield row
+                    yield row, tree
         except WorkerLost as error:
             raise GridError(f"refine: {error}; use fewer --workers") from error
 
 
-def _run_cell(commit: str, cell: Cell) -> Row:
-    return run_cell(cell, commit)
+def _run_cell(commit: str, cell: Cell) -> tuple[Row, str]:
+    return run_cell(cell, commit), _prepared(name_here(cell.game))[0].tree.digest
 
 
 def _without_limit(cell: Cell) -> Cell:

@@ -90,8 +90,8 @@ def blueprint_named(spec: str, game: Game) -> Blueprint:
     """Return the blueprint that a text names, without growing the game's tree.
 
     spec: a network's checkpoint (.safetensors), a policy file of `gs2 blueprint`, or uniform.
-    Raises PolicySpecError for a strategy that is computed on the whole tree, CheckpointError or PolicyError
-    for a file that is damaged or another game's.
+    Raises PolicySpecError for a strategy that is computed on the whole tree, or read onto it as JSON is,
+    CheckpointError or PolicyError for a file that is damaged or another game's.
     """
     if spec.strip().lower() == "uniform":
         return PolicyOnly(UniformPlay())
@@ -103,6 +103,11 @@ def blueprint_named(spec: str, game: Game) -> Blueprint:
         return open_public_policy(spec, game)
     if Path(spec).is_file() and not spec.endswith(".json"):
         return PolicyOnly(KeyedPlay(load_policy(spec, game.name), spec))
+    if Path(spec).is_file():
+        raise PolicySpecError(
+            f"blueprint as JSON names infosets in words, which only the whole tree of {game.name} can read, "
+            f"and that is not listed; got {spec!r}; pass a policy file (.npz) or a network, or say uniform"
+        )
     raise PolicySpecError(
         f"blueprint must be a file of `gs2 train` or `gs2 blueprint`, or uniform, where {game.name} is not "
         f"listed; got {spec!r}; pass --blueprint FILE"

@@ -121,11 +121,13 @@ def _by_seat(game: Game, blueprint: Blueprint, config: SearchConfig) -> Refiner:
 def _sampling(game: Game, blueprint: Blueprint, config: SearchConfig) -> Refiner:
     """Return what searches a decision of a game that is not listed."""
     from games.infosets.trail import Trail
+    from gs2.search.histories.infoset_values import values_histories
     from gs2.search.histories.sampled_growth import kept_actions
     from gs2.search.histories.seats import trail_to
     from gs2.search.refine.at import refine_at
 
-    kept = kept_actions(blueprint, config)
+    # Which actions are kept may be asked at the state played only where its hidden part cannot answer.
+    kept = None if values_histories(blueprint) else kept_actions(blueprint, config)
 
     def refine(situation: Situation, rng: np.random.Generator) -> NDArray[np.float64]:
         player, seen = situation.player, situation.trail

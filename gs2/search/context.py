@@ -18,7 +18,9 @@ from cfr.tree.memory import SEARCH_BYTES
 from cfr.values import check_policy, check_probabilities, infoset_parent_slot
 from games.game import Game, Infoset
 from games.ragged import Ragged
+from games.support.configuration import ConfigError
 from gs2.policies.tabulate import policy_of
+from gs2.search.config.search import SearchConfig
 from gs2.search.histories.cover import CoverMaker
 from gs2.search.histories.knowledge import KnowledgeGraph, KnowledgeReport, knowledge_graph, knowledge_report
 from gs2.search.strategy import Strategy
@@ -62,11 +64,13 @@ class SearchOptions:
     """What one search is told besides its configuration.
 
     deadline: an instant of `time.perf_counter()`; what cannot be done by then is left undone.
-    leaf: values histories at the depth limit in place of the configured evaluator.
+    leaf: values histories at the depth limit in place of the configured evaluator; refused without a depth.
     start: where many searches change one level of the game one after another, the strategy before the first
         of them, to whose values small searches may hold the opponent down; None where none did.
     listed: histories that `solve_infoset` lists one by one; None for all.
     trials: where histories are drawn, those of a statistical certificate; None for those of the tree.
+    luck: seed of the games that are played out, at a depth limit or for a statistical certificate; None to
+        draw one from the search's generator. Searches with one seed share their luck.
     """
 
     deadline: float | None = None
@@ -74,11 +78,24 @@ class SearchOptions:
     start: Strategy | None = None
     listed: int | None = MAX_LISTED
     trials: TrialSource | None = None
+    luck: int | None = None
 
     @cached_property
     def alone(self) -> SearchOptions:
         """Return the same for a search that sees what the others of its level came to."""
         return self if self.start is None else replace(self, start=None)
+
+    def check_leaf(self, config: SearchConfig) -> None:
+        """Raise ConfigError if there is a leaf, and no depth limit at which a search would ask it."""
+        if self.leaf is not None and config.subgame.depth is None:
+            raise ConfigError(
+                "SearchOptions.leaf values histories at a depth limit, and this search has none; got depth = "
+                f"None with method {config.name}; set depth in the configuration, or leave the leaf out"
+            )
+
+    def dice(self, *words: int) -> np.random.Generator:
+        """Return a generator of the search's luck, another one for other words; of seed 0 without luck."""
+        return np.random.default_rng([self.luck or 0, *words])
 
 
 NO_OPTIONS = SearchOptions()

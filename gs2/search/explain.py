@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from blueprint.protocol import Blueprint
+from cfr.tree import require_states
 from cfr.tree.memory import TooLarge
 from games.game import Game, Infoset
 from games.infosets import infoset_at
@@ -16,9 +17,10 @@ from games.infosets.trail import Trail, trails_along
 from games.support.configuration import ConfigError
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import MAX_LISTED, NO_OPTIONS, AnyStrategy, SearchContext, SearchOptions
-from gs2.search.histories.sampled_source import sample_tree
+from gs2.search.histories.sampled_growth import places_among
+from gs2.search.histories.sampled_source import SampledTree, sample_tree
 from gs2.search.histories.seats import seat_views, trail_to
-from gs2.search.pipeline import action_values, refine_infoset
+from gs2.search.pipeline import action_values, check_asked, refine_infoset
 from gs2.search.refine.at import PlayedStrategy
 from gs2.search.result import ActionRow, HistoryRow, InfosetRow, Refinement, SearchResult
 from gs2.search.strategy import Strategy
@@ -41,10 +43,12 @@ def solve_infoset(
         than two seats is seen from two of them (`gs2.search.histories.seats`), and wants a `Blueprint`.
     blueprint: a strategy in any shape, such as a `Blueprint`, or probabilities on the slots of the tree; a
         `Blueprint` where no tree is grown. One that is an `OwnSearch` is searched in its own form.
-    infoset: by name, by what its player saw on the way, or by its number in the tree.
-    Raises ValueError if the infoset is not one of the game's decisions, if no history of it is found, or for
-    a configuration that needs the game listed where it cannot be.
+    infoset: an `Infoset`, what its player saw on the way, or its number in the tree.
+    Raises ValueError if the infoset is not one of the game's decisions, if no history of it is found, for a
+    configuration that needs the game listed where it cannot be, or for a leaf that it would not read.
     """
+    check_asked(game=game, infoset=infoset, config=config, rng=rng)
+    options.check_leaf(config)
     if isinstance(blueprint, OwnSearch):
         return blueprint.searched(_named(game, infoset), config, rng, options)
     if not isinstance(game, SearchContext) and game.num_players > 2:
@@ -159,7 +163,33 @@ def _solve_sampled(
     found = explain(part.context, part.strategy, refinement, part.config, most=options.listed)
     seconds = {"sampling": prepared, **found.seconds}
     del seconds["prepare"]
-    return replace(found, config=config, sampled=part.size, seconds=seconds)
+    found = replace(found, config=config, sampled=part.size, seconds=seconds)
+    return _with_unsearched(found, part, blueprint)
+
+
+def _with_unsearched(found: SearchResult, part: SampledTree, blueprint: Blueprint) -> SearchResult:
+    """Return a result that lists actions beyond the branches too, with what the blueprint plays of all."""
+    game, tree = part.context.game, require_states(part.context.tree, "solve_infoset")
+    first = int(tree.infoset_first_node()[part.infoset])
+    state = tree.states[first : first + 1]
+    legal, player = game.actions(state), int(tree.infoset_player[part.infoset])
+    if len(legal.values) == len(found.actions):
+        return found
+    before = np.asarray(blueprint.policy(game, state, player, legal), np.float64)
+    rows = [
+        ActionRow(game.action_text(state[0], action), float(prob), 0.0, None)
+        for action, prob in zip(legal.values, before, strict=True)
+    ]
+    searched = places_among(legal.values, tree.slot_actions()[tree.slots(part.infoset)])
+    for place, row in zip(searched.tolist(), found.actions, strict=True):
+        rows[place] = replace(row, blueprint=rows[place].blueprint)
+    branches = found.config.subgame
+    beyond = f"branches = {branches.branches}" + f", gap = {branches.gap}" * (branches.gap is not None)
+    note = f"actions not searched: {len(rows) - len(searched)} of {len(rows)} ({beyond})"
+    share = float(np.delete(before, searched).sum())
+    if share > 0:
+        note += f"; the blueprint plays them {share:.2%} of the time, and values are without them"
+    return replace(found, actions=tuple(rows), cut_off=(note, *found.cut_off))
 
 
 def explain(

@@ -8,13 +8,17 @@ of a game that can be listed: bare and quick, meant to be called thousands of ti
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any, Generic
 
 import numpy as np
 from numpy.typing import NDArray
 
-from games.game import payoff_span
+from games.game import Infoset, payoff_span
+from games.infosets.trail import Trail
+from games.support.configuration import ConfigError
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
 from gs2.search.gadget.entry import LIVE
@@ -27,7 +31,7 @@ from gs2.search.solve.mirror_descent import mirror_descent_step
 from gs2.search.solve.subgame import SubgameSolution, solve_subgame
 from gs2.search.strategy import Strategy
 
-__all__ = ["Searched", "action_values", "refine_infoset", "search"]
+__all__ = ["Searched", "action_values", "check_asked", "refine_infoset", "search"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +63,36 @@ def search(
     return Searched(considered, kept, (problem, solution))
 
 
+KINDS: dict[str, tuple[Callable[[object], bool], str]] = {
+    "game": (
+        lambda given: isinstance(given, SearchContext) or hasattr(given, "num_players"),
+        "a game, as gs2.load_game(name) returns it, or its SearchContext",
+    ),
+    "infoset": (
+        lambda given: isinstance(given, Infoset | Trail | Integral),
+        "an Infoset, as game.parse_infoset(text) returns it, a Trail or a number",
+    ),
+    "config": (
+        lambda given: isinstance(given, SearchConfig),
+        'a SearchConfig, as gs2.preset("gs2+") returns it',
+    ),
+    "rng": (
+        lambda given: isinstance(given, np.random.Generator),
+        "a generator, as np.random.default_rng(seed) returns it",
+    ),
+}
+"""What a search is asked for with: whether a thing is of the kind, and the words for it."""
+
+
+def check_asked(**asked: object) -> None:
+    """Raise ConfigError where a search is asked for with a thing of another kind, by the names of `KINDS`."""
+    for name, given in asked.items():
+        fits, wanted = KINDS[name]
+        if not fits(given):
+            shown = repr(given) if isinstance(given, str | int | float | None) else type(given).__name__
+            raise ConfigError(f"{name} must be {wanted}; got {shown}")
+
+
 def refine_infoset(
     context: SearchContext,
     strategy: Strategy,
@@ -67,7 +101,12 @@ def refine_infoset(
     rng: np.random.Generator,
     options: SearchOptions = NO_OPTIONS,
 ) -> Refinement:
-    """Return a refined strategy for the player of an infoset, given the strategy of both players."""
+    """Return a refined strategy for the player of an infoset, given the strategy of both players.
+
+    rng: of every random choice; only what the configuration needs is drawn.
+    """
+    if options.luck is None and config.plays_out:
+        options = replace(options, luck=int(rng.integers(1 << 62)))
     if config.time_limit is not None:
         limit = time.perf_counter() + config.time_limit
         sooner = limit if options.deadline is None else min(options.deadline, limit)

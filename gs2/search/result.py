@@ -125,13 +125,13 @@ class ActionRow:
     """One action of the infoset.
 
     blueprint, refined: its probability before and after. q: its value to the player when both go on as
-    before, in payoffs.
+    before, in payoffs; None for one that was not searched, as `branches` and `gap` may leave some out.
     """
 
     action: str
     blueprint: float
     refined: float
-    q: float
+    q: float | None
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,8 @@ class SearchResult:
 
     game, infoset, player: where. text fields are in the game's words.
     actions: the refined beside the blueprint strategy, action by action.
-    value, blueprint_value: to the player at the infoset, against the opponent's blueprint, refined and not.
+    value, blueprint_value: to the player at the infoset, against the opponent's blueprint, refined and not;
+        where actions were not searched, of what is played among the others.
     histories, opponents: what was considered, kept and worth; of many, those kept come first and the rest
         is cut at `SearchOptions.listed`. histories_considered, histories_generated,
         histories_kept, opponents_kept: full numbers of histories, and of opponent infosets in the subgame.

@@ -207,7 +207,7 @@ def certify(
         return Certified(config.safety.anchor, slots, mixed, considered, considered.alternative, solved)
     if config.safety.certificate == "statistical":
         refined = strategy.with_changes(slots, new)
-        verdict = sampled_verdict(context, (strategy, refined), considered, config, options.trials)
+        verdict = sampled_verdict(context, (strategy, refined), considered, config, options)
         mixed = change.mix(verdict.weight) if verdict.weight else change.old
         return Certified(
             verdict.weight, slots, mixed, considered, considered.alternative, solved, verdict.text()

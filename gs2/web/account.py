@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from games.guandan.cards import RANKS
-from games.guandan.matches.events import Event, Played, RoundOver
+from games.guandan.matches.events import Event, Played
 from games.guandan.matches.match import Match
 from games.guandan.matches.record_lines import event_line, header_line
 from games.guandan.notation import action_list
@@ -22,10 +22,9 @@ __all__ = ["GameAccount", "RoundEnd", "TableAccount"]
 class RoundEnd:
     """A round that is over, for people.
 
-    level: the round's. levels: of both teams after it. left: [seat, cards] of those who still held any.
-    trick: what each seat played last in the last trick, None where it did not. over: whether the game is.
-    fails: both teams' failures at A after it. failed: the team that failed at its A in it, None for none;
-    dropped: whether that was one too many, which drops the team to 2.
+    level: the round's. left: [seat, cards] of those who still held any. over: whether the game is.
+    trick: what each seat played last in the last trick, None where it did not.
+    The rest is as in `RoundResult`, levels by name.
     """
 
     game: int
@@ -34,6 +33,7 @@ class RoundEnd:
     order: list[int]
     winner: int
     gain: int
+    rise: int
     levels: list[str]
     left: list[tuple[int, list[str]]]
     trick: list[list[Any] | None]
@@ -57,7 +57,7 @@ class TableAccount(Listener):
     """Hears a session and keeps what people want to see of it.
 
     plays: of the round in play, in order. anti: seats that refused tribute in it.
-    fails, drops: of each team at A in the game in play, before this round.
+    fails: of each team at A in the game in play, before this round.
     """
 
     names: Sequence[str]
@@ -66,15 +66,13 @@ class TableAccount(Listener):
     plays: list[dict[str, Any]] = field(default_factory=list)
     anti: list[int] = field(default_factory=list)
     fails: tuple[int, ...] = (0, 0)
-    drops: tuple[int, ...] = (0, 0)
     session: Session | None = None
     _opens: bool = True
-    _ended: RoundOver | None = None
 
     def game_begun(self, number: int, match: Match) -> None:
         """Begin a record."""
         self.games.append(GameAccount([header_line(match, names=self.names)], match.level))
-        self.fails = self.drops = (0, 0)
+        self.fails = (0, 0)
 
     def happened(self, events: list[Event]) -> None:
         """Add to the record."""
@@ -84,8 +82,6 @@ class TableAccount(Listener):
             game.lines.append(event_line(event, game.level))
             if isinstance(event, Played):
                 self._played(event, game.level)
-            elif isinstance(event, RoundOver):
-                self._ended = event
 
     def _played(self, event: Played, level: int) -> None:
         words = action_list(event.action, level)
@@ -106,11 +102,7 @@ class TableAccount(Listener):
 
     def round_over(self, result: RoundResult) -> None:
         """Keep the result."""
-        assert self._ended is not None
-        ended, fails, drops = self._ended, self.fails, self.drops
-        self.fails, self.drops = ended.fails, ended.drops
-        dropped = [team for team in (0, 1) if ended.drops[team] > drops[team]]
-        failed = dropped or [team for team in (0, 1) if ended.fails[team] > fails[team]]
+        self.fails = result.fails
         number = sum(1 for end in self.results if end.game == len(self.games)) + 1
         self.results.append(
             RoundEnd(
@@ -120,12 +112,13 @@ class TableAccount(Listener):
                 order=list(result.order),
                 winner=result.winner,
                 gain=result.gain,
-                levels=[RANKS[level] for level in ended.levels],
+                rise=result.rise,
+                levels=[RANKS[level] for level in result.levels],
                 left=[(int(seat), list(cards)) for seat, cards in result.left],
                 trick=self._last_trick(),
-                fails=list(ended.fails),
-                failed=failed[0] if failed else None,
-                dropped=bool(dropped),
+                fails=list(result.fails),
+                failed=result.failed,
+                dropped=result.dropped,
             )
         )
 

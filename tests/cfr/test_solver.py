@@ -12,6 +12,7 @@ import pytest
 from cfr.best_response import best_response_values, expected_value, exploitability
 from cfr.lp import solve_lp
 from cfr.mccfr import MonteCarloSolver
+from cfr.plain import PlainCfr
 from cfr.policies.policy import uniform_policy
 from cfr.sequence_form import sequence_form
 from cfr.solver import Progress, Solver, SolverError, Start, Stop, solve
@@ -218,6 +219,8 @@ def test_numbers_of_iterations_that_are_not_whole_are_refused(number: object) ->
         solve(tree, iterations=number)  # type: ignore[arg-type]
     with pytest.raises(SolverError, match=r"check_every must be at least 1; .* give a whole number"):
         Stop(check_every=number)  # type: ignore[arg-type]  # ran for ever
+    with pytest.raises(ValueError, match=r"iterations must be at least 0; .* give a whole number"):
+        PlainCfr(tree).run(number)  # type: ignore[arg-type]
     for solver in (Solver(tree), TreeSolver(tree), MonteCarloSolver(tree, np.random.default_rng(0))):
         with pytest.raises(ValueError, match=r"iterations must be at least 0; .* give a whole number"):
             solver.run(number)  # type: ignore[arg-type]

@@ -51,6 +51,7 @@ def test_json_is_the_whole_review_and_a_seat_or_a_round_a_part_of_it(record):
     kept = [found for found in whole["rounds"][1]["decisions"] if found["seat"] == 2]
     assert one["rounds"][0]["decisions"] == kept
     assert [player["seat"] for player in one["players"]] == [2]
+    assert "match.jsonl: 1 round, judged" in run(record, "--round", 2).stdout
     for play in one["rounds"][0]["plays"]:
         assert play["decision"] is None or kept[play["decision"]]["seat"] == play["seat"] == 2
 

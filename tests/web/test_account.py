@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from games.guandan.cards import RANKS
 from gs2.guandan.table.session import Session
 from gs2.web.account import RoundEnd, TableAccount
 
@@ -42,5 +43,6 @@ def test_failures_at_a_are_told_as_the_results_make_them() -> None:
             else:
                 assert end.failed is None and not end.dropped
             assert end.fails == fails
+            assert end.rise == RANKS.index(end.levels[end.winner]) - RANKS.index(levels[end.winner])
             levels, owner = end.levels, end.winner
     assert failed > 5 and dropped > 0

@@ -110,10 +110,10 @@ def test_words_say_who_leads_for_whom_and_that_a_was_not_passed(people: People) 
         plain["round"]["plays"][0]["seat"] = 0
         assert own not in says("felt.js", "request", plain), "who won a trick leads the next as ever"
     page.get_by_role("button", name="English").click()
-    result = {"winner": 0, "gain": 1, "failed": None, "over": False}
+    result = {"winner": 0, "gain": 2, "rise": 1, "failed": None, "over": False}
     assert says("felt.js", "outcome", table_of(0), result) == "You win the round: up one level"
     assert says("felt.js", "outcome", table_of(0), {**result, "winner": 1}).endswith("they go up one level")
-    assert says("felt.js", "outcome", table_of(0), {**result, "failed": 0}) == "You win the round"
+    assert says("felt.js", "outcome", table_of(0), {**result, "rise": 0}) == "You win the round"
     text = "P0 holds Kh, P1 holds Qs | raise call | board Ks"
     assert (
         says("spoken.js", "toldWords", text, ["You", "cfr"])

@@ -207,34 +207,3 @@ def _hire(trainer: Trainer, run: RunConfig, stack: ExitStack) -> None:
     actors = run.actors or cluster.cores()
     crew = RayCrew(cluster, actors, trainer.network_config, trainer.config)
     trainer.crew = stack.enter_context(crew)
-
-
-def _print_row(row: dict[str, Any]) -> None:
-    print(
-        " ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in row.items()), flush=True
-    )
-
-
-def main() -> None:
-    """Run training as a module: `python -m blueprint.guandan.training.training_run DIRECTORY --minutes N`."""
-    import argparse
-
-    parser = argparse.ArgumentParser(description="Train the GuanDan blueprint by self-play.")
-    parser.add_argument("directory")
-    parser.add_argument("--minutes", type=float, default=60.0)
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--network", default=None, help="JSON of NetworkConfig fields")
-    parser.add_argument("--config", default=None, help="JSON of TrainConfig fields")
-    options = parser.parse_args()
-    train(
-        options.directory,
-        RunConfig(minutes=options.minutes, device=options.device, threads=options.threads),
-        network=None if options.network is None else NetworkConfig.from_json(json.loads(options.network)),
-        config=None if options.config is None else TrainConfig.from_json(json.loads(options.config)),
-        watch=RunWatch(_print_row),
-    )
-
-
-if __name__ == "__main__":
-    main()

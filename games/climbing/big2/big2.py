@@ -7,6 +7,7 @@ Source: Tan et al. 2024, appendix B, for the usual rules; `Big2Rules` has the ot
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from games.climbing.big2.big2_rules import PARAMETERS, Big2Rules
-from games.climbing.big2.big2_words import Big2Words
+from games.climbing.big2.big2_words import NO_LEAD, Big2Words
 from games.climbing.big2.card_masks import ASIDE, DEAL
 from games.climbing.big2.combinations import play_kinds
 from games.climbing.big2.hidden_hands import draw_deals
@@ -40,6 +41,10 @@ __all__ = ["Big2"]
 
 LISTED = 20_000
 """Histories looked through for names like one that does not exist."""
+
+
+class _IllegalMove(GameError):
+    """A line of an infoset holds a move that the rules do not allow: near matches would not tell which."""
 
 
 class Big2:
@@ -211,10 +216,12 @@ class Big2:
     def parse_infoset(self, text: str) -> Infoset:
         """Return the infoset that `text` names; case, spacing and the order of cards do not matter.
 
-        Raises GameError with near matches if there is none.
+        Raises GameError if there is none: naming a move that the rules do not allow, else with near matches.
         """
         try:
             found = self._spoken(text)
+        except _IllegalMove:
+            raise
         except GameError as error:
             raise GameError(f"{error} ({unknown_infoset(self, text, max_states=LISTED)})") from error
         if found is None:
@@ -243,8 +250,10 @@ class Big2:
         """Return the infoset that a text names, by playing its line from a deal that agrees; or None."""
         said = self.words.read(text)
         rules = self.rules
-        if said is None or max(said.seat, said.first) >= rules.players or said.line[:1] == (0,):
+        if said is None or max(said.seat, said.first) >= rules.players:
             return None
+        if said.line[:1] == (0,):
+            raise _IllegalMove(f'big2: move 1, "pass" of seat {said.first}, {NO_LEAD}')
         # who played what follows from the line, so that the initial hand does
         order = TurnOrder(said.first, rules.players, rules.stays_out)
         acts = []
@@ -255,10 +264,15 @@ class Big2:
         plays = tuple((seat, cards) for seat, cards in acts if cards)
         after = len(acts) - max((at for at, (_, cards) in enumerate(acts) if cards), default=-1) - 1
         known = KnownRecord(said.hand | own, len(rules.deck), said.first, plays, after)
-        states = dealt_rounds(draw_deals(rules, said.seat, known, 1, np.random.default_rng(0)), self._book)
-        states, legal = after_line(states, said.line, self._book)
-        if not legal[0]:
-            return None
+        # passes that had to be tell of the hands only once the line is one that could be
+        for heeds in sorted({False, rules.must_play}):
+            table = replace(rules, must_play=heeds)
+            book = table.book()
+            deals = draw_deals(table, said.seat, known, 1, np.random.default_rng(0))
+            states, done = after_line(dealt_rounds(deals, book), said.line, book)
+            if done[0] < len(said.line):
+                at = int(done[0])
+                raise _IllegalMove(f"big2: {self.words.refusal(states[0], at + 1, said.line[at])}")
         found = infoset_at(self, states, said.seat)
         return found if self.words.read(found.text) == said else None
 

@@ -9,13 +9,15 @@ import numpy as np
 
 from games.climbing.big2.big2_rules import Big2Rules
 from games.climbing.big2.card_masks import ASIDE, DEAL, card_words, read_cards
+from games.climbing.big2.combinations import NO_PLAY, PLAY_KINDS, play_kinds
 from games.climbing.big2.record_keys import record_keys, record_of_key, record_width
 from games.game import GameError
 from games.support.array_types import Row
 
-__all__ = ["Big2Words", "SpokenInfoset"]
+__all__ = ["NO_LEAD", "Big2Words", "SpokenInfoset"]
 
 PASS_WORD, NOTHING = "pass", "nothing"
+NO_LEAD = "is no lead; who leads plays cards"
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,29 @@ class Big2Words:
             0 if word.lower() == PASS_WORD else read_cards(word, self.letters, self.whole) for word in words
         ]
         return SpokenInfoset(int(found[1]), hand, int(found[3]), tuple(line))
+
+    def refusal(self, state: Row, number: int, action: int) -> str:
+        """Return why an action, the `number`-th of a line, is not legal at a state where it is not."""
+        what = f'move {number}, "{self.cards(action) or PASS_WORD}"'
+        said = f"{what} of seat {state['player']},"
+        if state["player"] < 0:
+            return f"{what}, comes after the end of the round; end there"
+        if not action and not state["beat"]:
+            return f"{said} {NO_LEAD}"
+        beat = f'"{self.cards(int(state["beat"]))}"'
+        if not action:
+            return f"{said} may not be: who can beat {beat} has to; play what does"
+        pair = np.array([action, state["beat"]], np.uint64)
+        kind, lies = (int(code) for code in play_kinds(pair, self.rules.book()))
+        if kind == NO_PLAY:
+            return f"{said} is no combination; play one that the rules have"
+        if not state["beat"]:
+            return (
+                f"{said} opens without the lowest card, {self.cards(1 << int(state['low']))}; play that too"
+            )
+        stronger = ", a stronger kind" if int(state["head"]) >> 16 == 5 else ""
+        bomb = ", a bomb" if self.rules.bombs != "none" else ""
+        return f"{said} does not beat {beat}; play a higher {PLAY_KINDS[lies]}{stronger}{bomb} or pass"
 
     def read_play(self, text: str) -> int:
         """Return the mask of one play in words, 0 for a pass. Raises GameError at a card that is none."""

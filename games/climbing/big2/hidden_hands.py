@@ -104,7 +104,8 @@ def _agreeing(
     tried = count = 0
     while count < n and tried < MOST_TRIES:
         deals = drawn(min(max(2 * n, 1024), 1 << 14))
-        found.append(deals[after_line(dealt_rounds(deals, book), line, book)[1]])
+        _, done = after_line(dealt_rounds(deals, book), line, book)
+        found.append(deals[done == len(line)])
         tried += len(deals)
         count += len(found[-1])
     if count < n:

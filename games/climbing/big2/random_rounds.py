@@ -77,30 +77,30 @@ def _play_out(
 
 
 @kernel(nogil=True)
-def _follow(words: Ints, bytes_: Bytes, line: Ints, book: Book, out: Ints, legal: NDArray[np.bool_]) -> None:
-    """Play a line at each state in place, as far as it is legal; say whether all of it was."""
+def _follow(words: Ints, bytes_: Bytes, line: Ints, book: Book, out: Ints, done: Ints) -> None:
+    """Play a line at each state in place, as far as it is legal; count its actions up to there."""
     for i in range(len(words)):
-        legal[i] = True
+        done[i] = 0
         for action in line:
             m = _list_state(words, bytes_, i, book, out, np.int64(0))
             found = False
             for j in range(m):
                 found = found or out[j] == action
             if not found:
-                legal[i] = False
                 break
             apply_one(words, bytes_, i, action, book)
+            done[i] += 1
 
 
-def after_line(states: Rows, line: Sequence[int], book: Book) -> tuple[Rows, NDArray[np.bool_]]:
-    """Return the states after one line of actions, as far as it is legal, and whether all of it was, [n].
+def after_line(states: Rows, line: Sequence[int], book: Book) -> tuple[Rows, NDArray[np.int64]]:
+    """Return the states after one line of actions, as far as it is legal, and how many of them were, [n].
 
     states: [n] BIG2_STATE, unchanged. line: masks, passes (0) included.
     """
     after = np.array(states, copy=True, ndmin=1)
-    legal = np.empty(len(after), np.bool_)
-    _follow(*table_views(after), np.array(line, np.int64), book, np.empty(MOST_PLAYS, np.int64), legal)
-    return after, legal
+    done = np.empty(len(after), np.int64)
+    _follow(*table_views(after), np.array(line, np.int64), book, np.empty(MOST_PLAYS, np.int64), done)
+    return after, done
 
 
 def legal_plays(states: Rows, book: Book) -> Ragged:

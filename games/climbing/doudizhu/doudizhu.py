@@ -26,7 +26,13 @@ from games.climbing.doudizhu.round_kernels import (
     round_points,
     shuffle_rounds,
 )
-from games.climbing.doudizhu.round_lines import action_words, history_words, infoset_words, read_infoset
+from games.climbing.doudizhu.round_lines import (
+    action_words,
+    history_words,
+    infoset_words,
+    read_infoset,
+    refusal_words,
+)
 from games.climbing.doudizhu.round_state import (
     CALLS,
     DEALS,
@@ -295,7 +301,7 @@ class DouDizhu:
         )
 
     def _played(self, known: Known) -> Rows:
-        """Return a history in which a seat knows this, each action checked."""
+        """Return a history in which a seat knows this. Raises GameError, naming it, at an illegal action."""
         state = self.root()
         if self.start is None:
             line = sample_lines(known, 1, np.random.default_rng(0), self.rules)[0]
@@ -304,8 +310,16 @@ class DouDizhu:
             dealt = count_ranks(state["hand"][0, known.player] - state["bottom"][0] * (known.player == 0))
             if not np.array_equal(dealt, known.own):
                 raise GameError(f"{self.name}: seat {known.player} was dealt other cards; see root()")
-        for action in line:
-            state = self.step(state, np.zeros(1, np.int64), np.array([action]))
+        # calls and moves are numbered from 1 each; a start has no calls
+        played = len(line) - len(known.moves)
+        called = played - len(known.calls)
+        for k, action in enumerate(line.tolist()):
+            try:
+                after = self.step(state, np.zeros(1, np.int64), np.array([action]))
+            except GameError as error:
+                number = 1 + k - (called if action >= CALLS else played)
+                raise GameError(f"doudizhu: {refusal_words(state[0], number, action)}") from error
+            state = after
         return state
 
 

@@ -6,14 +6,22 @@ import re
 
 import numpy as np
 
-from games.climbing.doudizhu.move_table import move_letters, move_number
-from games.climbing.doudizhu.multiset import NUM_RANKS, RANK_LETTERS, cards_text, read_multiset
+from games.climbing.doudizhu.move_table import (
+    BOMB,
+    KIND_NAMES,
+    PASS,
+    ROCKET,
+    move_letters,
+    move_number,
+    move_table,
+)
+from games.climbing.doudizhu.multiset import NUM_RANKS, RANK_LETTERS, cards_text, count_ranks, read_multiset
 from games.climbing.doudizhu.round_state import BY_BID, CALLS, DEALS, MOST_PLAYS, NO_SEAT, ranks_dealt
 from games.climbing.doudizhu.sampled_deals import Known, landlord_after
 from games.game import CHANCE, GameError
 from games.support.array_types import Ints, Row
 
-__all__ = ["action_words", "history_words", "infoset_words", "read_infoset"]
+__all__ = ["action_words", "history_words", "infoset_words", "read_infoset", "refusal_words"]
 
 _CALL_NAMES = ("pass", "1", "2", "3")
 
@@ -72,6 +80,36 @@ def infoset_words(state: Row, player: int, rules: int) -> str:
     return " | ".join([*parts, *_line(state, rules)])
 
 
+def refusal_words(state: Row, number: int, action: int) -> str:
+    """Return why a call or a move, the `number`-th of a line, is not legal at a state where it is not."""
+    what = f"call {number}" if action >= CALLS else f"move {number}"
+    word = _CALL_NAMES[action - CALLS] if action >= CALLS else move_letters(action)
+    said = f'{what}, "{word}" of seat {state["player"]},'
+    bidding = state["landlord"] == NO_SEAT
+    if state["player"] < 0 or (action >= CALLS and not bidding):
+        ended = "auction" if action >= CALLS else "round"
+        return f'{what}, "{word}", comes after the end of the {ended}; end there'
+    if action >= CALLS:
+        higher = [name for call, name in enumerate(_CALL_NAMES) if call > state["bid"]]
+        return f"{said} is not above {state['bid']}; call {' or '.join([*higher, 'pass'])}"
+    if action == PASS:
+        return f"{said} is no lead; who leads plays cards"
+    hand, beat = state["hand"][state["player"]], int(state["beat"])
+    if np.any(count_ranks(move_table().cards[action].astype(np.uint64)) > count_ranks(hand)):
+        return f"{said} is not in its hand, {_cards(int(hand))}; play what it holds"
+    return f'{said} does not beat "{move_letters(beat)}"; {_what_beats(beat)}'
+
+
+def _what_beats(move: int) -> str:
+    """Return in words what may be played on a move."""
+    head = int(move_table().heads[move])
+    kind, links = head & 255, head >> 16 & 255
+    if kind == ROCKET:
+        return "nothing does, so pass"
+    higher = f"play a higher {KIND_NAMES[kind]}{' as long' if links > 1 else ''}"
+    return f"{higher}{'' if kind == BOMB else ', a bomb'}, the rocket or pass"
+
+
 def read_infoset(text: str, rules: int) -> Known:
     """Return what a line of words (see `infoset_words`) says that a player knows, after the deal.
 
@@ -98,6 +136,8 @@ def read_infoset(text: str, rules: int) -> Known:
         if word not in _CALL_NAMES:
             raise GameError(f"doudizhu: a call is pass, 1, 2 or 3; got {word!r}")
         calls.append(_CALL_NAMES.index(word))
+    if calls and not rules & BY_BID:
+        raise GameError("doudizhu: seat 0 is the landlord without an auction; leave the calls out")
     moves = [move_number(word) for word in rest["play"].split()]
     dealt = (rules & 15) + 2
     landlord = landlord_after(dealt, tuple(calls), rules)

@@ -1,6 +1,7 @@
 """One position as a line of JSON: what everybody sees, and one seat's hand or all four.
 
-Read, every field but `hand` (or `hands`) and `level` may be missing. A position may instead give its
+Read, every field but `hand` (or `hands`) and `level` may be missing, except `order` once both teams have
+somebody out. A level is a text, "2".."A", or one of the numbers 2..10. A position may instead give its
 `record`, the moves so far from the first lead; it is then replayed and names the exact infoset. `acts`
 sums up what a record would tell of the hidden hands: what each seat passed on, led and followed with.
 `fails` makes it part of a match, of which `rules` are what counts at level A: a preset's name or switches.
@@ -22,7 +23,6 @@ from games.guandan.cards import (
     NUM_CARDS,
     PASS,
     RANKS,
-    as_level,
     hand_text,
     pack,
     parse_cards,
@@ -31,6 +31,14 @@ from games.guandan.cards import (
 from games.guandan.combos import beats
 from games.guandan.notation import action_list, parse_action
 from games.guandan.rounds.acts import acts_text, parse_acts
+from games.guandan.rounds.position_checks import (
+    check_cards,
+    check_level,
+    finishing_order,
+    passes_made,
+    position_error,
+    read_level,
+)
 from games.guandan.rounds.state import (
     NOBODY,
     STATE,
@@ -41,7 +49,7 @@ from games.guandan.rounds.state import (
     views,
 )
 from games.guandan.rules import ace_rules, as_rules
-from games.support.array_types import Row, Rows
+from games.support.array_types import Bytes, Row, Rows
 
 __all__ = ["parse_position", "position_text"]
 
@@ -132,23 +140,33 @@ def position_text(state: Row, seat: int | None = None) -> str:
     return json.dumps(fields, separators=(",", ":"))
 
 
-def _wrong(text: str) -> GameError:
-    return GameError(f"guandan: position: {text}")
-
-
 def _number(fields: dict[str, Any], name: str, top: int, default: int) -> int:
     value = fields.get(name, default)
     if value is None:
         return default
     if isinstance(value, bool) or not isinstance(value, int) or (not 0 <= value <= top and value != default):
-        raise _wrong(f"{name} must be an integer in 0..{top}; got {value!r}")
+        raise position_error(f"{name} must be an integer in 0..{top}; got {value!r}")
     return value
 
 
 def _four(fields: dict[str, Any], name: str, default: list[Any]) -> list[Any]:
     value = fields.get(name, default)
     if not isinstance(value, list) or len(value) != 4:
-        raise _wrong(f"{name} must list the four seats; got {value!r}")
+        raise position_error(f"{name} must list the four seats; got {value!r}")
+    return value
+
+
+def _cards(name: str, cards: Any) -> Bytes:
+    try:
+        return parse_cards(cards)
+    except GameError as error:
+        raise position_error(f"{name}: {str(error).removeprefix('guandan: ')}") from error
+
+
+def _two(fields: dict[str, Any], name: str) -> list[Any]:
+    value = fields[name]
+    if not isinstance(value, list) or len(value) != 2:
+        raise position_error(f"{name} must list both teams; got {value!r}")
     return value
 
 
@@ -165,68 +183,73 @@ def parse_position(text: str) -> tuple[Rows, int | None]:
 
     Hidden hands are empty in the state, whatever `left` says: sample them with `determinise`.
     Raises GameError, naming the field, at bad JSON, an unknown field, a bad card or move, or numbers that
-    do not agree.
+    do not agree (see `position_checks`).
     """
     try:
         fields = json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
-        raise _wrong(f"must be one line of JSON; {error}") from None
+        raise position_error(f"must be one line of JSON; {error}") from None
     try:
         return _state_of(fields, text)
     except GameError:
         raise
     except (TypeError, ValueError, KeyError, IndexError, OverflowError, AttributeError) as error:
-        raise _wrong(f"a field holds something of another kind ({error}); got {text[:60]!r}") from error
+        raise position_error(
+            f"a field holds something of another kind ({error}); got {text[:60]!r}"
+        ) from error
 
 
 def _state_of(fields: Any, text: str) -> tuple[Rows, int | None]:
     """Return what `parse_position` does of a position's fields."""
     if not isinstance(fields, dict) or fields.get("game", "guandan") != "guandan":
-        raise _wrong(f"must be an object with hand and level; got {text[:60]!r}")
+        raise position_error(f"must be an object with hand and level; got {text[:60]!r}")
     for name in fields:
         if name not in _START + _PROGRESS:
-            raise _wrong(f"there is no field {name!r}; the fields are {', '.join(_START + _PROGRESS)}")
+            raise position_error(
+                f"there is no field {name!r}; the fields are {', '.join(_START + _PROGRESS)}"
+            )
     if "record" in fields and (clash := set(fields) & set(_PROGRESS)):
-        raise _wrong(f"with a record there is no {', '.join(sorted(clash))}: replaying it tells them")
+        raise position_error(f"with a record there is no {', '.join(sorted(clash))}: replaying it tells them")
     if "level" not in fields or ("hand" in fields) == ("hands" in fields):
-        raise _wrong("must have level and either hand (one seat's view) or hands (all four)")
-    level = as_level(fields["level"])
+        raise position_error("must have level and either hand (one seat's view) or hands (all four)")
+    level = read_level("level", fields["level"])
     seat = None if "hands" in fields else _number(fields, "seat", 3, 0)
     state = np.zeros(1, STATE)
     row = state[0]
     row["level"] = level
-    row["levels"] = [as_level(name) for name in fields.get("levels", [level, level])]
+    row["levels"] = level
+    if "levels" in fields:
+        row["levels"] = [read_level("levels", name) for name in _two(fields, "levels")]
     row["owner"] = _number(fields, "owner", 1, NOBODY)
+    check_level(row)
     row["first"] = _number(fields, "first", 3, seat or 0)
     hands = np.zeros((4, NUM_CARDS), np.uint8)
     if seat is None:
-        hands[:] = [parse_cards(cards) for cards in _four(fields, "hands", [])]
+        hands[:] = [_cards("hands", cards) for cards in _four(fields, "hands", [])]
     else:
-        hands[seat] = parse_cards(fields["hand"])
-    played = np.array([parse_cards(cards) for cards in _four(fields, "played", [""] * 4)])
-    if np.any(hands.sum(0) + played.sum(0) > 2):
-        raise _wrong("two decks hold two of each card; hand and played hold one a third time")
+        hands[seat] = _cards("hand", fields["hand"])
+    played = np.array([_cards("played", cards) for cards in _four(fields, "played", [""] * 4)])
     default = [
         int(h.sum()) if seat in (None, s) else HAND_SIZE - int(p.sum())
         for s, (h, p) in enumerate(zip(hands, played, strict=True))
     ]
     row["left"] = [_number({"left": n}, "left", HAND_SIZE, 0) for n in _four(fields, "left", default)]
-    for s in range(4):
-        if seat in (None, s) and row["left"][s] != hands[s].sum():
-            raise _wrong(f"seat {s} holds {hands[s].sum()} cards, but left says {row['left'][s]}")
-    row["hand"], row["played"] = pack(hands), pack(played)
-    row["known"] = pack([parse_cards(cards) for cards in _four(fields, "known", [""] * 4)])
+    known = np.array([_cards("known", cards) for cards in _four(fields, "known", [""] * 4)])
+    check_cards(hands, played, known, row["left"], np.array([seat in (None, s) for s in range(4)]))
+    row["hand"], row["played"], row["known"] = pack(hands), pack(played), pack(known)
     row["cap"] = [_number({"cap": place}, "cap", 14, 14) for place in _four(fields, "cap", [14] * 4)]
     row["leader"] = row["order"] = NOBODY
     if fields.get("fails") is None:
         row["fails"] = NOBODY
-    elif not isinstance(fields["fails"], list) or len(fields["fails"]) != 2:
-        raise _wrong(f"fails must list both teams' failures at A; got {fields['fails']!r}")
     else:
-        row["fails"] = [_number({"fails": n}, "fails", 9, 0) for n in fields["fails"]]
+        row["fails"] = [_number({"fails": n}, "fails", NOBODY - 1, 0) for n in _two(fields, "fails")]
     row["ace"] = as_rules(fields.get("rules", "ruling")).ace
     row["trick"]["type"] = row["last"]["type"] = NO_ACTION
     if "record" in fields:
+        if not row["left"].all():
+            raise position_error(
+                f"left: a record begins with the round, where nobody is out; got {row['left'].tolist()}"
+            )
         row["player"] = row["first"]
         begin_rounds(*views(state))
         _replay(state, seat, fields["record"], level)
@@ -238,7 +261,7 @@ def _state_of(fields: Any, text: str) -> tuple[Rows, int | None]:
 def _replay(state: Rows, seat: int | None, record: Any, level: int) -> None:
     """Play the moves of `record` from the hands held at the start."""
     if not isinstance(record, list):
-        raise _wrong(f"record must be a list of moves; got {record!r}")
+        raise position_error(f"record must be a list of moves; got {record!r}")
     for k, move in enumerate(record):
         action = parse_action(move, level)
         player = int(state["player"][0])
@@ -249,44 +272,48 @@ def _replay(state: Rows, seat: int | None, record: Any, level: int) -> None:
         leads = state["leader"][0] == NOBODY
         passes = action["type"][0] == PASS
         if passes if leads else not (passes or beats(action, state["beat"], level)[0]):
-            raise _wrong(
+            raise position_error(
                 f"record: move {k} must be {'a lead' if leads else 'PASS or beat the move before'}; "
                 f"got {move!r} of seat {player}"
             )
         if player < 0 or first_unplayable(words, bytes_, action_words(action)) >= 0:
-            raise _wrong(f"record: seat {player} cannot play move {k}, {move!r}")
+            raise position_error(f"record: seat {player} cannot play move {k}, {move!r}")
         play_all(words, bytes_, action_words(action))
 
 
 def _read_progress(state: Rows, fields: dict[str, Any], level: int, seat: int | None) -> None:
     """Fill in trick, order and counters from the fields of a position."""
     row = state[0]
-    order = fields.get("order", [s for s in range(4) if row["left"][s] == 0])
-    if not isinstance(order, list) or len(set(order)) < len(order) or not set(order) <= {0, 1, 2, 3}:
-        raise _wrong(f"order must list the seats that finished; got {order!r}")
+    order = finishing_order(fields.get("order"), row["left"])
     row["order"][: len(order)] = order
     row["finished"] = np.count_nonzero(row["left"] == 0)
     row["leader"] = _number(fields, "leader", 3, NOBODY)
     row["beat"] = _action(fields.get("beat"), level, PASS)[0]
     if (row["leader"] == NOBODY) != (row["beat"]["type"] == PASS):
-        raise _wrong("beat and leader, who played it, come together")
-    over = any(row["left"][team] == row["left"][team + 2] == 0 for team in range(2))
+        raise position_error("beat and leader, who played it, come together")
+    over = len(order) == 4
+    if over and fields.get("player") is not None:
+        raise position_error(
+            f"player must be null where the round is over, by left; got {fields['player']!r}"
+        )
     row["player"] = TERMINAL if over else _number(fields, "player", 3, seat or 0)
     if not over and row["left"][row["player"]] == 0:
-        raise _wrong(f"player {row['player']} has no cards left")
+        raise position_error(f"player {row['player']} has no cards left")
+    passes = None if fields.get("passes") is None else _number(fields, "passes", 2, 0)
+    row["passes"] = passes_made(passes, row)
     for name in ("trick", "last"):
         row[name] = np.concatenate(
             [_action(move, level, NO_ACTION) for move in _four(fields, name, [None] * 4)]
         )
     row["acts"] = parse_acts(fields.get("acts", [{}] * 4), level)
-    for name, top in (("passes", 3), ("plays", 1000), ("tricks", 255)):
+    for name, top in (("plays", 1000), ("tricks", 255)):
         row[name] = _number(fields, name, top, 0)
     begin_rounds(*views(state))
     if fields.get("key"):
         try:
             row["hash"] = [int(fields["key"][k : k + 16], 16) for k in (0, 16)]
         except (TypeError, ValueError):
-            raise _wrong(f"key must be 32 hexadecimal digits; got {fields['key']!r}") from None
+            raise position_error(f"key must be 32 hexadecimal digits; got {fields['key']!r}") from None
     elif row["plays"] or row["played"].any() or row["leader"] != NOBODY:
         # no record, no key: the position itself is the infoset's name
         public = json.loads(position_text(row, seat or 0))

@@ -77,7 +77,7 @@ class Narrator:
                 yield from self._round_over(event)
             case MatchOver():
                 won = "nobody wins" if event.winner is None else f"{self._team(event.winner)} win"
-                yield f"match over after {event.rounds} rounds: {won}"
+                yield f"match over after {event.rounds} round{'s' * (event.rounds != 1)}: {won}"
 
     def _dealt(self, event: Dealt) -> Iterator[str]:
         self._level, self._left[:], self._trick, self._passed = event.level, 27, 0, []

@@ -18,7 +18,7 @@ from pathlib import Path
 from games.support.own import is_own
 from games.support.work.where import WorkError
 
-__all__ = ["Parcel", "files_seen", "name_here", "parcel_of", "unpack_parcels"]
+__all__ = ["Parcel", "files_seen", "modules_seen", "name_here", "parcel_of", "unpack_parcels"]
 
 ENDS = re.compile(r"[\s:,=+@()]")
 """Where a path may begin or end within a name."""
@@ -45,6 +45,17 @@ def files_seen(name: str) -> tuple[tuple[str, int, int], ...]:
     return tuple((text, stat.st_size, stat.st_mtime_ns) for text, stat in stats)
 
 
+def modules_seen(name: str) -> tuple[tuple[str, str], ...]:
+    """Return the modules of a name that are Python source here, each with the digest of its own file."""
+    found = []
+    for match in re.finditer(r"[^\W\d]\w*(\.[^\W\d]\w*)*(?=:[^\W\d])", name):
+        if is_own(name[match.start() :].partition("@")[0].partition(",")[0]):
+            source = _module_digest(match[0])
+            if source is not None:
+                found.append((match[0], source))
+    return tuple(found)
+
+
 def parcel_of(name: str) -> Parcel:
     """Return what a name needs on another machine, read from the disk of this one.
 
@@ -56,13 +67,7 @@ def parcel_of(name: str) -> Parcel:
         digest = _digest(parts)
         files.append((text, digest))
         contents[digest] = parts
-    modules = []
-    for match in re.finditer(r"[^\W\d]\w*(\.[^\W\d]\w*)*(?=:[^\W\d])", name):
-        if is_own(name[match.start() :].partition("@")[0].partition(",")[0]):
-            source = _module_digest(match[0])
-            if source is not None:
-                modules.append((match[0], source))
-    return Parcel(name, tuple(files), contents, tuple(modules))
+    return Parcel(name, tuple(files), contents, modules_seen(name))
 
 
 def _paths_in(name: str) -> list[str]:

@@ -112,9 +112,8 @@ def _render(found: dict[str, Any], rows: int) -> None:
     from rich.table import Table
 
     out = stdout()
-    title = (
-        f"[bold]{escape(found['name'])}[/bold]: {len(found['rounds'])} rounds, judged at {found['preset']}"
-    )
+    rounds = f"{len(found['rounds'])} round{'s' * (len(found['rounds']) != 1)}"
+    title = f"[bold]{escape(found['name'])}[/bold]: {rounds}, judged at {found['preset']}"
     out.print(f"{title} by {escape(found['network']['name'])}", soft_wrap=True)
     for note in found["notes"]:
         out.print(f"- {note}", soft_wrap=True, markup=False)
@@ -212,7 +211,8 @@ def _explain(found: dict[str, Any], place: int, played: dict[str, Any], decision
     if decision["stage"] == "endgame":
         better += "  (every card is known: it wins against any defence)"
     elif decision["deals"]:
-        told = f"{decision['better']} of {decision['deals']} deals, worse in {decision['worse']}"
+        deals = f"{decision['deals']} deal{'s' * (decision['deals'] != 1)}"
+        told = f"{decision['better']} of {deals}, worse in {decision['worse']}"
         better += f"  (in {told})"
     out.print(better, soft_wrap=True, markup=False)
     if decision["line"]:

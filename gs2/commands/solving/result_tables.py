@@ -44,7 +44,7 @@ def print_result(
             f"{row.blueprint:.4f}",
             f"[bold]{row.refined:.4f}[/bold]",
             f"{change:+.4f}" if abs(change) >= 5e-5 else "",
-            _payoff(row.q),
+            "–" if row.q is None else _payoff(row.q),
         )
     out.print(actions)
     out.print(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from blueprint.protocol import Blueprint
     from cfr.tree import FlatTree
     from games.game import Game, Infoset
     from gs2.search.config.search import SearchConfig
@@ -128,9 +129,10 @@ def solve(
     iterations, and generative subgame solving (GS2+) refines it. At GuanDan, infosets are positions: see
     gs2 solve guandan --help.
 
-    In a game too large to list, histories of the infoset are drawn; the blueprint must then be a file, or
-    uniform, and --depth with --leaf value or rollout keeps the subgame small. With a policy on a public tree
-    (`gs2 blueprint --form public`) the search is on that tree, unless --source or --output is given.
+    In a game too large to list, histories of the infoset are drawn; the blueprint must then be a file (not
+    JSON, which names infosets of a listed tree), or uniform, and --depth with --leaf value or rollout keeps
+    the subgame small. With a policy on a public tree (`gs2 blueprint --form public`) the search is on that
+    tree, unless --source or --output is given.
     """
     if methods:
         _list_methods(as_json)
@@ -242,15 +244,27 @@ def _solve_alone(
     """Return the result of a search where no whole strategy is: drawn, or from two of many seats."""
     import numpy as np
 
-    from gs2.play.agent_names import load_searched
-    from gs2.play.network_names import blueprint_named
     from gs2.search.explain import solve_infoset
 
-    two = game.num_players == 2
-    blueprint = blueprint_named(spec, game) if two else load_searched(game, spec, seed=seed)
+    with working(f"computing the blueprint {spec} …"):
+        blueprint = _asked(game, spec, config, seed)
     with working(f"solving by {config.name} …"):
-        config = config.replace(source="sampled") if two else config
+        config = config.replace(source="sampled") if game.num_players == 2 else config
         return solve_infoset(game, blueprint, infoset, config, np.random.default_rng(seed), options)
+
+
+def _asked(game: Game, spec: str, config: SearchConfig, seed: int) -> Blueprint:
+    """Return the strategy that a text names: any if the game can be listed, else one without a tree."""
+    from gs2.play.agent_names import load_searched
+    from gs2.play.network_names import blueprint_named
+    from gs2.search.config.search import SearchConfig
+    from gs2.search.explain import listed_context
+
+    if game.num_players == 2:
+        drawn = config.histories.source == "sampled"  # or it was found out already that it cannot be listed
+        if not drawn or listed_context(game, SearchConfig()) is None:
+            return blueprint_named(spec, game)
+    return load_searched(game, spec, seed=seed)
 
 
 def _write(output: Path, game: Game, tree: FlatTree, probs: NDArray[np.float64], note: str) -> None:

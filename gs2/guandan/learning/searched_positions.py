@@ -3,9 +3,10 @@
 `python -m gs2.guandan.learning.searched_positions CHECKPOINT -o FILE --minutes N`
 
 The network plays itself, softly. At a share of the decisions with several moves near the best, the search
-compares these moves in common deals (`gs2.guandan.agent.racing`). What it comes to, the blueprint's opinion
-included, becomes the target of these moves; all others keep the network's own value, and a share of the
-decisions without doubt is kept as it is, so that what is not searched is not forgotten.
+compares these moves in common deals (`gs2.guandan.agent.racing`). What the rollouts alone come to becomes
+the target of these moves: a mean that leaned on the network's opinion would teach it what it thinks. All
+others keep the network's own value, and a share of the decisions without doubt is kept as it is, so that
+what is not searched is not forgotten.
 Source: expert iteration, Anthony, Tian and Barber 2017; Silver et al. 2017.
 """
 
@@ -34,6 +35,8 @@ from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.configuration import Configuration, integer, real
 from games.support.files import open_regular, replacing
+from games.support.spec import read_settings
+from games.support.staged import staged_types
 from gs2.commands.common import NEW_FILE, POSITIVE, SEED, held_new
 from gs2.commands.groups import run_alone
 from gs2.guandan.agent.agent import Gs2Agent, make_agent
@@ -52,15 +55,17 @@ SEARCH = GuanDanConfig.of(
     candidates=3,
     gap=0.3,
     depth=8,
+    trust=100.0,
     pool=48,
     endgame=20_000,
 )
 """The search that teaches: few deals at many positions; endgames that are solved teach nothing of values."""
-SURE = 0.03
-"""Standard deviation in levels that no target is surer than."""
-APART = 0.3
+SURE = 0.2
+"""Standard deviation in levels that no target is surer than: most of what a search finds at a decision is of
+that decision alone (our measurement)."""
+APART = 0.6
 """The same of a move that nobody searched."""
-FORMAT = "gs2-searched-1"
+FORMAT = "gs2-searched-2"
 
 
 class PositionsError(ValueError):
@@ -260,8 +265,17 @@ def seek_positions(
     show_default=True,
     help="Played at once.",
 )
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="FIELD=VALUE",
+    help="Change a field of the search; repeatable.",
+)
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of the deals and the search.")
-def main(checkpoint: Path | None, output: Path, minutes: float, rounds: int, seed: int) -> None:
+def main(
+    checkpoint: Path | None, output: Path, minutes: float, rounds: int, settings: tuple[str, ...], seed: int
+) -> None:
     """Search positions of the self-play of CHECKPOINT, by default of the shipped network, to learn from.
 
     The file is new, and grows by every batch of rounds. To search more, name another file and another seed:
@@ -271,10 +285,11 @@ def main(checkpoint: Path | None, output: Path, minutes: float, rounds: int, see
 
     import torch
 
+    search = SEARCH.replace(**read_settings(settings, staged_types(GuanDanConfig), label="search"))
     held_new(output)
     torch.set_num_threads(1)
     rng = np.random.default_rng(seed)
-    agent = make_agent(checkpoint, SEARCH, rng)
+    agent = make_agent(checkpoint, search, rng)
     config = SeekConfig(rounds=rounds)
     began = time.perf_counter()
     found: list[SearchedPositions] = []

@@ -80,7 +80,8 @@ class Reason:
                 return "Only a higher bomb beats a bomb."
             return f"To beat {_IN_WORDS[say['need']]} play a higher one, or a bomb."
         if self.code == "wrong_count":
-            return f"These cards make no combination; {say['need']} cards are needed, or a bomb."
+            count = "one card is" if say["need"] == 1 else f"{say['need']} cards are"
+            return f"These cards make no combination; {count} needed, or a bomb."
         if self.code == "too_low":
             kind, rank, cards = say["beat"]
             if kind == "FourKings":

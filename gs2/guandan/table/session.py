@@ -50,6 +50,10 @@ class RoundResult:
 
     order: seats as they finished. level: rank code. left: [seat, cards] of those who still held any.
     winner: team of the first finisher. gain: 3, 2 or 1, as its other seat came second, third or last.
+    rise: levels that the winner went up: less than it gained where that leads past A, negative if it dropped.
+    levels, fails: of both teams after the round, rank codes and failures at A. failed: the team that failed
+    at its A in it, None for none; dropped: whether it was the last of its tries, which drops the team.
+    tries: failures at A that drop a team.
     decisions: moves, passes included.
     """
 
@@ -58,6 +62,12 @@ class RoundResult:
     left: list[tuple[int, list[str]]]
     winner: int
     gain: int
+    rise: int
+    levels: tuple[int, int]
+    fails: tuple[int, int]
+    failed: int | None
+    dropped: bool
+    tries: int
     decisions: int
 
 
@@ -144,6 +154,7 @@ class Session:
         self.pending: dict[int, Pending] = {}
         self._seeds = np.random.default_rng(seed)
         self._first_game = first_game
+        self._fails = self._drops = (0, 0)
         self._forget_round()
 
     def _forget_round(self) -> None:
@@ -160,6 +171,7 @@ class Session:
 
     def _new_game(self, **options: Any) -> None:
         self.match = Match(int(self._seeds.integers(0, 2**63)), rules=self.rules, **options)
+        self._fails = self._drops = (0, 0)
         self.listener.game_begun(self.played + 1, self.match)
         self._tell(self.match.events)
         # what happened is told and recorded; kept, it would fill the memory of a server with many tables
@@ -282,18 +294,29 @@ class Session:
                     self.returns = transfers
                 self.listener.exchanged("tribute" if isinstance(event, Tribute) else "back", transfers)
             elif isinstance(event, RoundOver):
-                order = event.order
-                result = RoundResult(
-                    order=order,
-                    level=self.level,
-                    left=[(seat, [CARD_NAMES[card] for card in cards]) for seat, cards in event.rest],
-                    winner=order[0] & 1,
-                    gain=4 - order.index((order[0] + 2) % 4),
-                    decisions=len(self.actors),
-                )
-                self.listener.round_over(result)
+                self.listener.round_over(self._result(event))
+                self._fails, self._drops = event.fails, event.drops
             elif isinstance(event, MatchOver):
                 self._game_over(event)
+
+    def _result(self, event: RoundOver) -> RoundResult:
+        order, winner = event.order, event.order[0] & 1
+        dropped = [team for team in (0, 1) if event.drops[team] > self._drops[team]]
+        failed = dropped or [team for team in (0, 1) if event.fails[team] > self._fails[team]]
+        return RoundResult(
+            order=order,
+            level=self.level,
+            left=[(seat, [CARD_NAMES[card] for card in cards]) for seat, cards in event.rest],
+            winner=winner,
+            gain=4 - order.index((order[0] + 2) % 4),
+            rise=event.levels[winner] - self.levels[winner],
+            levels=event.levels,
+            fails=event.fails,
+            failed=failed[0] if failed else None,
+            dropped=bool(dropped),
+            tries=self.rules.ace_limit,
+            decisions=len(self.actors),
+        )
 
     def _game_over(self, event: MatchOver) -> None:
         self.played += 1

@@ -10,7 +10,7 @@ from gs2.policies.tabulate import tabulate
 from gs2.search.certificate.paired_rollouts import columns_against, strategy_payoffs
 from gs2.search.certificate.sampled_gains import GainRule, Verdict, decide, mixture_gains
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import SearchContext, TrialSource
+from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
 from gs2.search.histories.enumerated import Considered
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.continuation_policies import continuation_blueprints
@@ -19,6 +19,8 @@ __all__ = ["SHARES", "sampled_verdict"]
 
 SHARES = (1.0, 0.75, 0.5, 0.25)
 """Shares of the anchor that are tried where a tolerance lets losses pass; without one all pass or none."""
+TRIALS = 1
+"""Word of the luck in trials, which is not that at the leaves of what they judge."""
 
 
 def sampled_verdict(
@@ -26,19 +28,20 @@ def sampled_verdict(
     strategies: tuple[Strategy, Strategy],
     considered: Considered,
     config: SearchConfig,
-    trials: TrialSource | None = None,
+    options: SearchOptions = NO_OPTIONS,
 ) -> Verdict:
     """Return whether paired rollouts prove that a refined strategy gains at an infoset, and its weight.
 
     strategies: the old and the refined one. Histories of the infoset are drawn by the reach of chance and
-    everyone under the old strategy, so that samples count alike; the same infoset draws the same.
-    trials: draws them in place of that, where the tree is only a part of the game.
+    everyone under the old strategy, so that samples count alike.
+    options: `luck` seeds what is drawn and played; `trials` draws the histories in place of that, where the
+        tree is only a part of the game.
     """
     game, tree, safety = context.game, context.tree, config.safety
     player = considered.player
-    rng = np.random.default_rng([considered.infoset, safety.trials])
+    rng = options.dice(TRIALS, considered.infoset)
     importance = None
-    if trials is None:
+    if options.trials is None:
         plays: tuple[Blueprint, ...] = tuple(tabulate(game, tree, one.raw) for one in strategies)
         nodes = considered.nodes[considered.own_infoset == considered.infoset]
         reach = strategies[0].reach_at(nodes)
@@ -46,8 +49,8 @@ def sampled_verdict(
         share = weight / weight.sum() if weight.sum() > 0 else np.full(len(nodes), 1 / len(nodes))
         states = tree.states[rng.choice(nodes, safety.trials, p=share)]
     else:
-        states, importance = trials.draw(safety.trials)
-        plays = trials.plays(strategies)
+        states, importance = options.trials.draw(safety.trials)
+        plays = options.trials.plays(strategies)
     old, refined = plays
     columns = columns_against(game, player, old, continuation_blueprints(old, safety.against))
     payoffs = strategy_payoffs(game, states, player, (old, refined), columns, rng)

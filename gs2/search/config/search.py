@@ -188,6 +188,15 @@ class SearchConfig(StagedConfiguration):
             self.require_sampled()
         self.check_read()
 
+    @property
+    def plays_out(self) -> bool:
+        """Whether games are played out at random on a tree: at a depth limit, or for a certificate."""
+        if self.solve.solver == "mirror-descent":
+            return False
+        stage = self.subgame
+        rolls = stage.depth is not None and stage.leaf in LEAF_DETAILS["rollouts"] and stage.rollouts > 0
+        return rolls or self.safety.certificate == "statistical"
+
     @classmethod
     def unread(cls, values: Mapping[str, Any]) -> dict[str, str]:
         """Return the fields that a search never reads, each with what it would need."""

@@ -134,7 +134,7 @@ class SubgameConfig(Configuration):
         Default: our measurement; where later decisions are searched anew, choices of one's own promise too
         much.
     playing: what everybody plays in the rollouts of histories that were drawn, with leaf = rollout:
-        blueprint, or greedy, its action of highest Q.
+        blueprint, or greedy, its action of highest Q; where its values are of single histories, blueprint.
     rollouts: games played from each leaf, with leaf = rollout, and with each combination of continuations,
         with leaf = multi-valued; 0 then asks for expected payoffs, where the game can be listed.
     """

@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import SearchContext
+from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
 from gs2.search.gadget.build import LIVE
 from gs2.search.generation import generator
 from gs2.search.histories.alternative import best_response_node_values, group_values
 from gs2.search.histories.cover import Cover
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.forest import Roots, cut_forest
-from gs2.search.subgame.leaf import LeafEvaluator
 
 __all__ = ["Considered", "choose_histories", "consider_histories", "weigh_histories"]
 
@@ -77,7 +76,7 @@ def consider_histories(
     strategy: Strategy,
     infoset: int,
     config: SearchConfig,
-    leaf: LeafEvaluator | None = None,
+    options: SearchOptions = NO_OPTIONS,
 ) -> Considered:
     """Return what the player of an infoset considers there, with alternative values under `strategy`."""
     tree = context.tree
@@ -99,7 +98,7 @@ def consider_histories(
         # What an extension brought in belongs to the closure as well: the player's infosets lie there too.
         cover = replace(cover, in_set=np.ones(len(cover.nodes), bool))
     found = weigh_histories(context, strategy, cover, infoset, player)
-    return replace(found, alternative=_alternatives(context, strategy, found, config, leaf))
+    return replace(found, alternative=_alternatives(context, strategy, found, config, options))
 
 
 def weigh_histories(
@@ -155,7 +154,7 @@ def _alternatives(
     strategy: Strategy,
     found: Considered,
     config: SearchConfig,
-    leaf: LeafEvaluator | None,
+    options: SearchOptions,
 ) -> NDArray[np.float64]:
     """Return the opponent's alternative value of each of its infosets, [g] float64, in payoffs."""
     nodes, reach, group, opponent = found.nodes, found.reach, found.group, found.opponent
@@ -170,7 +169,7 @@ def _alternatives(
         large = WHOLE_TREE * context.nodes_below(nodes) > context.tree.n_nodes
         if large or opponent in strategy.whole:
             return group_values(strategy.best_response(opponent)[nodes], reach, group)
-    cut = cut_forest(context, strategy, 1 - opponent, Roots(nodes, reach), config, leaf)
+    cut = cut_forest(context, strategy, 1 - opponent, Roots(nodes, reach), config, options)
     values, _ = best_response_node_values(cut.tree, strategy.probs[cut.slot_origin], opponent)
     return group_values(values[: len(nodes)], reach, group)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,9 +20,10 @@ from games.support.configuration import ConfigError
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import SearchContext
 from gs2.search.gadget.entry import LIVE
+from gs2.search.histories.infoset_values import NO_REACH, HistoriesMet, InfosetValues, root_reach
 from gs2.search.histories.seats import played_by_all
 from gs2.search.strategy import Strategy
-from gs2.search.subgame.continuation_policies import Continuation, ContinuationBlueprint
+from gs2.search.subgame.continuation_policies import rollout_play
 from gs2.search.subgame.cut import root_numbers
 from gs2.search.subgame.leaf import LeafEvaluator, checked_leaf, value_leaf
 from gs2.search.subgame.playing_out import CommonDraws, play_out
@@ -47,71 +49,89 @@ ROWS_AT_ONCE = 1 << 16
 class LikeliestBranches:
     """The rule that keeps the n actions of an infoset which a blueprint plays most often.
 
-    Of actions that it plays equally often, as those that it never plays, the ones of highest Q are kept.
+    Of actions that it plays equally often, as those that it never plays, the ones of highest Q are kept. A
+    rule is for one tree (`InfosetValues`).
     """
 
-    def __init__(self, blueprint: Blueprint, n: int, gap: float | None = None) -> None:
-        """Take the blueprint, how many are kept, and by how much their Q may lie below the best."""
+    def __init__(
+        self,
+        blueprint: Blueprint,
+        n: int,
+        gap: float | None = None,
+        reach: Mapping[bytes, float] = NO_REACH,
+    ) -> None:
+        """Take the blueprint, how many are kept, and by how much their Q may lie below the best.
+
+        reach: of histories drawn, as `root_reach` gives it.
+        """
         self.blueprint, self.n, self.gap = blueprint, n, gap
+        self._values = InfosetValues(blueprint, reach)
 
     def __call__(self, game: Game, states: NDArray[Any], player: int, actions: Ragged) -> NDArray[np.bool_]:
         """Return which actions are kept, [m] bool; of those equal in everything the first."""
         if actions.counts.max(initial=0) <= (1 if self.gap is not None else self.n):
             return np.ones(len(actions.values), bool)
-        keys = game.infoset_key(states, player)
-        _, first, number = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-        kept = Ragged.from_counts(
-            actions.counts[first], self._best(game, states[first], player, actions.take(first))
-        )
-        found: NDArray[np.bool_] = kept.take(number.reshape(-1)).values
+        met = HistoriesMet(game, states, player, actions, game.infoset_key(states, player))
+        kept = Ragged.from_counts(met.legal.counts, self._best(met))
+        found: NDArray[np.bool_] = kept.take(met.number).values
         return found
 
-    def _best(self, game: Game, states: NDArray[Any], player: int, actions: Ragged) -> NDArray[np.bool_]:
-        """Return which actions are kept where all states are of different infosets."""
-        prob = np.asarray(self.blueprint.policy(game, states, player, actions), np.float64)
-        rows = actions.rows
-        value = np.zeros(len(prob))
-        played = np.bincount(rows, prob > 0, minlength=len(actions))
-        if self.gap is not None or np.any(played < np.minimum(actions.counts, self.n)):
-            value = np.asarray(self.blueprint.q(game, states, player, actions), np.float64)
+    def _best(self, met: HistoriesMet) -> NDArray[np.bool_]:
+        """Return which actions of each infoset are kept, [m] bool."""
+        legal = met.legal
+        states, rows, start = met.states[met.first], legal.rows, legal.offsets[:-1]
+        prob = np.asarray(self.blueprint.policy(met.game, states, met.player, legal), np.float64)
+        if self.gap is not None:
+            wanted = legal.counts > 1
+        else:  # Q decides where the last that may be kept is as likely as the next
+            ranked = prob[np.lexsort((-prob, rows))]
+            wanted = legal.counts > self.n
+            last = start[wanted] + self.n - 1
+            wanted[wanted] = ranked[last] == ranked[last + 1]
+        value = self._values(met, wanted)
         order = np.lexsort((-value, -prob, rows))
         place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order)) - actions.offsets[:-1][rows[order]]
+        place[order] = np.arange(len(order)) - start[rows[order]]
         kept: NDArray[np.bool_] = place < self.n
         if self.gap is not None:
-            best = np.maximum.reduceat(value, actions.offsets[:-1])
+            best = np.maximum.reduceat(value, start)
             kept &= (value >= best[rows] - self.gap) | (place == 0)
         return kept
 
 
-def kept_actions(blueprint: Blueprint, config: SearchConfig) -> LikeliestBranches | None:
+def kept_actions(
+    blueprint: Blueprint, config: SearchConfig, reach: Mapping[bytes, float] = NO_REACH
+) -> LikeliestBranches | None:
     """Return the rule that keeps what a configuration says; None where it keeps every action."""
     subgame = config.subgame
-    return None if subgame.branches is None else LikeliestBranches(blueprint, subgame.branches, subgame.gap)
+    if subgame.branches is None:
+        return None
+    return LikeliestBranches(blueprint, subgame.branches, subgame.gap, reach)
 
 
 def grow_sampled(
     game: Game,
     blueprint: Blueprint,
-    roots: tuple[NDArray[Any], NDArray[np.float64]],
+    roots: tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]],
     config: SearchConfig,
     rng: np.random.Generator,
     leaf: LeafEvaluator | None = None,
 ) -> EnumeratedTree:
     """Return the tree below some histories, to the depth and with the branches of a configuration.
 
-    roots: histories [r] and their weights [r] float64. leaf: in place of the configured evaluator.
+    roots: histories [r], their weights [r] float64, and how likely chance and the opponent make them, [r]
+        float64. leaf: in place of the configured evaluator.
     Raises TooLarge if it does not fit.
     """
     subgame = config.subgame
-    branches = kept_actions(blueprint, config)
+    branches = kept_actions(blueprint, config, root_reach(roots[0], roots[2]))
     rules = TreeRules(branch_limit=branches)
     played = leaf is None and subgame.leaf == "rollout"
     if subgame.depth is not None:
         ends = _nothing if played else value_leaf(blueprint) if leaf is None else checked_leaf(leaf)
         rules = TreeRules(subgame.depth, ends, _nature_acts, branch_limit=branches)
     budget = TreeBudget(max_nodes=MAX_SAMPLED_NODES, history_bytes=SEARCH_BYTES)
-    tree = grow(game, *roots, rules=rules, budget=budget)
+    tree = grow(game, *roots[:2], rules=rules, budget=budget)
     if subgame.depth is not None and played:
         greedy = subgame.playing == "greedy"
         return play_out_leaves(game, tree, blueprint, rng, rollouts=subgame.rollouts, greedy=greedy)
@@ -140,7 +160,7 @@ def play_out_leaves(
 
     All leaves below one root meet the same luck, so that actions are compared by what they do. The luck of
     the roots is stratified: what a seat does next lies in a part of its own in each of them.
-    greedy: everybody takes the blueprint's action of highest Q.
+    greedy: everybody takes the blueprint's action of highest Q (see `rollout_play`).
     """
     tree = require_states(tree, "rollouts")
     places = np.flatnonzero(game.player(tree.states[tree.terminal]) != TERMINAL)
@@ -149,9 +169,7 @@ def play_out_leaves(
     nodes = tree.terminal[places]
     root = root_numbers(tree)[nodes].astype(np.int64)
     played, plays = played_by_all(game, blueprint)
-    if greedy:
-        plays = ContinuationBlueprint(plays, Continuation("greedy"))
-    seats = [(plays,)] * played.num_players
+    seats = [(rollout_play(plays, greedy=greedy),)] * played.num_players
     samples, seed = tree.n_roots * rollouts, int(rng.integers(1 << 62))
     returns = tree.returns.copy()
     step = max(1, ROWS_AT_ONCE // rollouts)

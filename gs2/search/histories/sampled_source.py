@@ -35,7 +35,7 @@ from games.support.configuration import ConfigError
 from gs2.policies.tabulate import policy_of
 from gs2.search.certificate.fresh_trials import FreshTrials
 from gs2.search.config.search import BY_RESPONSE, SearchConfig
-from gs2.search.context import SearchContext
+from gs2.search.context import SearchContext, SearchOptions
 from gs2.search.gadget.entry import LIVE
 from gs2.search.generation import generator
 from gs2.search.histories.alternative import group_values
@@ -85,8 +85,9 @@ def sample_tree(
     """Return the tree below histories drawn at the end of a trail, where its player acts.
 
     leaf: values histories at the depth limit in place of the configured evaluator.
-    Raises ConfigError for a configuration that needs more of the game than a sample and for a game of more
-    than two players, GameError if nothing can be drawn, TooLarge if what lies below does not fit.
+    Raises ConfigError for a configuration that needs more of the game than a sample, for a leaf without a
+    depth limit and for a game of more than two players, GameError if nothing can be drawn, TooLarge if what
+    lies below does not fit.
     """
     if game.num_players != 2:
         raise ConfigError(
@@ -98,12 +99,13 @@ def sample_tree(
             f"{game.name}: the player of the trail must act where it ends; player {trail.player} waits there "
             f"for {trail.acting}"
         )
+    SearchOptions(leaf=leaf).check_leaf(config)
     if leaf is None:
         config.require_sampled()
     draw = _Draw(game, blueprint, trail, config, rng)
     roots = draw.roots()
     while True:
-        tree = grow_sampled(game, blueprint, (roots.states, roots.weight), config, rng, leaf)
+        tree = grow_sampled(game, blueprint, (roots.states, roots.weight, roots.reach), config, rng, leaf)
         context = SearchContext(game, tree)
         key = tree.infoset_key == trail.keys[-1]
         number = int(np.flatnonzero((tree.infoset_player == trail.player) & key.all(axis=1))[0])
@@ -129,12 +131,13 @@ class _Roots:
 
     weight: [r] float64, reach of chance and, where the player's own play leads here, of the player.
     above: [r, P] float64, the parts of reach that `weight` leaves out, the opponent's as far as it is
-    believed. even: whether all are equally long.
+    believed. reach: [r] float64, `weight` with the opponent's part. even: whether all are equally long.
     """
 
     states: NDArray[Any]
     weight: NDArray[np.float64]
     above: NDArray[np.float64]
+    reach: NDArray[np.float64]
     config: SearchConfig
     size: SampleSize
     even: bool
@@ -142,8 +145,10 @@ class _Roots:
     def take(self, rows: NDArray[np.int64]) -> _Roots:
         """Return some of the histories."""
         size = replace(self.size, drawn=len(rows), complete=False)
-        parts = self.states[rows], self.weight[rows], self.above[rows]
-        return replace(self, states=parts[0], weight=parts[1], above=parts[2], size=size)
+        states, weight, above, reach = (
+            part[rows] for part in (self.states, self.weight, self.above, self.reach)
+        )
+        return replace(self, states=states, weight=weight, above=above, reach=reach, size=size)
 
 
 class _Draw:
@@ -273,7 +278,8 @@ class _Draw:
             effective=own.effective(player),
             complete=exact,
         )
-        return _Roots(every.states[order], weight[order], above[order], config, size, even)
+        reach = weight * above[:, self.opponent]
+        return _Roots(every.states[order], weight[order], above[order], reach[order], config, size, even)
 
     def _with_own(self, own: HistorySample, groups: list[HistorySample], reached: bool) -> HistorySample:
         """Return the infoset's histories as drawn there, and the rest of the opponent infosets as drawn here.

@@ -23,6 +23,7 @@ from games.infosets.two_seats import TwoSeatView, other_side
 from games.ragged import Ragged
 from games.support.array_types import Array
 from gs2.search.config.search import SearchConfig
+from gs2.search.histories.infoset_values import values_histories
 
 __all__ = ["SeatBlueprint", "past_rule", "played_by_all", "seat_views", "trail_to"]
 
@@ -36,6 +37,7 @@ class SeatBlueprint:
     def __init__(self, view: TwoSeatView, whole: Blueprint) -> None:
         """Take the view and the blueprint."""
         self.view, self.whole, self.name = view, whole, whole.name
+        self.values_histories = values_histories(whole)
         game, rival = view.original, view.seats[1]
         self._rest = other_side(game, view.seats[0])
         if getattr(game, "zero_sum", True):  # one seat speaks for its team, the opponent for its own

@@ -60,7 +60,12 @@ class TreeSource:
         options: SearchOptions,
         log: Log,
     ) -> None:
-        """Look at the time and the closure's size, and choose the search that fits."""
+        """Look at the time and the closure's size, and choose the search that fits.
+
+        Raises ConfigError for a leaf that would not be asked.
+        """
+        if options.trials is None:  # a tree of drawn histories has been cut at the depth limit already
+            options.check_leaf(config)
         self.context, self.infoset, self.options, self.log = context, infoset, options, log
         self.config, self.seen, self.deadline = config, strategy, options.deadline
         self.hurried = config.subgame.rest == "summary" and _too_large(
@@ -76,7 +81,7 @@ class TreeSource:
     def consider(self) -> Considered:
         """Return the histories of the knowledge set, with their reach and alternative values."""
         log = self.log
-        found = consider_histories(self.context, self.seen, self.infoset, self.config, self.options.leaf)
+        found = consider_histories(self.context, self.seen, self.infoset, self.config, self.options)
         if found.unreached:
             log.notes.append(
                 "the player's own strategy never leads here: histories are weighed by chance alone, and "
@@ -150,7 +155,7 @@ class TreeProblem:
 
     def __init__(self, source: TreeSource, considered: Considered, kept: Kept, entry: Entry) -> None:
         """Take the histories kept; those in summary start with one reply."""
-        self.context, self.strategy, self.leaf = source.context, source.seen, source.options.leaf
+        self.context, self.strategy, self.options = source.context, source.seen, source.options
         self.config, self.deadline, self.entry = source.config, source.deadline, entry
         self.payoff_range = self.context.game.payoff_range
         self.considered, self.kept = considered, kept
@@ -186,7 +191,8 @@ class TreeProblem:
         return choose_plans(forest, counts, reach, group, considered.opponent)
 
     def _cut(self, roots: Roots) -> Subgame:
-        return cut_forest(self.context, self.strategy, self.considered.player, roots, self.config, self.leaf)
+        player = self.considered.player
+        return cut_forest(self.context, self.strategy, player, roots, self.config, self.options)
 
     def start(self, subgame: Subgame, gadget: Gadget) -> NDArray[np.float64]:
         """Return the strategies being refined on the gadget's slots, uniform where they say nothing."""

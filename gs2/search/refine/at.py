@@ -17,6 +17,7 @@ from games.support.array_types import Array
 from games.support.configuration import ConfigError
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
+from gs2.search.histories.infoset_values import values_histories
 from gs2.search.histories.sampled_growth import places_among
 from gs2.search.histories.sampled_source import SampledTree, sample_tree
 from gs2.search.histories.seats import seat_views
@@ -96,6 +97,11 @@ class PlayedStrategy:
         self.probs = strategy.probs
         self._places: dict[int, tuple[KeyIndex, NDArray[np.int64]]] = {}
         self._slots = Ragged(self._tree.infoset_offset, np.arange(self._tree.n_slots))
+
+    @property
+    def values_histories(self) -> bool:
+        """Return whether the values are those of single histories."""
+        return values_histories(self._valued())
 
     def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
         """Return the probability of each action, [m] float64."""

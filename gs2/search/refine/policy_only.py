@@ -12,6 +12,7 @@ from games.game import Game
 from games.ragged import Ragged
 from games.support.array_types import Array
 from gs2.search.subgame.leaf import rollout_leaf
+from gs2.search.subgame.playing_out import CommonDraws, play_out
 
 __all__ = ["KeyedPlay", "PolicyOnly", "UniformPlay"]
 
@@ -53,6 +54,8 @@ class PolicyOnly:
     Of one state they know what it hides; means over what a player cannot tell apart are what it may expect.
     """
 
+    values_histories = True
+
     def __init__(self, plays: _Plays) -> None:
         """Take what says how it plays."""
         self.name, self._plays = plays.name, plays
@@ -68,5 +71,14 @@ class PolicyOnly:
         return found
 
     def q(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
-        """Return the mean payoff to `player` of a few games after each action, [m] float64."""
-        return self.value(game, game.step(states, actions.rows, actions.values), player)
+        """Return the mean payoff to `player` of a few games after each action, [m] float64.
+
+        All actions of a state meet the same luck, so that they are compared by what they do.
+        """
+        after = np.repeat(game.step(states, actions.rows, actions.values), ROLLOUTS, axis=0)
+        games = ROLLOUTS * np.repeat(actions.rows, ROLLOUTS) + np.arange(len(after)) % ROLLOUTS
+        stream = np.zeros(len(after), np.int64)
+        draws = CommonDraws(0, stream, games, ROLLOUTS * len(states), game.num_players)
+        payoffs = play_out(game, after, [(self,)] * game.num_players, draws)[:, player]
+        mean: NDArray[np.float64] = payoffs.reshape(-1, ROLLOUTS).mean(axis=1)
+        return mean

@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
-from games.game import Game
+from games.game import Game, Infoset
 from games.infosets.trail import trails_along
 from games.support.configuration import ConfigError
 from gs2.policies.tabulate import tabulate
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import NO_OPTIONS, AnyStrategy, SearchContext, SearchOptions
-from gs2.search.pipeline import refine_infoset
+from gs2.search.context import AnyStrategy, SearchContext, SearchOptions
+from gs2.search.pipeline import check_asked, refine_infoset
 from gs2.search.refine.at import PlayedStrategy, refine_sampled
 from gs2.search.refine.workers import Workers
 from gs2.search.result import Refinement
@@ -44,6 +44,8 @@ __all__ = [
 ]
 
 MODES = ("independent", "nested", "sequential")
+SHARED = 2
+"""Stands beside the seed for what all searches share, where a search has its player's seat, 0 or 1."""
 
 
 @dataclass(frozen=True)
@@ -100,9 +102,9 @@ class RefineOptions:
 
     mode: independent, nested or sequential; the configuration's own by default.
     seed: every infoset draws from its own generator, made of the seed and the infoset's number, so results
-        do not depend on the order or on `workers`.
-    infosets: numbers of those to search, in this order within a level; by default all. Those of the other
-        player are left out.
+        do not depend on the order or on `workers`. Games that are played out on the tree share their luck.
+    infosets: those to search, numbers or `Infoset`s, in this order within a level; by default all. Those of
+        the other player are left out.
     skip_unreached: leave out infosets that the player's own strategy, as refined so far, never reaches.
     workers: processes that share a level (or everything, when independent); sequential needs 1. They are
         fresh ones, so that a script must refine under `if __name__ == "__main__":`.
@@ -111,7 +113,7 @@ class RefineOptions:
 
     mode: str | None = None
     seed: int = 0
-    infosets: NDArray[np.int64] | None = None
+    infosets: Sequence[Infoset | int] | NDArray[np.int64] | None = None
     skip_unreached: bool = True
     workers: int = 1
     progress: Callable[[int, int], None] | None = None
@@ -164,7 +166,7 @@ def refine_both(
     blueprint, config, options: as in `refine_policy`.
     Raises what `SearchContext` and `refine_policy` raise.
     """
-    context = game if isinstance(game, SearchContext) else SearchContext(game)
+    context = _context(game, config)
     strategy = context.strategy(blueprint)
     results = tuple(refine_policy(context, strategy, player, config, options) for player in (0, 1))
     spliced = strategy.probs.copy()
@@ -174,8 +176,16 @@ def refine_both(
     return BothRefined(Strategy(context.tree, spliced), results)
 
 
+def _context(game: Game | SearchContext, config: SearchConfig | Sequence[SearchConfig]) -> SearchContext:
+    """Return the game with its tree. Raises ConfigError for what is no game, or no configuration."""
+    passes = [config] if isinstance(config, SearchConfig | str) or not hasattr(config, "__iter__") else config
+    for one in passes:
+        check_asked(game=game, config=one)
+    return game if isinstance(game, SearchContext) else SearchContext(game)
+
+
 def refine_policy(
-    context: SearchContext,
+    game: Game | SearchContext,
     policy: AnyStrategy,
     player: int,
     config: SearchConfig | Sequence[SearchConfig],
@@ -183,16 +193,19 @@ def refine_policy(
 ) -> RefineResult:
     """Return `policy` with the player's strategy refined by a search at each of its infosets.
 
+    game: one small enough to enumerate, whose tree is grown here, or its `SearchContext`.
     policy: the strategy of both players, in any shape, such as [slots] float64 on the context's tree. A
         blueprint, or a `Strategy` with one, values histories where the configuration asks
         `Blueprint.value`; another is asked for its own expected values.
     config: of the searches; several make a pass over all infosets each, from what the one before left, such
         as one of `gs2+` and then one of `gs2+path` (docs/measurements/subgame_solving.md).
     Raises ConfigError for no such player, a mode that does not exist or cannot be shared, a game or part of
-    one's own that cannot be sent to another process, and processes that die.
+    one's own that cannot be sent to another process, and processes that die; ValueError for infosets that the
+    game does not have; what `SearchContext` raises.
     """
     if player not in (0, 1):
         raise ConfigError(f"player must be the seat whose strategy is refined, 0 or 1; got {player!r}")
+    context = _context(game, config)
     strategy = context.strategy(policy)
     if isinstance(config, SearchConfig):
         return _one_pass(context, strategy, player, config, options)
@@ -219,7 +232,9 @@ def _one_pass(
         raise ConfigError(f"workers must be at least 1, and 1 in sequential mode; got {workers}")
     began = time.perf_counter()
     tree = context.tree
-    every = np.arange(tree.n_infosets) if options.infosets is None else np.asarray(options.infosets, np.int64)
+    every = np.arange(tree.n_infosets)
+    if options.infosets is not None:
+        every = np.array([context.infoset_number(one) for one in options.infosets], np.int64)
     every = every[tree.infoset_player[every] == player]
     level = context.infoset_level[every]
     if mode == "independent":
@@ -282,10 +297,10 @@ def _search_all(context: SearchContext, job: _Job) -> _Found:
     opponent = 1 - job.player
     config = job.config
     strategy = Strategy(tree, job.policy, job.blueprint)
-    given = NO_OPTIONS
+    given = SearchOptions(luck=_luck(job.seed))
     if job.mode == "sequential" and context.covers(job.player).turns_are_noticed:
         # Searches of one depth then share their opponent infosets, and what one gains another may spend.
-        given = SearchOptions(start=strategy)
+        given = replace(given, start=strategy)
     if (
         config.histories.alternative == "best-response"
         and config.subgame.depth is None
@@ -318,6 +333,11 @@ def _search_all(context: SearchContext, job: _Job) -> _Found:
     if not slots:
         return np.zeros(0, np.int64), np.zeros(0), stats
     return np.concatenate(slots), np.concatenate(probs), stats
+
+
+def _luck(seed: int) -> int:
+    """Return the luck of every search of a refinement: what they play out is compared by what they do."""
+    return int(np.random.default_rng([seed, SHARED]).integers(1 << 62))
 
 
 def _sample_all(context: SearchContext, job: _Job) -> _Found:

@@ -26,6 +26,7 @@ from games.game import Game
 from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.configuration import ConfigError
+from gs2.search.histories.infoset_values import values_histories
 
 __all__ = [
     "BIAS",
@@ -35,6 +36,7 @@ __all__ = [
     "continuation_blueprints",
     "greedy",
     "read_continuations",
+    "rollout_play",
 ]
 
 BIAS = 5.0
@@ -139,6 +141,16 @@ class ContinuationBlueprint:
     def value(self, game: Game, states: Array, player: int) -> Array:
         """Return the other blueprint's value of each state, [n] float64."""
         return self.base.value(game, states, player)
+
+
+def rollout_play(blueprint: Blueprint, *, greedy: bool) -> Blueprint:
+    """Return what everybody plays in rollouts: the blueprint, or with `greedy` its action of highest Q.
+
+    One that values single histories plays its policy all the same: its highest Q sees what a seat does not.
+    """
+    if greedy and not values_histories(blueprint):
+        return ContinuationBlueprint(blueprint, Continuation("greedy"))
+    return blueprint
 
 
 def read_continuations(text: str) -> tuple[Continuation, ...]:

@@ -10,16 +10,18 @@ from numpy.typing import NDArray
 
 from cfr.values import own_slots
 from gs2.search.config.search import SearchConfig
-from gs2.search.context import SearchContext
+from gs2.search.context import NO_OPTIONS, SearchContext, SearchOptions
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.continuation_policies import continuation_blueprints, read_continuations
 from gs2.search.subgame.continuations import LeafChooser, with_choices, with_continuations
 from gs2.search.subgame.cut import DepthLimit, FixedPlay, Subgame
-from gs2.search.subgame.leaf import LeafEvaluator, checked_leaf, rollout_leaf, value_leaf
+from gs2.search.subgame.leaf import checked_leaf, rollout_leaf, value_leaf
 from gs2.search.subgame.multi_valued import continuation_payoffs, known_at
 
 __all__ = ["Roots", "cut_forest"]
 
+LEAVES = 0
+"""Word of the luck at leaves; certificates have words of their own."""
 NodeLeaf = Callable[[NDArray[np.int32]], NDArray[np.float64]]
 
 
@@ -47,20 +49,21 @@ def cut_forest(
     player: int,
     roots: Roots,
     config: SearchConfig,
-    leaf: LeafEvaluator | None = None,
+    options: SearchOptions = NO_OPTIONS,
 ) -> Subgame:
     """Return the forest below some histories, with the configuration's depth limit and leaves.
 
-    player: the searching seat. leaf: a leaf evaluator in place of the configured one.
+    player: the searching seat. options: `leaf`, in place of the configured evaluator, and `luck`, of the
+        games that are played out there: histories that are valued together meet the same luck every time.
     """
-    nodes, reach, plan = roots.nodes, roots.reach, roots.plan
+    nodes, reach, plan, leaf = roots.nodes, roots.reach, roots.plan, options.leaf
     fixed = FixedPlay(strategy.raw, roots.frozen, roots.plans, plan)
     if config.subgame.depth is None:
         return context.cutter.cut(nodes, reach, fixed=fixed)
     if config.subgame.leaf == "play-on" and leaf is None:
         limit = DepthLimit(config.subgame.depth, play_on=player)
         return context.cutter.cut(nodes, reach, fixed=fixed, limit=limit)
-    limit = DepthLimit(config.subgame.depth, _node_leaf(context, strategy, config, leaf))
+    limit = DepthLimit(config.subgame.depth, _node_leaf(context, strategy, config, options))
     subgame = context.cutter.cut(nodes, reach, fixed=fixed, limit=limit)
     several = config.subgame.leaf in ("continuations", "multi-valued")
     if not several or leaf is not None or len(subgame.truncated) == 0:
@@ -77,7 +80,7 @@ def cut_forest(
             # The opponent knows which plan it follows, and where it entered.
             known[opponent] = _parted(known[opponent], told[subgame.root_of[subgame.truncated]])
     if config.subgame.leaf == "multi-valued":
-        values = _multi_valued(context, strategy, player, ends, config)
+        values = _multi_valued(context, strategy, player, ends, config, options)
         return with_choices(subgame, [LeafChooser(seat, known[seat]) for seat in (0, 1)], values)
     values = strategy.continuations(opponent, config.subgame.continuations)[:, ends]
     return with_continuations(subgame, opponent, known[opponent], np.ascontiguousarray(values.swapaxes(0, 1)))
@@ -96,6 +99,7 @@ def _multi_valued(
     player: int,
     ends: NDArray[np.int32],
     config: SearchConfig,
+    options: SearchOptions,
 ) -> NDArray[np.float64]:
     """Return the payoffs of each combination of continuations at nodes of the full tree, [T, K0, K1, 2]."""
     stage = config.subgame
@@ -108,23 +112,22 @@ def _multi_valued(
         return np.ascontiguousarray(np.moveaxis(found[:, :, ends], 2, 0))
     base = strategy.known_blueprint(context.game)
     sets = [continuation_blueprints(base, name) for name in names]
-    # The same histories get the same rollouts whenever a search meets them together.
-    rng = np.random.default_rng(stage.rollouts)
+    rng = options.dice(LEAVES)
     return continuation_payoffs(context.game, context.tree.states[ends], sets, rng, rollouts=stage.rollouts)
 
 
 def _node_leaf(
-    context: SearchContext, strategy: Strategy, config: SearchConfig, leaf: LeafEvaluator | None
+    context: SearchContext, strategy: Strategy, config: SearchConfig, options: SearchOptions
 ) -> NodeLeaf:
     """Return what values the nodes of the full tree at the depth limit."""
+    leaf = options.leaf
     if leaf is None:
         if config.subgame.leaf in ("exact", "continuations", "multi-valued"):
             return strategy.exact_leaf
         if config.subgame.leaf == "value":
             leaf = value_leaf(strategy.known_blueprint(context.game))
         else:
-            # The same histories get the same rollouts wherever a search meets them.
-            rng = np.random.default_rng(config.subgame.rollouts)
+            rng = options.dice(LEAVES)
             leaf = rollout_leaf(strategy.known_blueprint(context.game), rng, rollouts=config.subgame.rollouts)
     else:
         leaf = checked_leaf(leaf)

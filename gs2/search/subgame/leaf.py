@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from blueprint.protocol import Blueprint
 from games.game import CHANCE, TERMINAL, Game
 from games.support.contract import require
-from gs2.search.subgame.continuation_policies import Continuation, ContinuationBlueprint
+from gs2.search.subgame.continuation_policies import rollout_play
 from gs2.search.subgame.playing_out import FreshDraws, play_out
 
 __all__ = ["LeafEvaluator", "check_leaf_value", "checked_leaf", "rollout_leaf", "value_leaf"]
@@ -49,10 +49,11 @@ def rollout_leaf(
     """Return an evaluator that plays every history to its end a few times and takes the mean payoff.
 
     rollouts: games from each history. greedy: take the action of highest Q instead of sampling the
-    blueprint's policy (GS2 supplement, C.3); with deterministic chance one rollout then suffices.
+    blueprint's policy (GS2 supplement, C.3; see `rollout_play`); with deterministic chance one rollout then
+    suffices.
     """
 
-    plays = ContinuationBlueprint(blueprint, Continuation("greedy")) if greedy else blueprint
+    plays = rollout_play(blueprint, greedy=greedy)
 
     def leaf(game: Game, states: NDArray[Any]) -> NDArray[np.float64]:
         now = np.repeat(states, rollouts, axis=0)

@@ -54,6 +54,7 @@ class GameSocket(PersonSocket):
 
     def _answers(self) -> dict[str, Callable[[Message], None]]:
         return {
+            "select": self._select,
             "play": self._play,
             "undo": self._undo,
             "round": self._new_round,
@@ -77,13 +78,21 @@ class GameSocket(PersonSocket):
         self._seen(message, self.table.versions, self.table.offer("round"))
         self.table.new_round(message.get("seat"))
 
-    def _play(self, message: Message) -> None:
-        seat = self._due(message)
+    def _cards(self, message: Message) -> list[str]:
         cards = message.get("cards", [])
         named = isinstance(cards, list) and all(isinstance(card, str) for card in cards)
         if not named or len(cards) > MOST_CARDS:
             raise Refused("wrong", f"cards are a list of at most {MOST_CARDS} names")
-        self.table.choose(seat, message["index"], cards)
+        return list(cards)
+
+    def _select(self, message: Message) -> None:
+        """Say what cards make that are no move now."""
+        cards, face = self._cards(message), self.table.face
+        self._say({"type": "makes", "cards": cards, "kind": None if face is None else face.kind_of(cards)})
+
+    def _play(self, message: Message) -> None:
+        seat = self._due(message)
+        self.table.choose(seat, message["index"], self._cards(message))
 
     def _ask_hint(self, message: Message) -> None:
         self._due(message)

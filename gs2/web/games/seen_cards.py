@@ -11,9 +11,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from games.climbing.big2.big2 import Big2
-from games.climbing.big2.combinations import PLAY_KINDS
+from games.climbing.big2.combinations import NO_PLAY, PLAY_KINDS
 from games.climbing.doudizhu.doudizhu import DouDizhu
-from games.climbing.doudizhu.move_table import KIND_NAMES, NUM_MOVES
+from games.climbing.doudizhu.move_table import KIND_NAMES, NUM_MOVES, move_number
 from games.climbing.doudizhu.multiset import RANK_LETTERS, cards_text
 from games.climbing.doudizhu.round_state import CALLS, NO_SEAT
 from games.game import CHANCE, Game, GameError
@@ -36,6 +36,10 @@ class Face(Protocol):
 
     def kinds(self, game: Game, legal: Array) -> list[str]:
         """Return the name of the kind of each legal action."""
+        ...
+
+    def kind_of(self, cards: list[str]) -> str | None:
+        """Return the kind of play that cards make; None if they are no combination."""
         ...
 
     def marks(self, played: GameRound, index: int, cards: list[str]) -> list[str] | None:
@@ -118,6 +122,7 @@ class _Big2Face:
             "plays": plays,
             "beat": _to_beat(plays, beats[-1] and not played.over),
             "suits": rules.suit_letters,
+            "bomb_rule": rules.bombs,
             "opens": self._opening(played, seat),
         }
 
@@ -131,6 +136,14 @@ class _Big2Face:
 
     def kinds(self, game: Game, legal: Array) -> list[str]:
         return [PLAY_KINDS[kind] for kind in game.action_type(legal)]
+
+    def kind_of(self, cards: list[str]) -> str | None:
+        try:
+            play = np.array([self.game.words.read_play(" ".join(cards))], np.uint64)
+        except GameError:
+            return None
+        kind = int(self.game.action_type(play)[0])
+        return None if kind == NO_PLAY else PLAY_KINDS[kind]
 
     def marks(self, played: GameRound, index: int, cards: list[str]) -> list[str] | None:
         return None
@@ -174,6 +187,7 @@ class _DouDizhuFace:
             "bombs": int(row["bombs"]),
             "counts_bombs": self.game.scoring == "points",
             "spring": self._sprung(played),
+            "springs": self.game.spring,
         }
 
     def _sprung(self, played: GameRound) -> bool:
@@ -226,6 +240,13 @@ class _DouDizhuFace:
 
     def kinds(self, game: Game, legal: Array) -> list[str]:
         return self._kinds(legal)
+
+    def kind_of(self, cards: list[str]) -> str | None:
+        try:
+            move = move_number("".join(map(_letter, cards)))
+        except GameError:
+            return None
+        return self._kinds(np.array([move]))[0]
 
     def _kinds(self, actions: Array) -> list[str]:
         codes = self.game.action_type(actions)

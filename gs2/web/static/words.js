@@ -35,8 +35,12 @@ export function setLanguage(name) {
   window.dispatchEvent(new Event("gs2-language"));
 }
 
-/** Return a text in the chosen language, {name} filled in from `params`. */
+/** Return a text in the chosen language, filled in from `params`: {name}, and {name:card|cards} for one and for other numbers. */
 export function say(key, params = {}) {
   const text = WORDS[chosen][key] ?? WORDS.en[key] ?? key;
-  return text.replace(/\{(\w+)\}/g, (whole, name) => (name in params ? String(params[name]) : whole));
+  return text.replace(/\{(\w+)(?::([^|}]*)\|([^}]*))?\}/g, (whole, name, one, other) => {
+    if (!(name in params)) return whole;
+    const value = String(params[name]);
+    return one === undefined ? value : value === "1" ? one : other;
+  });
 }

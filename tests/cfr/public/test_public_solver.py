@@ -145,8 +145,9 @@ def test_what_cannot_be_solved_is_refused_in_words() -> None:
         PublicSolver(tree, dtype=np.int64)
     with pytest.raises(PublicSolverError, match="threads must be at least 1; got 0"):
         PublicSolver(tree, threads=0)
-    with pytest.raises(PublicSolverError, match="iterations must be at least 0"):
-        PublicSolver(tree, threads=1).run(-1)
+    for number in (-1, 2.5, np.nan, np.inf, "3"):
+        with pytest.raises(PublicSolverError, match=r"iterations must be at least 0; .* give a whole number"):
+            PublicSolver(tree, threads=1).run(number)  # type: ignore[arg-type]
     with pytest.raises(TooLarge, match=r"liars_dice.*its public tree must fit into 1000 bytes"):
         grow_public(load_game("liars_dice"), memory=1000)  # type: ignore[arg-type]
     game = both("kuhn_poker").game

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gs2.cli import main
+from tests.web.modules.least_browser import in_page, needs_node
 
 KUHN = ("solve", "kuhn_poker", "--infoset", "P1 holds Q | bet")
 ROWS = ("experiment", "report", "experiments/results/rows/closures")
@@ -87,6 +88,25 @@ def test_histories_that_are_drawn_are_shown_without_a_tree(tmp_path: Path) -> No
     assert result.exit_code == 0, result.output
     shown = data_of(page)
     assert shown["trees"] is None and shown["whole_game"] is None and shown["sampled"]["histories"] > 0
+
+
+@needs_node
+def test_actions_that_were_not_searched_are_on_the_page_without_a_value(tmp_path: Path) -> None:
+    page = tmp_path / "leduc.html"
+    words = ("solve", "leduc_poker", "--blueprint", "uniform", "--method", "rollout")
+    result = run(*words, "--html", str(page))
+    assert result.exit_code == 0, result.output
+    shown = data_of(page)
+    script = """
+    import { report } from "browser";
+    const { signed } = await import("gs2/explore-words.js");
+    report(data.map((row) => signed(row.value)));
+    """
+    told = in_page(script, shown["actions"])
+    searched = [row["value"] is not None for row in shown["actions"]]
+    assert len(told) == 3 and 0 < sum(searched) < 3
+    assert [text != "–" for text in told] == searched
+    assert any(note.startswith("actions not searched: ") for note in shown["cut_off"])
 
 
 def test_a_guandan_decision_is_shown(tmp_path: Path) -> None:

@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from gs2.cli import main
+from gs2.policies.policy_spec import policy_from_spec
+from gs2.search.config.presets import PRESETS, preset
+from gs2.search.explain import solve_infoset
+from tests.gs2.search.setting import KUHN, LEDUC, context
 
 LARGE = "goofspiel(cards=13,turns=13)"
 AT = "P0 | prize 4: bid 6 won | prize 2"
@@ -60,6 +65,52 @@ def test_a_policy_file_is_refined_at_drawn_histories(tmp_path: Path) -> None:
     code, said = run(*words)
     assert code == 0, said
     assert "all there are" in said
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return a policy of Kuhn poker as a file of either kind, and blueprints that are no files."""
+    folder = tmp_path_factory.mktemp("policies")
+    for suffix in ("npz", "json"):
+        words = ["blueprint", KUHN, "--iterations", "20", "-o", str(folder / f"kuhn.{suffix}")]
+        assert CliRunner().invoke(main, words).exit_code == 0
+    named = {suffix: str(folder / f"kuhn.{suffix}") for suffix in ("npz", "json")}
+    return {"default": "cfr:100", "uniform": "uniform", **named}
+
+
+@pytest.mark.parametrize("kind", ["default", "npz", "json", "uniform"])
+@pytest.mark.parametrize("method", PRESETS)
+def test_every_method_takes_every_blueprint_of_a_listed_game(
+    method: str, kind: str, files: dict[str, str]
+) -> None:
+    text, there, spec = "P1 holds Q | bet", context(KUHN), files[kind]
+    given = [] if kind == "default" else ["--blueprint", spec]
+    code, said = run(KUHN, "--infoset", text, "--method", method, *given, "--json")
+    assert code == 0, said
+    blueprint = policy_from_spec(spec, there.game, there.tree)
+    infoset = there.game.parse_infoset(text)
+    found = solve_infoset(there, blueprint, infoset, preset(method), np.random.default_rng(0))
+    told = json.loads(said[said.index("{") :])
+    assert {row["action"]: row["refined"] for row in told["actions"]} == pytest.approx(found.refined)
+
+
+def test_json_is_refused_with_the_reason_where_no_tree_fits(files: dict[str, str]) -> None:
+    code, said = run(LARGE, "--infoset", AT, "--blueprint", files["json"], *QUICK)
+    assert code == 2 and "blueprint as JSON names infosets in words" in " ".join(said.split())
+
+
+def test_actions_that_were_not_searched_are_listed() -> None:
+    words = [LEDUC, "--blueprint", "uniform", "--method", "rollout", "--infoset", "P1 holds Ks | raise"]
+    code, said = run(*words)
+    assert code == 0, said
+    rows = [line.split() for line in said.splitlines() if line.startswith(("fold", "call", "raise"))]
+    assert [row[:2] for row in rows] == [[name, "0.3333"] for name in ("fold", "call", "raise")]
+    assert rows[0][2] == "0.0000" and rows[0][-1] == "–"
+    left_out = sum(row[-1] == "–" for row in rows)
+    assert f"- actions not searched: {left_out} of 3 (branches = 3, gap = 0.3)" in said
+    code, said = run(*words, "--json")
+    shown = json.loads(said[said.index("{") :])
+    assert shown["actions"][0] == {"action": "fold", "blueprint": 1 / 3, "refined": 0.0, "q": None}
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from tests.games.random_games import RandomGame
 
 ROUNDED = 1e-6
 """Of numbers that a page writes with seven digits."""
-METHODS = ("gs2+", "gs2-d", "gs2-r", "1-klss", "maxmargin", "unsafe", "mirror-descent", "gs2")
+METHODS = ("gs2+", "gs2-d", "gs2-r", "1-klss", "maxmargin", "unsafe", "mirror-descent", "gs2", "rollout")
 SMALL = ("kuhn_poker", "leduc_poker", "liars_dice(sides=3)", "goofspiel(cards=4,turns=3)")
 
 

@@ -284,6 +284,8 @@ def test_a_choice_out_of_turn_out_of_range_or_out_of_date_is_refused(server: Ser
     stale = seat.ask(type="play", index=0, version=version - 1)
     assert stale["code"] == "stale"
     assert seat.ask(type="play", index=0, version=version, cards=["S2", "S2"])["type"] == "error"
+    for cards in ("S2", [2], ["S2"] * 99, None):
+        assert seat.ask("makes", type="select", cards=cards)["code"] == "wrong"
     seat.take(0)
     while seat.state["round"]["turn"] == 0:
         seat.hear()

@@ -25,6 +25,7 @@ CLIMBING = (
     "big2(players=3)",
     "big2(players=2,cards=13,bombs=both,must_play=true)",
 )
+JOKER_LETTERS = {"SB": "B", "HR": "R"}
 SPOKEN = ("kuhn_poker", "leduc_poker", "liars_dice(sides=3)", "goofspiel(cards=3,turns=3)")
 
 
@@ -143,6 +144,30 @@ def test_a_spring_is_told_where_one_side_had_no_part_in_the_round() -> None:
         assert data["spring"] == spring
         kinds.add((won, spring))
     assert {(True, True), (False, True)} <= kinds and len(kinds) > 2
+
+
+@pytest.mark.parametrize("name", CLIMBING)
+def test_cards_are_a_combination_just_where_they_could_be_led(name: str) -> None:
+    game, rng = load_game(name, general_sum=True), np.random.default_rng(8)
+    face = card_face(game)
+    assert face is not None
+    asked = made = 0
+    for played in [one for _ in range(4) for one in random_positions(game, rng, every=1)]:
+        seen, kinds = face.seen(played, played.player), face.kinds(game, played.legal)
+        if seen["beat"] is not None or seen.get("opens") or "call" in kinds:
+            continue
+        suits = seen["kind"] == "big2"
+        texts = [game.action_text(played.state[0], action) for action in played.legal]
+        parts = [tuple(sorted(text.split() if suits else text)) for text in texts]
+        leads = dict(zip(parts, kinds, strict=True))
+        for size in rng.integers(1, 6, 12):
+            cards = [str(card) for card in rng.permutation(seen["hand"])[:size]]
+            names = cards if suits else [JOKER_LETTERS.get(card, card[-1]) for card in cards]
+            kind = face.kind_of(cards)
+            assert kind == leads.get(tuple(sorted(names))), cards
+            asked, made = asked + 1, made + (kind is not None)
+    assert asked > made > 5
+    assert [face.kind_of(cards) for cards in (["Z9", "??"], [], [""])] == [None] * 3
 
 
 def test_equal_cards_are_played_as_they_were_chosen() -> None:

@@ -15,6 +15,7 @@ from gs2.guandan.table.client.screen import PlayScreen
 from gs2.guandan.table.client.words import (
     choice_text,
     describe,
+    kinds_called,
     more_words,
     move_words,
     named_choices,
@@ -205,12 +206,13 @@ class HumanAgent:
         return None
 
     def _list(self, wanted: str, observation: Observation) -> None:
-        """List the choices of a type."""
-        kinds = [str(move[0]).lower() for move in observation.actions]
-        found = {index: index for index, kind in enumerate(kinds) if kind.startswith(wanted)}
+        """List the choices of a type; what is no combination has the name that it is asked for by."""
+        moves = [str(move[0]) for move in observation.actions]
+        kinds = kinds_called(wanted) or {kind for kind in moves if kind.lower().startswith(wanted)}
+        found = {index: index for index, kind in enumerate(moves) if kind in kinds}
         self._numbered(found, observation)
         if not found:
-            self.show(f"no move of a type that begins with {wanted!r}")
+            self.show(f"no {wanted} among your moves" if kinds else f"no type of move is called {wanted!r}")
 
     def _numbered(self, listed: dict[int, int], observation: Observation) -> None:
         """List choices under their numbers: {number: index}."""

@@ -6,7 +6,7 @@ import logging
 import re
 from collections.abc import Callable
 
-from gs2.guandan.table.client.words import choice_text, describe, read_choice
+from gs2.guandan.table.client.words import KIND_WORDS, choice_text, describe, named_choices
 from gs2.guandan.table.seat import Agent, AgentError, Observation
 
 __all__ = ["RULES", "LanguageAgent"]
@@ -66,14 +66,46 @@ class LanguageAgent:
         )
 
     def read(self, answer: str, observation: Observation) -> int:
-        """Return the choice on the answer's last line that is not empty: an index or a move.
+        """Return the choice on the answer's last line that is not empty: an index, a move, or both.
 
-        Raises AgentError if it names none.
+        Raises AgentError if the line names none, or things that are not one and the same choice.
         """
-        lines = [line.strip(" *`.") for line in answer.splitlines() if line.strip(" *`.")]
+        lines = [line.strip(" .") for line in re.sub(r"[*`]", "", answer).splitlines() if line.strip(" .")]
         if not lines:
             raise AgentError("the answer was empty; give an index")
-        number = re.search(r"(\d+)\D*$", lines[-1])
-        if number and not re.search(r"\b[SHCD][2-9TJQKA]\b", lines[-1]):
-            return read_choice(number.group(1), observation)
-        return read_choice(lines[-1], observation)
+        line = lines[-1]
+        named = [set(named_choices(part, observation)) for part in _named(line) or [line]]
+        found = set.intersection(*named)
+        if not found:
+            raise AgentError(f"{line[:60]!r} names more than one choice; give the index of one alone")
+        return min(found)
+
+
+_TYPE = "|".join(name.replace(" ", r"[\s_-]*") for name in sorted(KIND_WORDS, key=len, reverse=True))
+_TYPE = f"(?i:{_TYPE})"
+_CARD = r"\b(?:[SHCD](?:10|[2-9TJQKA])|(?:10|[2-9TJQKA])[SHCD]|SB|HR)\b"
+_CARDS = rf"{_CARD}(?:[\s,\"'()\[\]]+{_CARD})*"
+_GAP = r"[\s,\"'()\[\]]+"
+_WORDS = re.compile(
+    rf"(?P<move>\b{_TYPE}{_GAP}(?:10|[2-9TJQKABR])\b(?:{_GAP}{_CARDS})?|{_CARDS}|\bPASS\b|^(?i:pass)$)"
+    rf"|(?P<type>\b{_TYPE}s?\b)|(?P<number>-?\w*\d\w*)"
+)
+
+
+def _named(line: str) -> list[str]:
+    """Return what a line names, each part in words for `named_choices`: moves, cards, indices.
+
+    Raises AgentError at a number that may be another thing than an index: a rank, or a number of cards.
+    """
+    parts = []
+    typed = False
+    for match in _WORDS.finditer(line):
+        text = match[0]
+        typed = typed or match.lastgroup == "type"
+        if match.lastgroup == "number" and (typed or not re.fullmatch(r"-?\d+", text)):
+            raise AgentError(
+                f"{line[:60]!r}: is {text!r} an index? give the index alone, or a move as it is listed"
+            )
+        if match.lastgroup != "type":
+            parts.append(text)
+    return parts

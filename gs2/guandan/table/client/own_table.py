@@ -182,7 +182,7 @@ class OwnTable(Listener):
     def round_over(self, result: RoundResult) -> None:
         """Count, and show how it ended."""
         self.result.round_over(result)
-        self.screen.round_over(result.order, result.left)
+        self.screen.round_over(result.order, result.left, result)
 
     def game_over(self, count: GameCount) -> None:
         """Count, show how it ended, and close the record."""

@@ -8,10 +8,11 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from games.guandan.cards import HAND_SIZE
+from games.guandan.cards import HAND_SIZE, RANKS
 from gs2.guandan.table.client.card_faces import CardFaces
 from gs2.guandan.table.client.words import seat_words
 from gs2.guandan.table.seat import Observation, Transfer
+from gs2.guandan.table.session import RoundResult
 
 __all__ = ["PlayScreen"]
 
@@ -94,17 +95,34 @@ class PlayScreen:
         verb = "hold" if len(seats) > 1 or self.seat in seats else "holds"
         self.say(f"  no tribute: {who} {verb} both big jokers")
 
-    def round_over(self, order: Sequence[int], left: Sequence[tuple[int, Sequence[str]]]) -> None:
-        """Tell how the round ended: who won what, who held what."""
-        gain = 4 - order.index((order[0] + 2) % 4)
+    def round_over(
+        self,
+        order: Sequence[int],
+        left: Sequence[tuple[int, Sequence[str]]],
+        result: RoundResult | None = None,
+    ) -> None:
+        """Tell how the round ended: who won what, who held what. result: None where the order is all."""
         ours = order[0] % 2 == self.seat % 2
-        levels = f"{gain} level{'s' if gain > 1 else ''}"
-        said = f"your team wins {levels}" if ours else f"they win {levels}"
+        if result is None:
+            place = ("second", "third", "last")[order.index((order[0] + 2) % 4) - 1]
+            said = f"{'your team finishes' if ours else 'they finish'} first and {place}"
+        else:
+            said = f"{'your team wins' if ours else 'they win'} {_levels_won(result)}"
         names = ", ".join(self.who(seat) for seat in order)
         self._tell(Text(f"round over: {names}; ").append(said, "bold green" if ours else "bold red"))
+        if result is not None and result.failed is not None:
+            self._failed(result, result.failed)
         for seat, cards in left:
             held = Text(f"  {self._padded(seat)}held  ")
             self._tell(held.append_text(self.faces.cards(cards, self.level)))
+
+    def _failed(self, result: RoundResult, team: int) -> None:
+        """Tell that a team has not passed A, and where that leaves it."""
+        said = f"failure {result.fails[team]} of {result.tries}"
+        if result.dropped:
+            said = f"for the last time: back to {RANKS[result.levels[team]]}"
+        who = "your team is" if team == self.seat % 2 else "they are"
+        self.say(f"  {who} not past A, {said}", "bold")
 
     def game_over(self, winner: int | None, levels: Sequence[str] | None = None) -> None:
         """Tell how the game ended. winner: a team, None for a draw. levels: of the teams at its end."""
@@ -133,7 +151,7 @@ class PlayScreen:
         self._hand(observation.hand, level)
 
     def _hand(self, cards: Sequence[str], level: str) -> None:
-        self.say(f"your hand ({len(cards)} cards)")
+        self.say(f"your hand ({_cards(len(cards))})")
         self._tell(self.faces.hand(cards, level))
 
     def choices(self, observation: Observation, listed: Mapping[int, int]) -> None:
@@ -155,10 +173,10 @@ class PlayScreen:
             self._tell(self._candidates(rows, observation.level))
         deals, sampled = (
             explained["deals_sampled"],
-            "all that are possible" if explained["exact"] else "sampled",
+            "no other is possible" if explained["exact"] else "sampled",
         )
         if deals:
-            self.say(f"{deals} deals considered ({sampled})", "dim")
+            self.say(f"{deals} deal{'s' * (deals != 1)} considered ({sampled})", "dim")
 
     def _candidates(self, rows: Sequence[Mapping[str, Any]], level: str) -> Table:
         """Return moves side by side: levels won over the network's own move, how sure, how many deals."""
@@ -184,8 +202,19 @@ class PlayScreen:
             said = Text("") if played is None else self.faces.move(played, observation.level)
             if greater is not None and greater[0] == seat:
                 said.append("  <- to beat", "bold yellow")
-            count = Text("out" if rest == 0 else f"{rest} cards", "bold" if rest <= 10 else "")
+            count = Text("out" if rest == 0 else _cards(rest), "bold" if rest <= 10 else "")
             table.add_row(Text(f"  {self.who(seat)}"), count, said)
         if greater is None:
             table.add_row(Text("  you lead", "bold"))
         return table
+
+
+def _cards(count: int) -> str:
+    return f"{count} card{'s' * (count != 1)}"
+
+
+def _levels_won(result: RoundResult) -> str:
+    """Return by how many levels the winner went up."""
+    if result.rise < 1:
+        return "the round"
+    return f"{result.rise} level{'s' if result.rise > 1 else ''}"

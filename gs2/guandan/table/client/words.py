@@ -11,8 +11,10 @@ from gs2.guandan.table.seat import AgentError, Observation
 from gs2.guandan.table.selection import why_not
 
 __all__ = [
+    "KIND_WORDS",
     "choice_text",
     "describe",
+    "kinds_called",
     "more_words",
     "move_words",
     "named_choices",
@@ -21,23 +23,25 @@ __all__ = [
     "shown_choices",
 ]
 
-_SHORT = {
+KIND_WORDS = {
     "single": "Single",
     "pair": "Pair",
     "trips": "Trips",
     "tube": "ThreePair",
-    "threepair": "ThreePair",
-    "fullhouse": "ThreeWithTwo",
-    "threewithtwo": "ThreeWithTwo",
+    "three pair": "ThreePair",
+    "full house": "ThreeWithTwo",
+    "three with two": "ThreeWithTwo",
     "plate": "TwoTrips",
-    "twotrips": "TwoTrips",
+    "two trips": "TwoTrips",
     "straight": "Straight",
-    "straightflush": "StraightFlush",
+    "straight flush": "StraightFlush",
     "flush": "StraightFlush",
     "bomb": "Bomb",
-    "fourkings": "FourKings",
-    "jokerbomb": "FourKings",
+    "four kings": "FourKings",
+    "joker bomb": "FourKings",
 }
+"""The type that each name means, those that the screen shows among them; the spaces may be left out."""
+_KINDS = {name.replace(" ", ""): kind for name, kind in KIND_WORDS.items()}
 _SIGNS = str.maketrans("♠♥♣♦", "SHCD", "*★")
 """What is copied from the screen is read as it is typed."""
 
@@ -104,13 +108,22 @@ def describe(observation: Observation) -> str:
         trick = observation.trick
         for who in ((seat + 1) % 4, (seat + 2) % 4, (seat + 3) % 4):
             played = "" if trick[who] is None else f", played {move_words(trick[who])}"
-            lines.append(f"{names[who].capitalize()} (seat {who}): {observation.rest[who]} cards{played}")
+            rest = observation.rest[who]
+            lines.append(f"{names[who].capitalize()} (seat {who}): {rest} card{'s' * (rest != 1)}{played}")
         if observation.greater is None:
             lines.append("You lead.")
         else:
             who, move = observation.greater
             lines.append(f"To beat: {move_words(move)} by {names[who]}")
     return "\n".join(lines)
+
+
+def kinds_called(name: str) -> set[str]:
+    """Return the types that a name means: that of just this name, else those of all names that begin so."""
+    begun = "".join(name.lower().split())
+    if begun in _KINDS:
+        return {_KINDS[begun]}
+    return {kind for whole, kind in _KINDS.items() if whole.startswith(begun)}
 
 
 def read_choice(text: str, observation: Observation) -> int:
@@ -144,10 +157,11 @@ def named_choices(text: str, observation: Observation) -> list[int]:
             return passes[:1]
         raise AgentError("you lead, so there is no pass; choose a move")
     kind = None
-    if len(words) > 1 and (words[0] + words[1]).lower() in _SHORT:
-        words[:2] = [words[0] + words[1]]
-    if words and words[0].lower() in _SHORT:
-        kind = _SHORT[words.pop(0).lower()]
+    called = (n for n in (3, 2, 1) if len(words) >= n and "".join(words[:n]).lower() in _KINDS)
+    size = next(called, 0)
+    if size:
+        kind = _KINDS["".join(words[:size]).lower()]
+        del words[:size]
     elif words and words[0] in ("TRIBUTE", "BACK", "PAY", "RETURN"):
         words = words[-1:]
     rank = words.pop(0) if words and len(words[0]) == 1 else None

@@ -16,8 +16,8 @@ addWords({
     "r.game": "Game", "r.all": "all", "r.blueprint": "Blueprint", "r.limit": "Limit of a search", "r.mode": "Mode", "r.x": "Against", "r.y": "Shown", "r.methods": "Methods",
     "r.k": "histories kept, k", "r.strength": "the blueprint's exploitability", "r.time": "limit, s for each infoset", "r.method": "method",
     "r.ratio": "exploitability over the blueprint's", "r.exploitability": "exploitability (NashConv / 2)", "r.log": "logarithmic",
-    "r.seeds": "{n} seeds", "r.oneSeed": "one seed", "r.interval": "95 %: {low} to {high}", "r.ms": "{ms} ms a search", "r.nodes": "{n} nodes",
-    "r.point": "Point at a dot to read it.", "r.none": "No row fits these choices.", "r.table": "The numbers", "r.count": "{n} of {of} cells", "r.save": "Save as SVG", "r.every": "All", "r.noMethod": "None", "r.language": "中文",
+    "r.seeds": "{n} {n:seed|seeds}", "r.interval": "95 %: {low} to {high}", "r.ms": "{ms} ms a search", "r.nodes": "{n} {n:node|nodes}",
+    "r.point": "Point at a dot to read it.", "r.none": "No row fits these choices.", "r.table": "The numbers", "r.count": "{n} of {of} {of:cell|cells}", "r.save": "Save as SVG", "r.every": "All", "r.noMethod": "None", "r.language": "中文",
   },
   zh: {
     "r.unreadable": "无法读取数据：应为“{format}”，版本 {version}。",
@@ -25,7 +25,7 @@ addWords({
     "r.game": "博弈", "r.all": "全部", "r.blueprint": "蓝图", "r.limit": "每次搜索的限制", "r.mode": "方式", "r.x": "横轴", "r.y": "纵轴", "r.methods": "方法",
     "r.k": "保留的历史数 k", "r.strength": "蓝图的可利用度", "r.time": "每个信息集的时间限制（秒）", "r.method": "方法",
     "r.ratio": "可利用度与蓝图之比", "r.exploitability": "可利用度（NashConv / 2）", "r.log": "对数轴",
-    "r.seeds": "{n} 个种子", "r.oneSeed": "一个种子", "r.interval": "95 %：{low} 至 {high}", "r.ms": "每次搜索 {ms} 毫秒", "r.nodes": "{n} 个节点",
+    "r.seeds": "{n} 个种子", "r.interval": "95 %：{low} 至 {high}", "r.ms": "每次搜索 {ms} 毫秒", "r.nodes": "{n} 个节点",
     "r.point": "指向一点即可读数。", "r.none": "没有符合选择的行。", "r.table": "数据", "r.count": "{of} 格中的 {n} 格", "r.save": "保存为 SVG", "r.every": "全选", "r.noMethod": "清空", "r.language": "English",
   },
 });
@@ -56,7 +56,7 @@ export function number(value) {
 
 function tell(row) {
   const words = [row.game, row.blueprint, row.method, row.mode, row.limit, `${number(row.exploitability)} (${number(row.ratio)})`];
-  words.push(row.seeds > 1 ? `${say("r.seeds", { n: row.seeds })}, ${say("r.interval", { low: number(row.low), high: number(row.high) })}` : say("r.oneSeed"));
+  words.push(say("r.seeds", { n: row.seeds }) + (row.seeds > 1 ? `, ${say("r.interval", { low: number(row.low), high: number(row.high) })}` : ""));
   words.push(say("r.ms", { ms: number(row.median_ms) }), say("r.nodes", { n: number(row.nodes) }));
   return words.join(" · ");
 }

@@ -129,6 +129,13 @@ export function suggestOrder(plays, hand) {
   return plays.map((_, i) => i).sort((a, b) => cost[a] - cost[b] || a - b);
 }
 
+/** Return the key of the words that say what would beat the play on the table, where some cards do not. */
+export function tooLowKey({ kind, beat, bomb_rule: bombs }) {
+  if (kind === "doudizhu") return `games.why.${{ rocket: "rocket", bomb: "bomb" }[beat.kind] ?? "kind"}`;
+  if (beat.cards.length === 5) return "games.why.five";
+  return `games.why.few.${bombs}`;
+}
+
 function rankName(letter) {
   return letter === "B" ? say("card.SB") : letter === "R" ? say("card.HR") : rankText(letter);
 }

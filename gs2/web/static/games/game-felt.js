@@ -3,19 +3,13 @@
 import { cardFace } from "gs2/cards.js";
 import { BOMBS, playWords, sortedCards } from "gs2/climb-cards.js";
 import { h } from "gs2/dom.js";
-import { initialOf, lastMoves, tricks } from "gs2/felt.js";
+import { initialOf, lastMoves, signed, tricks } from "gs2/felt.js";
 import { fan } from "gs2/hand.js";
 import { toldWords } from "gs2/spoken.js";
 import { say } from "gs2/words.js";
 
 /** Where the seats are, from the own one on: the next to play sits to the right. */
 const PLACES = { 2: ["mine", "top"], 3: ["mine", "right", "left"], 4: ["mine", "right", "top", "left"] };
-
-/** Return a number of points with its sign. */
-export function signed(value) {
-  const text = Number.isInteger(value) ? String(Math.abs(value)) : Math.abs(value).toFixed(2);
-  return value === 0 ? "0" : `${value < 0 ? "−" : "+"}${text}`;
-}
 
 /** Return a seat's name as the page says it. */
 export function gameSeatName(state, seat) {
@@ -38,7 +32,7 @@ export function roleOf(cards, seat) {
 
 function leftWords(left, over) {
   if (left === 0) return say("games.out");
-  if (left === 1) return say(over ? "games.one" : "games.card");
+  if (left === 1 && !over) return say("games.card");
   return say("games.cards", { n: left });
 }
 
@@ -131,7 +125,7 @@ function stakes(cards) {
       h("span", { class: "stake-word", "aria-hidden": "true" }, say("games.bottom")),
       bottom.map((card) => (card === null ? cardFace("", { back: true, small: true }) : cardFace(card, { small: true })))),
     cards.bid > 0 && h("span", { class: "stake" }, say("games.bid", { n: cards.bid })),
-    cards.counts_bombs && h("span", { class: `stake times${times > 1 ? " raised" : ""}`, title: say("games.times.long") }, say("games.times", { n: times })));
+    cards.counts_bombs && h("span", { class: `stake times${times > 1 ? " raised" : ""}`, title: say(cards.springs ? "games.times.long.spring" : "games.times.long") }, say("games.times", { n: times })));
 }
 
 /**

@@ -1,6 +1,6 @@
 // One's own part of a table of a game: the hand, what the chosen cards make, and the buttons that play them.
 
-import { cardsKey, cardsOfMove, climbGroups, moveKey, playWords, suggestOrder } from "gs2/climb-cards.js";
+import { cardsKey, cardsOfMove, climbGroups, moveKey, playWords, suggestOrder, tooLowKey } from "gs2/climb-cards.js";
 import { clear, h } from "gs2/dom.js";
 import { asked } from "gs2/game-felt.js";
 import { Hand } from "gs2/hand.js";
@@ -13,7 +13,7 @@ const ORDERS = { doudizhu: ["rank", "sets"], big2: ["rank", "suit", "sets"] };
 /** What a person who sits at a table of a game sees and does. */
 export class GameMine {
   /**
-   * @param {{send: (message: any) => boolean, complain: (text: string) => void, hint: () => void, seats: () => void}} told
+   * @param {{send: (message: any, how?: {quietly: boolean}) => boolean, complain: (text: string) => void, hint: () => void, seats: () => void}} told
    */
   constructor(told) {
     this.told = told;
@@ -23,6 +23,8 @@ export class GameMine {
     this.sent = false;
     /** @type {Map<string, number>} place of each legal move by its cards */
     this.byCards = new Map();
+    /** @type {Map<string, string | null>} what cards make that are no legal move, as the server says: a kind, or nothing */
+    this.makes = new Map();
     this.order = kept("game-order", "rank");
     this.hand = new Hand({ chosen: () => this.drawChoice(), play: () => this.play() }, { groups: climbGroups, isWild: () => false });
     this.element = h("div", { class: "own game-own" });
@@ -137,11 +139,22 @@ export class GameMine {
     return this.spoken || text === "pass" ? [] : cardsOfMove(text, this.cards.hand, this.suits);
   }
 
+  /** Return why the chosen cards cannot be played, in words; "" while the server is asked what they make. */
   why() {
-    if (this.hand.cards.length === 0) return say("why.none_selected");
+    const { cards } = this.hand;
+    if (cards.length === 0) return say("why.none_selected");
     const { beat, opens } = this.cards;
-    if (opens?.length && !opens.every((card) => this.hand.cards.includes(card))) return asked(this.state);
-    return beat ? say("games.why.beat", { move: playWords(beat) }) : say("why.no_combination");
+    if (opens?.length && !opens.every((card) => cards.includes(card))) return asked(this.state);
+    if (!beat) return say("why.no_combination");
+    const key = cards.join(" ");
+    if (!this.makes.has(key) && this.told.send({ type: "select", cards }, { quietly: true })) return "";
+    return this.makes.get(key) === null ? say("why.no_combination") : say(tooLowKey(this.cards), { move: playWords(beat) });
+  }
+
+  /** Take what the server says that cards make. */
+  made({ cards, kind }) {
+    this.makes.set(cards.join(" "), kind);
+    this.drawChoice();
   }
 
   drawChoice() {
@@ -170,8 +183,13 @@ export class GameMine {
     if (this.state?.round.over) return;
     if (this.moves === null) this.told.complain(say("why.not_your_turn"));
     else if (this.spoken) this.parts.moves.querySelector("button")?.focus();
-    else if (this.chosen === null) this.told.complain(this.why());
+    else if (this.chosen === null) this.complainWhy();
     else this.take(this.chosen, this.suits ? [] : this.hand.cards);
+  }
+
+  complainWhy() {
+    const why = this.why();
+    if (why) this.told.complain(why); // else it is told beside the buttons, once it is known
   }
 
   pass() {

@@ -3,10 +3,10 @@
 import { cardFace } from "gs2/cards.js";
 import { playWords, sortedCards } from "gs2/climb-cards.js";
 import { clear, h } from "gs2/dom.js";
-import { asked, gameFelt, gameSeatName, gameSeatNames, outcomeWords, roleOf, signed } from "gs2/game-felt.js";
+import { asked, gameFelt, gameSeatName, gameSeatNames, outcomeWords, roleOf } from "gs2/game-felt.js";
 import { GameMine } from "gs2/game-mine.js";
 import { canPlay, gameTitle } from "gs2/games-lobby.js";
-import { tricks } from "gs2/felt.js";
+import { signed, tricks } from "gs2/felt.js";
 import { dialog } from "gs2/side.js";
 import { ask, keep, kept, problemWords } from "gs2/store.js";
 import { toldWords } from "gs2/spoken.js";
@@ -23,7 +23,7 @@ export class GamePage extends TablePage {
   constructor(root, id) {
     super(root, id, { kind: "game-tables", seatKey: `game-${id}` });
     this.mine = new GameMine({
-      send: (message) => this.send(message),
+      send: (message, how) => this.send(message, how),
       complain: (text) => this.complain(text),
       hint: () => this.askHint(),
       seats: () => this.seatBox(),
@@ -89,6 +89,7 @@ export class GamePage extends TablePage {
   hear(data) {
     if (data.type === "state") this.update(data);
     else if (data.type === "hint") this.hinted(data);
+    else if (data.type === "makes") this.mine.made(data);
     else if (data.type === "error") this.complain(problemWords(data.code, data.text));
   }
 

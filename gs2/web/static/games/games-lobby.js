@@ -1,7 +1,7 @@
 // Where tables of other games are made and found.
 
 import { clear, h } from "gs2/dom.js";
-import { signed } from "gs2/game-felt.js";
+import { signed } from "gs2/felt.js";
 import { ask, keep, kept } from "gs2/store.js";
 import { say } from "gs2/words.js";
 import "gs2/table-words.js";

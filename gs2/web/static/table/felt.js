@@ -91,7 +91,7 @@ function plate(state, seat, act) {
       h("span", { class: "rest" },
         place >= 0
           ? h("span", { class: "place" }, placeWords(place, caught))
-          : [h("span", { class: "mini-back", "aria-hidden": "true" }), rest === 1 ? say("table.card") : say("table.cards", { n: rest })],
+          : [h("span", { class: "mini-back", "aria-hidden": "true" }), say("table.cards", { n: rest })],
         partner && h("span", { class: "role" }, say("table.partner")),
         sitter.kind === "person" && !sitter.connected && h("span", { class: "role" }, say("table.away")),
         acts && h("span", { class: "acts-mark" }, sitter.kind === "agent" ? say("table.thinking") : say("table.turn")),
@@ -159,10 +159,16 @@ export function transfers(state) {
   ];
 }
 
-/** Return who won a round, and how much; a team that wins at its A without passing it does not rise. */
+/** Return a number of points or levels with its sign. */
+export function signed(value) {
+  const text = Number.isInteger(value) ? String(Math.abs(value)) : Math.abs(value).toFixed(2);
+  return value === 0 ? "0" : `${value < 0 ? "−" : "+"}${text}`;
+}
+
+/** Return who won a round, and how many levels it went up: at A none, and less than it won before that. */
 export function outcome(state, result) {
   const { you } = state.table;
-  const much = result.failed === result.winner || result.over ? "none" : result.gain;
+  const much = result.rise > 0 ? result.rise : "none";
   if (you === null) return say("result.won", { team: say(`table.team${result.winner}`), gain: say(`result.gain.${much}`) });
   if (you % 2 === result.winner) return say("result.you.won", { gain: say(`result.gain.${much}`) });
   return say("result.you.lost", { gain: say(`result.they.${much}`) });

@@ -29,9 +29,8 @@ export function whyWords(why, stage) {
   const values = { need: why.need, beat: "" };
   if (why.code === "wrong_type") values.need = kindWords(why.need);
   if (Array.isArray(why.beat)) values.beat = moveWords(why.beat);
-  const special = `why.${why.code}.${stage}`;
-  const text = say(special, values);
-  return text === special ? say(`why.${why.code}`, values) : text;
+  const special = [`why.${why.code}.${why.need}`, `why.${why.code}.${stage}`].find((key) => say(key) !== key);
+  return say(special ?? `why.${why.code}`, values);
 }
 
 /** The lower part of a table: what a person who sits there sees and does. */

@@ -2,7 +2,7 @@
 
 import { cardFace, isWild, moveWords } from "gs2/cards.js";
 import { h } from "gs2/dom.js";
-import { outcome, placeWords, seatName, transfers, tricks } from "gs2/felt.js";
+import { outcome, placeWords, seatName, signed, transfers, tricks } from "gs2/felt.js";
 import { say } from "gs2/words.js";
 
 /** Return the moves of a round, trick by trick, as a list. */
@@ -70,12 +70,16 @@ export function lastTrickDialog(state) {
   ]);
 }
 
+function levelText(level) {
+  return level === "T" ? "10" : level;
+}
+
 /** Return what a failure at A means for whom; nothing where there was none. */
 function aceLine(state, result) {
   const { you } = state.table;
   if (result.failed === null) return null;
   const team = you === null ? say(`table.team${result.failed}`) : say(you % 2 === result.failed ? "table.us" : "table.them");
-  return h("p", { class: "ace-line" }, say(result.dropped ? "result.dropped" : "result.failed", { team, k: result.fails[result.failed], n: state.match.tries }));
+  return h("p", { class: "ace-line" }, say(result.dropped ? "result.dropped" : "result.failed", { team, k: result.fails[result.failed], n: state.match.tries, level: levelText(result.levels[result.failed]) }));
 }
 
 function roundTable(state, result) {
@@ -90,8 +94,7 @@ function roundTable(state, result) {
 function levelsLine(state, result) {
   const first = state.table.you === null ? 0 : state.table.you % 2;
   const name = (side) => (state.table.you === null ? say(`table.team${side}`) : say(side === first ? "table.us" : "table.them"));
-  const text = (level) => (level === "T" ? "10" : level);
-  return say("table.levels", { us: name(first), a: text(result.levels[first]), them: name(1 - first), b: text(result.levels[1 - first]) });
+  return say("table.levels", { us: name(first), a: levelText(result.levels[first]), them: name(1 - first), b: levelText(result.levels[1 - first]) });
 }
 
 /**
@@ -129,7 +132,6 @@ function matchOutcome(state, over) {
 export function matchDialog(state, act) {
   const over = state.games_over.at(-1);
   const result = state.results.at(-1);
-  const text = (level) => (level === "T" ? "10" : level);
   const rounds = state.results.filter((one) => one.game === undefined || one.game === result.game);
   const side = (state.table.you ?? 0) % 2;
   const team = (one) => say(state.table.you === null ? `table.team${one}` : one === side ? "table.us" : "table.them");
@@ -142,8 +144,8 @@ export function matchDialog(state, act) {
       h("tbody", {}, rounds.map((one) => h("tr", {},
         h("td", { class: "number" }, one.round),
         h("td", {}, one.order.map((seat) => seatName(state, seat)).join(" · ")),
-        h("td", { class: `number team${one.winner}` }, `+${one.gain}`),
-        h("td", {}, `${text(one.levels[side])} : ${text(one.levels[1 - side])}`)))))),
+        h("td", { class: `number team${one.winner}` }, signed(one.rise)),
+        h("td", {}, `${levelText(one.levels[side])} : ${levelText(one.levels[1 - side])}`)))))),
     h("div", { class: "row" },
       h("button", { type: "button", class: "primary", on: { click: () => { close(); act.review(); } } }, say("table.review")),
       h("a", { class: "button", href: act.record, download: "" }, say("table.record")),

@@ -51,11 +51,8 @@ def test_cards_of_an_infoset_may_be_named_in_any_order() -> None:
     "text",
     [
         "P0 holds D3 | P1 leads",
-        "P1 holds D4 C5 | P0 leads: pass",
-        "P1 holds D4 C4 C5 | P0 leads: D3 C3, D4",
         "P1 holds D3 D4 C5 | P0 leads",
         "P1 holds D4 C5 S2 | P0 leads",
-        "P1 holds D4 C4 C5 | P0 leads: D3, pass, pass",
         "P3 holds D4 C4 C5 | P0 leads",
         "nothing of the kind",
     ],
@@ -64,6 +61,53 @@ def test_words_of_no_infoset_are_refused_with_hints(text: str) -> None:
     game = Big2(players=2, ranks=3, suits=2, cards=3)
     with pytest.raises(GameError, match="did you mean"):
         game.parse_infoset(text)
+
+
+@pytest.mark.parametrize("options", VARIANTS, ids=str)
+def test_a_wrong_move_of_an_infoset_is_named_by_its_number_and_cards(options: dict[str, Any]) -> None:
+    game, rng = Big2(**options), np.random.default_rng(7)
+    told = 0
+    for _ in range(3):
+        state, number = game.dealt(1, rng), 0
+        while (seat := int(game.player(state)[0])) != TERMINAL:
+            number += 1
+            actions = game.actions(state)[0]
+            free = state.copy()
+            free["head"] = free["beat"] = 0
+            wrong = np.setdiff1d(game.actions(free)[0], actions)
+            why = "does not beat"
+            if not state["head"][0]:
+                wrong, why = np.zeros(1, np.uint64), "is no lead"
+            if len(wrong) and rng.random() < 0.3:
+                action = rng.choice(wrong)
+                word = game.action_text(state[0], action)
+                # as another seat sees it, whose hand the move does not change
+                line = game.infoset_text(state[0], (seat + 1) % game.num_players)
+                with pytest.raises(GameError, match=f'move {number}, "{word}" of seat {seat}, {why}'):
+                    game.parse_infoset(f"{line}{':' if line.endswith('leads') else ','} {word}")
+                told += 1
+            state = game.step(state, np.zeros(1, np.int64), rng.choice(actions, 1))
+    assert told > 2
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("P0 holds H5 | P0 leads: D3 C4", 'move 1, "D3 C4" of seat 0, is no combination'),
+        ("P0 holds D3 H5 | P0 leads: C4", 'move 1, "C4" of seat 0, opens without the lowest card, D3'),
+        ("P0 holds H4 H5 D5 | P0 leads: pass", 'move 1, "pass" of seat 0, is no lead'),
+        ("P0 holds H4 H5 | P0 leads: D3, pass, pass", 'move 3, "pass" of seat 0, is no lead'),
+        (
+            "P0 holds C5 | P0 leads: D3 C3, H3",
+            'move 2, "H3" of seat 1, does not beat "D3 C3"; play a higher pair',
+        ),
+        ("P0 holds nothing | P0 leads: D3 C3 H3, D4", 'move 2, "D4", comes after the end of the round'),
+    ],
+)
+def test_a_refusal_tells_why(line: str, why: str) -> None:
+    game = Big2(players=2, ranks=3, suits=3, cards=3)
+    with pytest.raises(GameError, match=why):
+        game.parse_infoset(line)
 
 
 @pytest.mark.parametrize("options", VARIANTS, ids=str)

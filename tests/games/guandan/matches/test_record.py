@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from games.guandan.matches.events import Dealt, Played, RoundOver
+from games.guandan.matches.events import Dealt, MatchOver, Played, RoundOver
 from games.guandan.matches.match import Match
 from games.guandan.matches.opening import Opening
 from games.guandan.matches.record import (
@@ -21,6 +21,7 @@ from games.guandan.matches.record import (
 )
 from games.guandan.rules import PRESETS
 from games.guandan.views.narration import random_lines, random_match, replay_lines
+from games.guandan.views.text import Narrator
 
 
 def played(seed: int, **options: object) -> Match:
@@ -225,3 +226,6 @@ def test_the_story_of_a_round_counts_every_card() -> None:
 def test_a_whole_match_is_told_to_its_end() -> None:
     last = list(random_lines(2, rounds=None, level="A"))[-1]
     assert last.startswith("match over after ") and last.endswith(" win")
+    for rounds, words in ((1, "1 round"), (2, "2 rounds")):
+        (line,) = Narrator().lines([MatchOver(None, rounds)])
+        assert line == f"match over after {words}: nobody wins"

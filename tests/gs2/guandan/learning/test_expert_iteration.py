@@ -55,7 +55,7 @@ def test_every_move_has_a_target_and_what_nobody_searched_keeps_the_networks_val
             # rounding depends on what is asked together
             assert same.all() and len({*positions.weight[row].tolist()}) == 1
             continue
-        compared = positions.weight[row] > 1.01 * APART**-2
+        compared = ~np.isclose(positions.weight[row], APART**-2)
         assert 2 <= compared.sum() <= 3 and compared[own[row].argmax()]
         assert same[~compared].all()
         moved += int(not same.all())
@@ -156,3 +156,22 @@ def test_rounds_in_which_nothing_was_searched_teach_nothing() -> None:
     rng = np.random.default_rng(6)
     with pytest.raises(PositionsError, match="play more rounds"):
         seek_positions(make_agent(None, SEARCH, rng), 1, rng, SeekConfig(share=1e-12, kept=0.0))
+
+
+def test_the_search_is_set_by_its_fields(tmp_path) -> None:
+    run = [
+        sys.executable,
+        "-m",
+        "gs2.guandan.learning.searched_positions",
+        "--rounds",
+        "2",
+        "--minutes",
+        "0.001",
+    ]
+    for setting, words in (("depth=none", None), ("wrlds=8", "worlds"), ("worlds=0", "at least 1")):
+        path = tmp_path / f"{setting}.npz"
+        told = subprocess.run(
+            [*run, "-o", str(path), "--set", setting], capture_output=True, timeout=600, text=True
+        )
+        assert (told.returncode == 0, path.exists()) == (words is None,) * 2, told.stderr
+        assert words is None or (told.returncode == 2 and words in told.stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -23,9 +24,10 @@ from games.ragged import Ragged
 from games.support.configuration import ConfigError
 from gs2.play.network_names import blueprint_named
 from gs2.play.search_agent import SearchAgent
-from gs2.search.config.presets import preset
+from gs2.search.config.presets import PRESETS, preset
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import SearchContext
+from gs2.search.explain import solve_infoset
 from gs2.search.histories.sampled_growth import LikeliestBranches, action_errors, play_out_leaves
 from gs2.search.histories.sampled_source import sample_tree
 from gs2.search.refine import refine_policy
@@ -84,6 +86,30 @@ def test_what_is_no_branch_is_never_played(seed: int) -> None:
     likeliest = np.sort(np.argsort(-old, kind="stable")[:2])
     np.testing.assert_array_equal(np.delete(probs, likeliest), 0)
     assert probs.shape == old.shape and probs[likeliest].sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("name", [LEDUC, LIARS_DICE])
+@pytest.mark.parametrize("method", [name for name, config in PRESETS.items() if config.subgame.branches])
+def test_a_result_shows_what_the_blueprint_plays_and_every_action(method: str, name: str) -> None:
+    left_out = 0
+    for seed in range(6):
+        there, strategy, blueprint = played(name, seed)
+        trail, number = some_trail(there, seed)
+        config = preset(method, branches=2, samples=8)
+        probs = refine_at(there.game, blueprint, trail, config, rng(seed))
+        for given in (blueprint, strategy):
+            found = solve_infoset(there, given, number, config, rng(seed))
+            assert list(found.blueprint.values()) == pytest.approx(strategy.probs[there.tree.slots(number)])
+            assert list(found.refined.values()) == pytest.approx(probs)
+            beyond = [row for row in found.actions if row.q is None]
+            assert all(row.refined == 0 for row in beyond)
+            note = f"actions not searched: {len(beyond)} of {len(probs)} (branches = 2"
+            assert any(said.startswith(note) for said in found.cut_off) == bool(beyond)
+            assert json.loads(json.dumps(found.to_json()))["actions"][0].keys() == {
+                *("action", "blueprint", "refined", "q")
+            }
+            left_out += len(beyond)
+    assert left_out > 0
 
 
 def test_a_whole_strategy_needs_every_action() -> None:

@@ -7,7 +7,9 @@ import pytest
 
 from cfr.best_response import best_response_values
 from cfr.lp import solve_lp
+from games.infosets.trail import trails_along
 from games.registry import load_game
+from games.support.configuration import ConfigError
 from games.support.contract import ContractError
 from gs2.policies.tabulate import tabulate
 from gs2.search.config.presets import preset
@@ -15,6 +17,7 @@ from gs2.search.context import SearchOptions
 from gs2.search.explain import solve_infoset
 from gs2.search.pipeline import refine_infoset
 from gs2.search.refine import RefineOptions, refine_policy
+from gs2.search.refine.at import PlayedStrategy, refine_at
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.continuations import continuation_values, with_continuations
 from gs2.search.subgame.cut import DepthLimit
@@ -139,6 +142,44 @@ def test_a_leaf_of_ones_own_is_asked():
         SearchOptions(leaf=mine),
     )
     assert seen
+
+
+@pytest.mark.parametrize("source", ["enumerated", "sampled"])
+@pytest.mark.parametrize("method", ["maxmargin", "gs2-d", "mirror-descent"])
+def test_a_leaf_of_ones_own_is_refused_where_nothing_would_ask_it(method, source):
+    prepared = context(LEDUC)
+    options = SearchOptions(leaf=lambda game, states: np.zeros((len(states), 2)))
+    strategy, config = Strategy(prepared.tree, blueprint(LEDUC)), preset(method, source=source)
+    searches = [lambda: solve_infoset(prepared, strategy, 0, config, np.random.default_rng(0), options)]
+    if source == "enumerated":
+        searches.append(
+            lambda: refine_infoset(prepared, strategy, 0, config, np.random.default_rng(0), options)
+        )
+    else:
+        line = prepared.line_to(int(prepared.tree.infoset_first_node()[0]))
+        trail = trails_along(prepared.game, line, int(prepared.tree.infoset_player[0]))[0]
+        played = PlayedStrategy(prepared, strategy)
+        searches.append(
+            lambda: refine_at(prepared.game, played, trail, config, np.random.default_rng(0), options)
+        )
+    for search in searches:
+        with pytest.raises(ConfigError, match="this search has none"):
+            search()
+
+
+@pytest.mark.parametrize("leaf", ["value", "rollout"])
+@pytest.mark.parametrize("source", ["enumerated", "sampled"])
+def test_a_leaf_of_ones_own_takes_the_place_of_any_other(source, leaf):
+    prepared, asked = context(LEDUC), []
+
+    def mine(game, states):
+        asked.append(len(states))
+        return np.zeros((len(states), 2))
+
+    config = preset("gs2-d", depth=1, leaf=leaf, source=source)
+    policy, options = blueprint(LEDUC), SearchOptions(leaf=mine)
+    found = solve_infoset(prepared, policy, 0, config, np.random.default_rng(0), options)
+    assert asked and found.kept_refined
 
 
 @pytest.mark.parametrize("name", GAMES)

@@ -20,7 +20,9 @@ from gs2.guandan.table.client.card_faces import CardFaces
 from gs2.guandan.table.client.human import HumanAgent, SeatLeft, TypedLines, UndoWanted
 from gs2.guandan.table.client.message_watch import MessageWatch
 from gs2.guandan.table.client.screen import PlayScreen
+from gs2.guandan.table.client.words import KIND_WORDS
 from gs2.guandan.table.seat import AgentError, Observation
+from gs2.guandan.table.session import Listener, RoundResult, Session
 from gs2.guandan.table.wire import messages as m
 from tests.gs2.guandan.table.client.test_client import HAND, notify
 from tests.gs2.guandan.table.test_agents import observations
@@ -139,8 +141,33 @@ def test_moves_are_listed_all_or_by_type():
     pairs = [i for i, move in enumerate(seen.actions) if move[0] == "Pair"]
     listed = person.text.split("wizard")[0]
     assert all(f"{index:5d}  pair" in listed for index in pairs)
-    assert "no move of a type that begins with 'wizard'" in person.text
+    assert "no type of move is called 'wizard'" in person.text
     assert f"{len(seen.actions)} moves; ? lists them" in person.text
+
+
+@pytest.mark.parametrize("name", KIND_WORDS)
+def test_moves_are_listed_by_every_name_that_a_type_has_and_no_others_with_them(name):
+    seen = lead("S6 S7 S8 S9 ST D6 D7 D8 H6 H7 C6 SB SB HR HR SA DA H5")
+    kinds = {move[0] for move in seen.actions}
+    assert kinds == set(KIND_WORDS.values())
+    for asked in (name, name.replace(" ", ""), name.upper()):
+        person = Person(f"{asked} ?", "0")
+        person.act(seen)
+        shown = person.text.split("your move> ")[1]
+        numbers = [int(row.split()[0]) for row in shown.splitlines() if row[:5].strip().isdigit()]
+        assert numbers == [i for i, move in enumerate(seen.actions) if move[0] == KIND_WORDS[name]]
+    few = Person(f"{name} ?", "0")
+    few.act(lead("S6 S9 SK"))
+    assert (f"no {name} among your moves" in few.text) == (name != "single")
+
+
+def test_the_beginning_of_a_types_name_lists_all_that_begin_so():
+    seen = lead("S6 S7 S8 S9 ST D6 D7 D8 SA DA CA")
+    person = Person("tr ?", "st ?", "0")
+    person.act(seen)
+    _, trips, straights, _ = person.text.split("your move>")
+    assert "trips" in trips and "straight" not in trips
+    assert "straight 6" in straights and "straight flush 6" in straights
 
 
 def test_a_hint_shows_the_candidates_their_values_and_the_deals():
@@ -227,7 +254,7 @@ def test_a_servers_messages_are_shown_as_they_come():
         "previous returns to you S3",
         "previous pair 9 S9 D9 25 left",
         "you pass",
-        "round over: previous, next, you, partner; they win 3 levels",
+        "round over: previous, next, you, partner; they finish first and second",
         "partner held S4 D4",
         "the server says: not yet",
         "game over after 1 round: they win (you 2, they A)",
@@ -269,3 +296,47 @@ def test_a_question_that_is_called_off_frees_its_thread():
         typed.flush()
         assert agent.act(lead("S6 D6 SA")) == 1
         agent.close()
+
+
+class Told(Listener):
+    """Tells a screen how rounds end, and keeps the levels before and after with what was told."""
+
+    def __init__(self, seat: int, levels: tuple[str, str], owner: int) -> None:
+        self.person = Person()
+        self.person.screen.seat = seat
+        self.rounds: list[tuple[RoundResult, tuple[int, int], str]] = []
+        self.session = Session(self, seed=seat + 97 * owner, levels=levels, owner=owner)
+
+    def round_over(self, result: RoundResult) -> None:
+        told = len(self.person.text)
+        self.person.screen.round_over(result.order, result.left, result)
+        self.rounds.append((result, self.session.levels, self.person.text[told:]))
+
+    def play(self, rounds: int) -> None:
+        self.session.begin()
+        rng = np.random.default_rng(len(self.person.text))
+        while self.session.pending and len(self.rounds) < rounds:
+            seat, due = next(iter(self.session.pending.items()))
+            self.session.choose(seat, int(rng.integers(len(due.actions))))
+
+
+def test_the_levels_told_are_those_that_the_winners_went_up():
+    seen = set()
+    for place, owner in enumerate([0, 1] * 8):
+        own, other = RANKS[10 + place % 3], RANKS[10 + place // 3 % 3]
+        table = Told(place % 4, (own, other), owner)
+        table.play(6)
+        for result, before, told in table.rounds:
+            winner = result.order[0] % 2
+            rise = result.levels[winner] - before[winner]
+            assert result.rise == rise and result.winner == winner
+            who = "your team wins" if winner == place % 2 else "they win"
+            levels = {1: "1 level", 2: "2 levels", 3: "3 levels"}.get(rise, "the round")
+            assert told.splitlines()[0].endswith(f"{who} {levels}")
+            failed = result.failed is not None
+            assert ("not past A" in told) == failed
+            assert not failed or ("your team is" if result.failed == place % 2 else "they are") in told
+            if result.dropped:
+                assert f"back to {RANKS[result.levels[result.failed]]}" in told
+            seen |= {("gained", result.gain - rise), ("failed", failed), ("dropped", result.dropped)}
+    assert {("gained", 0), ("gained", 1), ("gained", 2), ("failed", True), ("dropped", True)} <= seen

@@ -1,0 +1,278 @@
+"""What the page says in words: counted rightly, true to the levels and to each game's rules."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from games.game import Game
+from games.guandan.cards import RANKS
+from games.registry import load_game
+from gs2.guandan.table.seat import Observation
+from gs2.guandan.table.selection import why_not
+from gs2.guandan.table.session import Session
+from gs2.web.account import RoundEnd, TableAccount
+from gs2.web.games.game_log import GameSetup, game_log
+from gs2.web.games.game_round import GameRound
+from gs2.web.games.game_table import GameTable
+from gs2.web.games.offers import game_titled
+from gs2.web.games.seat_view import table_view
+from gs2.web.games.seen_cards import card_face
+from gs2.web.pages import MODULES
+from tests.gs2.guandan.table.test_agents import observations
+from tests.web.modules.least_browser import in_page, needs_node
+
+pytestmark = needs_node
+
+NO_NUMBERS = {
+    *("name", "names", "team", "seat", "from", "to", "card", "rank", "move", "best", "giver", "taker", "us"),
+    *("them", "text", "how", "variant", "wild"),
+    # what is never one alone: rounded, or said with its own unit
+    *("levels", "loss", "error", "gain", "ms", "round"),
+}
+"""What words are filled in with that is no whole number of things."""
+SAY = """
+import { report } from "browser";
+const { say, setLanguage } = await import("gs2/words.js");
+"""
+
+
+def sources() -> dict[str, str]:
+    return {name: path.read_text() for name, path in MODULES.items() if "vendor" not in path.parts}
+
+
+def test_one_of_a_thing_is_never_several() -> None:
+    texts = "\n".join(sources().values())
+    keys = sorted(set(re.findall(r'"([\w.]+)": "', texts)))
+    found = in_page(
+        SAY
+        + """
+        for (const name of data.modules) await import(`gs2/${name}`);
+        const counts = (name) => !data.others.includes(name);
+        const numbers = (of) => new Proxy({}, { has: (_, name) => counts(name), get: () => of });
+        const told = (language) => {
+          setLanguage(language);
+          return data.keys.flatMap((key) => [1, "1", 2].map((of) => [key, of, say(key, numbers(of))]));
+        };
+        report({ en: told("en"), zh: told("zh") });
+        """,
+        {
+            "keys": keys,
+            "others": sorted(NO_NUMBERS),
+            "modules": [name for name, text in sources().items() if "addWords({" in text],
+        },
+    )
+    several = r"\b1 (?:opponent )?(?!is\b|was\b|ms\b)\w+s\b"
+    wrong = [row for row in found["en"] if str(row[1]) == "1" and re.search(several, row[2])]
+    assert wrong == []
+    assert len(keys) > 300 and sum("2 cards" in text for _, of, text in found["en"] if of == 2) >= 2
+    left = [row for rows in found.values() for row in rows if re.search(r"\{\w+:", row[2])]
+    assert left == []
+
+
+class Ends(TableAccount):
+    """Keeps results of a session with the levels before each round."""
+
+    def __init__(self) -> None:
+        super().__init__(list("ABCD"))
+        self.before: list[tuple[int, int]] = []
+
+    def round_over(self, result: Any) -> None:
+        assert self.session is not None
+        self.before.append(self.session.levels)
+        super().round_over(result)
+
+
+def ends(levels: tuple[str, str], owner: int, seed: int) -> list[tuple[RoundEnd, tuple[int, int]]]:
+    """Return the first rounds of random choices from these levels, each with the levels before it."""
+    account = Ends()
+    account.session = session = Session(account, seed=seed, levels=levels, owner=owner)
+    session.begin()
+    rng = np.random.default_rng(seed)
+    while session.pending and len(account.results) < 6:
+        seat, due = next(iter(session.pending.items()))
+        session.choose(seat, int(rng.integers(len(due.actions))))
+    return list(zip(account.results, account.before, strict=True))
+
+
+def test_the_levels_said_are_those_that_the_winners_went_up() -> None:
+    rounds = [
+        one for seed in range(12) for one in ends(("QKA"[seed % 3], "AKQ"[seed // 3 % 3]), seed % 2, seed)
+    ]
+    rises = [RANKS.index(end.levels[end.winner]) - before[end.winner] for end, before in rounds]
+    assert min(rises) <= 0 and {0, 1, 2, 3} & set(rises) >= {0, 1, 2}
+    results = [end.__dict__ for end, _ in rounds]
+    told = in_page(
+        SAY
+        + """
+        const { outcome, signed } = await import("gs2/felt.js");
+        await import("gs2/table-words.js");
+        const all = [];
+        for (const language of ["en", "zh"]) {
+          setLanguage(language);
+          for (const you of [0, 1, null]) all.push(data.map((result) => outcome({ table: { you } }, result)));
+        }
+        report([all, data.map((result) => signed(result.rise))]);
+        """,
+        results,
+    )
+    words = {"one": 1, "two": 2, "three": 3, "一": 1, "两": 2, "三": 3}
+    for texts in told[0]:
+        for text, rise in zip(texts, rises, strict=True):
+            number = re.search(r"up (one|two|three)|升([一两三])级", text)
+            said = 0 if number is None else words[number[1] or number[2]]
+            assert said == max(rise, 0), (text, rise)
+    assert told[1] == [f"{'+' if n > 0 else '−' if n < 0 else ''}{abs(n)}" for n in rises]
+
+
+def answered(game: Game, seed: int) -> list[tuple[dict[str, Any], str]]:
+    """Return (what a seat sees, kind) of moves that beat one of another kind in a random round."""
+    face = card_face(game)
+    assert face is not None
+    rng = np.random.default_rng(seed)
+    played = GameRound(game, seed, 1)
+    found = {}
+    while not played.over:
+        seen = face.seen(played, played.player)
+        kinds = face.kinds(game, played.legal)
+        for kind in kinds:
+            if seen["beat"] is not None and kind not in ("pass", seen["beat"]["kind"]):
+                found[seen["beat"]["kind"], kind] = (seen, kind)
+        # what can be beaten many ways: the weakest play, sometimes a pass
+        played.take(int(rng.integers(min(len(kinds), 6))))
+    return list(found.values())
+
+
+def test_what_would_beat_a_play_is_not_left_out() -> None:
+    rules = [
+        "doudizhu",
+        "doudizhu(ranks=7)",
+        "big2",
+        "big2(bombs=quads,players=2)",
+        "big2(bombs=both,players=2)",
+    ]
+    pairs = {
+        (name, seen["beat"]["kind"], kind): seen
+        for name in rules
+        for seed in range(12)
+        for seen, kind in answered(load_game(name, general_sum=True), seed)
+    }
+    assert len(pairs) > 25 and {name for name, _, _ in pairs} == set(rules)
+    told = in_page(
+        SAY
+        + """
+        const { playWords, tooLowKey } = await import("gs2/climb-cards.js");
+        await import("gs2/games-words.js");
+        setLanguage("en");
+        report(data.map((cards) => say(tooLowKey(cards), { move: playWords(cards.beat) })));
+        """,
+        list(pairs.values()),
+    )
+    for ((name, beat, kind), seen), text in zip(pairs.items(), told, strict=True):
+        rule = text.replace(f"{seen['beat']['cards']}", "").lower()
+        assert not rule.startswith("games.")
+        if name.startswith("doudizhu"):
+            assert kind in ("bomb", "rocket")
+            assert ("rocket" if beat == "bomb" else "or a bomb") in rule
+        elif len(seen["beat"]["cards"]) == 5:
+            assert "five cards, of a higher kind" in rule
+        else:
+            assert kind in rule
+
+
+def reasons(seen: Observation, rng: np.random.Generator) -> list[dict[str, Any]]:
+    """Return why cards from a hand, drawn at random and by ranks, cannot be played."""
+    picked = [
+        list(rng.choice(seen.hand, min(size, len(seen.hand)), replace=False)) for size in (1, 1, 2, 3, 5)
+    ]
+    picked += [[card for card in seen.hand if card[-1] == rank] for rank in {card[-1] for card in seen.hand}]
+    found = [why_not(seen, cards) for cards in picked]
+    return [why.to_json() | {"text": why.text()} for why in found if why is not None]
+
+
+def test_reasons_at_a_table_of_guandan_leave_room_for_bombs_as_the_rules_do() -> None:
+    rng = np.random.default_rng(5)
+    every = [
+        (seen.greater[1], why)
+        for seen in observations(400, seed=7, stages=("play",))
+        if seen.greater is not None
+        for why in reasons(seen, rng)
+    ]
+    whys = {(why["code"], str(why.get("need")), beat[0]): why for beat, why in every}
+    assert {code for code, _, _ in whys} >= {"wrong_type", "wrong_count", "too_low"}
+    assert {need for code, need, _ in whys if code == "wrong_type"} >= {"Single", "Pair", "Bomb"}
+    told = in_page(
+        SAY
+        + """
+        const { whyWords } = await import("gs2/own-seat.js");
+        const all = [];
+        for (const language of ["en", "zh"]) {
+          setLanguage(language);
+          all.push(data.map((why) => whyWords(why, "play")));
+        }
+        report(all);
+        """,
+        list(whys.values()),
+    )
+    for (code, _, beat), *texts in zip(whys, *told, strict=True):
+        english, chinese = texts
+        if code in ("wrong_type", "wrong_count"):
+            assert "bomb" in english and "炸弹" in chinese
+            assert ("higher bomb" in english) == (beat in ("Bomb", "StraightFlush"))
+    assert not any(re.search(r"\b1 cards\b|\b1 card are", why["text"]) for why in whys.values())
+
+
+def test_cards_that_are_no_combination_are_told_from_those_that_are_too_low(tmp_path: Path) -> None:
+    setup = GameSetup(
+        id="abcdefgh", game="doudizhu", players=("rules", "person", "rules"), name="Ann", key="", seed=3
+    )
+
+    async def nobody(*asked: object) -> int:
+        raise AssertionError("nobody looks at the table")
+
+    table = GameTable(
+        setup, game_titled("doudizhu"), game_log(tmp_path / "abcdefgh.jsonl", setup, new=True), nobody
+    )
+    table.new_round()
+    pairs = [index for index, kind in enumerate(table_kinds(table)) if kind == "pair"]
+    table.choose(0, pairs[-1])
+    state = table_view(table)
+    hand = state["round"]["cards"]["hand"]
+    odd, low = [hand[0], hand[-1]], hand[:2] if hand[0][-1] == hand[1][-1] else hand[:1]
+    found = in_page(
+        """
+        import { newRoot, pass, report, server, sockets } from "browser";
+        const { GamePage } = await import("gs2/game-page.js");
+        const { setLanguage } = await import("gs2/words.js");
+        server.answer = () => ({ games: [] });
+        const page = new GamePage(newRoot(), "t");
+        const line = () => sockets.at(-1);
+        line().open(data.state);
+        await pass(10);
+        setLanguage("en");
+        const said = () => page.mine.parts.choice.textContent;
+        const shown = [];
+        for (const [cards, kind] of [[data.odd, null], [data.low, "solo"]]) {
+          page.mine.hand.choose(cards);
+          const asked = line().sent.at(-1);
+          shown.push([asked.type, asked.cards.length, said()]);
+          line().say({ type: "makes", cards: asked.cards, kind });
+          shown.push(said());
+        }
+        report(shown);
+        """,
+        {"state": state, "odd": odd, "low": low},
+    )
+    assert found[0] == ["select", 2, ""] and found[1] == "These cards are no combination."
+    assert found[2] == ["select", len(low), ""]
+    assert found[3].startswith("This does not beat Pair of") and "or a bomb" in found[3]
+    table.close()
+
+
+def table_kinds(table: GameTable) -> list[str]:
+    face = card_face(table.game)
+    assert face is not None
+    return face.kinds(table.game, table.playing.legal)
