@@ -64,6 +64,10 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: gs2.refine_policy(GAME, POLICY, 1, MAXMARGIN, SOME(infosets=[HERE.text])),
         INFOSET,
     ),
+    "negative seed": (
+        lambda: gs2.refine_policy(GAME, POLICY, 1, MAXMARGIN, SOME(seed=-1)),
+        "seed must be at least 0; got -1",
+    ),
     "half an infoset": (
         lambda: gs2.refine_policy(GAME, POLICY, 1, MAXMARGIN, SOME(infosets=np.array([1.5]))),
         INFOSET,

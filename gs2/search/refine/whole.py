@@ -199,12 +199,14 @@ def refine_policy(
         `Blueprint.value`; another is asked for its own expected values.
     config: of the searches; several make a pass over all infosets each, from what the one before left, such
         as one of `gs2+` and then one of `gs2+path` (docs/measurements/subgame_solving.md).
-    Raises ConfigError for no such player, a mode that does not exist or cannot be shared, a game or part of
-    one's own that cannot be sent to another process, and processes that die; ValueError for infosets that the
-    game does not have; what `SearchContext` raises.
+    Raises ConfigError for no such player, a negative seed, a mode that does not exist or cannot be shared, a
+    game or part of one's own that cannot be sent to another process, and processes that die; ValueError for
+    infosets that the game does not have; what `SearchContext` raises.
     """
     if player not in (0, 1):
         raise ConfigError(f"player must be the seat whose strategy is refined, 0 or 1; got {player!r}")
+    if options.seed < 0:
+        raise ConfigError(f"seed must be at least 0; got {options.seed}")
     context = _context(game, config)
     strategy = context.strategy(policy)
     if isinstance(config, SearchConfig):

@@ -44,6 +44,12 @@ KIND_WORDS = {
 _KINDS = {name.replace(" ", ""): kind for name, kind in KIND_WORDS.items()}
 _SIGNS = str.maketrans("♠♥♣♦", "SHCD", "*★")
 """What is copied from the screen is read as it is typed."""
+_WILD = re.compile(r"\([^()]* as [^()]*\)")
+_COUNT = re.compile(r"\(?\bof (\d+)\b(?: cards\b)?\)?")
+_JOKERS = {
+    "B": re.compile(r"\b(?:small|black) jokers?\b", re.I),
+    "R": re.compile(r"\b(?:big|red) jokers?\b", re.I),
+}
 
 
 def move_words(move: Any) -> str:
@@ -129,6 +135,7 @@ def kinds_called(name: str) -> set[str]:
 def read_choice(text: str, observation: Observation) -> int:
     """Return the index that `text` names: an index, `PASS`, a type and rank (`Pair 6`), or cards (`S6 D6`).
 
+    A choice as the screen shows it is one too: `bomb 6 (of 4)`, `single small joker`.
     Of several moves with one type and rank the first listed is taken; cards settle it.
     Raises AgentError, saying what is possible, if no choice is named.
     """
@@ -147,7 +154,11 @@ def named_choices(text: str, observation: Observation) -> list[int]:
         if 0 <= index < len(actions):
             return [index]
         raise AgentError(f"an index lies in 0..{len(actions) - 1}; got {index}")
-    signs = line.translate(_SIGNS)
+    signs = _WILD.sub(" ", line.translate(_SIGNS))
+    count = _COUNT.search(signs)
+    signs = _COUNT.sub(" ", signs)
+    for rank, name in _JOKERS.items():
+        signs = name.sub(rank, signs)
     words = re.sub(r"[\[\]\"'(),]+", " ", signs).upper().replace("10", "T").split()
     # the six of spades is S6, and 6S to some
     words = [word[::-1] if re.fullmatch(r"[2-9TJQKA][SHCD]", word) else word for word in words]
@@ -173,6 +184,7 @@ def named_choices(text: str, observation: Observation) -> list[int]:
         and (kind is None or move[0] == kind)
         and (rank is None or move[1] == rank)
         and (not cards or Counter(move[2]) == cards)
+        and (count is None or len(move[2]) == int(count[1]))
         and (kind or rank or cards)
     ]
     if found:

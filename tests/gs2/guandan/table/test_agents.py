@@ -9,7 +9,9 @@ import time
 import numpy as np
 import pytest
 
+from games.guandan.cards import RANKS
 from gs2.guandan.table.agents import BatchedSeat, FirstAgent, RandomAgent, host_for, load_agent
+from gs2.guandan.table.client.card_faces import CardFaces
 from gs2.guandan.table.client.human import HumanAgent
 from gs2.guandan.table.client.language import LanguageAgent
 from gs2.guandan.table.client.words import choice_text, describe, move_words, read_choice
@@ -55,6 +57,28 @@ def test_every_choice_can_be_named_by_index_and_by_words():
         for text in ("", "99999", "-1", "Pair 1", "what?", "S1"):
             with pytest.raises(AgentError):
                 read_choice(text, observation)
+
+
+@pytest.mark.parametrize("symbols", [False, True])
+def test_every_choice_is_read_as_the_screen_shows_it(symbols):
+    faces = CardFaces(symbols=symbols)
+    kinds = set()
+    for observation in [*observations(150, seed=3), *observations(10, seed=3, stages=("tribute", "back"))]:
+        level = RANKS[int(observation.state["level"][0])]
+        jokers = [move for move in observation.actions if move[1] in ("B", "R")]
+        for move in [*observation.actions[::7], *jokers]:
+            shown = faces.move(move, level).plain
+            found = observation.actions[read_choice(shown, observation)]
+            assert found[:2] == move[:2], shown
+            assert sorted(found[2]) == sorted(move[2]), shown
+            if move[0] == "Bomb" or (move[0] in ("Single", "Pair") and move[1] in ("B", "R")):
+                # without its cards: a count, or a joker's name
+                kinds.add(move[0])
+                name = shown.split("  ")[0]
+                found = observation.actions[read_choice(name, observation)]
+                assert found[:2] == move[:2], name
+                assert len(found[2]) == len(move[2]), name
+    assert kinds == {"Bomb", "Single", "Pair"}
 
 
 def test_the_situation_is_told_in_words():
