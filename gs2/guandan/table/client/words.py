@@ -157,8 +157,8 @@ def named_choices(text: str, observation: Observation) -> list[int]:
     signs = _WILD.sub(" ", line.translate(_SIGNS))
     count = _COUNT.search(signs)
     signs = _COUNT.sub(" ", signs)
-    for rank, name in _JOKERS.items():
-        signs = name.sub(rank, signs)
+    for joker, spelled in _JOKERS.items():
+        signs = spelled.sub(joker, signs)
     words = re.sub(r"[\[\]\"'(),]+", " ", signs).upper().replace("10", "T").split()
     # the six of spades is S6, and 6S to some
     words = [word[::-1] if re.fullmatch(r"[2-9TJQKA][SHCD]", word) else word for word in words]
