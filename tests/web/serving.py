@@ -142,11 +142,20 @@ class Seat:
         """Return the state in which this seat is to act or to go on, or the session is over."""
         return self.until(lambda s: s["turn"]["you"] or s["waiting"] or s["match"]["over"])
 
+    def my_turn_alone(self) -> State:
+        """Return the state in which only this seat is to act, or go on, or the session is over.
+
+        In a tribute others may act meanwhile; what is compared later must not change by that.
+        """
+        return self.until(
+            lambda s: s["turn"]["seats"] == [s["table"]["you"]] or s["waiting"] or s["match"]["over"]
+        )
+
     def play(self, index: int = 0) -> State:
-        """Choose, and return the state that follows."""
-        version = self.state["version"]
-        self.say(type="play", index=index, version=version)
-        return self.until(lambda state: state["version"] > version)
+        """Choose, and return the state that follows; what others do meanwhile, as in a tribute, is not it."""
+        asked = self.state["since"]
+        self.say(type="play", index=index, version=self.state["version"])
+        return self.until(lambda state: state["since"] != asked)
 
     def close(self) -> None:
         """Hang up."""

@@ -73,18 +73,19 @@ class TablePage:
         return self.page.locator("dialog[open]").count() > 0
 
     def take_turn(self) -> None:
-        """Play what the page suggests first, or pass, by clicking; return when the server has taken it."""
+        """Play what the page suggests first, or pass, by clicking; return when the server has taken it.
+
+        What others do meanwhile, as in a tribute, changes the version, and not since when one is asked.
+        """
         page = self.page
-        before = page.locator("main").get_attribute("data-version")
+        asked = page.locator("main").get_attribute("data-since")
         page.get_by_role("button", name="Suggest").click()
         page.locator(".play[aria-disabled=false], .nothing").first.wait_for()
         if page.locator(".play[aria-disabled=false]").count():
             page.locator(".play").click()
         else:
             page.locator(".pass-button").click()
-        page.wait_for_function(
-            "before => document.querySelector('main').dataset.version !== before", arg=before
-        )
+        page.wait_for_function("asked => document.querySelector('main').dataset.since !== asked", arg=asked)
 
     def play_turns(self, turns: int) -> None:
         """Play so many turns, going on after each round."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.markdown import markdown_table
-from experiments.training.equal_time.levels_ladder import LevelsLadder, play_ladder
+from experiments.training.equal_time.levels_ladder import LevelsLadder, play_levels_ladder
 from experiments.training.equal_time.turns import RIVAL, Outcome, Plan, Turn, read_turns, shortened
 from gs2.commands.common import Interruption
 
@@ -90,7 +90,7 @@ class GuandanCourse:
         turns = read_turns(plan.folder)
         agents = {name: self.agent(name, plan.folder / name / turns[name][-1]["file"]) for name in plan.names}
         agents |= {name: name for name in YARDSTICKS}
-        found = play_ladder(plan, agents, rounds, stop)
+        found = play_levels_ladder(plan, agents, rounds, stop)
         return None if found is None else Outcome([_table(plan, turns, found)])
 
 

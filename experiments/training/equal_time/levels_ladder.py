@@ -16,7 +16,7 @@ from gs2.commands.common import Interruption
 if TYPE_CHECKING:
     from blueprint.guandan.arena.ladder import Ladder
 
-__all__ = ["LevelsLadder", "play_ladder"]
+__all__ = ["LevelsLadder", "play_levels_ladder"]
 
 FEW = 400
 """Deals for which it takes longer to start processes than to play."""
@@ -63,7 +63,9 @@ class LevelsLadder:
         return float(values.mean()), low, high
 
 
-def play_ladder(plan: Plan, agents: dict[str, str], rounds: int, stop: Interruption) -> LevelsLadder | None:
+def play_levels_ladder(
+    plan: Plan, agents: dict[str, str], rounds: int, stop: Interruption
+) -> LevelsLadder | None:
     """Return the ladder of all agents, None if it was stopped; what was played is gone on from.
 
     agents: what each is called, and in the words of `gs2 match`. Its picture is `ladder.svg` of the plan's

@@ -24,7 +24,7 @@ import click
 from experiments.markdown import markdown_table
 from experiments.training.equal_time.curves import learning_curves
 from experiments.training.equal_time.guandan_course import GuandanCourse
-from experiments.training.equal_time.levels_ladder import LevelsLadder, play_ladder
+from experiments.training.equal_time.levels_ladder import LevelsLadder, play_levels_ladder
 from experiments.training.equal_time.turns import Outcome, Plan, Turn, read_turns, train_in_turns
 from games.support.files import check_folder, write_text
 from games.support.locks import hold
@@ -98,7 +98,7 @@ class VariedCourse(GuandanCourse):
         turns = read_turns(plan.folder)
         agents = {START: str(self.start)}
         agents |= {name: str(plan.folder / name / turns[name][-1]["file"]) for name in plan.names}
-        found = play_ladder(plan, agents | self.beside, rounds, stop)
+        found = play_levels_ladder(plan, agents | self.beside, rounds, stop)
         if found is None:
             return None
         return Outcome([_ways(plan, turns, found), _pairs([*agents, *self.beside], found)])
@@ -197,10 +197,9 @@ def variations(
     output: Path,
     tries: tuple[str, ...],
     beside: tuple[str, ...],
-    minutes: float,
-    turn: float,
     rounds: int,
     settings: tuple[str, ...],
+    **spans: Any,
 ) -> None:
     """Train CHECKPOINT further in several ways at equal processor time, then rate them on one ladder.
 
@@ -215,7 +214,7 @@ def variations(
         course, changes = _read(checkpoint, tries, beside, settings)
     except (ConfigError, CheckpointError) as error:
         raise click.UsageError(str(error)) from error
-    plan = Plan(check_folder(output), tuple(course.ways), minutes, turn, max(2, rounds // 4), changes)
+    plan = Plan(check_folder(output), tuple(course.ways), deals=max(2, rounds // 4), changes=changes, **spans)
     with hold(plan.folder, folder=True), Interruption() as stop:
         try:
             turns = train_in_turns(course, plan, stop)

@@ -73,14 +73,14 @@ def test_a_cut_connection_and_a_killed_server_lose_nothing(
     seat = server.seat(table, key)
     for _ in range(3):
         play_on(seat, rng, rng.randrange(1, 60))
-        before = seat.my_turn()
+        before = seat.my_turn_alone()
         if rng.random() < 0.5:
             seat.line.socket.close()
         else:
             server.kill()
             server.start()
         seat = server.seat(table, key)
-        after = seat.my_turn()
+        after = seat.my_turn_alone()
         for part in ("match", "round", "turn", "results", "games_over", "waiting"):
             assert after[part] == before[part], part
         assert after["table"]["you"] == 0
@@ -93,7 +93,7 @@ def test_undo_goes_back_to_just_before_the_last_own_choice(server: Server, seed:
     seat = server.seat(table, key)
     seen = []
     for _ in range(rng.randrange(5, 60)):
-        state = seat.my_turn()
+        state = seat.my_turn_alone()
         if state["waiting"]:
             play_on(seat, rng, 1)
             seen = []

@@ -130,6 +130,7 @@ export class Table extends TablePage {
     const you = state.table.you;
     root.classList.toggle("playing", you !== null);
     root.dataset.version = String(state.version);
+    root.dataset.since = String(state.since);
     this.part("standing", [seen.match, seen.round.level, seen.table.games, you], () => standing(seen));
     this.part("felt", [seen.table, seen.round, seen.turn, seen.waiting, seen.match.over, seen.results.length], () => felt(seen, { join: (seat) => this.join(seat) }, this.fresh(seen.round.plays)));
     const { plays, tributes, returns, anti } = seen.round;
