@@ -20,12 +20,11 @@ from typing import Any
 
 import click
 
-from experiments.training.equal_time.curves import learning_curves
+from experiments.training.equal_time.plan_run import run_plan
 from experiments.training.equal_time.rule_passed import passing_table
-from experiments.training.equal_time.turns import WHOLE, Course, Plan, train_in_turns
-from games.support.files import check_folder, write_text
-from games.support.locks import hold
-from gs2.commands.common import OUTPUT_FOLDER, POSITIVE, Interruption, stderr
+from experiments.training.equal_time.turns import WHOLE, Course, Plan
+from games.support.files import check_folder
+from gs2.commands.common import OUTPUT_FOLDER, POSITIVE
 from gs2.commands.groups import run_alone
 
 __all__ = ["recipes"]
@@ -101,7 +100,6 @@ def recipes(
     all.
     """
     from games.support.configuration import ConfigError
-    from games.support.interruption import Interrupted
 
     course = _course(game)
     try:
@@ -109,20 +107,7 @@ def recipes(
     except ConfigError as error:
         raise click.UsageError(str(error)) from error
     plan = Plan(check_folder(output), chosen, deals=max(2, rounds // 4), changes=changes, **spans)
-    with hold(plan.folder, folder=True), Interruption() as stop:
-        try:
-            turns = train_in_turns(course, plan, stop)
-            found = course.compare(plan, rounds, stop)
-        except Interrupted:
-            found = None
-        if found is None:
-            stderr().print("interrupted; the same command goes on from there")
-            raise SystemExit(stop.exit_code)
-        of_plan = {name: turns[name] for name in chosen}
-        text = "\n\n".join([*found.tables, passing_table(course, of_plan)])
-        write_text(plan.folder / "recipes.md", text + "\n")
-        learning_curves(course, of_plan, plan.folder / "curves.svg")
-    click.echo(text)
+    click.echo(run_plan(course, plan, rounds, "recipes.md", lambda turns: [passing_table(course, turns)]))
 
 
 if __name__ == "__main__":

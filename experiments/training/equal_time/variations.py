@@ -22,13 +22,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from experiments.markdown import markdown_table
-from experiments.training.equal_time.curves import learning_curves
 from experiments.training.equal_time.guandan_course import GuandanCourse
 from experiments.training.equal_time.levels_ladder import LevelsLadder, play_levels_ladder
-from experiments.training.equal_time.turns import Outcome, Plan, Turn, read_turns, train_in_turns
-from games.support.files import check_folder, write_text
-from games.support.locks import hold
-from gs2.commands.common import OUTPUT_FOLDER, POSITIVE, Interruption, stderr
+from experiments.training.equal_time.plan_run import run_plan
+from experiments.training.equal_time.turns import Outcome, Plan, Turn, read_turns
+from games.support.files import check_folder
+from gs2.commands.common import OUTPUT_FOLDER, POSITIVE, Interruption
 from gs2.commands.groups import run_alone
 
 if TYPE_CHECKING:
@@ -208,26 +207,13 @@ def variations(
     """
     from blueprint.checkpoint import CheckpointError
     from games.support.configuration import ConfigError
-    from games.support.interruption import Interrupted
 
     try:
         course, changes = _read(checkpoint, tries, beside, settings)
     except (ConfigError, CheckpointError) as error:
         raise click.UsageError(str(error)) from error
     plan = Plan(check_folder(output), tuple(course.ways), deals=max(2, rounds // 4), changes=changes, **spans)
-    with hold(plan.folder, folder=True), Interruption() as stop:
-        try:
-            turns = train_in_turns(course, plan, stop)
-            found = course.compare(plan, rounds, stop)
-        except Interrupted:
-            found = None
-        if found is None:
-            stderr().print("interrupted; the same command goes on from there")
-            raise SystemExit(stop.exit_code)
-        text = "\n\n".join(found.tables)
-        write_text(plan.folder / "variations.md", text + "\n")
-        learning_curves(course, {name: turns[name] for name in course.ways}, plan.folder / "curves.svg")
-    click.echo(text)
+    click.echo(run_plan(course, plan, rounds, "variations.md"))
 
 
 if __name__ == "__main__":
