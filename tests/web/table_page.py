@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-__all__ = ["SCREENSHOTS", "TablePage", "picture"]
+__all__ = ["SCREENSHOTS", "TablePage", "check_places_and_levels", "picture"]
 
 SCREENSHOTS = "GS2_SCREENSHOTS"
 """Names a folder where pictures of the pages are put."""
@@ -21,6 +22,21 @@ def picture(page: Any, name: str) -> None:
         Path(folder).mkdir(parents=True, exist_ok=True)
         width = page.viewport_size["width"]
         page.screenshot(path=Path(folder) / f"{name}-{width}.png")
+
+
+def check_places_and_levels(said: str) -> None:
+    """Assert that places and levels fit together in what a player is told at a round's end.
+
+    Whose partner comes second goes up three levels, or as many as lead to A; who wins the match, none.
+    """
+    assert "1st" in said and ("4th" in said) != (said.count("not out") == 2), said
+    if "The match is over" in said:
+        return
+    winners = "Us" if "You win" in said else "Them"
+    if "not out" in said:
+        assert "three levels" in said or re.search(rf"\b{winners} A\b", said), said
+    else:
+        assert "three levels" not in said, said
 
 
 class TablePage:
