@@ -27,6 +27,9 @@ from gs2.commands.table.options import (
 __all__ = ["web"]
 
 PORT = 8642
+# Seconds. Clients and proxies keep an idle line for their next request for 5 to 60 s. They are to close it:
+# where both ends do at about the same time, a request is lost.
+KEEP_IDLE = 75
 
 
 @dataclass(frozen=True)
@@ -160,6 +163,7 @@ async def _serve(address: Address, holding: Holding, as_json: bool) -> int | Non
             access_log=False,
             ws_max_size=64 << 10,
             timeout_graceful_shutdown=3,
+            timeout_keep_alive=KEEP_IDLE,
             server_header=False,
         )
         server = uvicorn.Server(config)

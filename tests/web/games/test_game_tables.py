@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import random
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -53,6 +55,18 @@ def test_random_clicks_play_whole_rounds_and_the_score_is_kept(
     assert all(round_.record.game.startswith(game) and "Ann" in round_.record.agents for round_ in replayed)
     assert table in {row["id"] for row in server.get("/api/game-tables")["tables"]}
     seat.close()
+
+
+def test_a_line_is_kept_for_longer_than_clients_keep_it_idle(server: Server) -> None:
+    line = http.client.HTTPConnection(server.url.split("/")[-1], timeout=10)
+    line.connect()
+    first = line.sock
+    for idle in (5.5, 0):  # five seconds are what clients and servers commonly have, and they then race
+        line.request("GET", "/api/agents")
+        answer = line.getresponse()
+        assert answer.status == 200 and answer.read() and line.sock is first
+        time.sleep(idle)
+    line.close()
 
 
 def test_nothing_that_is_sent_during_a_round_tells_a_hidden_card(server: Server) -> None:
