@@ -284,7 +284,7 @@ class Gs2Agent:
         point = DecisionPoint(state, progress.actions, progress.candidates, deadline)
         source = DealSource(point, lambda: self._deals(memory, progress), self.rollouts, config, Log())
         try:
-            solution = solve_deals(source, self.rng)
+            solution = solve_deals(source, self._draws(state))
         except (TimeoutError, MemoryError) as error:
             self._reuse(progress, memory, str(error))
             return
@@ -303,7 +303,16 @@ class Gs2Agent:
     def _dealer(self, progress: DecisionProgress) -> Dealer:
         """Return what draws deals that the player to act considers possible."""
         networks = DealNetworks(self.evaluator, self.beliefs, self.deals)
-        return Dealer(progress.state, progress.moves, networks, self.config.deals, self.rng)
+        rng = self._draws(progress.state)
+        return Dealer(progress.state, progress.moves, networks, self.config.deals, rng)
+
+    def _draws(self, state: Array) -> np.random.Generator:
+        """Return what is drawn from at a decision: the agent's stream, or one of the infoset's own."""
+        seed = self.config.deals.draws
+        if seed is None:
+            return self.rng
+        key = _GAME.infoset_key(state, int(state["player"][0]))[0]
+        return np.random.default_rng([seed, *key.tolist()])
 
     def _deals(self, memory: RoundMemory, progress: DecisionProgress) -> Deals:
         """Return deals for a subgame: sampled, or kept from before and topped up by the most unlike new."""

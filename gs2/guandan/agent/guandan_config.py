@@ -56,6 +56,9 @@ class DealsConfig(Configuration):
         and not the deal network, which knows at once.
     temperature: of the blueprint's soft policy wherever it is meant, in levels.
     nested: deals of one decision are kept for the next while they agree with what was seen.
+    draws: seed of what is drawn at an infoset, which then follows from both: agents that differ elsewhere
+        see the same deals, so that duplicate play differs by their choices alone (common random numbers).
+        None draws on and on from the agent's own stream.
     """
 
     worlds: int = attrs.field(default=640, validator=integer(1))
@@ -66,6 +69,7 @@ class DealsConfig(Configuration):
     replay: bool = attrs.field(default=False, validator=flag)
     temperature: float = attrs.field(default=0.2, validator=real(1e-6, 100))
     nested: bool = attrs.field(default=True, validator=flag)
+    draws: int | None = attrs.field(default=None, validator=integer(0, optional=True))
 
 
 @attrs.frozen(slots=False)

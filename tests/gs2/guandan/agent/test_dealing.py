@@ -9,6 +9,7 @@ from gs2.guandan.agent.agent import AT_FIRST, Gs2Agent
 from gs2.guandan.agent.deals.dealing import Dealer, DealNetworks
 from gs2.guandan.agent.evaluator import BlueprintEvaluator
 from gs2.guandan.agent.guandan_config import DealsConfig, GuanDanConfig
+from tests.gs2.guandan.agent.test_agent import PLIES
 from tests.gs2.guandan.blueprints import CountBlueprint, midgame
 
 WAVE, WORLDS = 4, 40
@@ -96,3 +97,22 @@ def test_few_deals_are_listed_once_and_never_drawn() -> None:
         else:
             assert len(worlds) == 12
     assert listed > 3
+
+
+@pytest.mark.parametrize("config", [agent_that(1.0).config, PLIES], ids=("comparison", "plies"))
+def test_with_draws_of_the_infoset_agents_that_differ_see_the_same_deals(config: GuanDanConfig) -> None:
+    states = midgame(12, np.random.default_rng(3), plies=24, least=5)
+    config = config.replace(draws=5)
+
+    def deals(config: GuanDanConfig, order: slice = slice(None)) -> list[bytes]:
+        agent = Gs2Agent(CountBlueprint(noise=0.1), config, np.random.default_rng())
+        found = [agent.decide(np.atleast_1d(row)).worlds for row in states[order]][order]
+        return [b"" if worlds is None else worlds.states["hand"].tobytes() for worlds in found]
+
+    usual = deals(config)
+    assert sum(map(bool, usual)) > 6
+    assert deals(config, slice(None, None, -1)) == usual, "whatever was decided before"
+    assert deals(config.replace(objective="levels")) == usual
+    assert deals(config.replace(draws=6)) != usual
+    states["fails"] = 0  # as in a match
+    assert deals(config) == usual
