@@ -307,7 +307,7 @@ def test_cards_are_chosen_by_drawing_over_them_and_by_touch(server: Server, peop
 
 def test_the_keyboard_alone_suffices(server: Server, people: People) -> None:
     page = people()
-    page.get_by_label("Seconds between").wait_for(state="attached")
+    page.locator("button[type=submit]:enabled").wait_for()
     for _ in range(40):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.type") == "submit":

@@ -134,3 +134,29 @@ def test_plays_that_tear_nothing_apart_are_suggested_first(people: People) -> No
     ]  # fmt: skip
     asked = [[{"cards": cards, "kind": kind} for cards, kind in plays], hand]
     assert people().evaluate(SAYS, ["climb-cards.js", "suggestOrder", asked]) == [2, 4, 1, 0, 3, 5, 6]
+
+
+def test_who_is_quicker_than_the_list_of_agents_keeps_what_was_typed_and_where(people: People) -> None:
+    page = people("/#/review")
+    waiting: list[Any] = []
+    page.route("**/api/agents", lambda route: waiting.append(route))
+    page.get_by_role("link", name="Table").first.click()
+    start = page.locator("button[type=submit]")
+    start.wait_for()
+    page.locator("summary").first.click()
+    page.get_by_label("Your name").fill("Zoe")
+    for label, typed in (("Your name", " B"), ("Seed", "12")):
+        field = page.get_by_label(label)
+        field.press("End")
+        page.keyboard.type(typed)
+        page.keyboard.press("Enter")  # there is nobody to play with yet
+    assert start.is_disabled() and page.locator(".error").inner_text() == ""
+    while not waiting:
+        page.wait_for_timeout(20)
+    waiting[0].continue_()
+    page.locator("button[type=submit]:enabled").wait_for()
+    page.keyboard.type("3")
+    assert page.get_by_label("Your name").input_value() == "Zoe B"
+    assert page.get_by_label("Seed").input_value() == "123"
+    page.keyboard.press("Enter")
+    page.locator(".felt").wait_for()

@@ -76,11 +76,12 @@ export class Lobby {
 
   redraw() {
     this.drawnTables = "";
+    const focused = Object.keys(this.fields ?? {}).find((name) => this.fields[name] === document.activeElement);
     this.place = {
       error: h("p", { class: "error", role: "alert" }),
       tables: h("ul", { class: "table-list" }),
       seats: h("div", { class: "seat-picker" }),
-      start: h("button", { type: "submit", class: "primary large" }),
+      start: h("button", { type: "submit", class: "primary large", disabled: this.seats.length !== 4 }, say("lobby.start")),
     };
     clear(this.root, h("div", { class: "page lobby" },
       h("header", { class: "hero" },
@@ -90,6 +91,7 @@ export class Lobby {
       h("div", { class: "lobby-columns" }, this.form(), h("div", { class: "stack" }, this.list(), this.elsewhere()))));
     this.drawSeats();
     this.drawTables();
+    if (focused) this.fields[focused].focus();
   }
 
   form() {
@@ -105,10 +107,10 @@ export class Lobby {
       h("div", { class: "row presets", role: "group", "aria-label": say("lobby.presets") }, this.presets()),
       h("label", { class: "field" }, h("span", {}, say("lobby.name")), f.name),
       h("fieldset", { class: "seats" }, h("legend", {}, say("lobby.seats")), this.place.seats),
-      h("details", {}, h("summary", {}, say("lobby.more")),
+      (this.more = h("details", { open: this.more?.open ?? false }, h("summary", {}, say("lobby.more")),
         h("label", { class: "field" }, h("span", {}, say("lobby.games")), f.games),
         h("label", { class: "field" }, h("span", {}, say("lobby.pace")), f.pace),
-        h("label", { class: "field" }, h("span", {}, say("lobby.seed")), f.seed)),
+        h("label", { class: "field" }, h("span", {}, say("lobby.seed")), f.seed))),
       this.place.start);
   }
 
