@@ -30,7 +30,7 @@ class Server:
         self.url = ""
         self.process: subprocess.Popen[str] | None = None
         self.said: list[str] = []
-        self.http = httpx.Client(timeout=60, trust_env=False)
+        self.http = httpx.Client(timeout=120, trust_env=False)
 
     def start(self) -> Server:
         """Start it, on the port that it had before."""
@@ -113,7 +113,7 @@ class Seat:
         self.state: State = {}
         self.until(lambda state: True)
 
-    def hear(self, patience: float = 60) -> dict[str, Any]:
+    def hear(self, patience: float = 120) -> dict[str, Any]:
         """Return the next message; a state is kept too."""
         message = json.loads(self.line.recv(patience))
         if message["type"] == "state":

@@ -48,7 +48,7 @@ def test_a_table_its_hint_and_its_dialogs_have_no_grave_fault(server: Server, pa
     page.locator(".play[aria-disabled=false], .nothing").first.wait_for()
     assert faults(page) == []
     page.get_by_role("button", name="Hint").click()
-    page.locator(".hint-view").wait_for(timeout=60_000)
+    page.locator(".hint-view").wait_for(timeout=120_000)
     for summary in page.locator(".hint-place details summary").all():
         summary.click()
     assert faults(page) == []
@@ -91,6 +91,6 @@ def test_review_has_no_grave_fault(server: Server, page: Any) -> None:
 
 def test_explore_has_no_grave_fault(page: Any) -> None:
     page.get_by_role("link", name="Explore", exact=True).click()
-    page.locator(".x-results[aria-busy=false] > *").first.wait_for(timeout=60_000)
+    page.locator(".x-results[aria-busy=false] > *").first.wait_for(timeout=120_000)
     picture(page, "explore")
     assert faults(page) == []

@@ -134,7 +134,7 @@ def test_a_hint_shows_moves_and_chooses_cards_and_undo_takes_back(server: Server
     table.until_turn()
     before = table.hand
     page.get_by_role("button", name="Hint").click()
-    page.locator(".hint-view").wait_for(timeout=60_000)
+    page.locator(".hint-view").wait_for(timeout=120_000)
     picture(page, "hint")
     assert "gs2 would play" in page.locator(".hint-view").inner_text()
     rows = page.locator(".hint-moves tbody tr")

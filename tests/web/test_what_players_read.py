@@ -136,27 +136,40 @@ def test_plays_that_tear_nothing_apart_are_suggested_first(people: People) -> No
     assert people().evaluate(SAYS, ["climb-cards.js", "suggestOrder", asked]) == [2, 4, 1, 0, 3, 5, 6]
 
 
-def test_who_is_quicker_than_the_list_of_agents_keeps_what_was_typed_and_where(people: People) -> None:
-    page = people("/#/review")
-    waiting: list[Any] = []
-    page.route("**/api/agents", lambda route: waiting.append(route))
+def test_who_is_quicker_than_the_agents_keeps_what_was_typed_and_is_told_what_is_waited_for(
+    people: People,
+) -> None:
+    page, held = people("/#/review"), []
+
+    def hold(route: Any) -> None:
+        if route.request.url.endswith("/api/agents") or route.request.method == "POST":
+            held.append(route)
+        else:
+            route.continue_()
+
+    def let_one_go() -> None:
+        while not held:
+            page.wait_for_timeout(20)
+        held.pop().continue_()
+
+    page.route("**/api/**", hold)
     page.get_by_role("link", name="Table").first.click()
     start = page.locator("button[type=submit]")
     start.wait_for()
     page.locator("summary").first.click()
     page.get_by_label("Your name").fill("Zoe")
     for label, typed in (("Your name", " B"), ("Seed", "12")):
-        field = page.get_by_label(label)
-        field.press("End")
+        page.get_by_label(label).press("End")
         page.keyboard.type(typed)
         page.keyboard.press("Enter")  # there is nobody to play with yet
     assert start.is_disabled() and page.locator(".error").inner_text() == ""
-    while not waiting:
-        page.wait_for_timeout(20)
-    waiting[0].continue_()
+    let_one_go()
     page.locator("button[type=submit]:enabled").wait_for()
     page.keyboard.type("3")
     assert page.get_by_label("Your name").input_value() == "Zoe B"
     assert page.get_by_label("Seed").input_value() == "123"
     page.keyboard.press("Enter")
+    page.get_by_role("button", name="The agents take their seats").wait_for()
+    assert start.is_disabled()
+    let_one_go()
     page.locator(".felt").wait_for()

@@ -28,7 +28,7 @@ export class Lobby {
    * @param {{go: (hash: string) => void}} app
    */
   constructor(root, app) {
-    Object.assign(this, { root, app, agents: [], tables: null, seats: [], left: false, drawnTables: "" });
+    Object.assign(this, { root, app, agents: [], tables: null, seats: [], busy: false, left: false, drawnTables: "" });
     this.redraw();
     this.load();
     this.timer = setInterval(() => document.hidden || this.look(), LOOK_AGAIN);
@@ -81,7 +81,7 @@ export class Lobby {
       error: h("p", { class: "error", role: "alert" }),
       tables: h("ul", { class: "table-list" }),
       seats: h("div", { class: "seat-picker" }),
-      start: h("button", { type: "submit", class: "primary large", disabled: this.seats.length !== 4 }, say("lobby.start")),
+      start: h("button", { type: "submit", class: "primary large" }),
     };
     clear(this.root, h("div", { class: "page lobby" },
       h("header", { class: "hero" },
@@ -126,11 +126,16 @@ export class Lobby {
     ];
   }
 
+  drawStart() {
+    const watched = this.seats.length === 4 && !this.seats.includes(PERSON);
+    this.place.start.textContent = say(this.busy ? "lobby.busy" : watched ? "lobby.watch" : "lobby.start");
+    this.place.start.disabled = this.busy || this.seats.length !== 4;
+  }
+
   drawSeats() {
+    this.drawStart();
     if (this.seats.length !== 4) return;
     clear(this.place.seats, h("div", { class: "mini-felt", "aria-hidden": "true" }), PLACES.map((place, seat) => this.picker(place, seat)));
-    const watched = !this.seats.includes(PERSON);
-    this.place.start.textContent = say(watched ? "lobby.watch" : "lobby.start");
   }
 
   picker(place, seat) {
@@ -156,7 +161,8 @@ export class Lobby {
     keep("name", name.value.trim());
     keep("pace", pace.value);
     keep("seats", JSON.stringify(this.seats));
-    this.place.start.disabled = true;
+    this.busy = true;
+    this.drawStart();
     try {
       const table = await ask("/api/tables", {
         json: {
@@ -168,9 +174,10 @@ export class Lobby {
         },
       });
       if (table.key) keep(`seat-${table.id}`, table.key);
-      this.app.go(`#/table/${table.id}`);
+      if (!this.left) this.app.go(`#/table/${table.id}`); // else it is in the list
     } catch (error) {
-      this.place.start.disabled = false;
+      this.busy = false;
+      this.drawStart();
       this.fail(error);
     }
   }
