@@ -33,6 +33,7 @@ def executed(path: Path) -> Any:
         kernel_name="python3",
         timeout=600,
         record_timing=False,
+        coalesce_streams=True,
         resources={"metadata": {"path": str(path.parent)}},
     )
     client.execute()
