@@ -113,7 +113,7 @@ class Seat:
         self.state: State = {}
         self.until(lambda state: True)
 
-    def hear(self, patience: float = 120) -> dict[str, Any]:
+    def hear(self, patience: float = 180) -> dict[str, Any]:
         """Return the next message; a state is kept too."""
         message = json.loads(self.line.recv(patience))
         if message["type"] == "state":

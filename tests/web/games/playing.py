@@ -33,7 +33,7 @@ class GameSeat:
         while not self.state:
             self.hear()
 
-    def hear(self, patience: float = 60) -> dict[str, Any]:
+    def hear(self, patience: float = 180) -> dict[str, Any]:
         """Return the next message; a state is kept too."""
         message: dict[str, Any] = json.loads(self.line.recv(patience))
         if message["type"] == "state":
