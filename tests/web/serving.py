@@ -16,7 +16,10 @@ from typing import Any
 import httpx
 from websockets.sync.client import ClientConnection, connect
 
-__all__ = ["Seat", "Server"]
+__all__ = ["PATIENCE", "Seat", "Server"]
+
+PATIENCE = 180.0
+"""Seconds until a table's next message: kernels may have to be compiled first, beside other tests."""
 
 State = dict[str, Any]
 
@@ -113,7 +116,7 @@ class Seat:
         self.state: State = {}
         self.until(lambda state: True)
 
-    def hear(self, patience: float = 180) -> dict[str, Any]:
+    def hear(self, patience: float = PATIENCE) -> dict[str, Any]:
         """Return the next message; a state is kept too."""
         message = json.loads(self.line.recv(patience))
         if message["type"] == "state":

@@ -9,7 +9,7 @@ from typing import Any
 
 from websockets.sync.client import ClientConnection, connect
 
-from tests.web.serving import Server
+from tests.web.serving import PATIENCE, Server
 
 __all__ = ["GameSeat", "new_table", "play_round"]
 
@@ -33,7 +33,7 @@ class GameSeat:
         while not self.state:
             self.hear()
 
-    def hear(self, patience: float = 180) -> dict[str, Any]:
+    def hear(self, patience: float = PATIENCE) -> dict[str, Any]:
         """Return the next message; a state is kept too."""
         message: dict[str, Any] = json.loads(self.line.recv(patience))
         if message["type"] == "state":
