@@ -245,7 +245,7 @@ def sequence_form(tree: FlatTree, game: Game | None = None) -> SequenceForm:
     )
 
 
-@kernel
+@kernel(lazy=True)
 def _last_sequences(
     parent: NDArray[np.int32],
     first_child: NDArray[np.int32],
@@ -280,7 +280,7 @@ def _last_sequences(
     return -1
 
 
-@kernel
+@kernel(lazy=True)
 def _compress(
     last: NDArray[np.int32],
     weight: NDArray[np.float64],
@@ -342,7 +342,7 @@ def _compress(
     return row_start, column[:kept].copy(), payoff[:kept].copy()
 
 
-@kernel
+@kernel(lazy=True)
 def transpose(
     row_start: NDArray[np.int64], column: NDArray[np.int32], payoff: NDArray[np.float64], n_columns: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:

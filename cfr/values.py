@@ -265,7 +265,7 @@ def cfbr_values(
     return values.normalised if normalised else values.infoset
 
 
-@kernel
+@kernel(lazy=True)
 def _reach(
     parent: NDArray[np.int32],
     first_child: NDArray[np.int32],
@@ -291,7 +291,7 @@ def _reach(
             players[node, player[up]] *= policy[slot]
 
 
-@kernel
+@kernel(lazy=True)
 def _back_up(
     parent: NDArray[np.int32],
     first_child: NDArray[np.int32],
@@ -313,7 +313,7 @@ def _back_up(
             value[up, p] += prob * value[node, p]
 
 
-@kernel
+@kernel(lazy=True)
 def _own_slot(
     parent: NDArray[np.int32],
     first_child: NDArray[np.int32],
@@ -333,7 +333,7 @@ def _own_slot(
             own[node] = own[up]
 
 
-@kernel
+@kernel(lazy=True)
 def _fold(
     infoset_offset: NDArray[np.int64],
     infoset_player: NDArray[np.int8],

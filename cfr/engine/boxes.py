@@ -89,7 +89,7 @@ def make_boxes(rows: Entries, sides: tuple[SideLayout, SideLayout]) -> tuple[tup
     return (out[0], out[1]), int((box[:, 4] * box[:, 5]).sum()), n_distinct
 
 
-@kernel
+@kernel(lazy=True)
 def _fours(n: int, width: int) -> int:
     """Return in how many fours `n` payoffs are stored: whole vectors, or one of eight and half of another."""
     return 3 if width == 8 and 8 < n <= 12 else (n + width - 1) // width * (width // 4)
@@ -104,7 +104,7 @@ def _columns(box: NDArray[np.int64], width: int) -> int:
     return columns if largest <= width and columns * width * 2 * len(box) <= MOST_PADDING * cells else 0
 
 
-@kernel
+@kernel(lazy=True)
 def _unit_of_sequences(position: NDArray[np.int32], unit_position: NDArray[np.int32]) -> NDArray[np.int32]:
     unit_of = np.empty(unit_position[-1], np.int32)
     for u in range(len(unit_position) - 1):
@@ -116,7 +116,7 @@ def _unit_of_sequences(position: NDArray[np.int32], unit_position: NDArray[np.in
     return out
 
 
-@kernel
+@kernel(lazy=True)
 def _sorted_by_units(
     row_start: NDArray[np.int64],
     column: NDArray[np.int32],
@@ -153,7 +153,7 @@ def _sorted_by_units(
     return row, order
 
 
-@kernel
+@kernel(lazy=True)
 def _bounds(
     row: NDArray[np.int32],
     column: NDArray[np.int32],
@@ -184,7 +184,7 @@ def _bounds(
     return box[: b + 1].copy(), end[: b + 1].copy()
 
 
-@kernel
+@kernel(lazy=True)
 def _grown(array: NDArray[np.float64], used: int, more: int) -> NDArray[np.float64]:
     if used + more <= len(array):
         return array
@@ -194,7 +194,7 @@ def _grown(array: NDArray[np.float64], used: int, more: int) -> NDArray[np.float
     return larger
 
 
-@kernel
+@kernel(lazy=True)
 def _pool(
     row: NDArray[np.int32],
     column: NDArray[np.int32],
@@ -233,7 +233,8 @@ def _pool(
         bits = scratch.view(np.uint64)
         mix = np.uint64(rows * 64 + cols)
         for j in range(rows * cols):
-            mix = (mix ^ bits[j]) * np.uint64(0x9E3779B97F4A7C15)
+            mix ^= bits[j]
+            mix = ((mix ^ mix >> np.uint64(32)) & np.uint64(0xFFFFFFFF)) * np.uint64(0x9E3779B1)
             mix ^= mix >> np.uint64(29)
         at = np.int64(mix & np.uint64(size - 1))
         while table[at] >= 0:

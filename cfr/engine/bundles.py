@@ -150,7 +150,7 @@ def _rows(
     return first_row[child].astype(np.int32), bundle[unit_bundle, BEFORE], fields
 
 
-@kernel
+@kernel(lazy=True)
 def _group(
     start: NDArray[np.int32],
     parent: NDArray[np.int32],
@@ -274,7 +274,7 @@ def _group(
     return above[:n_bundles], members, member_start[: n_bundles + 1], child_bundle[: n_doors + 1]
 
 
-@kernel
+@kernel(lazy=True)
 def _lay_out(
     start: NDArray[np.int32],
     parent: NDArray[np.int32],

@@ -25,7 +25,7 @@ from games.support.kernel import kernel
 __all__ = ["average", "discount_table", "evaluate", "iterate", "pay"]
 
 
-@kernel
+@kernel(lazy=True)
 def discount_table(n: int, alpha: float, beta: float) -> NDArray[np.float64]:
     """Return [n + 1, 4]: d(t, alpha), d(t, beta) and their summed logarithms, for t = 0 … n.
 

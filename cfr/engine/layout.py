@@ -14,6 +14,8 @@ from cfr.engine.simd import WIDTHS
 __all__ = ["Layout", "make_layout"]
 
 UNIT_SIZE = 16
+FEW_POSITIONS = 8192
+"""Positions, padding included, up to which vectors are as wide as they can be."""
 MAX_FILL = 4.0
 """Cells that boxes may hold per payoff before bundles, then large units, are given up."""
 
@@ -63,9 +65,13 @@ def make_layout(
 
 
 def _width(plexes: tuple[Plex, ...], groups: tuple[Groups, ...]) -> int:
-    """Return the width of vectors: the larger one, unless it would make most positions padding."""
+    """Return the width of vectors: the larger one, unless it would make most of many positions padding.
+
+    Small forms take the larger one anyway: padding costs them nothing that shows, while kernels for another
+    width take seconds to compile.
+    """
     n_sequences = sum(int(start[-1]) for start, _ in plexes)
     n_positions = sum(
         positions_needed(plex, group, WIDTHS[1]) for plex, group in zip(plexes, groups, strict=True)
     )
-    return WIDTHS[1] if n_positions <= 2 * n_sequences else WIDTHS[0]
+    return WIDTHS[1] if n_positions <= max(2 * n_sequences, FEW_POSITIONS) else WIDTHS[0]

@@ -116,7 +116,7 @@ class PlanMixer:
         return mixed
 
 
-@kernel
+@kernel(lazy=True)
 def _mix(
     starts: NDArray[np.int64],
     parents: NDArray[np.int64],

@@ -23,6 +23,8 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 from numba.core.types import Type
 
+from games.support.kernel.lazy import LazyKernel
+
 __all__ = ["file_digest", "is_installed", "made_of"]
 
 OTHERS = frozenset({"numpy", "numba", "llvmlite"}) | sys.stdlib_module_names
@@ -67,6 +69,8 @@ def _part(thing: Any) -> tuple[str, list[Named]]:
 
 
 def _part_of_object(thing: Any) -> tuple[str, list[Named]]:
+    if isinstance(thing, LazyKernel):
+        thing = thing.dispatcher
     if isinstance(thing, Dispatcher):
         function = thing.py_func
         cells = [cell.cell_contents for cell in function.__closure__ or ()]

@@ -93,7 +93,7 @@ def best_responses(
     return values, others, pure
 
 
-@kernel
+@kernel(lazy=True)
 def _respond(
     parent: NDArray[np.int32],
     first_child: NDArray[np.int32],

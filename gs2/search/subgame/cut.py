@@ -175,7 +175,7 @@ class TreeCutter:
         return Subgame(cut, root_of, origin, infoset_origin, slot_origin, truncated)
 
 
-@kernel
+@kernel(lazy=True)
 def _cut(
     first_child: NDArray[np.int32],
     n_children: NDArray[np.int32],

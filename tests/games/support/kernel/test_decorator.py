@@ -53,7 +53,11 @@ def test_a_kernel_is_compiled_and_keeps_its_name_and_docstring(written: ModuleTy
 
 
 def test_options_reach_numba_and_others_are_left_to_it(written: ModuleType) -> None:
-    assert written.ratio.targetoptions == {"nopython": True, "boundscheck": None}
+    assert written.ratio.targetoptions == {
+        "nopython": True,
+        "boundscheck": None,
+        "no_cfunc_wrapper": True,
+    }
     assert written.quotient.targetoptions["nogil"] is True
     assert "fastmath" not in written.quotient.targetoptions
     assert written.half.targetoptions["inline"] == "always" and written.half.targetoptions["fastmath"] is True
