@@ -132,7 +132,9 @@ def test_every_action_of_the_large_games_is_come_across(name: str) -> None:
             assert layout.columns.of(game.actions(states)).max() < known
 
 
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long if "goofspiel" in name else ()) for name in LARGE]
+)
 def test_a_network_of_a_large_game_is_a_blueprint_and_beats_uniform_play(name: str, tmp_path: Path) -> None:
     game = load_game(name)
     path = tmp_path / "large.safetensors"

@@ -16,12 +16,13 @@ from click.testing import CliRunner
 
 from games.guandan.matches.record import read_record
 from gs2.commands.table import play
+from tests.forked import run_module
 
 PLAY = [sys.executable, "-m", "gs2.cli", "play"]
 
 
 def played(*options: str, said: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*PLAY, *options], input=said, capture_output=True, text=True, timeout=300)
+    return run_module("gs2.cli", "play", *options, said=said)
 
 
 def test_quit_leaves_with_success_and_says_where_the_record_is(tmp_path):

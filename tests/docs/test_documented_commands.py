@@ -20,6 +20,7 @@ import click
 import pytest
 
 from gs2.cli import main
+from tests.forked import run_module
 
 ROOT = Path(__file__).parents[2]
 DOCS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
@@ -209,14 +210,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _run(words: list[str], folder: Path, *, said: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "gs2.cli", *words[1:]],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        input=said,
-        timeout=900,
-    )
+    return run_module("gs2.cli", *words[1:], cwd=folder, said=said)
 
 
 def test_the_pages_show_commands() -> None:
@@ -363,13 +357,7 @@ def test_the_words_of_a_command_that_needs_more_than_this_machine_are_read(comma
 
 @cache
 def _help(module: str, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", module, *words, "--help"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    return run_module(module, *words, "--help")
 
 
 @pytest.mark.parametrize("command", [c for _, c in DOCUMENTED if c.startswith("python -m")])

@@ -88,6 +88,7 @@ def test_an_agent_learns_big2_from_the_environment_alone() -> None:
     assert points.mean() > 2.326 * points.std() / len(points) ** 0.5  # by chance once in a hundred tries
 
 
+@pytest.mark.long
 def test_a_strangers_large_game_goes_from_nothing_to_a_searched_move(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

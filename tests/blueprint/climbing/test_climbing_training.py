@@ -201,7 +201,16 @@ def test_players_in_threads_play_the_same_rounds(tmp_path: Path, monkeypatch: py
         assert first[key] == second[key]
 
 
-@pytest.mark.parametrize("change", [{}, {"critic": 0}, {"policy": 1.0, "temperature": 0.1}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        *(
+            pytest.param(c, marks=pytest.mark.long)
+            for c in ({"critic": 0}, {"policy": 1.0, "temperature": 0.1})
+        ),
+    ],
+)
 def test_what_was_learned_beats_play_at_random(change: dict[str, float]) -> None:
     game = load_game("doudizhu(ranks=4)")
     config = SMALL.replace(rounds=256, target="win", learning_rate=5e-3, average=0.0, **change)
@@ -223,7 +232,7 @@ def test_what_was_learned_beats_play_at_random(change: dict[str, float]) -> None
 
 
 @pytest.mark.parametrize("config", [SMALL, SMALL.replace(critic=0, target="win"), SMALL.replace(guide=1e6)])
-@pytest.mark.parametrize("name", GAMES[:2])
+@pytest.mark.parametrize("name", [GAMES[0], pytest.param(GAMES[1], marks=pytest.mark.long)])
 def test_a_checkpoint_is_a_blueprint_by_its_path(name: str, config: ClimbingConfig, tmp_path: Path) -> None:
     game = load_game(name)
     teacher = load_game_agent(game, "uniform") if config.guide else None

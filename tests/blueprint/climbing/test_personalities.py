@@ -274,6 +274,7 @@ def ruled_rounds(inputs: MoveInputs, rounds: int, seed: int) -> tuple[MoveRecord
     return dataclasses.replace(played, types=types), types
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "least"), [("doudizhu", 0.48), ("big2", 0.35)])
 def test_the_others_are_recognised_from_what_they_played(name: str, least: float) -> None:
     game = load_game(name)

@@ -19,6 +19,7 @@ def test_operations_count_every_weight_twice() -> None:
     assert operations(config, 5) == 2 * once + 10 * (sum(scored.values()) - once)
 
 
+@pytest.mark.long
 def test_the_benchmark_runs_and_its_parts_agree() -> None:
     result = measure_network(seconds=0.02, threads=1, rounds=8)
     assert result.network.startswith("guandan@")

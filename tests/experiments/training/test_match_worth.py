@@ -27,6 +27,7 @@ def test_situations_are_those_of_matches() -> None:
     assert not rows["fails"][rows["levels"] != 12].any() and rows["levels"].max() == 12
 
 
+@pytest.mark.long
 def test_an_agent_gains_nothing_over_itself_and_much_over_random_play() -> None:
     same = play_worth("greedy", "greedy", 40, 1)
     assert same.chance == pytest.approx((0.0, 0.0), abs=1e-9) and same.levels[0] == 0.0
@@ -44,6 +45,7 @@ def test_rounds_that_are_nowhere_so_far_apart_are_refused_by_name() -> None:
         assert said.exit_code == 2 and "--apart" in said.output
 
 
+@pytest.mark.long
 def test_the_commands_print_what_they_found() -> None:
     said = CliRunner().invoke(match_worth, ["blueprint", "greedy", "--rounds", "6"])
     assert said.exit_code == 0 and "points of winning the match a round" in said.output

@@ -37,6 +37,7 @@ def trained(path: Path, name: str, **sizes: int) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_turns_go_on_and_end_in_a_ladder_with_a_row_a_recipe(tmp_path: Path) -> None:
     names = "danzero,sdmc"
     words = ["-o", str(tmp_path), "--recipes", names, "--turn", "0.01", *TINY]
@@ -59,6 +60,7 @@ def test_turns_go_on_and_end_in_a_ladder_with_a_row_a_recipe(tmp_path: Path) -> 
     assert (tmp_path / "ladder.svg").stat().st_size and (tmp_path / "curves.svg").stat().st_size
 
 
+@pytest.mark.long
 def test_turns_go_on_with_the_settings_they_were_begun_with_alone(tmp_path: Path) -> None:
     words = ["-o", str(tmp_path), "--recipes", "danzero", "--turn", "0.01", *TINY, "--minutes", "0.01"]
     begun = CliRunner().invoke(recipes, words)

@@ -34,6 +34,7 @@ def ran(*words: str | Path) -> Result:
     return CliRunner().invoke(variations, [str(word) for word in words])
 
 
+@pytest.mark.long
 def test_ways_go_on_from_one_checkpoint_with_their_changes_and_end_on_a_ladder(start, tmp_path):
     before = start.read_bytes()
     words = (start, "-o", tmp_path / "x", *TINY, "--try", "plain", "--try", "short:trace=0.5,epsilon=0.125")

@@ -48,12 +48,14 @@ def at_random(game: Game, tree: FlatTree, count: int, seed: int) -> list[Trail]:
     return found
 
 
-@pytest.mark.parametrize("teams", TEAMS)
+@pytest.mark.parametrize(
+    "teams", [*TEAMS[2:4], *(pytest.param(t, marks=pytest.mark.long) for t in TEAMS[:2] + TEAMS[4:])]
+)
 def test_the_random_games_keep_the_contract(teams: tuple[int, ...]) -> None:
     assert check_game(SeatedGame(len(teams), teams, turns=3), rng(0)).complete
 
 
-@pytest.mark.parametrize("teams", TEAMS[1:3])
+@pytest.mark.parametrize("teams", [TEAMS[1], pytest.param(TEAMS[2], marks=pytest.mark.long)])
 def test_a_view_from_two_seats_keeps_the_contract_of_a_game(teams: tuple[int, ...]) -> None:
     game = SeatedGame(7, teams, turns=3)
     for at, seen in enumerate(views(game, RandomPlay(1, zeros=0.3))[::3]):

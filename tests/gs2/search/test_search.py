@@ -253,7 +253,7 @@ def test_searches_of_several_steps_never_change_the_callers_strategy(seed, round
 
 
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=3, deadline=None)
 def test_passes_of_a_refinement_are_made_one_after_the_other(seed):
     prepared = context(LIARS_DICE)
     policy = random_policy(LIARS_DICE, np.random.default_rng(seed))

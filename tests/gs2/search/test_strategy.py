@@ -232,7 +232,7 @@ def test_an_interrupted_search_leaves_the_callers_strategy_as_it_was(seed, publi
     assert_derived_anew(strategy)
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", [GAMES[0], *(pytest.param(g, marks=pytest.mark.long) for g in GAMES[1:])])
 def test_both_players_refined_are_the_two_refinements_spliced(name):
     prepared = context(name)
     policy = random_policy(name, np.random.default_rng(1))

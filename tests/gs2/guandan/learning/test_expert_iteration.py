@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -32,6 +30,7 @@ from gs2.guandan.learning.searched_positions import (
     SeekConfig,
     seek_positions,
 )
+from tests.forked import run_module
 
 
 @pytest.fixture(scope="module")
@@ -142,13 +141,12 @@ def test_a_network_moves_towards_the_targets_and_keeps_its_values(positions, tmp
 
 def test_the_commands_search_and_learn(tmp_path) -> None:
     searched, learned = tmp_path / "searched.npz", tmp_path / "learned.safetensors"
-    run = [sys.executable, "-m"]
     seek = ["gs2.guandan.learning.searched_positions", "-o", str(searched), "--minutes", "0.001"]
     seek += ["--rounds", "4"]
-    subprocess.run(run + seek, check=True, capture_output=True, timeout=600)
+    assert run_module(*seek).returncode == 0
     learn = ["gs2.guandan.learning.expert_iteration", str(SHIPPED), str(searched), "-o", str(learned)]
-    told = subprocess.run([*run, *learn, "--passes", "0.5"], check=True, capture_output=True, timeout=600)
-    assert b"after=" in told.stdout and len(SearchedPositions.load(searched)) > 20
+    told = run_module(*learn, "--passes", "0.5")
+    assert told.returncode == 0 and "after=" in told.stdout and len(SearchedPositions.load(searched)) > 20
     assert read_checkpoint(learned)[1]["searched"] > 10
 
 
@@ -159,19 +157,9 @@ def test_rounds_in_which_nothing_was_searched_teach_nothing() -> None:
 
 
 def test_the_search_is_set_by_its_fields(tmp_path) -> None:
-    run = [
-        sys.executable,
-        "-m",
-        "gs2.guandan.learning.searched_positions",
-        "--rounds",
-        "2",
-        "--minutes",
-        "0.001",
-    ]
+    run = ("gs2.guandan.learning.searched_positions", "--rounds", "2", "--minutes", "0.001")
     for setting, words in (("depth=none", None), ("wrlds=8", "worlds"), ("worlds=0", "at least 1")):
         path = tmp_path / f"{setting}.npz"
-        told = subprocess.run(
-            [*run, "-o", str(path), "--set", setting], capture_output=True, timeout=600, text=True
-        )
+        told = run_module(*run, "-o", str(path), "--set", setting)
         assert (told.returncode == 0, path.exists()) == (words is None,) * 2, told.stderr
         assert words is None or (told.returncode == 2 and words in told.stderr)

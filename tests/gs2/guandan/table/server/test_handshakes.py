@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -19,6 +17,7 @@ from gs2.guandan.table.client.visit import ClientConfig, ClientError
 from gs2.guandan.table.server.place import TableError
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from gs2.guandan.table.wire.connection import WireLimits
+from tests.forked import run_module
 
 HEADERS = [
     (b"Host", b"127.0.0.1"),
@@ -98,12 +97,7 @@ def test_the_commands_refuse_an_empty_token_wherever_it_comes_from(token, by):
 
 
 def test_an_empty_token_is_one_line_and_exit_code_2_for_a_person():
-    done = subprocess.run(
-        [sys.executable, "-m", "gs2.cli", "serve", "--port", "0", "--token", ""],
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    done = run_module("gs2.cli", "serve", "--port", "0", "--token", "")
     assert done.returncode == 2
     assert done.stderr.startswith("gs2: a token is") and len(done.stderr.splitlines()) == 1
 

@@ -42,7 +42,8 @@ def client(server: TableServer, user: str, *, room: int | None = None, games: in
 
 
 @pytest.mark.parametrize(
-    ("dialect", "official"), [("openguandan", False), ("openguandan", True), ("njupt", False)]
+    ("dialect", "official"),
+    [pytest.param("openguandan", False, marks=pytest.mark.long), ("openguandan", True), ("njupt", False)],
 )
 def test_four_strangers_play_two_games_and_every_message_fits_the_schemas(dialect, official):
     async def scenario():
