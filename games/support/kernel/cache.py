@@ -8,6 +8,8 @@ Code lies beside its source in a checkout. For an installed package it lies in t
 `$XDG_CACHE_HOME/gs2/kernels` or `~/.cache/gs2/kernels`: what a package manager did not write it does not take
 away again, and folders left behind hide a package that is installed in place later. `NUMBA_CACHE_DIR` names
 another folder for both.
+
+Processes that need the same kernel at once compile it once: the first holds a lock, the others wait.
 """
 
 from __future__ import annotations
@@ -24,9 +26,11 @@ from numba.core.dispatcher import Dispatcher
 
 from games.support.kernel.made_of import file_digest, is_installed, made_of
 
-__all__ = ["keep_compiled", "kernel_folder"]
+__all__ = ["compiling_failed", "keep_compiled", "kernel_folder"]
 
 
+PATIENCE = 120.0
+"""Seconds to wait for another process that compiles the same kernel, before compiling it here as well."""
 NOWHERE = "compiled code cannot be kept: no folder to write to; set NUMBA_CACHE_DIR to one that is"
 _config: Any = numba.config
 _Cache: Any = FunctionCache
@@ -64,23 +68,52 @@ def kernel_folder(source: str) -> str:
         return ""
 
 
+def compiling_failed(dispatcher: Any) -> None:
+    """Let other processes compile a function that could not be compiled here."""
+    if isinstance(dispatcher._cache, _KernelCache):
+        dispatcher._cache.give_up()
+
+
 class _KernelCache(_Cache):  # type: ignore[misc]
     """Numba's cache of one function, whose entries agree with all that the function is made of.
 
-    The digest is taken at the function's first call: what it names may be defined below it.
+    The digest is taken at the function's first call: what it names may be defined below it. Whoever finds no
+    code holds the function's lock from then on until `save_overload` or `give_up`.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
         self._own = self._cache_file._source_stamp  # of the function's file as it was imported
+        self._lock: Any = None
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         self._stamp()
-        return super().load_overload(sig, target_context)
+        found = super().load_overload(sig, target_context)
+        if found is None and self._take_lock():
+            found = super().load_overload(sig, target_context)  # compiled elsewhere meanwhile
+            if found is not None:
+                self.give_up()
+        return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         self._stamp()
         super().save_overload(sig, data)
+        self.give_up()
+
+    def give_up(self) -> None:
+        """Let others compile the function."""
+        if self._lock is not None:
+            self._lock.release(force=True)
+
+    def _take_lock(self) -> bool:
+        from filelock import FileLock, Timeout
+
+        self._lock = self._lock or FileLock(self._cache_file._index_path + ".lock", thread_local=False)
+        try:
+            self._lock.acquire(timeout=PATIENCE)
+        except (OSError, Timeout):  # a folder that is only read, or a compiler that was stopped
+            return False
+        return True
 
     def _stamp(self) -> None:
         self._cache_file._source_stamp = (self._own, made_of(self._py_func))

@@ -26,7 +26,7 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack, cast, overload
 from numba import njit
 from numba.core import event as numba_event
 
-from games.support.kernel.cache import keep_compiled
+from games.support.kernel.cache import compiling_failed, keep_compiled
 from games.support.kernel.lazy import LazyKernel
 
 __all__ = ["KernelOptions", "kernel"]
@@ -104,6 +104,8 @@ class _PauseCollection(_events.Listener):  # type: ignore[misc]
         self._depth -= 1
         if self._depth == 0 and self._was_on:
             gc.enable()
+        if event.data["args"] not in event.data["dispatcher"].overloads:
+            compiling_failed(event.data["dispatcher"])
 
 
 _events.register("numba:compile", _PauseCollection())

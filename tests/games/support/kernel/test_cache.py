@@ -6,10 +6,14 @@ import importlib
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from filelock import FileLock
+from numba import TypingError
 
 from games.support.kernel import kernel
 from games.support.kernel.cache import kernel_folder
@@ -209,6 +213,52 @@ def test_an_edit_under_a_running_program_passes_no_old_code_for_the_new(
     )
     assert done.stdout.strip() == "9.0", done.stderr
     assert run(folder)[0] == after
+
+
+AT_ONCE = """
+import sys
+from pathlib import Path
+from made_top import top
+Path(sys.argv[1]).touch()
+sys.stdin.readline()
+top(1.0)
+print(sum(top.stats.cache_misses.values()))
+"""
+
+
+def test_processes_that_need_a_kernel_at_once_compile_it_once(tmp_path: Path) -> None:
+    folder = tmp_path / "sources"
+    write(folder)
+    ready = [tmp_path / f"ready{k}" for k in range(3)]
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", AT_ONCE, str(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])},
+        )
+        for path in ready
+    ]
+    while not all(path.exists() for path in ready):
+        assert all(process.poll() is None for process in processes)
+        time.sleep(0.01)
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    assert sorted(int(process.communicate()[0]) for process in processes) == [0, 0, 1]
+
+
+def test_a_kernel_that_cannot_be_compiled_leaves_it_to_others(tmp_path: Path) -> None:
+    @kernel
+    def wrong(x: float) -> float:
+        return x + "one"  # type: ignore[operator]
+
+    with pytest.raises(TypingError):
+        wrong(1.0)
+    cache: Any = wrong
+    FileLock(cache._cache._cache_file._index_path + ".lock", timeout=0).acquire().lock.release()
 
 
 def test_functions_run_where_no_code_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
