@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-# A shell that runs the tests in the background ignores Ctrl-C for them; the commands they start would as well.
+# A shell that runs the tests in the background ignores Ctrl-C for them, and for the commands that they start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -16,8 +16,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="run the long tests too")
 
 
+OUTSIDE = frozenset({"chromium", "people", "server", "own_server", "cluster"})
+"""Fixtures that are programs of their own: a browser, a server of pages, a Ray cluster."""
+SERVERS = ("tests/gs2/guandan/table/", "tests/web/")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip long tests unless asked for."""
+    """Run a test of a browser, a server or a cluster once more if it fails; skip long tests unless asked for.
+
+    A repeat is listed at the end (`-rR`): it is a fault to mend, not a way to pass.
+    """
+    for item in items:
+        outside = OUTSIDE.intersection(getattr(item, "fixturenames", ()))
+        if outside or item.nodeid.startswith(SERVERS) or "test_ray" in item.nodeid:
+            item.add_marker(pytest.mark.flaky(reruns=1))
     if config.getoption("--long"):
         return
     skip = pytest.mark.skip(reason="takes minutes; run with --long")
