@@ -84,9 +84,10 @@ def _mode(method: str, mode: str) -> str | None:
     if len(passes := split_passes(split_draws(method)[0])) > 1:
         found = {_mode(one, mode) for one in passes}
         return found.pop() if len(found) == 1 else None
-    if method_config(passes[0]).mode != "sequential":
-        return mode
-    return None if mode == "independent" else "sequential"
+    config = method_config(passes[0])
+    if mode == "independent" and (config.mode == "sequential" or config.safety.certificate == "shared"):
+        return None
+    return "sequential" if config.mode == "sequential" else mode
 
 
 @dataclass(frozen=True)
@@ -154,10 +155,11 @@ class Grid:
             if left_out and (ours or len(left_out) == len(self.methods)):
                 passes = split_passes(split_draws(left_out[0])[0])
                 alone = [one for one in passes if _mode(one, "nested") == "sequential"]
+                needs = f"{' and '.join(alone)} must be sequential" if alone else "its certificate is shared"
                 other = "choose another mode" if mode == "independent" else "pass --mode sequential"
                 raise GridError(
-                    f"grid: {left_out[0]} cannot run in the mode {mode}, since {' and '.join(alone)} must be "
-                    f"sequential; {other}, or leave the method out"
+                    f"grid: {left_out[0]} cannot run in the mode {mode}, since {needs}; {other}, or leave "
+                    "the method out"
                 )
 
     def to_json(self) -> dict[str, Any]:

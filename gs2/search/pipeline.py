@@ -182,7 +182,7 @@ def _one_step(
             "the depth limit comes before the infoset itself: the strategy "
             f"{'there ' * block}is left as it was"
         )
-        if not block:
+        if not block or len(proposal.slots) == 0:
             return _untouched(context, strategy, considered, kept, log)
     against = options if source.hurried else options.alone
     certified = certify(context, strategy, considered, proposal, source.config, against)

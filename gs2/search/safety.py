@@ -16,9 +16,26 @@ best of them is found by bisection and golden sections.
 Many searches. One after another, each certified with what the one before left, searches add up as they are.
 Those of one level of the game may hold the opponent down to its values before the first of them rather than
 to what (`SearchOptions.start`): once all are done nothing at the level rose, and what
-one gained another may spend where it buys more. Searches that do not see each other may clash where they
-share an opponent infoset; if at most n of them do, a weight of 1 / n each is safe again, because the joint
-change is the mean of changes that are ("shared").
+one gained another may spend where it buys more.
+
+Lemma ("shared"). Let the searches of one level start from one strategy, and each change it only at an
+infoset of that level and below. Let n be the most searches of the level that may change something below one
+of the opponent infosets by which a search is certified. If each takes 1 / n of a weight that certifies, the
+opponent's best response to all changes together is worth no more than before.
+Proof: no infoset of a level lies above another, so no two searches change the same infoset, and none changes
+the player's reach of another's. The joint realization plan is therefore x + Σ wⱼ (xⱼ - x). Here xⱼ is the
+plan with the certified change of search j alone, and wⱼ its share. Below an opponent infoset g only searches that
+may change something there appear in the sum. Their shares add up to at most 1: each is at most 1 over their
+number. So the joint plan below g is a mean of plans that do not raise g's value, the plan before among them.
+Values are convex in the plan, so g's does not rise, and by the lemma of covers nor does that of the game.
+Where the opponent notices every turn of the player, searches have their opponent infosets in common, and n is
+the most infosets of the player that meet in one. Elsewhere their groups overlap unequally; n is then the
+number of the level's infosets, and the proof is that for one group, the whole game.
+
+The lemma ends there. A search above another multiplies the reach of what that one changes, and the product of
+two harmless changes can do harm at any weight. So searches that start from the blueprint at every level
+("independent") cannot be certified apart. Nor can blocks: where two overlap, one infoset keeps what one of
+them made and the next what the other did, which is a mean of neither.
 """
 
 from __future__ import annotations
@@ -230,16 +247,18 @@ def certify(
     else:
         best = _best_attempt(attempt, sound, before, top, options.deadline)
     if config.safety.certificate == "shared" and best.weight > 0:
-        best = attempt(best.weight / _most_sharers(considered))
+        best = attempt(best.weight / _most_sharers(context, considered))
     if config.safety.shrink < 1 and best.weight > 0:
         best = attempt(best.weight * config.safety.shrink)
     return Certified(best.weight, slots, best.mixed, considered, before.values, best.values)
 
 
-def _most_sharers(considered: Considered) -> int:
-    """Return the largest number of the player's infosets that meet in one opponent infoset."""
-    if len(considered.own_below):
-        return int(considered.own_below.max())
+def _most_sharers(context: SearchContext, considered: Considered) -> int:
+    """Return how many searches of one level may change what a certificate goes by."""
+    player = considered.player
+    if not context.covers(player).turns_are_noticed:
+        level, mine = context.infoset_level, context.tree.infoset_player == player
+        return int(np.count_nonzero(mine & (level == level[considered.infoset])))
     pairs = np.unique(np.stack([considered.group, considered.own_infoset]), axis=1)
     return int(np.bincount(pairs[0]).max())
 

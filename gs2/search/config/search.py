@@ -65,8 +65,10 @@ LEAF_DETAILS = {
 
 DRAWN = ("samples", "companions", "belief", "slip", "explore", "branches", "gap", "playing", "doubt")
 """Fields that only a source reads that draws histories."""
-NOT_SAMPLED = {"gadget": ("path", "reach-maxmargin"), "certificate": ("path",)}
+NOT_SAMPLED = {"gadget": ("path", "reach-maxmargin"), "certificate": ("path", "shared")}
 """Choices that ask for values of the game outside a sample."""
+APART = ("infoset", "subtree")
+"""What searches that do not see each other may replace, so that no two replace the same."""
 SAMPLED_LEAVES = ("value", "rollout")
 """Leaf values that need no game that is listed."""
 BY_RESPONSE = ("margin", "anchored", "shared", "path")
@@ -186,7 +188,22 @@ class SearchConfig(StagedConfiguration):
             )
         if self.histories.source == "sampled":
             self.require_sampled()
+        if judge == "shared" and self.safety.scope not in APART:
+            raise ConfigError(
+                f"scope must be {' or '.join(APART)} with certificate = shared, since searches whose blocks "
+                f"overlap cannot be certified apart; got {self.safety.scope}; choose anchored with mode = "
+                "sequential for it"
+            )
+        self.check_mode(self.mode)
         self.check_read()
+
+    def check_mode(self, mode: str) -> None:
+        """Raise ConfigError for a mode in which the certificate would not hold."""
+        if self.safety.certificate == "shared" and mode == "independent":
+            raise ConfigError(
+                "mode must be nested or sequential with certificate = shared, since what a search leaves "
+                "above another changes what that one may do; got independent"
+            )
 
     @property
     def plays_out(self) -> bool:

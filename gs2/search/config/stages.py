@@ -219,7 +219,8 @@ class SafetyConfig(Configuration):
     anchor: weight λ in (0, 1] of the refined strategy against the one refined; 1 replaces it.
     certificate: "none"; "margin": keep the refined strategy only if no opponent infoset that touches the
         infoset gains by it, else the old one; "anchored": the best λ for which none gains; "shared": that
-        divided among the player's infosets that could clash, for searches that do not see each other;
+        divided among the searches of one level that could clash, which need not see each other then (mode =
+        nested or sequential, scope = infoset or subtree);
         "path": the best λ for which the opponent's value of the whole game does not rise (the values off
         its path are taken from the strategy refined so far, not from the infoset); "statistical": if paired
         rollouts prove that the refined strategy gains (`gs2.search.certificate.sampled_gains`).

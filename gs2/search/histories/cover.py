@@ -45,14 +45,12 @@ class Cover:
     own_infoset: [n] int32, the searching player's infoset at each root; where it does not act there, the
         infoset searched if that lies below the root, else -1.
     in_set: [n] bool, whether the knowledge set asked for has a history at or below the root.
-    own_below: [n] int32, how many infosets of the player lie at or below all roots of the group.
     """
 
     nodes: NDArray[np.int32]
     group: NDArray[np.int32]
     own_infoset: NDArray[np.int32]
     in_set: NDArray[np.bool_]
-    own_below: NDArray[np.int32]
 
 
 class CoverMaker:
@@ -142,8 +140,7 @@ class CoverMaker:
             nodes = graph.nodes[every]
             own = tree.infoset[nodes]
             group = graph.group[self._opponent, every]
-            count = np.zeros(0, np.int32)
-            return Cover(nodes, group, own, np.isin(every, top, assume_unique=True), count)
+            return Cover(nodes, group, own, np.isin(every, top, assume_unique=True))
         found = None if whole else self._extended(infoset, top, every, False)
         found = self._extended(infoset, top, every, True) if found is None else found
         assert found is not None
@@ -163,7 +160,7 @@ class CoverMaker:
             self._root_of = np.full(tree.n_nodes, -1, np.int32)
             self._seen = np.zeros(tree.n_infosets, np.int8)
         asked = graph.nodes[top]
-        roots, component, own_below, root_of_asked = _extend(
+        roots, component, root_of_asked = _extend(
             tree.parent,
             tree.first_child,
             tree.n_children,
@@ -194,7 +191,6 @@ class CoverMaker:
             component[order],
             own[order].astype(np.int32),
             in_set[order],
-            own_below[component][order],
         )
 
 
@@ -232,8 +228,8 @@ def _extend(
     covered: NDArray[np.int8],
     root_of: NDArray[np.int32],
     seen: NDArray[np.int8],
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Return (roots [n] rising, group of each [n], player's infosets below each group, root of `asked`).
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Return (roots [n] rising, group of each [n], root of `asked`).
 
     `covered`, `root_of` and `seen` (by infoset) are left as they came: all 0, all -1, all 0.
     """
@@ -312,22 +308,10 @@ def _extend(
     component = np.empty(n, np.int32)
     for i in range(n):
         component[i] = _find(above, i)
-    own_below = np.zeros(n, np.int32)
-    for node in visited:
-        if player[node] == seat:
-            name = infoset[node]
-            # Each pair of a group and an infoset counts once: at the infoset's first history in the group.
-            group = component[root_of[node]]
-            for at in range(member_start[name], member_start[name + 1]):
-                other = members[at]
-                if root_of[other] >= 0 and component[root_of[other]] == group:
-                    if other == node:
-                        own_below[group] += 1
-                    break
     of_asked = np.empty(len(asked), np.int32)
     for i in range(len(asked)):
         of_asked[i] = root_of[asked[i]]
     for node in visited:
         covered[node] = 0
         root_of[node] = -1
-    return roots, component, own_below, of_asked
+    return roots, component, of_asked

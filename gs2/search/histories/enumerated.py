@@ -41,8 +41,6 @@ class Considered:
         the infoset searched lies below.
     in_set: [b] bool, True in the knowledge set, False where only an opponent infoset connects.
     group: [b] int32, number of the opponent's infoset, 0 … g - 1, rising.
-    own_below: [b] int32, infosets of the player at and below the history's opponent infoset; empty where
-        the opponent notices every turn.
     reach: [b] float64, probability that chance and the searching player lead there; where they never do
         (`unreached`), chance alone.
     opponent_reach: [b] float64, the opponent's own part.
@@ -58,7 +56,6 @@ class Considered:
     own_infoset: NDArray[np.int32]
     in_set: NDArray[np.bool_]
     group: NDArray[np.int32]
-    own_below: NDArray[np.int32]
     reach: NDArray[np.float64]
     opponent_reach: NDArray[np.float64]
     alternative: NDArray[np.float64]
@@ -109,13 +106,7 @@ def weigh_histories(
     infoset: where the player stands, to see whether its strategy ever leads there.
     """
     opponent = 1 - player
-    nodes, group, own, in_set, own_below = (
-        cover.nodes,
-        cover.group,
-        cover.own_infoset,
-        cover.in_set,
-        cover.own_below,
-    )
+    nodes, group, own, in_set = cover.nodes, cover.group, cover.own_infoset, cover.in_set
     known = strategy.reach_at(nodes)
     chance, mine, theirs = known.chance, known.players[:, player], known.players[:, opponent]
     reach = chance * mine
@@ -130,7 +121,6 @@ def weigh_histories(
         stay = live[group]
         nodes, group, reach, own, in_set = nodes[stay], group[stay], reach[stay], own[stay], in_set[stay]
         theirs = theirs[stay]
-        own_below = own_below[stay] if len(own_below) else own_below
     group = np.unique(group, return_inverse=True)[1].astype(np.int32)
     return Considered(
         player=player,
@@ -140,7 +130,6 @@ def weigh_histories(
         own_infoset=own,
         in_set=in_set,
         group=group,
-        own_below=own_below,
         reach=reach,
         opponent_reach=theirs,
         alternative=np.full(int(group.max()) + 1, np.nan),
@@ -165,7 +154,8 @@ def _alternatives(
         return group_values(values, reach, group)
     if config.histories.alternative == "value":
         return group_values(strategy.values[nodes, opponent], reach, group)
-    if config.subgame.depth is None:
+    if config.subgame.depth is None and not found.unreached:
+        # Where the player never leads, best responses to its whole strategy have nothing to choose by.
         large = WHOLE_TREE * context.nodes_below(nodes) > context.tree.n_nodes
         if large or opponent in strategy.whole:
             return group_values(strategy.best_response(opponent)[nodes], reach, group)

@@ -230,6 +230,7 @@ def _one_pass(
     mode = config.mode if mode is None else mode
     if mode not in MODES:
         raise ConfigError(f"mode must be one of {', '.join(MODES)}; got {mode!r}")
+    config.check_mode(mode)
     if workers < 1 or (workers > 1 and mode == "sequential"):
         raise ConfigError(f"workers must be at least 1, and 1 in sequential mode; got {workers}")
     began = time.perf_counter()
