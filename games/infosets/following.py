@@ -52,7 +52,8 @@ class _Particles:
     """Histories under way; m of them.
 
     of: [m] int64, the trail each follows. at: [m] int64, how far along it. target: [m] float64, what they are
-    drawn by. The rest as in `HistorySample`.
+    drawn by. met: [m] bool, whether one of the infoset's histories lies at or above. The rest as in
+    `HistorySample`.
     """
 
     states: Array
@@ -62,6 +63,7 @@ class _Particles:
     players: NDArray[np.float64]
     stands: NDArray[np.float64]
     target: NDArray[np.float64]
+    met: NDArray[np.bool_]
 
     def take(self, rows: NDArray[Any]) -> _Particles:
         return _Particles(
@@ -72,6 +74,7 @@ class _Particles:
             self.players[rows],
             self.stands[rows],
             self.target[rows],
+            self.met[rows],
         )
 
 
@@ -107,12 +110,13 @@ class Following:
         acting = np.array([trail.acting for trail in trails])
         exact = np.ones(count, bool)
         given_up = np.zeros(count, bool)
+        self._sealed = np.full(count, not self.lenient)
         done: list[tuple[int, NDArray[np.int64], _Particles]] = []
         ones, every = np.ones(count), np.arange(count)
         root = np.repeat(game.root(), count, axis=0)
         at, agrees = self._agree(root, every, np.full(count, -1))
         players = np.ones((count, game.num_players))
-        now = _Particles(root, every, at, ones, players, ones, ones)
+        now = _Particles(root, every, at, ones, players, ones, ones, np.zeros(count, bool))
         now = now.take(agrees)
         level = 0
         while len(now.of):
@@ -127,6 +131,8 @@ class Following:
                     there[rows] = np.all(game.infoset_key(now.states[rows], player) == ends, axis=1)
             if there.any():
                 rows = np.flatnonzero(there)
+                self._sealed[now.of[there & now.met]] = False
+                now.met |= there
                 done.append((level, rows, now.take(rows)))
             # Others may act again while its player knows the same: such histories are of the infoset, too.
             going = np.flatnonzero(~(there & (who == seat[now.of])) & (who != TERMINAL))
@@ -146,7 +152,10 @@ class Following:
                 prob = probabilities(game, part.states, who, actions, self.policy)
             children = game.step(part.states, rows, values)
             of = part.of[rows]
+            if own.any():  # the player itself acts at one of these, where another's act was asked for
+                self._sealed[part.of[own & ~part.met & last[going]]] = False
             at, agrees = self._agree(children, of, part.at[rows])
+            self._sealed[of[~agrees & ~part.met[rows] & last[going][rows]]] = False
             target = self._target(part, who, own, actions, rows, prob)
             alive = np.flatnonzero(agrees & (target > 0))
             # What chance never deals is no history; what a policy never plays is one, and was left out.
@@ -165,6 +174,7 @@ class Following:
                 players,
                 part.stands[rows],
                 target[alive],
+                part.met[rows],
             )
             up, taken = going[rows], values[alive]
             now, up, taken = self._thin(now, up, taken, exact, given_up)
@@ -270,6 +280,7 @@ class Following:
                 np.concatenate([ended.players for *_, ended in mine]),
                 np.concatenate([ended.stands for *_, ended in mine]),
                 bool(exact[trail]),
+                sealed=bool(exact[trail] and self._sealed[trail]),
             )
             if len(sample) > self.n:
                 target = np.concatenate([ended.target for *_, ended in mine])

@@ -39,6 +39,8 @@ class HistorySample:
     complete: whether these are all histories of the infoset.
     scaled: whether sums over the sample estimate sums over the infoset; False for a game's own sample, of
         which only ratios do.
+    sealed: whether every history that shows the player what it sees here leads to exactly one of these, or to
+        the end of the game: whatever it sees later, it then sees below them. False where nobody looked.
     """
 
     lines: Ragged
@@ -48,6 +50,7 @@ class HistorySample:
     stands: NDArray[np.float64]
     complete: bool
     scaled: bool = True
+    sealed: bool = False
 
     def __len__(self) -> int:
         """Return the number of histories."""
@@ -79,6 +82,7 @@ class HistorySample:
             self.stands[rows],
             every,
             self.scaled,
+            self.sealed and every,
         )
 
 

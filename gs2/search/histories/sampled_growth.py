@@ -245,24 +245,27 @@ def fitting_roots(context: SearchContext, infoset: int) -> NDArray[np.bool_]:
     Where a player need not notice that the other acted, histories that it cannot tell apart may follow
     different decisions, and one of them lead to the infoset of another. A tree in which some histories of an
     infoset follow a decision and others start below it has no perfect recall: those that start are left out,
-    or what leads to the infoset searched.
+    or what leads to the infoset searched. The same holds for what the opponent knows where the player acts.
     Raises ConfigError if histories of the infoset itself do not fit together.
     """
     tree = context.tree
     root_of = root_numbers(tree)
     roots = tree.infoset[: tree.n_roots] == infoset
     fitting = np.ones(tree.n_roots, bool)
-    deciding = np.flatnonzero(tree.infoset >= 0)
+    searching = int(tree.infoset_player[infoset])
+    graph = context.graph(searching)
+    known = [(1 - searching, graph.nodes, graph.group[1 - searching].astype(np.int64))]
     for player in range(tree.n_players):
-        nodes = deciding[tree.player[deciding] == player]
+        nodes = np.flatnonzero(tree.player == player)
+        known.append((player, nodes, tree.infoset[nodes].astype(np.int64)))
+    for player, nodes, number in known:
         starts = context.own_slot(player)[nodes] < 0
-        count = np.bincount(tree.infoset[nodes], minlength=tree.n_infosets)
-        started = np.bincount(tree.infoset[nodes], starts, minlength=tree.n_infosets)
-        mixed = nodes[((started > 0) & (started < count))[tree.infoset[nodes]]]
-        below = context.own_slot(player)[mixed] >= 0
-        from_searched = np.zeros(tree.n_infosets, bool)
-        from_searched[tree.infoset[mixed[roots[root_of[mixed]] & ~below]]] = True
-        wrong = np.where(from_searched[tree.infoset[mixed]], below, ~below)
+        count, started = np.bincount(number), np.bincount(number, starts)
+        rows = np.flatnonzero(((started > 0) & (started < count))[number])
+        mixed, number, below = nodes[rows], number[rows], ~starts[rows]
+        from_searched = np.zeros(len(count), bool)
+        from_searched[number[roots[root_of[mixed]] & ~below]] = True
+        wrong = np.where(from_searched[number], below, ~below)
         fitting[root_of[mixed[wrong]]] = False
     if not fitting[roots].all():
         raise ConfigError(
