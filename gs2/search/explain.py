@@ -161,10 +161,22 @@ def _solve_sampled(
     options = replace(options, trials=part.trials)
     refinement = refine_infoset(part.context, part.strategy, part.infoset, part.config, rng, options)
     found = explain(part.context, part.strategy, refinement, part.config, most=options.listed)
+    found = _with_errors(found, part)
     seconds = {"sampling": prepared, **found.seconds}
     del seconds["prepare"]
     found = replace(found, config=config, sampled=part.size, seconds=seconds)
     return _with_unsearched(found, part, blueprint)
+
+
+def _with_errors(found: SearchResult, part: SampledTree) -> SearchResult:
+    """Return a result with the standard error of every value that hangs on what was drawn or played out."""
+    if part.errors is None:
+        return found
+    every = part.errors.of(np.eye(len(found.actions)))
+    rows = [replace(row, error=float(error)) for row, error in zip(found.actions, every, strict=True)]
+    shares = [[row.refined for row in rows], [row.blueprint for row in rows]]
+    after, before = part.errors.of(np.array(shares)).tolist()
+    return replace(found, actions=tuple(rows), value_error=after, blueprint_value_error=before)
 
 
 def _with_unsearched(found: SearchResult, part: SampledTree, blueprint: Blueprint) -> SearchResult:

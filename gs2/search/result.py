@@ -126,12 +126,15 @@ class ActionRow:
 
     blueprint, refined: its probability before and after. q: its value to the player when both go on as
     before, in payoffs; None for one that was not searched, as `branches` and `gap` may leave some out.
+    error: standard error of q, in payoffs, as far as histories were drawn and games played out; None where q
+    hangs on no luck.
     """
 
     action: str
     blueprint: float
     refined: float
     q: float | None
+    error: float | None = None
 
 
 @dataclass(frozen=True)
@@ -197,6 +200,7 @@ class SearchResult:
         says `config.safety.scope`) and its refined probability; a certificate speaks of all of them together.
         Where histories are sampled, slots of the tree that was grown below them.
     sampled: how much was drawn; None where the game was listed.
+    value_error, blueprint_value_error: standard errors of the two values, as `ActionRow.error`.
     seats: in a game of more than two, those that decide; the others play the blueprint.
     """
 
@@ -225,6 +229,8 @@ class SearchResult:
     slots: NDArray[np.int64] = field(repr=False, compare=False)
     probs: NDArray[np.float64] = field(repr=False, compare=False)
     sampled: SampleSize | None = None
+    value_error: float | None = None
+    blueprint_value_error: float | None = None
     seats: tuple[int, ...] | None = None
 
     @property

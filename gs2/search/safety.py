@@ -24,10 +24,10 @@ of the opponent infosets by which a search is certified. If each takes 1 / n of 
 opponent's best response to all changes together is worth no more than before.
 Proof: no infoset of a level lies above another, so no two searches change the same infoset, and none changes
 the player's reach of another's. The joint realization plan is therefore x + Σ wⱼ (xⱼ - x). Here xⱼ is the
-plan with the certified change of search j alone, and wⱼ its share. Below an opponent infoset g only searches that
-may change something there appear in the sum. Their shares add up to at most 1: each is at most 1 over their
-number. So the joint plan below g is a mean of plans that do not raise g's value, the plan before among them.
-Values are convex in the plan, so g's does not rise, and by the lemma of covers nor does that of the game.
+plan with the certified change of search j alone, and wⱼ its share. Below an opponent infoset g only searches
+that may change something there appear in the sum. Their shares add up to at most 1: each is at most 1 over
+their number. So the joint plan below g is a mean of plans that do not raise g's value, one of them the plan
+before. Values are convex in the plan, so g's does not rise, and by the lemma of covers nor does the game's.
 Where the opponent notices every turn of the player, searches have their opponent infosets in common, and n is
 the most infosets of the player that meet in one. Elsewhere their groups overlap unequally; n is then the
 number of the level's infosets, and the proof is that for one group, the whole game.

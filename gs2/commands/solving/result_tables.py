@@ -44,13 +44,14 @@ def print_result(
             f"{row.blueprint:.4f}",
             f"[bold]{row.refined:.4f}[/bold]",
             f"{change:+.4f}" if abs(change) >= 5e-5 else "",
-            "–" if row.q is None else _payoff(row.q),
+            "–" if row.q is None else _payoff(row.q) + _error(row.error),
         )
     out.print(actions)
     out.print(
         "[dim]value of the infoset against the opponent's blueprint: "
-        f"{_payoff(result.blueprint_value)} before, "
-        f"{_payoff(result.value)} after[/dim]\n",
+        f"{_payoff(result.blueprint_value)}{_error(result.blueprint_value_error)} before, "
+        f"{_payoff(result.value)}{_error(result.value_error)} after"
+        f"{'; ± one standard error' * (result.value_error is not None)}[/dim]\n",
         soft_wrap=True,
     )
 
@@ -109,6 +110,11 @@ def print_result(
 def _payoff(value: float, digits: int = 4) -> str:
     """Return a payoff, or a difference of two, in words; what rounding leaves of nothing is nothing."""
     return number(0.0 if abs(value) < ROUNDING else value, digits, signed=True)
+
+
+def _error(error: float | None) -> str:
+    """Return what stands behind a payoff that hangs on luck."""
+    return "" if error is None else f" ± {error:.4f}"
 
 
 def _print_sample(size: SampleSize, config: SearchConfig) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,9 @@ from gs2.search.subgame.playing_out import CommonDraws, play_out
 
 __all__ = [
     "MAX_SAMPLED_NODES",
+    "ActionErrors",
     "LikeliestBranches",
+    "Playouts",
     "action_errors",
     "fitting_roots",
     "grow_sampled",
@@ -44,6 +47,8 @@ MAX_SAMPLED_NODES = 4_000_000
 """Nodes below the histories drawn up to which a subgame is grown."""
 ROWS_AT_ONCE = 1 << 16
 """Games played at once, which bounds the memory."""
+MOST_MORE = 64
+"""Times as many games as configured that are played from each leaf, at most, where histories are few."""
 
 
 class LikeliestBranches:
@@ -116,9 +121,11 @@ def grow_sampled(
     config: SearchConfig,
     rng: np.random.Generator,
     leaf: LeafEvaluator | None = None,
-) -> EnumeratedTree:
+) -> tuple[EnumeratedTree, Playouts | None]:
     """Return the tree below some histories, to the depth and with the branches of a configuration.
 
+    With it come the games played from its leaves, if they were. Where there are fewer histories than may be
+    drawn, each is played out more often, so that an action is judged by as many games as were asked for.
     roots: histories [r], their weights [r] float64, and how likely chance and the opponent make them, [r]
         float64. leaf: in place of the configured evaluator.
     Raises TooLarge if it does not fit.
@@ -133,9 +140,11 @@ def grow_sampled(
     budget = TreeBudget(max_nodes=MAX_SAMPLED_NODES, history_bytes=SEARCH_BYTES)
     tree = grow(game, *roots[:2], rules=rules, budget=budget)
     if subgame.depth is not None and played:
+        times = min(max(1, config.histories.samples // tree.n_roots), MOST_MORE)
+        rollouts = max(subgame.rollouts * times, 1 + (tree.n_roots == 1))  # one game says nothing of luck
         greedy = subgame.playing == "greedy"
-        return play_out_leaves(game, tree, blueprint, rng, rollouts=subgame.rollouts, greedy=greedy)
-    return tree
+        return play_out_leaves(game, tree, blueprint, rng, rollouts=rollouts, greedy=greedy)
+    return tree, None
 
 
 def _nature_acts(game: Game, states: NDArray[Any]) -> NDArray[np.bool_]:
@@ -155,32 +164,51 @@ def play_out_leaves(
     *,
     rollouts: int,
     greedy: bool = False,
-) -> EnumeratedTree:
-    """Return the tree with every history at its depth limit played to the end, a few times each.
+) -> tuple[EnumeratedTree, Playouts | None]:
+    """Return the tree with every history at its depth limit played to the end a few times, and these games.
 
     All leaves below one root meet the same luck, so that actions are compared by what they do. The luck of
     the roots is stratified: what a seat does next lies in a part of its own in each of them.
-    greedy: everybody takes the blueprint's action of highest Q (see `rollout_play`).
+    greedy: everybody takes the blueprint's action of highest Q (see `rollout_play`); but where that repeats
+    one game from every leaf, as without chance, the blueprint's policy is played.
     """
     tree = require_states(tree, "rollouts")
     places = np.flatnonzero(game.player(tree.states[tree.terminal]) != TERMINAL)
     if len(places) == 0:
-        return tree
+        return tree, None
     nodes = tree.terminal[places]
     root = root_numbers(tree)[nodes].astype(np.int64)
     played, plays = played_by_all(game, blueprint)
-    seats = [(rollout_play(plays, greedy=greedy),)] * played.num_players
     samples, seed = tree.n_roots * rollouts, int(rng.integers(1 << 62))
-    returns = tree.returns.copy()
+    found = np.empty((len(nodes), rollouts, game.num_players))
     step = max(1, ROWS_AT_ONCE // rollouts)
-    for start in range(0, len(nodes), step):
-        rows = np.repeat(np.arange(start, min(start + step, len(nodes))), rollouts)
-        number = root[rows] * rollouts + np.tile(np.arange(rollouts), len(rows) // rollouts)
-        draws = CommonDraws(seed, np.zeros(len(rows), np.int64), number, samples, played.num_players)
-        payoffs = play_out(played, tree.states[nodes[rows]], seats, draws)
-        payoffs = game.payoffs(payoffs) if isinstance(game, TwoSeatView) else payoffs
-        returns[places[rows[::rollouts]]] = payoffs.reshape(-1, rollouts, game.num_players).mean(axis=1)
-    return replace(tree, returns=returns)
+    first = rollout_play(plays, greedy=greedy)
+    for each in (first, plays) if first is not plays else (plays,):
+        seats = [(each,)] * played.num_players
+        for start in range(0, len(nodes), step):
+            rows = np.repeat(np.arange(start, min(start + step, len(nodes))), rollouts)
+            number = root[rows] * rollouts + np.tile(np.arange(rollouts), len(rows) // rollouts)
+            draws = CommonDraws(seed, np.zeros(len(rows), np.int64), number, samples, played.num_players)
+            payoffs = play_out(played, tree.states[nodes[rows]], seats, draws)
+            payoffs = game.payoffs(payoffs) if isinstance(game, TwoSeatView) else payoffs
+            found[rows[::rollouts]] = payoffs.reshape(-1, rollouts, game.num_players)
+        if rollouts == 1 or np.any(found != found[:, :1]):
+            break
+    returns = tree.returns.copy()
+    returns[places] = found.mean(axis=1)
+    return replace(tree, returns=returns), Playouts(nodes, found)
+
+
+@dataclass(frozen=True, eq=False)
+class Playouts:
+    """Games played to the end from the leaves of a tree.
+
+    nodes: [z] the leaves. payoffs: [z, k, P] float64, of each game; the k-th games from all leaves below one
+    root met the same luck.
+    """
+
+    nodes: NDArray[np.int64]
+    payoffs: NDArray[np.float64]
 
 
 def places_among(legal: NDArray[Any], kept: NDArray[Any]) -> NDArray[np.int64]:
@@ -219,11 +247,33 @@ def policy_on_branches(blueprint: Blueprint, game: Game, tree: EnumeratedTree) -
     return out
 
 
-def action_errors(strategy: Strategy, infoset: int) -> NDArray[np.float64]:
-    """Return the standard error of each action's value, as a difference to the strategy's own, [a] float64.
+@dataclass(frozen=True, eq=False)
+class ActionErrors:
+    """How far luck may have moved the values of an infoset's actions.
 
-    The histories of the infoset are taken as a sample, weighted by the reach of chance and the others; zero
-    where there is but one.
+    drawn, played: [a, a] float64, covariance of the mean values, in payoffs squared: between the histories,
+    taken as a sample weighted by the reach of chance and the others, and between the games that were played
+    from each. The former holds the latter where histories are many, and is 0 where there is but one.
+    """
+
+    drawn: NDArray[np.float64]
+    played: NDArray[np.float64]
+
+    def of(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the standard error of sums of the actions' values, [n] float64; shares: [n, a]."""
+        parts = [np.einsum("na,ab,nb->n", shares, cov, shares) for cov in (self.drawn, self.played)]
+        errors: NDArray[np.float64] = np.sqrt(np.maximum(np.maximum(*parts), 0.0))
+        return errors
+
+    def gains(self, policy: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the standard error of what each action gains over a policy, [a] float64."""
+        return self.of(np.eye(len(policy)) - policy)
+
+
+def action_errors(strategy: Strategy, infoset: int, playouts: Playouts | None = None) -> ActionErrors:
+    """Return how far luck may have moved the values of an infoset's actions under a strategy.
+
+    playouts: the games played from the tree's leaves, if they were.
     """
     tree = strategy.tree
     player = int(tree.infoset_player[infoset])
@@ -232,11 +282,39 @@ def action_errors(strategy: Strategy, infoset: int) -> NDArray[np.float64]:
     weight = known.chance * known.players[:, 1 - player]
     weight = weight / weight.sum() if weight.sum() > LIVE else np.full(len(nodes), 1 / len(nodes))
     children = tree.first_child[nodes][:, None] + np.arange(tree.n_children[nodes[0]])
-    gains = strategy.values[children, player]
-    gains = gains - (gains @ strategy.probs[tree.slots(infoset)])[:, None]
-    spread = (gains - weight @ gains) ** 2
-    errors: NDArray[np.float64] = np.sqrt(weight**2 @ spread)
-    return errors
+    values = strategy.values[children, player]
+    apart = (values - weight @ values) * weight[:, None]
+    drawn: NDArray[np.float64] = apart.T @ apart
+    if playouts is None or (games := playouts.payoffs.shape[1]) < 2:
+        return ActionErrors(drawn, np.zeros_like(drawn))
+    each = _by_game(strategy, children, player, playouts)
+    each = (each - each.mean(axis=2, keepdims=True)) * weight[:, None, None]
+    played: NDArray[np.float64] = np.einsum("hak,hbk->ab", each, each) / (games * (games - 1))
+    return ActionErrors(drawn, played)
+
+
+def _by_game(
+    strategy: Strategy, children: NDArray[np.int64], player: int, playouts: Playouts
+) -> NDArray[np.float64]:
+    """Return what the games below some histories add to their value, game by game, [h, a, k] float64.
+
+    children: [h, a], the histories, none below another.
+    """
+    tree = strategy.tree
+    slot = tree.child_slot()
+    edge = np.where(slot >= 0, strategy.probs[slot], tree.chance_prob)
+    place, share = np.full(tree.n_nodes, -1), np.ones(tree.n_nodes)
+    place[children.reshape(-1)] = np.arange(children.size)
+    for start, end in pairwise(tree.level_offsets[1:]):
+        above = tree.parent[start:end]
+        below = start + np.flatnonzero((place[above] >= 0) & (place[start:end] < 0))
+        place[below] = place[tree.parent[below]]
+        share[below] = share[tree.parent[below]] * edge[below]
+    inside = np.flatnonzero(place[playouts.nodes] >= 0)
+    at = playouts.nodes[inside]
+    found = np.zeros((children.size, playouts.payoffs.shape[1]))
+    np.add.at(found, place[at], share[at, None] * playouts.payoffs[inside, :, player])
+    return found.reshape(*children.shape, -1)
 
 
 def fitting_roots(context: SearchContext, infoset: int) -> NDArray[np.bool_]:

@@ -42,7 +42,13 @@ from gs2.search.context import SearchContext, SearchOptions
 from gs2.search.gadget.entry import LIVE
 from gs2.search.generation import generator
 from gs2.search.histories.alternative import group_values
-from gs2.search.histories.sampled_growth import action_errors, fitting_roots, grow_sampled, policy_on_branches
+from gs2.search.histories.sampled_growth import (
+    ActionErrors,
+    action_errors,
+    fitting_roots,
+    grow_sampled,
+    policy_on_branches,
+)
 from gs2.search.histories.seats import past_rule
 from gs2.search.result import SampleSize
 from gs2.search.strategy import Strategy
@@ -69,7 +75,8 @@ class SampledTree:
 
     context, strategy: the tree, and the blueprint on it. infoset: its number in the tree.
     config: of the search on this tree, where nothing is left to draw. size: how much was drawn.
-    trials: what a statistical certificate draws, beside all this.
+    trials: what a statistical certificate draws, beside all this. errors: of the values of the infoset's
+    actions; None where nothing was left to luck.
     """
 
     context: SearchContext
@@ -78,6 +85,7 @@ class SampledTree:
     config: SearchConfig
     size: SampleSize
     trials: FreshTrials
+    errors: ActionErrors | None
 
 
 def sample_tree(
@@ -111,7 +119,8 @@ def sample_tree(
     draw = _Draw(game, blueprint, trail, config, rng)
     roots = draw.roots()
     while True:
-        tree = grow_sampled(game, blueprint, (roots.states, roots.weight, roots.reach), config, rng, leaf)
+        kept = roots.states, roots.weight, roots.reach
+        tree, playouts = grow_sampled(game, blueprint, kept, config, rng, leaf)
         context = SearchContext(game, tree)
         key = tree.infoset_key == trail.keys[-1]
         number = int(np.flatnonzero((tree.infoset_player == trail.player) & key.all(axis=1))[0])
@@ -122,13 +131,16 @@ def sample_tree(
     played = policy_of if config.subgame.branches is None else policy_on_branches
     strategy = Strategy(tree, played(blueprint, game, tree), blueprint, above=roots.above)
     drawn = roots.config
+    errors = action_errors(strategy, number, playouts)
     if config.solve.doubt > 0:
-        doubt = config.solve.doubt * float(action_errors(strategy, number).max()) / payoff_span(game)
+        gains = errors.gains(strategy.probs[tree.slots(number)])
+        doubt = config.solve.doubt * float(gains.max()) / payoff_span(game)
         priced = attrs.evolve(drawn.solve, temperature=drawn.solve.temperature + doubt)
         drawn = attrs.evolve(drawn, solve=priced)
     seed = int(rng.integers(1 << 62)) if config.safety.certificate == "statistical" else 0
     trials = FreshTrials(game, blueprint, trail, config, strategy, seed)
-    return SampledTree(context, strategy, number, drawn, roots.size, trials)
+    exact = roots.size.complete and playouts is None
+    return SampledTree(context, strategy, number, drawn, roots.size, trials, None if exact else errors)
 
 
 @dataclass(frozen=True, eq=False)

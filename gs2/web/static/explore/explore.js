@@ -60,7 +60,7 @@ function strategy(solved) {
         h("td", { class: "x-cell" }, pair(row.blueprint, row.refined)),
         h("td", { class: "number", "data-label": say("x.blueprint") }, percent(row.blueprint)),
         h("td", { class: "number", "data-label": say("x.refined") }, h("b", {}, percent(row.refined))),
-        h("td", { class: "number", "data-label": say("x.value") }, signed(row.value)))))),
+        h("td", { class: "number", "data-label": say("x.value") }, signed(row.value), row.error == null ? "" : ` ± ${row.error.toFixed(4)}`))))),
     note ? h("p", {}, note) : null,
   );
 }

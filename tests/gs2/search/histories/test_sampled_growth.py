@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from blueprint.protocol import Blueprint
 from blueprint.research.game_network import (
     GameNetwork,
     GameNetworkConfig,
@@ -18,7 +19,8 @@ from blueprint.research.game_network import (
     NetworkWeights,
     save_game_network,
 )
-from cfr.tree import TreeRules, grow
+from cfr.tree import FlatTree, TreeRules, grow
+from games.game import Game
 from games.infosets.trail import Trail, find_trail, trails_along
 from games.ragged import Ragged
 from games.support.configuration import ConfigError
@@ -28,12 +30,19 @@ from gs2.search.config.presets import PRESETS, preset
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import SearchContext
 from gs2.search.explain import solve_infoset
-from gs2.search.histories.sampled_growth import LikeliestBranches, action_errors, play_out_leaves
+from gs2.search.histories.sampled_growth import (
+    LikeliestBranches,
+    action_errors,
+    grow_sampled,
+    play_out_leaves,
+)
 from gs2.search.histories.sampled_source import sample_tree
 from gs2.search.refine import refine_policy
 from gs2.search.refine.at import PlayedStrategy, refine_at
 from gs2.search.strategy import Strategy
 from tests.gs2.search.setting import GOOFSPIEL, LEDUC, LIARS_DICE, context, random_policy
+from tests.gs2.search.test_random_games import blueprint as random_blueprint
+from tests.gs2.search.test_random_games import prepared
 
 SAME = 1e-9
 
@@ -106,7 +115,7 @@ def test_a_result_shows_what_the_blueprint_plays_and_every_action(method: str, n
             note = f"actions not searched: {len(beyond)} of {len(probs)} (branches = 2"
             assert any(said.startswith(note) for said in found.cut_off) == bool(beyond)
             assert json.loads(json.dumps(found.to_json()))["actions"][0].keys() == {
-                *("action", "blueprint", "refined", "q")
+                *("action", "blueprint", "refined", "q", "error")
             }
             left_out += len(beyond)
     assert left_out > 0
@@ -128,7 +137,7 @@ def test_leaves_played_out_are_worth_what_the_strategy_gets(name: str) -> None:
     rules = TreeRules(1, lambda game, states: np.zeros((len(states), 2)))
     tree = grow(there.game, there.tree.states[nodes], np.full(len(nodes), 1 / len(nodes)), rules=rules)
     found = np.stack(
-        [play_out_leaves(there.game, tree, blueprint, rng(k), rollouts=4).returns for k in range(300)]
+        [play_out_leaves(there.game, tree, blueprint, rng(k), rollouts=4)[0].returns for k in range(300)]
     )
     exact = there.tree.first_child[nodes][:, None] + np.arange(there.tree.n_children[nodes[0]])
     start = tree.first_child[: len(nodes), None] + np.arange(tree.n_children[0])
@@ -149,9 +158,9 @@ def test_leaves_of_one_root_meet_the_same_luck() -> None:
     state: NDArray[Any] = there.tree.states[there.tree.infoset_first_node()[:1]]
     rules = TreeRules(1, lambda game, states: np.zeros((len(states), 2)))
     tree = grow(there.game, np.repeat(state, 40), np.full(40, 1 / 40), rules=rules)
-    once = play_out_leaves(there.game, tree, blueprint, rng(5), rollouts=2).returns
-    again = play_out_leaves(there.game, tree, blueprint, rng(5), rollouts=2).returns
-    other = play_out_leaves(there.game, tree, blueprint, rng(6), rollouts=2).returns
+    once = play_out_leaves(there.game, tree, blueprint, rng(5), rollouts=2)[0].returns
+    again = play_out_leaves(there.game, tree, blueprint, rng(5), rollouts=2)[0].returns
+    other = play_out_leaves(there.game, tree, blueprint, rng(6), rollouts=2)[0].returns
     np.testing.assert_array_equal(once, again)
     assert not np.array_equal(once, other)
     assert len(np.unique(once.reshape(40, -1), axis=0)) > 1
@@ -167,7 +176,7 @@ def test_errors_are_those_of_weighted_means(seed: int) -> None:
     weight = reach.chance * reach.players[:, 1 - player]
     weight = weight / weight.sum() if weight.sum() > 0 else np.full(len(nodes), 1 / len(nodes))
     slots = there.tree.slots(number)
-    errors = action_errors(strategy, number)
+    errors = action_errors(strategy, number).gains(strategy.probs[slots])
     for action in range(len(slots)):
         gain = [
             strategy.values[there.tree.first_child[node] + action, player] - strategy.values[node, player]
@@ -176,6 +185,92 @@ def test_errors_are_those_of_weighted_means(seed: int) -> None:
         mean = float(np.dot(weight, gain))
         wanted = np.sqrt(sum((w * (g - mean)) ** 2 for w, g in zip(weight, gain, strict=True)))
         assert errors[action] == pytest.approx(wanted, abs=SAME)
+
+
+class Decided:
+    """A blueprint whose actions of highest Q are those that a strategy on a tree plays most often."""
+
+    name = "decided"
+
+    def __init__(self, plays: Blueprint) -> None:
+        self.plays = plays
+
+    def policy(self, game: Game, states: NDArray[Any], player: int, actions: Ragged) -> NDArray[np.float64]:
+        return self.plays.policy(game, states, player, actions)
+
+    def q(self, game: Game, states: NDArray[Any], player: int, actions: Ragged) -> NDArray[np.float64]:
+        return self.plays.policy(game, states, player, actions)
+
+    def value(self, game: Game, states: NDArray[Any], player: int) -> NDArray[np.float64]:
+        return np.zeros(len(states))
+
+
+def first_decision(seed: int) -> tuple[SearchContext, Strategy, Decided, Trail]:
+    """Return a random game that begins with a decision, a strategy, it as a blueprint, and the way there."""
+    there, form = prepared(seed, True)
+    strategy = there.strategy(random_blueprint(there, form, "dirichlet", seed))
+    player = int(there.tree.player[0])
+    return (
+        there,
+        strategy,
+        Decided(PlayedStrategy(there, strategy)),
+        trails_along(there.game, there.line_to(0), player)[0],
+    )
+
+
+FIRST = (20, 22, 40, 51, 67, 77, 87, 96)
+"""Random games without chance that begin with a decision: greedy play from there repeats one game."""
+
+
+def first_values(tree: FlatTree, strategy: Strategy, player: int) -> NDArray[np.float64]:
+    """Return what the actions at the root of a tree are worth, [a] float64."""
+    found: NDArray[np.float64] = strategy.values[tree.first_child[0] + np.arange(tree.n_children[0]), player]
+    return found
+
+
+def test_where_there_is_one_history_values_come_with_the_error_of_many_games() -> None:
+    off = []
+    for seed in FIRST:
+        there, strategy, plays, trail = first_decision(seed)
+        exact = first_values(there.tree, strategy, trail.player)
+        for run in range(4):
+            config = preset("gs2", branches=9, iterations=20)
+            part = sample_tree(there.game, plays, trail, config, rng(run))
+            assert part.errors is not None
+            found = first_values(part.context.tree, part.strategy, trail.player)
+            errors = part.errors.of(np.eye(len(found)))
+            np.testing.assert_allclose(found[errors == 0], exact[errors == 0], atol=SAME)
+            off += ((found - exact)[errors > 0] / errors[errors > 0]).tolist()
+    assert len(off) > 20 and 0.5 < np.sqrt(np.mean(np.square(off))) < 1.6
+
+
+@pytest.mark.parametrize("seed", FIRST[:4])
+def test_few_histories_are_played_out_as_often_as_many_would_be(seed: int) -> None:
+    there, _, plays, _ = first_decision(seed)
+    roots = there.game.root(), np.ones(1), np.ones(1)
+    for samples, rollouts, wanted in ((64, 1, 64), (8, 3, 24), (1, 1, 2), (10**6, 1, 64)):
+        config = preset("gs2", samples=samples, rollouts=rollouts)
+        _, playouts = grow_sampled(there.game, plays, roots, config, rng(0))
+        assert playouts is None or playouts.payoffs.shape[1] == wanted
+
+
+@pytest.mark.parametrize("seed", FIRST[:4])
+def test_a_policy_moves_no_further_than_its_errors_allow(seed: int) -> None:
+    there, strategy, plays, trail = first_decision(seed)
+    old = strategy.probs[there.tree.slots(int(there.tree.infoset[0]))]
+    for doubt in (1.0, 4.0):
+        config = preset("gs2", branches=9, samples=8, doubt=doubt, iterations=2000)
+        part = sample_tree(there.game, plays, trail, config, rng(seed))
+        answer = refine_at(there.game, plays, trail, config, rng(seed))
+        assert part.errors is not None
+        found = first_values(part.context.tree, part.strategy, trail.player)
+        error = float(part.errors.gains(old).max())
+        if error == 0:
+            continue
+        # Each nat costs `doubt` errors: the odds of two actions change by what one is better, in these.
+        odds = np.log(np.maximum(answer, 1e-12) / old)
+        allowed = (found.max() - found.min()) / (doubt * error)
+        assert odds.max() - odds.min() <= allowed + 0.05
 
 
 @pytest.mark.parametrize("seed", range(3))
