@@ -73,13 +73,15 @@ class GrowthWatch:
             return
         self._looked = True
         limit, each = self._known()
-        enough = 1e4 * max(limit / each, self.max_nodes)  # far too much; by how much does not matter
+        few = self.max_nodes * each < limit
+        # Far too much; by how much does not matter, nor may it be awaited where few nodes are allowed.
+        enough = 10 * self.max_nodes if few else 1e4 * max(limit / each, self.max_nodes)
         size = estimate_size(self.game, states, infosets=False, enough=enough)
         total = above + size.histories.mean
-        if total * each > limit:
+        if total * each > limit and not few:
             raise too_large(self.game, size, above, each, limit)
         if above + size.histories.low > self.max_nodes:
-            raise TooLarge(self._more_nodes(f"about {total:.3g}"))
+            raise TooLarge(self._more_nodes(f"{'about' if size.complete else 'more than'} {total:.3g}"))
         seconds = total * seconds_per_history(self.game, np.random.default_rng(0), plays=200)
         if total * each > ANNOUNCED or seconds > ANNOUNCED_SECONDS:
             _log.warning(

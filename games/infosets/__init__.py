@@ -2,10 +2,18 @@
 
 from games.infosets.naming import (
     decision_infosets,
+    drawn_infoset,
     find_infoset,
     infoset_at,
     normal_text,
     unknown_infoset,
 )
 
-__all__ = ["decision_infosets", "find_infoset", "infoset_at", "normal_text", "unknown_infoset"]
+__all__ = [
+    "decision_infosets",
+    "drawn_infoset",
+    "find_infoset",
+    "infoset_at",
+    "normal_text",
+    "unknown_infoset",
+]

@@ -12,10 +12,19 @@ from games.game import CHANCE, Game, GameError, Infoset
 from games.size import infosets_met
 from games.support.near import nearest
 
-__all__ = ["decision_infosets", "find_infoset", "infoset_at", "normal_text", "unknown_infoset"]
+__all__ = [
+    "decision_infosets",
+    "drawn_infoset",
+    "find_infoset",
+    "infoset_at",
+    "normal_text",
+    "unknown_infoset",
+]
 
 MAX_STATES = 4_000_000
 """Histories after which a listing gives up: well past the largest research game (1.9 million)."""
+TRIES = 100
+"""Plays at random after which a game is taken to have no decision."""
 
 
 def normal_text(text: str) -> str:
@@ -64,6 +73,23 @@ def decision_infosets(
                 "this one has more; ask for fewer infosets or a smaller game"
             )
         states = game.step(states, actions.rows, actions.values)
+
+
+def drawn_infoset(game: Game, rng: np.random.Generator) -> Infoset:
+    """Return the first infoset at which someone decides in a game played at random.
+
+    Raises GameError if nobody decides in some plays.
+    """
+    for _ in range(TRIES):
+        state = game.root()
+        while (player := int(game.player(state)[0])) == CHANCE:
+            actions = game.actions(state)
+            prob = game.chance_probs(state, actions)
+            pick = int(rng.choice(len(prob), p=prob / prob.sum()))
+            state = game.step(state, np.zeros(1, np.int64), actions.values[pick : pick + 1])
+        if player >= 0:
+            return infoset_at(game, state, player)
+    raise GameError(f"{game.name}: somebody must decide; nobody did in {TRIES} plays at random")
 
 
 def find_infoset(game: Game, text: str, *, max_states: int = MAX_STATES) -> Infoset:

@@ -110,5 +110,6 @@ def blueprint_named(spec: str, game: Game) -> Blueprint:
         )
     raise PolicySpecError(
         f"blueprint must be a file of `gs2 train` or `gs2 blueprint`, or uniform, where {game.name} is not "
-        f"listed; got {spec!r}; pass --blueprint FILE"
+        f"listed; got {spec!r}; make one with `gs2 train '{game.name}' -o FILE.safetensors --minutes 8` and "
+        "pass --blueprint FILE.safetensors"
     )

@@ -110,7 +110,8 @@ class SampleSize:
 
     histories: of the infoset. opponents: infosets of the opponent that these belong to. drawn: histories of
     all of these together. effective: effective sample size of the histories of the infoset, by the reach of
-    chance and the opponent. complete: whether nothing was left to draw, and the search is exact.
+    chance and the opponent. complete: whether nothing was left to draw, and the search is exact. games: how
+    many were played to the end from each history at the depth limit; 0 where leaves are valued otherwise.
     """
 
     histories: int
@@ -118,6 +119,7 @@ class SampleSize:
     drawn: int
     effective: float
     complete: bool
+    games: int = 0
 
 
 @dataclass(frozen=True)

@@ -122,6 +122,7 @@ def _print_sample(size: SampleSize, config: SearchConfig) -> None:
     drawn = (
         f"{size.histories:,} histories of the infoset (effective {size.effective:.1f}) at {size.opponents:,} "
         f"opponent infosets, {size.drawn:,} histories of these"
+        f"{f', {size.games:,} games played from each leaf' * (size.games > 0)}"
     )
     if size.complete:
         words = "all there are, so that values are exact up to the depth and the leaves"

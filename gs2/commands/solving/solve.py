@@ -38,6 +38,8 @@ __all__ = ["SolveCommand", "solve"]
 EXAMPLE_GAME = "leduc_poker"
 EXAMPLE_INFOSET = "P1 holds Ks | raise"
 SHOWN_ROWS = 6
+LOOKED_AT = 100_000
+"""Histories among which the first infoset is looked for before one is drawn."""
 
 
 class SolveCommand(click.Command):
@@ -96,7 +98,11 @@ class SolveCommand(click.Command):
     "--anchor", type=FINITE, help="Weight of the refined strategy when it is mixed with the blueprint."
 )
 @click.option(
-    "--certificate", help="Certificate to require: none, margin, anchored, shared, path or statistical."
+    "--certificate",
+    help="What of the solution to keep: none, all of it; margin, all if no opponent infoset gains by it; "
+    "anchored, as large a share as lets none gain; shared, the same divided among searches of one level; "
+    "path, as large a share as the opponent gains nothing by in the whole game; statistical, all if paired "
+    "games prove a gain.",
 )
 @click.option("--seconds", "time_limit", type=POSITIVE, help="Time limit in seconds.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of every random choice.")
@@ -125,6 +131,7 @@ def solve(
 ) -> None:
     """Refine a strategy at one infoset of GAME (leduc_poker if none is given) by subgame solving.
 
+    Without --infoset it is the first of the game; where chance deals too much before it, one is drawn.
     With no options: player 1 of Leduc poker holds a king and faces a raise, the blueprint is CFR after 100
     iterations, and generative subgame solving (GS2+) refines it. At GuanDan, infosets are positions: see
     gs2 solve guandan --help.
@@ -154,7 +161,7 @@ def solve(
         if changes[field] is not None:
             changes[field] = named_part(field, changes[field])
     config = preset(method, **{name: value for name, value in changes.items() if value is not None})
-    infoset = game.parse_infoset(_example_infoset(game) if text is None else text)
+    infoset = _example_infoset(game, seed) if text is None else game.parse_infoset(text)
     options = SearchOptions(listed=None if all_rows else MAX_LISTED)
     rows = None if all_rows else SHOWN_ROWS
     on_tree = output is None and changes["source"] is None and _has_public_form(spec, config)
@@ -278,13 +285,20 @@ def _write(output: Path, game: Game, tree: FlatTree, probs: NDArray[np.float64],
         save_policy(output, policy)
 
 
-def _example_infoset(game: Game) -> str:
-    from games.infosets import decision_infosets
+def _example_infoset(game: Game, seed: int) -> Infoset:
+    """Return an infoset to start with: the first, or the first that a drawn game of a large one comes to."""
+    import numpy as np
+
+    from games.game import GameError
+    from games.infosets import decision_infosets, drawn_infoset
 
     if game.name == EXAMPLE_GAME:
-        return EXAMPLE_INFOSET
-    for first in decision_infosets(game):
-        return first.text
+        return game.parse_infoset(EXAMPLE_INFOSET)
+    try:
+        for first in decision_infosets(game, max_states=LOOKED_AT):
+            return first
+    except GameError:
+        return drawn_infoset(game, np.random.default_rng(seed))
     raise click.UsageError(f"{game.name}: somebody must decide in a game that is solved; nobody does")
 
 

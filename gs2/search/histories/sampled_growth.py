@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
 from cfr.tree import EnumeratedTree, TreeBudget, TreeRules, grow, require_states
-from cfr.tree.memory import SEARCH_BYTES
+from cfr.tree.memory import SEARCH_BYTES, TooLarge
 from games.game import TERMINAL, Game
 from games.infosets.trail import same_actions
 from games.infosets.two_seats import TwoSeatView
@@ -138,7 +138,16 @@ def grow_sampled(
         ends = _nothing if played else value_leaf(blueprint) if leaf is None else checked_leaf(leaf)
         rules = TreeRules(subgame.depth, ends, _nature_acts, branch_limit=branches)
     budget = TreeBudget(max_nodes=MAX_SAMPLED_NODES, history_bytes=SEARCH_BYTES)
-    tree = grow(game, *roots[:2], rules=rules, budget=budget)
+    try:
+        tree = grow(game, *roots[:2], rules=rules, budget=budget)
+    except TooLarge as error:
+        if subgame.depth is not None:
+            raise
+        raise TooLarge(
+            f"{game.name}: method {config.name} solves to the end of the game, and what lies below the "
+            f"{len(roots[0])} histories drawn must fit into {MAX_SAMPLED_NODES:,} nodes; it does not; "
+            "set depth = 1 with leaf = rollout or value, or take the method gs2"
+        ) from error
     if subgame.depth is not None and played:
         times = min(max(1, config.histories.samples // tree.n_roots), MOST_MORE)
         rollouts = max(subgame.rollouts * times, 1 + (tree.n_roots == 1))  # one game says nothing of luck

@@ -139,8 +139,10 @@ def sample_tree(
         drawn = attrs.evolve(drawn, solve=priced)
     seed = int(rng.integers(1 << 62)) if config.safety.certificate == "statistical" else 0
     trials = FreshTrials(game, blueprint, trail, config, strategy, seed)
-    exact = roots.size.complete and playouts is None
-    return SampledTree(context, strategy, number, drawn, roots.size, trials, None if exact else errors)
+    games = 0 if playouts is None else playouts.payoffs.shape[1]
+    exact = roots.size.complete and games == 0
+    size = replace(roots.size, games=games)
+    return SampledTree(context, strategy, number, drawn, size, trials, None if exact else errors)
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,6 +33,41 @@ def test_a_game_too_large_to_list_is_solved_at_an_infoset() -> None:
     assert "Whole game" not in said
 
 
+DEALT = "liars_dice(dice=5)"
+
+
+def test_without_an_infoset_one_of_a_large_game_is_drawn_by_the_seed() -> None:
+    found = set()
+    for seed in ("0", "1"):
+        code, said = run(DEALT, "--blueprint", "uniform", "--iterations", "5", "--seed", seed, *QUICK)
+        assert code == 0, said
+        found.add(next(line for line in said.splitlines() if "player 0 to act" in line))
+    assert len(found) == 2
+
+
+def test_without_a_blueprint_a_large_game_says_how_to_make_one() -> None:
+    code, said = run(DEALT, *QUICK)
+    assert code == 2
+    assert f"make one with `gs2 train '{DEALT}' -o FILE.safetensors" in " ".join(said.split())
+
+
+def test_a_closure_too_large_is_refused_before_it_is_grown() -> None:
+    code, said = run(DEALT, "--blueprint", "uniform", "--method", "maxmargin")
+    words = " ".join(said.split())
+    assert code == 2, said
+    assert "method maxmargin solves to the end of the game" in words and "take the method gs2" in words
+
+
+def test_sampled_values_come_with_their_standard_errors() -> None:
+    at = [LARGE, "--infoset", AT, "--blueprint", "uniform", "--iterations", "5", *QUICK]
+    code, said = run(*at)
+    assert code == 0 and " ± " in said and "10 games played from each leaf" in " ".join(said.split())
+    said = run(*at, "--json")[1]
+    result = json.loads(said[said.index("{") :])
+    assert all(row["error"] > 0 for row in result["actions"] if row["q"] is not None)
+    assert result["value_error"] > 0 and result["blueprint_value_error"] > 0
+
+
 def test_what_was_drawn_is_in_the_json() -> None:
     code, said = run(LARGE, "--infoset", AT, "--blueprint", "uniform", "--iterations", "5", *QUICK, "--json")
     assert code == 0, said
@@ -110,7 +145,13 @@ def test_actions_that_were_not_searched_are_listed() -> None:
     assert f"- actions not searched: {left_out} of 3 (branches = 3, gap = 0.3)" in said
     code, said = run(*words, "--json")
     shown = json.loads(said[said.index("{") :])
-    assert shown["actions"][0] == {"action": "fold", "blueprint": 1 / 3, "refined": 0.0, "q": None}
+    assert shown["actions"][0] == {
+        "action": "fold",
+        "blueprint": 1 / 3,
+        "refined": 0.0,
+        "q": None,
+        "error": None,
+    }
 
 
 @pytest.mark.parametrize(

@@ -144,6 +144,12 @@ def test_all_combinations_that_promise_safety_on_three_hundred_random_games(part
     print(f"worst rise {worst_rise(range(part * games, part * games + games), each):.3g}")
 
 
+def test_a_depth_limit_above_everything_that_is_decided_leaves_the_blueprint() -> None:
+    ends = {"depth": 1, "leaf": "play-on"}
+    found = accepted(order=None, rest="summary", certificate="path", scope="block", mode="sequential", **ends)
+    assert found is not None and rise(2, False, "uniform", found) <= ROUNDING
+
+
 @pytest.mark.parametrize("scope", ["block", "both"])
 def test_blocks_cannot_be_certified_apart(scope: str) -> None:
     with pytest.raises(ConfigError, match="scope must be infoset or subtree with certificate = shared"):
