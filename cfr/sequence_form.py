@@ -155,9 +155,9 @@ def deciding_seats(tree: FlatTree) -> list[int]:
 
 
 def is_two_sided(tree: FlatTree) -> bool:
-    """Return whether of two teams at most one seat each decides, so that the tree has a sequence form."""
+    """Return whether the tree has a sequence form: zero-sum, two teams, at most one seat of each decides."""
     teams = [tree.teams[seat] for seat in deciding_seats(tree)]
-    return set(tree.teams) == {0, 1} and len(teams) == len(set(teams))
+    return tree.zero_sum and set(tree.teams) == {0, 1} and len(teams) == len(set(teams))
 
 
 def sequence_form(tree: FlatTree, game: Game | None = None) -> SequenceForm:
@@ -170,13 +170,15 @@ def sequence_form(tree: FlatTree, game: Game | None = None) -> SequenceForm:
     seats = deciding_seats(tree)
     if set(tree.teams) != {0, 1}:
         raise InvalidTree(
-            f"sequence form: there must be two teams; got {tree.teams}; use cfr.tree_cfr instead"
+            f"sequence form: there must be two teams; got {tree.teams}; there is no LP and no search; "
+            "cfr.solve runs on the tree (cfr.tree_cfr)"
         )
     teams = [[p for p in seats if tree.teams[p] == team] for team in (0, 1)]
     if max(map(len, teams)) > 1:
         raise InvalidTree(
             f"sequence form: at most one seat of each team may decide; got seats {seats} "
-            f"of teams {[tree.teams[p] for p in seats]}; use cfr.tree_cfr instead"
+            f"of teams {[tree.teams[p] for p in seats]}; there is no LP and no search; cfr.solve runs on the "
+            "tree (cfr.tree_cfr)"
         )
     players = tuple(teams[t][0] if teams[t] else tree.teams.index(t) for t in (0, 1))
     gain = np.ascontiguousarray(tree.returns[:, players[0]])
@@ -185,7 +187,8 @@ def sequence_form(tree: FlatTree, game: Game | None = None) -> SequenceForm:
     if not surplus <= ZERO_SUM_TOLERANCE * max(scale, 1e-300):
         raise InvalidTree(
             f"sequence form: payoffs of seats {players[0]} and {players[1]} must sum to zero at every leaf; "
-            f"got a sum of {surplus:g}; choose zero-sum returns for this game"
+            f"got a sum of {surplus:g}; there is no LP and no search there; say zero_sum = False "
+            "in the game, and cfr.solve and cfr.nash_conv work on its tree"
         )
 
     infosets = tuple(np.flatnonzero(tree.infoset_player == p).astype(np.int32) for p in players)

@@ -17,7 +17,7 @@ from games.ragged import Ragged
 from games.support.array_types import Array
 from games.support.contract import ContractError
 
-__all__ = ["CHANCE", "TERMINAL", "Game", "GameError", "Infoset", "payoff_span"]
+__all__ = ["CHANCE", "TERMINAL", "Game", "GameError", "Infoset", "not_zero_sum", "payoff_span"]
 
 CHANCE = -1
 """`player` at a state where chance acts."""
@@ -45,14 +45,15 @@ class Infoset:
 
 @runtime_checkable
 class Game(Protocol):
-    """A finite game of perfect recall, zero-sum between teams, mostly two, over batches of states.
+    """A finite game of perfect recall, mostly zero-sum between two teams, over batches of states.
 
     name: canonical game string, parameters included, that the registry reads back.
     num_players: seats, counted from 0.
     teams: for each seat its team, counted from 0; all seats of a team receive the same payoff, and the
         payoffs of all teams, each counted once, sum to zero. In a two-player game it is (0, 1). Where each
         seat plays for itself every seat is a team: `tree_cfr`, matches and training take any number of teams,
-        the sequence form two; search sees two seats (`two_seats`).
+        the sequence form two; search sees two seats (`two_seats`). A game whose payoffs do not sum to zero
+        says `zero_sum = False`: it can be played and measured, and CFR runs there without a guarantee.
     payoff_range: smallest and largest payoff of any player at any terminal.
     key_width: 64-bit words in an infoset key.
 
@@ -134,6 +135,14 @@ class Game(Protocol):
         Raises GameError with near matches if there is none.
         """
         ...
+
+
+def not_zero_sum(name: str) -> GameError:
+    """Return the error for a game whose payoffs do not sum to zero, where it is asked to be searched."""
+    return GameError(
+        f"{name}: payoffs must sum to zero to be searched; these do not; gs2 blueprint (CFR without a "
+        "guarantee), gs2 exploitability and gs2 match take it, and load_game with general_sum=True"
+    )
 
 
 def payoff_span(game: Game) -> float:

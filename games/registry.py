@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from games.game import Game, GameError
+from games.game import Game, GameError, not_zero_sum
 from games.parameters import Int, Parameter
 from games.support.near import near
 from games.support.own import entry_point, entry_points_of, is_own, own_object
@@ -52,6 +52,7 @@ RESEARCH_GAMES = (
 """The six research games, by registered name or preset."""
 
 OPENSPIEL = "openspiel:"
+GAMBIT = "gambit:"
 OWN_WIDTH = 50
 """Histories of each level at which a user's own game is checked when it is loaded."""
 
@@ -105,7 +106,8 @@ def game_spec(name: str) -> GameSpec:
     names = sorted({*_BUILT_IN, *_registered, *PRESETS, *installed})
     there = ", ".join(dict.fromkeys((*_BUILT_IN, *_registered, *installed)))
     raise GameError(
-        f'no game is called "{name}"{_near(name, names)} There are {there}, openspiel:NAME, and FILE.py:NAME'
+        f'no game is called "{name}"{_near(name, names)} There are {there}, openspiel:NAME, gambit:FILE, '
+        "and FILE.py:NAME"
     )
 
 
@@ -118,7 +120,7 @@ def is_game_name(text: str) -> bool:
     """Return whether a text begins as the name of a game does that `load_game` knows, its file's left out."""
     name = text.partition("(")[0].strip().lower()
     known = (*_BUILT_IN, *_registered, *PRESETS, *entry_points_of("gs2.games"))
-    return name.startswith(OPENSPIEL) or name in known
+    return name.startswith((OPENSPIEL, GAMBIT)) or name in known
 
 
 def game_string(text: str, game: Game) -> str:
@@ -135,17 +137,22 @@ def load_game(text: str, *, general_sum: bool = False) -> Game:
 
     text: a registered name, with parameters in parentheses or without (`leduc_poker`,
         `liars_dice(sides=5,wild=false)`), a preset (`goofspiel_10_ascending_3`), `openspiel:` followed by
-        a game string of OpenSpiel's, or one's own as FILE.py:NAME or MODULE:NAME (`games.support.own`): a
-        game, or what makes one when called without arguments. Installed packages add names by the entry point
-        group `gs2.games`.
-    general_sum: also allow a game whose payoffs do not sum to zero; nothing here can solve those.
+        a game string of OpenSpiel's, `gambit:` followed by the path of a file of Gambit's (.efg or .nfg), or
+        one's own as FILE.py:NAME or MODULE:NAME (`games.support.own`): a game, or what makes one when called
+        without arguments. Installed packages add names by the entry point group `gs2.games`.
+    general_sum: also allow a game whose payoffs do not sum to zero; it can be played, CFR runs there without
+        a guarantee, and policies can be measured.
     Raises GameError if the name, a parameter or a value is not one of ours, with near matches.
     """
     stripped = text.strip()
     if stripped.lower().startswith(OPENSPIEL):
         from games.openspiel.direct import load_any_openspiel
 
-        return load_any_openspiel(stripped[len(OPENSPIEL) :])
+        return _solvable(load_any_openspiel(stripped[len(OPENSPIEL) :], general_sum=general_sum), general_sum)
+    if stripped.lower().startswith(GAMBIT):
+        from games.gambit import load_gambit
+
+        return _solvable(load_gambit(stripped[len(GAMBIT) :]), general_sum)
     if is_own(stripped):
         return _own_game(stripped, own_object(stripped, "game", GameError), general_sum)
     name, words = _split(PRESETS.get(stripped.lower(), stripped))
@@ -184,10 +191,7 @@ def _own_game(text: str, found: Any, general_sum: bool) -> Game:
 
 def _solvable(game: Game, general_sum: bool) -> Game:
     if not general_sum and not getattr(game, "zero_sum", True):
-        raise GameError(
-            f"{game.name}: payoffs must sum to zero to be solved; these do not; "
-            "choose other returns, or load it with general_sum=True to play it only"
-        )
+        raise not_zero_sum(game.name)
     return game
 
 

@@ -192,7 +192,7 @@ def to_openspiel(policy: Policy) -> Any:
     """Return `policy.to_openspiel()`; see there."""
     import pyspiel
 
-    game = load_game(policy.game)
+    game = load_game(policy.game, general_sum=True)
     theirs = openspiel_game(game)
     tree = grow(game, keep_states=False)
     probs = policy.on(tree).tolist()

@@ -47,6 +47,7 @@ class FlatTree:
     states: [N] the game's states, or None where they were not kept.
     teams: for each seat its team, counted from 0.
     n_truncated: leaves that stand at the depth limit rather than at the end of the game.
+    zero_sum: whether the teams' payoffs sum to zero, as the game says.
     """
 
     parent: NDArray[np.int32]
@@ -65,6 +66,7 @@ class FlatTree:
     states: NDArray[Any] | None
     teams: tuple[int, ...]
     n_truncated: int = 0
+    zero_sum: bool = True
 
     @property
     def n_nodes(self) -> int:

@@ -339,4 +339,5 @@ class _Arrays:
             states=np.concatenate([level.states for level, *_ in self.levels]) if keep_states else None,
             teams=tuple(game.teams),
             n_truncated=self.n_truncated,
+            zero_sum=getattr(game, "zero_sum", True),
         ).validate()

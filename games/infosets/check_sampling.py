@@ -61,6 +61,13 @@ def check_sampling(game: Game, rng: np.random.Generator, *, small: bool) -> None
         if listed is not None:
             found = follow_trails(game, [trail], SMALL, rng)[0]
             _check_inside(game, trail, found.states, "infoset_key")
+            _require(
+                game,
+                bool((game.player(found.states) == trail.acting).all()),
+                "player",
+                f"must be {trail.acting} where player {trail.player} saw it act",
+                "another",
+            )
             _check_all(game, trail, found.states, found.chance, listed)
             _check_thinned(game, trail, float(found.chance.sum()), len(found), rng)
         if own is None:
@@ -70,8 +77,9 @@ def check_sampling(game: Game, rng: np.random.Generator, *, small: bool) -> None
         _require(game, len(lines) == DRAWS, "sample_histories", f"must return {DRAWS} rows", len(lines))
         states, _, _ = follow_lines(game, lines)
         _check_inside(game, trail, states, "sample_histories")
-        if listed is not None:
-            _check_often(game, trail, states, listed)
+        there = states[game.player(states) == trail.acting]
+        if listed is not None and len(there):
+            _check_often(game, trail, there, listed)
 
 
 def _met(game: Game, rng: np.random.Generator) -> Iterator[Trail]:
@@ -141,7 +149,7 @@ def _require(game: Game, holds: bool, function: str, rule: str, received: object
 def _check_inside(game: Game, trail: Trail, states: Array, function: str) -> None:
     """Check that states lie in a trail's infoset."""
     key = game.infoset_key(states, trail.player)
-    inside = np.all(key == trail.keys[-1], axis=1) & (game.player(states) == trail.acting)
+    inside = np.all(key == trail.keys[-1], axis=1) & (game.player(states) >= CHANCE)
     wrong = states[np.argmin(inside)]
     words = game.infoset_text(wrong, trail.player)
     rule = f"of player {trail.player} must lead to histories of the infoset alone"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from games.game import Game, Infoset
+from games.game import Game, GameError, Infoset
 from games.infosets.following import thinned
 from games.infosets.histories import HistorySample, PlayRule, follow_lines, line_names, probabilities
 from games.infosets.trail import Trail, same_actions, walk
@@ -22,6 +22,8 @@ from games.support.array_types import Array
 
 __all__ = ["drawn_sample", "weighed_sample"]
 
+TRIES = 8
+"""Times that histories are drawn until one is found at which the right seat acts."""
 POOL = 12
 """Histories drawn for each one that is kept in the end."""
 SHRINKING = 0.7
@@ -34,8 +36,18 @@ def drawn_sample(
     game: Game, trail: Trail, n: int, rng: np.random.Generator, policy: PlayRule | None
 ) -> HistorySample:
     """Return histories that the game itself drew, those drawn twice once."""
-    lines = _drawn(game, trail, n, rng)
-    states, chance, players = follow_lines(game, lines, policy)
+    for _ in range(TRIES):
+        lines = _drawn(game, trail, n, rng)
+        states, chance, players = follow_lines(game, lines, policy)
+        there = np.flatnonzero(game.player(states) == trail.acting)  # who waits need not notice who acts
+        if len(there):
+            break
+    else:
+        raise GameError(
+            f"{game.name}: sample_histories must find histories at which {trail.acting} acts; none of "
+            f"{TRIES * n:,} is one"
+        )
+    lines, states, chance, players = lines.take(there), states[there], chance[there], players[there]
     _, first, count = np.unique(line_names(lines), return_index=True, return_counts=True)
     # Drawn by chance's part alone: what is likelier was drawn more often, and stands for fewer.
     stands = count / chance[first]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.game import CHANCE, TERMINAL, GameError
-from games.openspiel.infoset_words import ACTS, OTHER_ACTS, OVER
+from games.infosets.infoset_words import ACTS, OTHER_ACTS, OVER
 
 __all__ = ["CARDS", "BettingTree", "NotPoker", "walk_betting"]
 

@@ -1,4 +1,4 @@
-"""OpenSpiel's two-player games that are too large to expand, played step by step (extra: `openspiel`).
+"""OpenSpiel's games that are too large to expand, played step by step (extra: `openspiel`).
 
 `load_game("openspiel:phantom_ttt")` returns this where `games.openspiel.adapter` would hold too many
 histories. A state is the line of actions that leads to it; OpenSpiel's own states are kept for the lines
@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from games.base import TwoPlayerGame
 from games.check import check_game
-from games.game import CHANCE, TERMINAL, GameError, Infoset
+from games.game import CHANCE, TERMINAL, GameError, Infoset, not_zero_sum
 from games.infosets import normal_text, unknown_infoset
+from games.infosets.infoset_words import ACTS, OTHER_ACTS, OVER, infoset_line, joined_lines, numbered
 from games.openspiel.betting_tree import NotPoker
 from games.openspiel.expansion import TooManyHistories, load_openspiel
-from games.openspiel.infoset_words import ACTS, OTHER_ACTS, OVER, infoset_line, joined_lines, numbered
 from games.ragged import Ragged
 from games.support.array_types import Array
 
@@ -45,10 +45,10 @@ LISTED = 20_000
 
 
 class DirectOpenSpielGame(TwoPlayerGame):
-    """A two-player zero-sum OpenSpiel game of perfect recall, of any size, without its tree.
+    """An OpenSpiel game of perfect recall, of any size, without its tree.
 
     text: OpenSpiel's own game string, nested games included. check: hold a sample against the contract.
-    not_factored: why it has no public form.
+    zero_sum, shift: as of `ExplicitGame`. not_factored: why it has no public form.
     Raises GameError as `OpenSpielGame` does, and for a game whose strings fail the check.
     """
 
@@ -58,7 +58,13 @@ class DirectOpenSpielGame(TwoPlayerGame):
     def __init__(self, text: str, *, check: bool = True) -> None:
         self._game = load_openspiel(text)
         self.name = f"openspiel:{self._game}"
-        self.payoff_range = (float(self._game.min_utility()), float(self._game.max_utility()))
+        self.num_players = self._game.num_players()
+        self.teams = tuple(range(self.num_players))
+        total = self._game.utility_sum()  # None where it differs from end to end
+        self.zero_sum = total is not None
+        self.shift = (total or 0.0) / self.num_players
+        low, high = self._game.min_utility(), self._game.max_utility()
+        self.payoff_range = (float(low - self.shift), float(high - self.shift))
         self._tensor = bool(self._game.get_type().provides_information_state_tensor)
         longest = self._game.max_game_length() + self._game.max_chance_nodes_in_history()
         if longest > LONGEST:
@@ -111,9 +117,8 @@ class DirectOpenSpielGame(TwoPlayerGame):
         return after
 
     def returns(self, states: Array) -> NDArray[np.float64]:
-        return np.array([position.returns() for position in self._positions(states)], np.float64).reshape(
-            -1, 2
-        )
+        given = [position.returns() for position in self._positions(states)]
+        return np.array(given, np.float64).reshape(-1, self.num_players) - self.shift
 
     def infoset_key(self, states: Array, player: int) -> NDArray[np.uint64]:
         return _hashed([_known(position, player) for position in self._positions(states)])
@@ -158,7 +163,7 @@ class DirectOpenSpielGame(TwoPlayerGame):
         Raises GameError with near matches if none is found; a search through a large game may miss some.
         """
         wanted = normal_text(text)
-        for player in (0, 1):
+        for player in range(self.num_players):
             if wanted.startswith(f"p{player}") and (wanted in self._named or self._found(wanted, player)):
                 return self._named[wanted]
         raise unknown_infoset(self, text, max_states=LISTED)
@@ -209,14 +214,17 @@ class DirectOpenSpielGame(TwoPlayerGame):
         return False
 
 
-def load_any_openspiel(text: str) -> TwoPlayerGame:
+def load_any_openspiel(text: str, *, general_sum: bool = False) -> TwoPlayerGame:
     """Return OpenSpiel's game: poker in factored form, others expanded, or step by step if that is too large.
 
+    general_sum: if not, a game that says that its payoffs do not sum to zero is refused before the work.
     Raises GameError if it is not installed, has no such game, or the game is not of our kind.
     """
     from games.openspiel.adapter import OpenSpielGame
     from games.openspiel.poker_game import POKER, OpenSpielPoker
 
+    if not general_sum and load_openspiel(text).utility_sum() is None:
+        raise not_zero_sum(f"openspiel:{text}")
     why = f"of OpenSpiel's games only {', '.join(sorted(POKER))} are offered in that form"
     if text.partition("(")[0].strip() in POKER:
         try:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from games.explicit import ExpandedGame
 from games.game import CHANCE, TERMINAL, GameError
-from games.openspiel.infoset_words import ACTS, infoset_line, joined_lines
+from games.infosets.infoset_words import ACTS, infoset_line, joined_lines
 from games.ragged import Ragged
 from games.size import estimate_size
 from games.support.array_types import Array
 from games.support.near import near
 
-__all__ = ["ExpandedGame", "TooManyHistories", "expanded", "load_openspiel"]
+__all__ = ["TooManyHistories", "expanded", "load_openspiel"]
 
 SAMPLE = 60
 """Histories kept of each level, in each run, where the size of a game is estimated before it is expanded."""
@@ -25,41 +26,13 @@ class TooManyHistories(GameError):
     """A game that has more histories than are kept."""
 
 
+GAMBIT_FILE = re.compile(r"\b(efg|nfg)_game\(filename=(?P<path>[^)]*)\)")
+"""A game of OpenSpiel's that is a file of Gambit's, within a game string."""
+
 _Sequence: TypeAlias = tuple[int, int] | tuple[()]
 """A player's last infoset and action, if any."""
 _First: TypeAlias = tuple[_Sequence, tuple[int, ...], int]
 """What is remembered of an infoset: its player's sequence before it, its legal actions, its first node."""
-
-
-@dataclass
-class ExpandedGame:
-    """A whole game tree: one entry per node in depth-first order, one per edge in `action`, `prob`, `child`.
-
-    known: per node, for each player, the number of its string in `strings[player]`.
-    """
-
-    player: list[int] = field(default_factory=list)
-    parent: list[int] = field(default_factory=list)
-    parent_action: list[int] = field(default_factory=list)
-    count: list[int] = field(default_factory=list)
-    action: list[int] = field(default_factory=list)
-    prob: list[float] = field(default_factory=list)
-    child: list[int] = field(default_factory=list)
-    returns: list[list[float]] = field(default_factory=list)
-    known: list[list[int]] = field(default_factory=list)
-    strings: tuple[dict[str, int], dict[str, int]] = field(default_factory=lambda: ({}, {}))
-
-    def words(self, game: Any, node: int) -> str:
-        """Return the actions that lead to a node, in OpenSpiel's words."""
-        actions = []
-        while node:
-            actions.append(self.parent_action[node])
-            node = self.parent[node]
-        state, words = game.new_initial_state(), []
-        for action in reversed(actions):
-            words.append(joined_lines(state.action_to_string(state.current_player(), action)))
-            state.apply_action(action)
-        return f'"{", ".join(words)}"' if words else "the start"
 
 
 def load_openspiel(text: str) -> Any:
@@ -76,17 +49,15 @@ def load_openspiel(text: str) -> Any:
         raise GameError(f'openspiel: no game of OpenSpiel\'s is called "{name}"; {hint}')
     try:
         game = pyspiel.load_game(text.strip())
-    except (pyspiel.SpielError, RuntimeError) as error:
+    except (pyspiel.SpielError, RuntimeError, IndexError, ValueError, MemoryError) as error:
+        _refuse_gambit(text)
         said = str(error).strip().splitlines()
         raise GameError(
             f"openspiel:{text}: OpenSpiel cannot load this; it says: {said[0] if said else error}"
         ) from None
     kind = game.get_type()
-    if game.num_players() != 2:
-        raise GameError(f"openspiel:{text}: a game must have 2 players; this one has {game.num_players()}")
-    if kind.utility != pyspiel.GameType.Utility.ZERO_SUM:
-        said = kind.utility.name.lower().replace("_", " ")
-        raise GameError(f"openspiel:{text}: payoffs must be zero-sum; these are {said}")
+    if game.num_players() < 2:
+        raise GameError(f"openspiel:{text}: a game must have at least 2 players; this one has 1")
     if kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
         game = pyspiel.convert_to_turn_based(game)
     elif kind.dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL:
@@ -119,13 +90,32 @@ def expanded(game: Any, name: str, max_states: int) -> ExpandedGame:
         ) from None
 
 
+def _refuse_gambit(text: str) -> None:
+    """Raise GameError if OpenSpiel failed at a file of Gambit's: our reader's error, or that it reads it."""
+    named = GAMBIT_FILE.search(text)
+    if named is None:
+        return
+    from games.gambit import load_gambit
+
+    path = named["path"].strip()
+    try:
+        load_gambit(path)
+    except GameError as error:  # it names the file and the line
+        raise GameError(f"openspiel:{text}: OpenSpiel cannot read this file; {error}") from None
+    raise GameError(f"openspiel:{text}: OpenSpiel cannot read {path}; load it as gambit:{path}")
+
+
+def _instead(game: Any) -> str:
+    """Return what to do with a game of a file of Gambit's that OpenSpiel reads wrongly, for an error."""
+    named = GAMBIT_FILE.search(str(game))
+    return f"; load it as gambit:{named['path']}" if named else "; tell them apart in the game's own strings"
+
+
 class _Positions:
     """As much of `Game` as a sample needs: batches of OpenSpiel's own states."""
 
-    num_players = 2
-
     def __init__(self, game: Any, name: str) -> None:
-        self._game, self.name = game, name
+        self._game, self.name, self.num_players = game, name, game.num_players()
 
     def root(self) -> Array:
         states = np.empty(1, object)
@@ -150,13 +140,14 @@ class _Positions:
 
 
 def _expand(game: Any, name: str, max_states: int) -> ExpandedGame:
-    """Return the whole tree; raise GameError where it is too large, forgetful or not zero-sum."""
-    tree = ExpandedGame()
+    """Return the whole tree; raise GameError where it is too large or forgetful."""
+    seats = range(game.num_players())
+    tree = ExpandedGame(tuple({} for _ in seats))
     # Of each infoset: its player's own sequence before it, its legal actions, and its first history.
-    past: tuple[dict[int, _First], dict[int, _First]] = ({}, {})
-    # Each entry is a state, the edge that leads to it, its parent, and both players' own sequences.
-    stack: list[tuple[Any, int, int, tuple[_Sequence, _Sequence]]] = [
-        (game.new_initial_state(), -1, -1, ((), ()))
+    past: tuple[dict[int, _First], ...] = tuple({} for _ in seats)
+    # Each entry is a state, the edge that leads to it, its parent, and all players' own sequences.
+    stack: list[tuple[Any, int, int, tuple[_Sequence, ...]]] = [
+        (game.new_initial_state(), -1, -1, ((),) * len(seats))
     ]
     while stack:
         state, edge, parent, sequences = stack.pop()
@@ -168,21 +159,20 @@ def _expand(game: Any, name: str, max_states: int) -> ExpandedGame:
         tree.parent.append(parent)
         tree.parent_action.append(tree.action[edge] if edge >= 0 else -1)
         player, outcomes = _outcomes(state)
+        if len({action for action, _ in outcomes}) < len(outcomes):
+            raise GameError(
+                f"{name}: actions of one history must have different numbers; OpenSpiel gives several one "
+                f"number after {_words(game, tree.line(node))}, as their labels are equal{_instead(game)}"
+            )
         tree.player.append(player)
         tree.count.append(len(outcomes))
-        payoffs = state.returns() if player == TERMINAL else [0.0, 0.0]
-        if abs(sum(payoffs)) > 1e-9:
-            raise GameError(
-                f"{name}: payoffs must sum to zero; got {payoffs} after {tree.words(game, node)}; "
-                "choose a zero-sum game"
-            )
-        tree.returns.append(payoffs)
+        tree.returns.append(state.returns() if player == TERMINAL else [0.0] * len(seats))
         tree.known.append(
             [
                 tree.strings[seat].setdefault(
                     _information(state, seat, player == seat), len(tree.strings[seat])
                 )
-                for seat in (0, 1)
+                for seat in seats
             ]
         )
         if player >= 0:
@@ -191,7 +181,7 @@ def _expand(game: Any, name: str, max_states: int) -> ExpandedGame:
             before = past[player].setdefault(known, (sequences[player], legal, node))
             if before[:2] != (sequences[player], legal):
                 text = infoset_line(ACTS, _information(state, player, True), player)
-                one, two = tree.words(game, before[2]), tree.words(game, node)
+                one, two = _words(game, tree.line(before[2])), _words(game, tree.line(node))
                 what = (
                     "player did or saw different things: it forgets (imperfect recall)"
                     if before[1] == legal
@@ -211,9 +201,18 @@ def _expand(game: Any, name: str, max_states: int) -> ExpandedGame:
             after = sequences
             if player >= 0:
                 own = (tree.known[node][player], action)
-                after = (own, sequences[1]) if player == 0 else (sequences[0], own)
+                after = (*sequences[:player], own, *sequences[player + 1 :])
             stack.append((state.child(action), first + position, node, after))
     return tree
+
+
+def _words(game: Any, line: list[int]) -> str:
+    """Return the actions that lead to a node, in OpenSpiel's words."""
+    state, words = game.new_initial_state(), []
+    for action in line:
+        words.append(joined_lines(state.action_to_string(state.current_player(), action)))
+        state.apply_action(action)
+    return f'"{", ".join(words)}"' if words else "the start"
 
 
 def _refuse_large(name: str, max_states: int, count: str) -> NoReturn:

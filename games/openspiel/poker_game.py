@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from games.base import TwoPlayerGame
 from games.game import CHANCE, GameError, Infoset
 from games.infosets import normal_text, unknown_infoset
-from games.openspiel.betting_tree import CARDS
+from games.openspiel.betting_tree import CARDS, NotPoker
 from games.openspiel.expansion import load_openspiel
 from games.openspiel.poker_check import check_form
 from games.openspiel.poker_form import poker_form
@@ -53,6 +53,8 @@ class OpenSpielPoker(TwoPlayerGame):
     def __init__(self, text: str) -> None:
         self._game = load_openspiel(text)
         self.name = f"openspiel:{self._game}"
+        if self._game.num_players() != 2:
+            raise NotPoker(self.name, f"must have 2 players; this one has {self._game.num_players()}")
         self._form = poker_form(self._game, self.name)
         check_form(self._game, self._form, self.name, np.random.default_rng(0))
         self._tables = PokerTables.of(self._form)

@@ -11,7 +11,7 @@ import numpy as np
 
 from games.game import TERMINAL
 from games.infosets import normal_text
-from games.openspiel.infoset_words import ACTS, OTHER_ACTS, OVER, infoset_line, joined_lines, numbered
+from games.infosets.infoset_words import ACTS, OTHER_ACTS, OVER, infoset_line, joined_lines, numbered
 from games.openspiel.poker_form import PokerForm
 from games.openspiel.poker_tables import DEAL_0, DEAL_1, FIRST, PokerTables
 from games.support.array_types import Array

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from games.support.work.where import Place
 
 __all__ = [
+    "ANY_GAME",
     "FINITE",
     "GAME",
     "GAME_TYPED",
@@ -50,9 +51,15 @@ __all__ = [
 
 
 class GameType(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
-    """A game string such as `liars_dice(sides=5)`; converts to the game."""
+    """A game string such as `liars_dice(sides=5)`; converts to the game.
+
+    general_sum: whether one whose payoffs do not sum to zero is taken.
+    """
 
     name = "game"
+
+    def __init__(self, *, general_sum: bool = False) -> None:
+        self.general_sum = general_sum
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Game:
         """Return the game; the registry's own error, with near matches, reaches the user."""
@@ -60,10 +67,11 @@ class GameType(click.ParamType):  # type: ignore[type-arg]  # generic from click
 
         if isinstance(value, str) and ctx is not None:
             ctx.meta[GAME_TYPED] = value
-        return load_game(value) if isinstance(value, str) else value
+        return load_game(value, general_sum=self.general_sum) if isinstance(value, str) else value
 
 
 GAME = GameType()
+ANY_GAME = GameType(general_sum=True)
 GAME_TYPED = "gs2.game"
 """Where a command's context keeps the game string as it was typed: a game of one's own has no other name."""
 

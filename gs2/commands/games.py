@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.common import GAME, SEED, memory_option, number, print_json, stdout
+from gs2.commands.common import ANY_GAME, SEED, memory_option, number, print_json, stdout
 from gs2.commands.progress import working
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ def games(
     """List the games, their parameters and sizes. With GAME, grow its tree and count it.
 
     GAME is a game string such as leduc_poker, "liars_dice(sides=5)", a preset such as
-    goofspiel_10_ascending_3, or openspiel:NAME where that extra is installed. With --replay, print recorded
-    rounds move by move, each checked against the rules.
+    goofspiel_10_ascending_3, openspiel:NAME where that extra is installed, or gambit:FILE for a file of
+    Gambit's. With --replay, print recorded rounds move by move, each checked against the rules.
     """
     if replay is not None:
         if size:
@@ -52,7 +52,7 @@ def games(
         return
     if only is not None:
         raise click.UsageError("--round chooses among recorded rounds; give --replay FILE too")
-    game = None if text is None else GAME.convert(text, None, None)
+    game = None if text is None else ANY_GAME.convert(text, None, None)
     if size and game is None:
         raise click.UsageError("--size needs a game; try: gs2 games liars_dice --size")
     if game is not None:
@@ -136,6 +136,7 @@ def _describe(game: Game, as_json: bool) -> None:
     from games.game import CHANCE, GameError
 
     row: dict[str, Any] = {"game": game.name, "players": game.num_players, "teams": list(game.teams)}
+    row |= _told(game)
     try:
         game.root()
     except GameError as error:  # a game that is dealt, never enumerated, has no tree to count
@@ -155,6 +156,23 @@ def _describe(game: Game, as_json: bool) -> None:
         "payoff_range": [float(tree.returns.min()), float(tree.returns.max())],
     }
     _print_row(row, as_json)
+
+
+def _told(game: Game) -> dict[str, Any]:
+    """Return what a game's file says of it, and how its payoffs sum where they do not simply sum to zero."""
+    from games.gambit import GambitGame
+    from gs2.policies.profile_worth import shift_line
+
+    told: dict[str, Any] = {}
+    if isinstance(game, GambitGame):
+        told |= {"title": game.title, "player_labels": list(game.players)}
+    if not getattr(game, "zero_sum", True):
+        told["payoffs"] = (
+            "do not sum to zero: blueprint (CFR without a guarantee), exploitability and match take it"
+        )
+    elif shift_line(game):
+        told["payoffs"] = shift_line(game)
+    return told
 
 
 def _estimate(game: Game, seed: int, as_json: bool) -> None:
@@ -194,9 +212,8 @@ def _estimate(game: Game, seed: int, as_json: bool) -> None:
         fits = {name: row["mean"] <= limit for name, row in memory.items()}
         about = {} if public is None else {"public": asdict(public)}
         times = {name: each * size.histories.mean for name, each in seconds.items()}
-        print_json(
-            {"game": game.name, **size.to_json(), **memory, **times, "limit": limit, "fits": fits, **about}
-        )
+        said = {"game": game.name, **_told(game)}
+        print_json({**said, **size.to_json(), **memory, **times, "limit": limit, "fits": fits, **about})
         return
 
     def taken(b: float) -> str:
@@ -208,6 +225,7 @@ def _estimate(game: Game, seed: int, as_json: bool) -> None:
 
     row: dict[str, Any] = {
         "game": game.name,
+        **_told(game),
         "counted" if size.exact else "estimated": "all of it"
         if size.exact
         else f"from a sample, seed {seed}",
@@ -265,7 +283,7 @@ def _print_row(row: dict[str, Any], as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("game", type=GAME)
+@click.argument("game", type=ANY_GAME)
 @click.option("--player", type=click.IntRange(min=0), help="Show only infosets of this player.")
 @click.option("--grep", metavar="TEXT", help="Show only infosets whose name matches this regular expression.")
 @click.option(

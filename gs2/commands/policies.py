@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gs2.commands.common import (
-    GAME,
+    ANY_GAME,
     OUTPUT_FILE,
     POSITIVE,
     Interruption,
@@ -41,7 +41,7 @@ LISTEN_EVERY = 0.2
 
 
 @click.command()
-@click.argument("game", type=GAME)
+@click.argument("game", type=ANY_GAME)
 @click.option(
     "--variant",
     default="dcfr",
@@ -111,7 +111,7 @@ def blueprint(
     from cfr.variants import variant as variant_row
     from games.infosets.factored import is_factored
     from games.support.locks import hold
-    from gs2.policies.profile_worth import solved_worth
+    from gs2.policies.profile_worth import no_promise, shift_line, shifted, solved_worth
     from gs2.public.whole_game import forget_run, is_public_output
 
     row = variant_row(variant)
@@ -152,6 +152,8 @@ def blueprint(
     words = policy_words(game, tree) if in_words else None
     solver = Solver(sequence_form(tree), row) if is_two_sided(tree) else TreeSolver(tree, row)
     console = stderr()
+    if isinstance(solver, TreeSolver):
+        console.print(f"{game.name}: {no_promise(tree)}", soft_wrap=True)
     if output is not None and output.exists() and not fresh:
         load_policy(output, game.name)
         state = load_state(output, tree)
@@ -184,9 +186,12 @@ def blueprint(
         "stopped": stopped,
         "seconds": time.perf_counter() - began,
         **solved_worth(solver),
+        **shifted(game),
         "file": str(output) if output else None,
     }
     _print_result(result, as_json)
+    if not as_json and shift_line(game):
+        stdout().print(shift_line(game), soft_wrap=True)
     if not as_json and in_words:
         stdout().print(f"written to {output}, in words")
     elif not as_json and output:
@@ -324,7 +329,7 @@ def _advance(solver: Runs, name: str, limits: Limits, save: Callable[[], None], 
 
 
 @click.command()
-@click.argument("game", type=GAME)
+@click.argument("game", type=ANY_GAME)
 @click.argument("policy")
 @memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -382,15 +387,18 @@ def print_measured(game: Game, policy: str, as_json: bool) -> None:
 
 
 def _print_measured(game: Game, policy: str, found: dict[str, Any], as_json: bool) -> None:
-    from gs2.policies.profile_worth import figure, worth_lines
+    from gs2.policies.profile_worth import figure, shift_line, shifted, worth_lines
 
     low, high = game.payoff_range
     if as_json:
-        print_json({"game": game.name, "policy": policy, **found, "payoff_range": [low, high]})
+        print_json(
+            {"game": game.name, "policy": policy, **found, **shifted(game), "payoff_range": [low, high]}
+        )
         return
     out = stdout()
     how = "on the public tree" if "form" in found else "perfect recall checked"
     out.print(f"{game.name}: {policy}   (payoffs {low:g} to {high:g}, {how})")
     out.print(f"  value to player 0                    {figure(found['value'])}")
-    for line in worth_lines(found):
-        out.print(f"  {line}")
+    for line in (*worth_lines(found), shift_line(game)):
+        if line:
+            out.print(f"  {line}", soft_wrap=True)

@@ -11,12 +11,23 @@ from cfr.solver import Solver
 from cfr.tree import FlatTree
 from cfr.tree_cfr import TreeSolver
 from cfr.values import best_response_value, root_values
+from games.game import Game
 
-__all__ = ["ALONE", "figure", "profile_worth", "solved_worth", "worth_lines"]
+__all__ = [
+    "ALONE",
+    "figure",
+    "no_promise",
+    "profile_worth",
+    "shift_line",
+    "shifted",
+    "solved_worth",
+    "worth_lines",
+]
 
 ALONE = (
-    "each seat deviates alone, also from its partners; with more than two deciding seats 0 says that the "
-    "profile is a Nash equilibrium, and a small number not that it is worth nearly as much as one"
+    "each seat deviates alone, also from its partners; with more than two deciding seats, or payoffs that do "
+    "not sum to zero, 0 says that the profile is a Nash equilibrium, and a small number not that it is worth "
+    "nearly as much as one"
 )
 """What the figures of `profile_worth` mean."""
 
@@ -52,6 +63,28 @@ def solved_worth(solver: Solver | TreeSolver) -> dict[str, Any]:
     return {"value": value, "best_response": list(best), "nash_conv": both, "exploitability": both / 2}
 
 
+def no_promise(tree: FlatTree) -> str:
+    """Return why CFR may find no equilibrium of a tree that has no sequence form."""
+    why = "payoffs that do not sum to zero" if not tree.zero_sum else "more than two seats that decide"
+    return f"no guarantee: with {why} CFR need not find an equilibrium; exploitability says how near it came"
+
+
+def shifted(game: Game) -> dict[str, float]:
+    """Return what was taken from every payoff to make them sum to zero, as JSON says it; empty if nothing."""
+    shift = float(getattr(game, "shift", 0.0))
+    return {"shift": shift} if shift else {}
+
+
+def shift_line(game: Game) -> str:
+    """Return how to read values of a game whose payoffs were shifted to sum to zero; "" for any other."""
+    shift = shifted(game).get("shift", 0.0)
+    return (
+        f"payoffs of a constant sum, shifted to sum to zero: add {shift:g} to a player's values"
+        if shift
+        else ""
+    )
+
+
 def figure(value: float) -> str:
     """Return a payoff with six decimals, or a power of ten where those would show nothing, and a sign."""
     return f"{value: .1e}" if 0 < abs(value) < 1e-6 else f"{value: .6f}"
@@ -62,6 +95,8 @@ def worth_lines(found: dict[str, Any]) -> list[str]:
     best = found["best_response"]
     lines = [f"best response of player {seat}            {figure(best[seat])}" for seat in range(len(best))]
     if "meaning" in found:
+        values = " ".join(figure(value) for value in found["values"])
+        lines.insert(0, f"values of all players                {values}")
         lines.append(f"NashConv (sum of gains)              {figure(found['nash_conv'])}")
         lines.append(f"mean gain of a seat                  {figure(found['mean_gain'])}")
         return [*lines, found["meaning"]]

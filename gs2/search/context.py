@@ -103,11 +103,16 @@ NO_OPTIONS = SearchOptions()
 
 
 def check_two_seats(game: Game) -> None:
-    """Raise ValueError unless a game has two players, whose whole tree can then be searched."""
+    """Raise ValueError unless a game has two players and is zero-sum: its whole tree can then be searched."""
     if game.num_players != 2:
         raise ValueError(
             f"{game.name}: a search by subgame solving needs two players; got {game.num_players}; see "
             "the game from two seats (gs2.search.histories.seats), as solve_infoset does"
+        )
+    if not getattr(game, "zero_sum", True):
+        raise ValueError(
+            f"{game.name}: a search by subgame solving needs payoffs that sum to zero; these do not; "
+            "cfr.solve (gs2 blueprint) runs there without a guarantee, gs2 exploitability measures the result"
         )
 
 
@@ -120,7 +125,7 @@ class SearchContext:
     def __init__(self, game: Game, tree: FlatTree | None = None) -> None:
         """Grow the game's tree, or take one that holds its states.
 
-        Raises ValueError if the game does not have two players; TooLarge if its tree, or a
+        Raises ValueError if the game does not have two players or is not zero-sum; TooLarge if its tree, or a
         search on it, would take more memory than it may (see `cfr.tree.memory`).
         """
         check_two_seats(game)

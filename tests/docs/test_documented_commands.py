@@ -193,6 +193,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("reader")
     for name in ("docs/measurements", "runs"):
         (folder / name).mkdir(parents=True)
+    (folder / "examples").mkdir()
+    for file in (*ROOT.glob("examples/*.efg"), *ROOT.glob("examples/*.nfg")):
+        shutil.copy(file, folder / "examples")
     weights = ROOT / "blueprint" / "weights" / "guandan.safetensors"
     for name in ("13M", "69M"):
         shutil.copy(weights, folder / f"{name}.safetensors")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -63,9 +64,9 @@ def test_both_faces_of_a_game_are_the_same_tree(theirs: str, ours: str) -> None:
     [
         ("leduk", "did you mean leduc_poker"),
         ("leduc_poker(cards=3)", "Unknown parameter 'cards'"),
-        ("leduc_poker(players=3)", "must have 2 players; this one has 3"),
-        ("tiny_bridge_2p", "payoffs must be zero-sum; these are identical"),
-        ("goofspiel(imp_info=True,num_cards=3,returns_type=total_points)", "these are general sum"),
+        ("2048", "must have at least 2 players; this one has 1"),
+        ("tiny_bridge_2p", "payoffs must sum to zero to be searched.*gs2 blueprint"),
+        ("goofspiel(imp_info=True,num_cards=3,returns_type=total_points)", "payoffs must sum to zero"),
         ("backgammon", "information state strings"),
         ("chess", "at most 3,000,000 histories"),
         (
@@ -102,3 +103,23 @@ def test_a_game_can_be_sent_to_workers() -> None:
 def test_unknown_infosets_come_with_near_matches() -> None:
     with pytest.raises(GameError, match='did you mean "P0 2"'):
         load_game("openspiel:kuhn_poker").parse_infoset("P0 7")
+
+
+@pytest.mark.parametrize("chance", [False, True], ids=["player", "chance"])
+def test_actions_of_one_number_are_refused_for_our_own_reader(chance: bool, tmp_path: Path) -> None:
+    node = 'c "" 1 "" { "x" 1/2 "x" 1/2 } 0' if chance else 'p "" 1 1 "" { "x" "x" } 0'
+    path = tmp_path / "twice.efg"
+    path.write_text(f'EFG 2 R "" {{ "A" "B" }}\n{node}\nt "" 1 "" {{ 1, -1 }}\nt "" 2 "" {{ 5, -5 }}\n')
+    with pytest.raises(
+        GameError, match=r"different numbers.*labels are equal; load it as gambit:.*twice\.efg"
+    ):
+        load_game(f"openspiel:efg_game(filename={path})")
+
+
+def test_a_file_that_openspiel_cannot_read_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "file.efg"
+    head = 'EFG 2 R "" { "A" "B" }\np "" 1 1 "" { "x" } 0\n'
+    for text, message in ((head, r"line 3: a node"), (head + 't "" 0', "load it as gambit:")):
+        path.write_text(text)
+        with pytest.raises(GameError, match=rf"OpenSpiel cannot read.*file\.efg.*{message}"):
+            load_game(f"openspiel:efg_game(filename={path})")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from games import CHANCE, TERMINAL, GameError, check_game, load_game
+from games.infosets.waiting import own_sequences, told_on_the_way, waiting_knowledge
 from games.openspiel.adapter import OpenSpielGame
-from games.openspiel.waiting import own_sequences, told_on_the_way, waiting_knowledge
 from tests.games.openspiel.efg import HIDDEN_MOVE, RandomGame, random_efg
 
 pytest.importorskip("pyspiel")

@@ -1,10 +1,10 @@
-"""Words for the infosets of OpenSpiel's games: one line each, no two alike."""
+"""Words for infosets that are named by what others wrote: one line each, no two alike."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from games.infosets import normal_text
+from games.infosets.naming import normal_text
 
 __all__ = ["ACTS", "OTHER_ACTS", "OVER", "infoset_line", "joined_lines", "numbered"]
 

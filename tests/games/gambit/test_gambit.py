@@ -1,0 +1,283 @@
+"""Gambit's files as games, against their definition, pygambit and direct computation."""
+
+from __future__ import annotations
+
+import pickle
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cfr import grow, nash_conv, solve, solve_lp, uniform_policy
+from cfr.values import root_values
+from games import GameError, check_game, decision_infosets, load_game
+from games.gambit import GambitGame
+from tests.games.gambit.files import GambitText, random_efg, random_nfg
+
+ROOT = Path(__file__).parents[3]
+TOLERANCE = 1e-9
+"""Of values that are sums of a few hundred payoffs."""
+DUPLICATES = """EFG 2 R "two actions with one label" { "A" "B" }
+p "" 1 1 "" { "x" "x" } 0
+t "" 1 "" { 1, -1 }
+t "" 2 "" { 5, -5 }
+"""
+ONE_NODE = """EFG 2 R "A small test game with perfect recall" { "Player 1" "Player 2" }
+""
+
+p "" 1 1 "" { "1" } 0
+t "" 0
+"""
+"""Both by an outside examiner of gs2: OpenSpiel follows the first child twice, and fails at the other."""
+HEAD = 'EFG 2 R "" { "A" "B" }\n'
+
+
+def load(text: str, folder: Path, suffix: str = "efg") -> GambitGame:
+    path = folder / f"game.{suffix}"
+    path.write_text(text, encoding="utf-8")
+    game = load_game(f"gambit:{path}", general_sum=True)
+    assert isinstance(game, GambitGame)
+    return game
+
+
+def made(seed: int, kind: str) -> GambitText:
+    return random_efg(seed) if kind == "efg" else random_nfg(seed)
+
+
+def uniform_values(game: GambitGame) -> np.ndarray:
+    """Return what uniform play is worth in the file's payoffs."""
+    tree = grow(game)
+    return root_values(tree, uniform_policy(tree)) + game.shift
+
+
+@pytest.mark.parametrize("kind", ["efg", "nfg"])
+def test_random_files_are_worth_what_they_were_drawn_to_be(kind: str, tmp_path: Path) -> None:
+    for seed in range(60):
+        file = made(seed, kind)
+        game = load(file.text, tmp_path, kind)
+        values = uniform_values(game)[: file.players]
+        np.testing.assert_allclose(values, [float(value) for value in file.value], atol=TOLERANCE)
+        assert game.num_players == max(2, file.players)
+        if file.total is not None:
+            assert game.zero_sum, seed
+            returns = grow(game).returns
+            np.testing.assert_allclose(returns.sum(axis=1), 0, atol=TOLERANCE)
+        assert load_game(game.name, general_sum=True).name == game.name
+
+
+@pytest.mark.parametrize("kind", ["efg", "nfg"])
+@pytest.mark.parametrize("seed", range(6))
+def test_random_files_keep_the_contract_at_every_history(seed: int, kind: str, tmp_path: Path) -> None:
+    game = load(made(seed, kind).text, tmp_path, kind)
+    check_game(game, np.random.default_rng(0))
+    for infoset in decision_infosets(game):
+        assert game.parse_infoset(infoset.text) == infoset
+    sent = pickle.loads(pickle.dumps(game))
+    assert sent.fingerprint == game.fingerprint and len(grow(sent).parent) == len(grow(game).parent)
+
+
+def pygambit_values(path: Path) -> list[Fraction]:
+    """Return what uniform play is worth by pygambit."""
+    pygambit = pytest.importorskip("pygambit")
+    if path.suffix == ".nfg":
+        read = pygambit.read_nfg(path)
+        profile = read.mixed_strategy_profile(rational=True)
+    else:
+        read = pygambit.read_efg(path)
+        profile = read.mixed_behavior_profile(rational=True)
+    return [Fraction(str(profile.payoff(player))) for player in read.players]
+
+
+@pytest.mark.parametrize("kind", ["efg", "nfg"])
+def test_pygambit_reads_the_same_games(kind: str, tmp_path: Path) -> None:
+    for seed in range(30):
+        file = random_efg(seed, plain=True) if kind == "efg" else random_nfg(seed)
+        path = tmp_path / f"game.{kind}"
+        path.write_text(file.text.replace("é", "e"))  # pygambit takes ASCII labels only
+        assert pygambit_values(path) == list(file.value)
+
+
+def test_the_files_that_come_with_pygambit_are_read() -> None:
+    pygambit = pytest.importorskip("pygambit")
+    folder = Path(pygambit.__file__).parent / "catalog_data"
+    files = sorted((*folder.rglob("*.efg"), *folder.rglob("*.nfg")))
+    if not files:
+        pytest.skip("this pygambit brings no files")
+    read = 0
+    for path in files:
+        forgets = path.suffix == ".efg" and not pygambit.read_efg(path).is_perfect_recall
+        if forgets:
+            with pytest.raises(GameError, match=r"line \d+: infoset .* forgets"):
+                load_game(f"gambit:{path}", general_sum=True)
+            continue
+        game = load_game(f"gambit:{path}", general_sum=True)
+        assert isinstance(game, GambitGame)
+        wanted = [float(value) for value in pygambit_values(path)]
+        np.testing.assert_allclose(uniform_values(game)[: len(wanted)], wanted, atol=1e-6)
+        read += 1
+    assert read > len(files) / 2
+
+
+def test_equal_labels_are_two_actions_and_the_better_one_is_found(tmp_path: Path) -> None:
+    game = load(DUPLICATES, tmp_path)
+    found = solve(grow(game), iterations=100)
+    assert found.value == pytest.approx(5.0, abs=1e-6) and found.exploitability < 1e-6
+    assert [game.action_text(game.root()[0], np.int64(k)) for k in (0, 1)] == ["x", "x #2"]
+    empty = load(DUPLICATES.replace('"x"', '""'), tmp_path)
+    assert [empty.action_text(empty.root()[0], np.int64(k)) for k in (0, 1)] == ["#1", "#2"]
+
+
+def test_chance_may_have_equal_labels(tmp_path: Path) -> None:
+    chance = 'c "" 1 "" { "x" 1/3 "x" 2/3 } 0\nt "" 1 "" { 3 -3 }\nt "" 2 "" { -3 3 }\n'
+    game = load(HEAD + chance, tmp_path)
+    assert uniform_values(game)[0] == pytest.approx(-1.0)
+
+
+def test_a_tree_of_one_decision_is_a_game(tmp_path: Path) -> None:
+    game = load(ONE_NODE, tmp_path)
+    assert check_game(game, np.random.default_rng(0)).histories == 2
+    assert load(HEAD + 't "" 0', tmp_path).payoff_range == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("kind", ["efg", "nfg"])
+def test_a_file_cut_anywhere_is_an_error_with_its_line(kind: str, tmp_path: Path) -> None:
+    for seed in range(4):
+        text = made(seed, kind).text.rstrip()
+        for end in range(len(text) - 1):
+            try:
+                load(text[:end], tmp_path, kind)
+            except GameError as error:
+                assert f"game.{kind}, line " in str(error) and "\n" not in str(error)
+            else:  # a shorter number may stand at the very end, and an outcome need not be defined again
+                assert "\n" not in text[end:], text[end:]
+
+
+@pytest.mark.parametrize("kind", ["efg", "nfg"])
+def test_a_damaged_file_is_read_or_refused_in_words(kind: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    letters = '{}",0123456789-/.eEcpt \n\\x\x00é'
+    path = tmp_path / f"game.{kind}"
+    for seed in range(6):
+        data = made(seed, kind).text
+        for _ in range(60):
+            at = int(rng.integers(len(data)))
+            new = letters[int(rng.integers(len(letters)))] if rng.integers(5) else ""
+            path.write_bytes((data[:at] + new + data[at + 1 :]).encode("latin-1", "replace"))
+            try:
+                load_game(f"gambit:{path}", general_sum=True)
+            except GameError as error:
+                assert str(path) in str(error) and "\n" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "line 1: EFG or NFG"),
+        ("\x00\x01", "line 1: a file of Gambit's must begin with EFG or NFG"),
+        ('EFG 1 R "" { "A" }', "line 1: version 2, the only one of EFG files that is read"),
+        ('EFG 2 R "" { }\nt "" 0', "line 1: a game must have at least one player"),
+        (HEAD + 'c "" 1 "" { "x" 1/2 "y" 1/3 } 0', "line 2: the probabilities of chance must sum.*5/6"),
+        (HEAD + 'c "" 1 "" { "x" 3/2 "y" -1/2 } 0', "line 2: a probability must not be negative"),
+        (HEAD + 'p "" 3 1 "" { "x" } 0', r"line 2: a player must be in \[1, 2\]; got 3"),
+        (HEAD + 'p "" 1 1 0\nt "" 0', "line 2: infoset 1 must have its actions"),
+        (HEAD + 'p "" 1 1 "" { } 0', "line 2: an infoset must have at least one action"),
+        (HEAD + 'p "" 1 1 "" { "x } 0\n', "line 2: a text must end with a quotation mark"),
+        (HEAD + 't "" 3', "line 2: outcome 3 must have its payoffs"),
+        (HEAD + 't "" 1 "" { 1 }', "line 2: a payoff for each of 2 players"),
+        (HEAD + 't "" 1 "" { 1, 1/0 }', "must stand here; got 1/0"),
+        (HEAD + 't "" 1 "" { 1, 1e999 }', "at most 1e150 must stand here; got 1e999"),
+        (HEAD + 't "" 1 "" { 1, ' + "9" * 6000 + " }", "a payoff for each of 2 players"),
+        (HEAD + 't "" 0\nt "" 0', "line 3: the end of the file, after the last node"),
+        (
+            HEAD + 'p "" 1 1 "" { "x" "y" } 0\np "" 2 1 "" { "a" "b" } 0\nt "" 0\nt "" 0\n'
+            'p "" 2 1 "" { "b" "a" } 0\nt "" 0\nt "" 0',
+            "line 6: infoset 1 must have the actions that it has on line 3",
+        ),
+        (
+            HEAD + 'p "" 1 7 "I" { "x" "y" } 0\np "" 1 7 0\nt "" 0\nt "" 0\nt "" 0',
+            'line 3: infoset 7 "I" of player 0 .*again below itself, first on line 2.*absent-mind',
+        ),
+        (
+            HEAD + 'p "" 1 1 "" { "x" "y" } 0\np "" 1 2 "" { "a" } 0\nt "" 0\np "" 1 2 0\nt "" 0',
+            r"line 5: infoset 2 .*different things: x at .*line 3., and y .*imperfect",
+        ),
+        ('NFG 1 R "" { "A" "B" } { 2 2 }\n1 2 3 4 5 6 7', "line 2: a payoff must follow"),
+        ('NFG 1 R "" { "A" "B" } { 2 2 }\n1 2 3 4 5 6 7 8 9', "line 2: the end of the file, after 4"),
+        ('NFG 1 R "" { "A" "B" } { 2 99999999 }\n1 2', "line 1: there must be a payoff for each strategy"),
+        ('NFG 1 R "" { "A" "B" } { 2 }\n1 2', "line 1: each of 2 players must have strategies"),
+        (
+            'NFG 1 R "" { "A" "B" } { 1 1 }\n{ { "" 1 2 } }\n2',
+            r"line 3: an outcome must be in \[0, 1\]; got 2",
+        ),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_said_with_its_line(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(GameError, match=message) as caught:
+        load(text, tmp_path)
+    assert str(tmp_path) in str(caught.value)
+
+
+def test_files_that_cannot_be_opened_are_named(tmp_path: Path) -> None:
+    for path, message in ((tmp_path / "none.efg", "there is no file"), (tmp_path, "folder")):
+        with pytest.raises(GameError, match=message):
+            load_game(f"gambit:{path}")
+
+
+def test_any_path_works_and_names_the_content(tmp_path: Path) -> None:
+    path = tmp_path / "od d (x),y=1:\"q'é%.py:z.efg"
+    path.write_text(DUPLICATES)
+    game = load_game(f"gambit:{path}")
+    again = load_game(game.name)
+    assert isinstance(game, GambitGame) and isinstance(again, GambitGame)
+    assert again.fingerprint == game.fingerprint
+    path.write_text(DUPLICATES.replace("5, -5", "6, -6"))
+    changed = load_game(game.name)
+    assert isinstance(changed, GambitGame) and changed.fingerprint != game.fingerprint
+
+
+def test_a_general_sum_file_is_refused_for_search_with_the_way_out() -> None:
+    with pytest.raises(GameError, match=r"must sum to zero to be searched.*gs2 blueprint.*general_sum=True"):
+        load_game(f"gambit:{ROOT / 'examples' / 'sexes.nfg'}")
+
+
+def test_the_documented_poker_is_worth_a_third() -> None:
+    game = load_game(f"gambit:{ROOT / 'examples' / 'poker.efg'}")
+    assert solve_lp(grow(game)).value == pytest.approx(1 / 3, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_matrix_game_has_the_value_of_its_linear_programme(seed: int, tmp_path: Path) -> None:
+    from scipy.optimize import linprog
+
+    rng = np.random.default_rng(seed)
+    rows, columns, total = 4, 3, 6
+    matrix = rng.integers(-9, 10, (rows, columns))
+    body = " ".join(f"{matrix[i, j]} {total - matrix[i, j]}" for j in range(columns) for i in range(rows))
+    game = load(f'NFG 1 R "" {{ "A" "B" }} {{ {rows} {columns} }}\n\n{body}', tmp_path, "nfg")
+    assert game.shift == total / 2
+    # Maximise v where every column pays the mixture of rows at least v.
+    direct = linprog(
+        [0.0] * rows + [-1.0],
+        A_ub=np.hstack([-matrix.T, np.ones((columns, 1))]),
+        b_ub=np.zeros(columns),
+        A_eq=[[1.0] * rows + [0.0]],
+        b_eq=[1.0],
+        bounds=[(0, None)] * rows + [(None, None)],
+    )
+    assert solve_lp(grow(game)).value + game.shift == pytest.approx(-direct.fun, abs=1e-7)
+
+
+def test_one_player_faces_a_seat_that_never_acts(tmp_path: Path) -> None:
+    text = 'EFG 2 R "" { "A" }\np "" 1 1 "" { "x" "y" } 0\nt "" 1 "" { 1 }\nt "" 2 "" { 4 }\n'
+    game = load(text, tmp_path)
+    assert game.zero_sum and game.players == ("A", "nobody")
+    assert solve_lp(grow(game)).value == pytest.approx(4)
+
+
+def test_cfr_on_a_general_sum_game_finds_an_equilibrium_that_can_be_measured() -> None:
+    game = load_game(f"gambit:{ROOT / 'examples' / 'sexes.nfg'}", general_sum=True)
+    tree = grow(game)
+    found = solve(tree, iterations=500)
+    assert found.exploitability == pytest.approx(nash_conv(tree, found.policy) / 2)
+    assert nash_conv(tree, found.policy) < 1e-3 < nash_conv(tree, uniform_policy(tree))
