@@ -27,9 +27,6 @@ from gs2.commands.table.options import (
 __all__ = ["web"]
 
 PORT = 8642
-# Seconds. Clients and proxies keep an idle line for their next request for 5 to 60 s. They are to close it:
-# where both ends do at about the same time, a request is lost.
-KEEP_IDLE = 75
 
 
 @dataclass(frozen=True)
@@ -137,12 +134,11 @@ def web(address: Address, holding: Holding, as_json: bool) -> None:
 
 async def _serve(address: Address, holding: Holding, as_json: bool) -> int | None:
     """Serve until a signal; return it."""
-    import uvicorn
-
     from games.support.locks import hold
     from gs2.web.app import make_app
     from gs2.web.games.game_house import GameHouse
     from gs2.web.house import House
+    from gs2.web.serving import web_server
 
     folder = holding.folder or _usual_folder()
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -157,16 +153,7 @@ async def _serve(address: Address, holding: Holding, as_json: bool) -> int | Non
         house = House(folder, agents=holding.agents, workers=holding.workers)
         games = GameHouse(folder / "games", agents=holding.game_agents)
         app = make_app(house, games, token=address.token, cache=folder / "reviews")
-        config = uvicorn.Config(
-            app,
-            log_level="warning",
-            access_log=False,
-            ws_max_size=64 << 10,
-            timeout_graceful_shutdown=3,
-            timeout_keep_alive=KEEP_IDLE,
-            server_header=False,
-        )
-        server = uvicorn.Server(config)
+        server = web_server(app)
         heard: list[int] = []
         loop = asyncio.get_running_loop()
         server.capture_signals = _no_signals  # type: ignore[method-assign]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from gs2.guandan.table.seat import AgentError
@@ -38,6 +38,8 @@ def answering(answer: Answer) -> Answer:
             return await answer(request)
         except TooMuch:
             return too_much()
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody is there to read it
         except NoSuch as error:
             return json_answer({"error": error.args[0], "code": "missing"}, 404)
         except JobsFull as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -29,6 +30,8 @@ from gs2.web.tables.table_state import table_row
 __all__ = ["make_app"]
 
 SOLVE = "gs2.explore.requests:solve_request"
+UNASKED = {"solve": 20.0, "review": 300.0}
+"""Seconds that a job goes on while no page asks about it; one may leave a review and come back to it."""
 
 
 class _Site:
@@ -115,29 +118,41 @@ class _Site:
             raise Refused("wrong", f"a preset is a name; got {preset!r:.40}")
         review_preset(preset)
         cache = None if self.cache is None else str(self.cache)
-        job = self.house.jobs.start("review", "gs2.web.analysis:review", text, name, preset, cache)
-        return json_answer(job.to_json(), 202)
+        return self._job("review", "gs2.web.analysis:review", text, name, preset, cache)
 
     async def solve(self, request: Request) -> Response:
-        job = self.house.jobs.start("solve", SOLVE, await object_of(request))
+        return self._job("solve", SOLVE, await object_of(request))
+
+    def _job(self, kind: str, function: str, *arguments: Any) -> Response:
+        """Return a new job, about which the page asks from now on."""
+        job = self.house.jobs.start(kind, function, *arguments, unasked=UNASKED[kind])
         return json_answer(job.to_json(), 202)
 
     async def games(self, request: Request) -> Response:
-        return await self._ask("gs2.web.analysis:games")
+        return await self._ask(request, "gs2.web.analysis:games")
 
     async def infosets(self, request: Request) -> Response:
         words = request.query_params
         most = words.get("most", "200")
         if not most.isdecimal() or len(most) > 9:
             raise Refused("wrong", f"most is a whole number; got {most[:20]!r}")
-        return await self._ask(
-            "gs2.web.analysis:infosets", request.path_params["game"], words.get("grep", ""), int(most)
-        )
+        wanted = (request.path_params["game"], words.get("grep", ""), int(most))
+        return await self._ask(request, "gs2.web.analysis:infosets", *wanted)
 
-    async def _ask(self, function: str, *arguments: Any) -> Response:
-        """Return a quick answer of the worker that solves, which keeps the games' trees."""
-        job = self.house.jobs.start("solve", function, *arguments)
-        await self.house.jobs.ended(job)
+    async def _ask(self, request: Request, function: str, *arguments: Any) -> Response:
+        """Return a quick answer of the worker that solves, which keeps the games' trees.
+
+        The job ends with its client: where the connection is gone, nobody reads the answer.
+        """
+        jobs = self.house.jobs
+        job = jobs.start("solve", function, *arguments)
+        ended, gone = asyncio.ensure_future(jobs.ended(job)), asyncio.ensure_future(_gone(request))
+        try:
+            await asyncio.wait({ended, gone}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            ended.cancel()
+            gone.cancel()
+            jobs.cancel(job)  # nothing where it has ended
         if job.status != "done":
             raise Refused("wrong", job.error or job.status)
         return json_answer(job.result)
@@ -148,6 +163,7 @@ class _Site:
             raise NoSuch("there is no such job; ask for it again")
         if request.method == "DELETE":
             self.house.jobs.cancel(found)
+        self.house.jobs.ask(found)
         return json_answer(found.to_json())
 
     async def socket(self, socket: WebSocket) -> None:
@@ -160,6 +176,12 @@ class _Site:
             await socket.close(1013, str(error))  # try again later
             return
         await TableSocket(self.house, table, socket).run()
+
+
+async def _gone(request: Request) -> None:
+    """Wait until a client is gone."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def _is_one_of(numbers: range, value: Any) -> bool:

@@ -2,7 +2,9 @@
 
 The rules are those of the tables (`gs2.guandan.table.wire.admission`), as far as a browser can keep them: on
 loopback no page of another site, nor another name for this machine, may reach the server behind a person's
-back; with a token, whoever shows it may. A page shows it by a cookie that it got for it once.
+back; with a token, whoever shows it may. A page shows it by a cookie that it got for it once. A browser says
+in `Sec-Fetch-Site` whose page sends a request, even without an `Origin`. Another site may link to the page
+and do nothing else.
 """
 
 from __future__ import annotations
@@ -49,6 +51,14 @@ def _of(origin: str) -> str | None:
         return None
 
 
+def _is_foreign(scope: Scope, headers: Headers) -> bool:
+    """Return whether a browser sends this for a page of another origin, and not to open ours."""
+    if headers.get("sec-fetch-site", "none") in ("none", "same-origin"):
+        return False
+    opens = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+    return not (opens and scope["path"] == "/" and scope.get("method") == "GET")
+
+
 def too_much() -> Response:
     """Return the answer to a request that is larger than `LARGEST`."""
     return PlainTextResponse(f"a request is at most {LARGEST >> 20} MiB\n", 413)
@@ -84,11 +94,11 @@ class Guard:
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
-        for name in ("host", "origin", "authorization"):
+        for name in ("host", "origin", "authorization", "sec-fetch-site"):
             if len(headers.getlist(name)) > 1:
                 return PlainTextResponse(f"a request has one {name} header; got several\n", 400)
         host, origin = headers.get("host", ""), headers.get("origin")
-        if origin is not None and _of(origin) != host:
+        if (origin is not None and _of(origin) != host) or _is_foreign(scope, headers):
             return PlainTextResponse("a page of another site may not use this server\n", 403)
         if self.token is None:
             if _host(host) not in LOOPBACK:

@@ -39,12 +39,14 @@ class Job:
     """One piece of work. status: waiting, running, done, failed or cancelled; done of `of` steps.
 
     limits: seconds that it may work on each step, the last of them on every further one; none for any time.
+    unasked: seconds after which a job is cancelled that nobody asks about; None for a job that is awaited.
     """
 
     id: str
     kind: str
     call: tuple[str, tuple[Any, ...]]
     limits: tuple[float, ...] = ()
+    unasked: float | None = None
     status: str = "waiting"
     done: int = 0
     of: int = 0
@@ -52,6 +54,7 @@ class Job:
     error: str | None = None
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     watch: asyncio.TimerHandle | None = None
+    asked: asyncio.TimerHandle | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return it as the page asks for it."""
@@ -122,22 +125,39 @@ class Jobs:
         self._running: dict[str, Job] = {}
         self._workers: dict[str, _Worker] = {}
 
-    def start(self, kind: str, function: str, *arguments: Any, limits: Sequence[float] = ()) -> Job:
+    def start(
+        self,
+        kind: str,
+        function: str,
+        *arguments: Any,
+        limits: Sequence[float] = (),
+        unasked: float | None = None,
+    ) -> Job:
         """Return a new job: MODULE:FUNCTION, called with the arguments and `progress`, a function (done, of).
 
         limits: seconds for its steps, counted from when it begins to work on one; it fails after that,
-        whether anybody still waits for it or not.
+        whether anybody still waits for it or not. unasked: seconds that it goes on without `ask`.
         Raises JobsFull if too many of its kind wait.
         """
         queue = self._waiting.setdefault(kind, [])
         if len(queue) >= MOST_WAITING:
             raise JobsFull(f"{len(queue)} jobs wait already; try again when some are done")
-        job = Job(secrets.token_urlsafe(12), kind, (function, arguments), tuple(limits))
+        job = Job(secrets.token_urlsafe(12), kind, (function, arguments), tuple(limits), unasked)
         self.jobs[job.id] = job
         queue.append(job)
+        self.ask(job)
         self._forget()
         self._next(kind)
         return job
+
+    def ask(self, job: Job) -> None:
+        """Note that somebody still wants a job: one that nobody asks about ends with its client."""
+        if job.asked is not None:
+            job.asked.cancel()
+        if job.unasked is not None and not job.ended.is_set():
+            gone = f"nobody asked about it for {job.unasked:g} s; ask for it again"
+            loop = asyncio.get_running_loop()
+            job.asked = loop.call_later(job.unasked, self._break_off, job, "cancelled", gone)
 
     async def ended(self, job: Job) -> None:
         """Wait for a job to end. Whoever stops waiting before it has begun takes it back.
@@ -179,9 +199,10 @@ class Jobs:
 
     def close(self) -> None:
         """End every worker."""
-        for job in self._running.values():
-            if job.watch is not None:
-                job.watch.cancel()
+        for job in self.jobs.values():
+            for timer in (job.watch, job.asked):
+                if timer is not None:
+                    timer.cancel()
         for worker in self._workers.values():
             worker.end()
         self._workers.clear()
@@ -230,6 +251,7 @@ class Jobs:
     def _end(self, job: Job, status: str, *, result: Any = None, error: str | None = None) -> None:
         job.status, job.result, job.error = status, result, error
         job.call = ("", ())
-        if job.watch is not None:
-            job.watch.cancel()
+        for timer in (job.watch, job.asked):
+            if timer is not None:
+                timer.cancel()
         job.ended.set()

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.responses import PlainTextResponse
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
@@ -51,6 +51,50 @@ def test_pages_of_other_sites_reach_nothing(server: Server, origin: str) -> None
         list(handshake(server, Origin=origin))
     assert refused.value.response.status_code == 403
     assert list(handshake(server, Origin=server.url)), "its own page is let in"
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    path=st.sampled_from([*PATHS, "/api/games/leduc_poker/infosets", "/ws/tables/x"]),
+    site=st.sampled_from(["cross-site", "same-site", "same-origin", "none", "Cross-Site", "else"])
+    | st.none(),
+    mode=st.sampled_from(["navigate", "no-cors", "cors", "websocket"]) | st.none(),
+    dest=st.sampled_from(["document", "iframe", "image", "empty"]) | st.none(),
+    method=st.sampled_from(["GET", "POST", "DELETE"]),
+)
+def test_a_browser_that_names_another_site_starts_nothing(
+    path: str, site: str | None, mode: str | None, dest: str | None, method: str
+) -> None:
+    reached = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        reached.append(scope["type"])
+        if scope["type"] == "http":
+            await PlainTextResponse("welcome")(scope, receive, send)
+
+    said = {"site": site, "mode": mode, "dest": dest}
+    headers = {"host": "localhost", **{f"sec-fetch-{name}": value for name, value in said.items() if value}}
+    links = (method, path, mode, dest) == ("GET", "/", "navigate", "document")
+    let_in = site in (None, "none", "same-origin") or links
+
+    async def visit() -> None:
+        guard = Guard(app, token=None)
+        async with httpx.AsyncClient(
+            transport=httpx.ASGITransport(guard), base_url="http://localhost"
+        ) as browser:
+            answer = await browser.request(method, path, headers=headers)
+        assert (answer.status_code, bool(reached)) == ((200, True) if let_in else (403, False))
+        reached.clear()
+        raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+        sent: list[Message] = []
+
+        async def keep(message: Message) -> None:
+            sent.append(message)
+
+        await guard({"type": "websocket", "path": path, "headers": raw}, lambda: asyncio.sleep(0), keep)  # type: ignore[arg-type, return-value]
+        assert bool(reached) == (site in (None, "none", "same-origin")) == (not sent)
+
+    asyncio.run(visit())
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "", "[", "169.254.1.1:8642"])
