@@ -34,6 +34,8 @@ __all__ = [
 ]
 
 FORMAT = "gs2-blueprint-1"
+MOST_HEADER = 1 << 23
+"""Bytes of a header that is read: the library would take 100 MB, all of it as objects. Ours have 100 kB."""
 DESCRIPTION = ""
 """Name of the description among the check sums; no tensor is called so."""
 _DAMAGED = (
@@ -126,7 +128,11 @@ def read_checkpoint(
     if not path.is_file():
         raise CheckpointError(f"checkpoint: {path} must be a file; there is none; give a path that exists")
     try:
-        with open_regular(path), safe_open(path, "numpy") as file:
+        with open_regular(path) as opened:
+            length = int.from_bytes(opened.read(8), "little")
+        if length > MOST_HEADER:
+            raise ValueError(f"its header must have at most {MOST_HEADER:,} bytes; it has {length:,}")
+        with safe_open(path, "numpy") as file:
             metadata = file.metadata() or {}
             text = metadata.get("gs2", "{}")
             description = json.loads(text)

@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cfr.policies.archive import Archive, ArchiveError
 from cfr.tree import FlatTree, require_tree
+from cfr.tree.memory import memory_limit
 from games.ragged import Ragged
 from games.support.files import FileProblem, open_regular, replacing
 
@@ -294,14 +296,13 @@ def load_state(path: str | Path, tree: FlatTree | None = None) -> dict[str, Any]
 
 
 def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    most = memory_limit()
     try:
         with open_regular(path) as opened:
-            loaded = np.load(opened, allow_pickle=False)
-            if not isinstance(loaded, np.lib.npyio.NpzFile):
-                raise KeyError("meta")
-            with loaded as file:
-                meta = json.loads(str(file["meta"]))
-                arrays = {name: file[name] for name in file.files if name != "meta"}
+            archive = Archive(opened, most=most)
+            archive.require({"meta": ("U", 0)})
+            meta = json.loads(str(archive["meta"]))
+            arrays = {name: archive[name] for name in archive.names if name != "meta"}
         if meta["magic"] != _MAGIC:
             raise KeyError("magic")
         for name, kind in (("format", int), ("game", str), ("note", str), ("digest", str)):
@@ -310,8 +311,9 @@ def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     except (FileNotFoundError, FileProblem):
         raise
     except _DAMAGED as error:
+        why = str(error) if isinstance(error, ArchiveError) else type(error).__name__
         raise PolicyError(
-            f"{path}: must be a policy saved by gs2; it cannot be read as one ({type(error).__name__}); "
+            f"{path}: must be a policy saved by gs2; it cannot be read as one ({why}); "
             "make one with `gs2 blueprint`"
         ) from None
     if meta["format"] != FORMAT:

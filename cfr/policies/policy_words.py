@@ -26,6 +26,8 @@ from games.support.files import read_text, write_text
 __all__ = ["PolicyWords", "load_policy_json", "policy_words", "save_policy_json", "to_openspiel"]
 
 FORMAT = "gs2 policy 1"
+MOST_TEXT = 1 << 28
+"""Bytes of a policy in words that is read: some two million infosets."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ def _table(path: str | Path, game: Game) -> _Table:
         return made
 
     try:
-        whole = json.loads(read_text(path), object_pairs_hook=once)
+        whole = json.loads(read_text(path, most=MOST_TEXT), object_pairs_hook=once)
     except PolicyError:
         raise
     except (ValueError, RecursionError) as error:

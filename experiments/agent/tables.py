@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.markdown import markdown_table
-from games.support.files import LineFile, check_folder, read_bytes, unique
+from games.support.files import LineFile, check_folder, open_regular, unique
 
 __all__ = [
     "Choice",
@@ -25,6 +25,8 @@ __all__ = [
     "read_agent_rows",
 ]
 
+MOST_BYTES = 1 << 28
+"""Of a file of rows, unpacked."""
 BASES = ("rollouts uniform deals", "rollouts")
 """Variants against which the others are set: the first of them that was asked."""
 
@@ -111,14 +113,16 @@ def read_agent_rows(paths: tuple[Path, ...] | list[Path]) -> list[Choice | Round
     """
     rows: list[Choice | RoundPair] = []
     for path in paths:
-        data = read_bytes(path)
-        if path.suffix == ".gz":
+        with open_regular(path) as file:
             try:
-                data = gzip.decompress(data)
+                opened = gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file
+                data = opened.read(MOST_BYTES + 1)
             except (OSError, EOFError, zlib.error) as error:
                 raise ValueError(
                     f"{path}: must be compressed by gzip ({error}); name another file"
                 ) from error
+        if len(data) > MOST_BYTES:
+            raise ValueError(f"{path}: rows must take at most {MOST_BYTES:,} bytes; name a part of them")
         rows += parse_rows(data.split(b"\n")[:-1], path)
     return rows
 

@@ -293,15 +293,23 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
     return os.fdopen(handle, "rb")
 
 
-def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Return what a regular file holds. Raises as `open_regular`."""
+def read_bytes(path: str | os.PathLike[str], *, most: int | None = None) -> bytes:
+    """Return what a regular file holds. most: bytes that it may have.
+
+    Raises as `open_regular`, FileProblem if it has more.
+    """
     with open_regular(path) as file, _told(path):
-        return file.read()
+        size = os.fstat(file.fileno()).st_size
+        if most is not None and size > most:
+            raise FileProblem(
+                f"{_shown(path)}: must have at most {most:,} bytes; it has {size:,}; name another file"
+            )
+        return file.read() if most is None else file.read(most)
 
 
-def read_text(path: str | os.PathLike[str]) -> str:
-    """Return the UTF-8 text of a regular file. Raises as `open_regular`, FileProblem if it is no text."""
-    data = read_bytes(path)
+def read_text(path: str | os.PathLike[str], *, most: int | None = None) -> str:
+    """Return the UTF-8 text of a regular file. Raises as `read_bytes`, FileProblem if it is no text."""
+    data = read_bytes(path, most=most)
     try:
         return data.decode()
     except UnicodeDecodeError as error:

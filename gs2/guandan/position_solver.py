@@ -16,6 +16,8 @@ from gs2.guandan.agent.explanation import Explanation, explain_decision
 __all__ = ["EXAMPLES", "example_positions", "read_position", "solve_position"]
 
 EXAMPLES = Path(__file__).parent / "positions.json"
+MOST_TEXT = 1 << 20
+"""Bytes of a position that is read; a whole round has some 20,000."""
 
 
 def example_positions() -> dict[str, dict[str, object]]:
@@ -38,10 +40,10 @@ def read_position(source: str | Path) -> str:
         raise GameError(
             f"guandan: position: a file or one of {', '.join(examples)} is wanted; got {str(source)!r}"
         )
-    text = read_text(path)
+    text = read_text(path, most=MOST_TEXT)
     try:
         fields = json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return text
     if isinstance(fields, dict) and isinstance(fields.get("position"), dict):
         fields = fields["position"]

@@ -29,6 +29,8 @@ from blueprint.guandan.chooser import Decisions
 from blueprint.guandan.play.deals import deal_rounds
 from blueprint.guandan.play.selfplay import Scratch, play_rounds
 from blueprint.structured import join
+from cfr.policies.archive import Archive
+from cfr.tree.memory import memory_limit
 from games.guandan.cards import ACTION
 from games.guandan.rounds.state import STATE
 from games.ragged import Ragged
@@ -151,9 +153,11 @@ class SearchedPositions:
 
         Raises PositionsError if it holds none; FileProblem if it is no file.
         """
+        most = memory_limit()
         try:
-            with open_regular(path) as file, np.load(file, allow_pickle=False) as found:
-                parts = {name: found[name] for name in found.files}
+            with open_regular(path) as file:
+                archive = Archive(file, most=most)
+                parts = {name: archive[name] for name in archive.names}
             if parts.pop("format").tobytes().decode() != FORMAT:
                 raise ValueError("another format")
             states, moves = parts["states"].view(STATE), parts["moves"].view(ACTION)
