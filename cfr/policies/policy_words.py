@@ -23,7 +23,14 @@ from games.openspiel.names import openspiel_actions, openspiel_game
 from games.registry import load_game
 from games.support.files import read_text, write_text
 
-__all__ = ["PolicyWords", "load_policy_json", "policy_words", "save_policy_json", "to_openspiel"]
+__all__ = [
+    "PolicyWords",
+    "load_policy_json",
+    "policy_words",
+    "read_policy_json",
+    "save_policy_json",
+    "to_openspiel",
+]
 
 FORMAT = "gs2 policy 1"
 MOST_TEXT = 1 << 28
@@ -112,8 +119,8 @@ class _Table(dict[str, Any]):
     note = ""
 
 
-def _table(path: str | Path, game: Game) -> _Table:
-    """Return the file's entries by infoset."""
+def read_policy_json(path: str | Path) -> dict[str, Any]:
+    """Return what a policy file says, with "game" and "policy". Raises PolicyError if it is none."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(pairs)
@@ -138,6 +145,12 @@ def _table(path: str | Path, game: Game) -> _Table:
             f'{path}: a JSON policy must have "format": "{FORMAT}", a "game" and a "policy"; '
             "make one with `gs2 blueprint GAME -o FILE.json`"
         )
+    return whole
+
+
+def _table(path: str | Path, game: Game) -> _Table:
+    """Return the file's entries by infoset."""
+    whole = read_policy_json(path)
     if whole.get("game") != game.name:
         raise PolicyError(
             f"{path}: the policy must belong to {game.name}; it is for {whole.get('game')}; "

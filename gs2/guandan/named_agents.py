@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from blueprint.checkpoint import SHIPPED
+from blueprint.checkpoint import SHIPPED, read_checkpoint
 from blueprint.guandan.chooser import Chooser
 from blueprint.guandan.play.choosers import AGENTS, RULE_AGENTS, UnknownAgent, load_chooser
 from blueprint.guandan.play.network_play import NetworkPlay, network_agent
@@ -290,13 +290,18 @@ def _found(text: str) -> tuple[AgentFamily, AgentSpec]:
 
 
 def check_agent(name: str) -> None:
-    """Check a name without loading what it names; a file of one's own runs.
+    """Check a name and the file of its network, before anything is made; a file of one's own runs.
 
     Raises UnknownAgent with near matches if no agent has the name, its file does not exist or cannot be
-    loaded; ConfigError for a field of a search configuration, or its value, that does not exist.
+    loaded; ConfigError for a field of a search configuration, or its value, that does not exist;
+    CheckpointError for a damaged network.
     """
     family, spec = _found(name)
     family.check(spec)
+    if spec.checkpoint is not None:
+        trained = str(read_checkpoint(spec.checkpoint)[1].get("game", "guandan"))
+        if trained.partition("(")[0] != "guandan":
+            raise UnknownAgent(f"agent {spec.text!r}: its network must play GuanDan; it plays {trained}")
 
 
 def load_batched_agent(name: str, rng: np.random.Generator | None = None) -> Chooser:

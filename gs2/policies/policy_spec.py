@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.policies.policy import load_policy, uniform_policy
-from cfr.policies.policy_words import load_policy_json
+from cfr.policies.policy_words import load_policy_json, read_policy_json
 from cfr.public.policies.policy_file import is_public_policy, open_public_policy
 from cfr.sequence_form import SequenceForm
 from cfr.solver import solve
@@ -18,7 +18,7 @@ from games.game import Game, payoff_span
 from gs2.policies.monte_carlo import monte_carlo_q, soft_policy
 from gs2.policies.tabulate import policy_of
 
-__all__ = ["PolicySpecError", "check_policy_spec", "is_policy_spec", "policy_from_spec"]
+__all__ = ["PolicySpecError", "check_policy_file", "check_policy_spec", "is_policy_spec", "policy_from_spec"]
 
 NOISE_BASE_ITERATIONS = 2_000
 """DCFR iterations behind `noise`: exploitability below 1e-3 of the payoff range on all research games."""
@@ -64,6 +64,14 @@ def check_policy_spec(spec: str) -> None:
             "blueprint must be uniform, noise:EPSILON, dmc:GAMES, network:DECISIONS, VARIANT:ITERATIONS with "
             f"one of {', '.join(VARIANTS)}, or a file; got {spec!r}, and there is no such file"
         )
+
+
+def check_policy_file(path: str | Path) -> None:
+    """Raise PolicyError, FileProblem or another ValueError unless a file holds a policy, of whatever game."""
+    if str(path).endswith(".json"):
+        read_policy_json(path)
+    elif not is_public_policy(path):
+        load_policy(path)
 
 
 def policy_from_spec(

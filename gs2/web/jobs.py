@@ -7,20 +7,13 @@ is a function's name and plain data; so are its answer and how far it has come.
 from __future__ import annotations
 
 import asyncio
-import importlib
-import multiprocessing
-import os
 import secrets
-import signal
-import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
 from typing import Any
 
-from games.support.interruption import deaf_children, end_with_parent
+from games.support.work.pipe_worker import PipeWorker
 
 __all__ = ["Job", "Jobs", "JobsFull"]
 
@@ -62,60 +55,6 @@ class Job:
         return {name: getattr(self, name) for name in names}
 
 
-def _serve(pipe: Connection) -> None:
-    """Run in a worker: do what comes through the pipe until it closes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    end_with_parent()
-    # a network's small products are slower on several threads, many times so beside other programs
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    with suppress(OSError):
-        os.nice(5)  # clicks go before analysis
-    while True:
-        try:
-            name, arguments = pipe.recv()
-        except (EOFError, OSError):
-            return
-        module, _, attribute = name.partition(":")
-        try:
-            function = getattr(importlib.import_module(module), attribute)
-            answer = function(*arguments, progress=lambda done, of: pipe.send(("progress", done, of)))
-        except ValueError as error:
-            pipe.send(("failed", str(error)))
-        except Exception as error:
-            pipe.send(("failed", f"{type(error).__name__}: {error}"))
-        else:
-            pipe.send(("done", answer))
-
-
-class _Worker:
-    """The process of one kind of jobs."""
-
-    def __init__(self, hear: Callable[[_Worker, tuple[Any, ...]], None]) -> None:
-        context = multiprocessing.get_context("spawn")
-        self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs,), daemon=True)
-        with deaf_children():
-            self.process.start()
-        theirs.close()
-        loop = asyncio.get_running_loop()
-
-        def listen() -> None:
-            while True:
-                try:
-                    said = self.pipe.recv()
-                except (EOFError, OSError):
-                    said = ("gone",)
-                with suppress(RuntimeError):  # the loop is closed
-                    loop.call_soon_threadsafe(hear, self, said)
-                if said[0] == "gone":
-                    return
-
-        threading.Thread(target=listen, daemon=True).start()
-
-    def end(self) -> None:
-        self.process.terminate()
-
-
 class Jobs:
     """All jobs of a server."""
 
@@ -123,7 +62,7 @@ class Jobs:
         self.jobs: OrderedDict[str, Job] = OrderedDict()
         self._waiting: dict[str, list[Job]] = {}
         self._running: dict[str, Job] = {}
-        self._workers: dict[str, _Worker] = {}
+        self._workers: dict[str, PipeWorker] = {}
 
     def start(
         self,
@@ -219,16 +158,16 @@ class Jobs:
         job = self._waiting[kind].pop(0)
         worker = self._workers.get(kind)
         if worker is None:
-            worker = self._workers[kind] = _Worker(lambda who, said: self._heard(kind, who, said))
+            worker = self._workers[kind] = PipeWorker(
+                lambda who, said: self._heard(kind, who, said), behind=True
+            )
         self._running[kind] = job
         job.status = "running"
         self._watch(job)
-        try:
-            worker.pipe.send(job.call)
-        except OSError:
-            worker.end()
+        function, arguments = job.call
+        worker.ask(function, *arguments)
 
-    def _heard(self, kind: str, worker: _Worker, said: tuple[Any, ...]) -> None:
+    def _heard(self, kind: str, worker: PipeWorker, said: tuple[Any, ...]) -> None:
         if self._workers.get(kind) is not worker:
             return
         job = self._running.get(kind)

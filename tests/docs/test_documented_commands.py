@@ -179,8 +179,11 @@ def served(agents: str, *options: str) -> Iterator[str]:
     )
     assert process.stderr is not None
     try:
-        found = re.search(r"ws://127\.0\.0\.1:\d+", process.stderr.readline())
-        assert found
+        found = None
+        while found is None:
+            line = process.stderr.readline()  # it may say first that its agents sit down
+            assert line
+            found = re.search(r"ws://127\.0\.0\.1:\d+", line)
         yield found[0]
     finally:
         process.kill()

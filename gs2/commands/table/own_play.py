@@ -112,10 +112,11 @@ def play_here(crew: Crew, own: Own, games: int, as_json: bool) -> None:
 def _table(crew: Crew, own: Own, games: int, as_json: bool) -> OwnTable:
     """Return the table, agents in their seats. Raises UsageError for agents or seats that do not fit."""
     from games.guandan.rules import as_rules
-    from gs2.guandan.table.agents import ChooserSeat, load_agent, warm_up
+    from gs2.guandan.table.agents import ChooserSeat, check_agents, load_agent, warm_up
     from gs2.guandan.table.client.own_table import OwnTable, OwnTableConfig
 
     names = _names(crew, own)
+    check_agents(names)
     config = OwnTableConfig(
         seat=crew.seats[0] if crew.seats else 0,
         games=games,

@@ -175,12 +175,13 @@ def _show(results: list[ClientResult]) -> None:
 
 async def _play(where: Where, crew: Crew, own: Own, as_json: bool) -> list[ClientResult]:
     from games.guandan.rules import as_rules
-    from gs2.guandan.table.agents import host_for, start_hosts
+    from gs2.guandan.table.agents import check_agents, host_for, start_hosts
     from gs2.guandan.table.client.client import TableClient
     from gs2.guandan.table.client.heard import Transcript
     from gs2.guandan.table.client.visit import ClientConfig
 
     assert where.url is not None
+    check_agents(crew.agents)
     transcript = None if own.record is None else Transcript(own.record)
     person = None
     hosts: dict[str, Host] = {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ import click
 
 from games.support.interruption import INTERRUPTED
 from gs2.commands.common import NOT_NEGATIVE, SEED, stderr
+from gs2.commands.progress import working
 from gs2.commands.table.options import (
     FILLED,
     NAMES,
@@ -211,10 +211,12 @@ def serve(listening: Listening, tables: Tables, patience: Patience, run: Run) ->
 
 
 async def _serve(config: ServerConfig, fallback: str | None, run: Run) -> None:
-    from gs2.guandan.table.agents import host_for, start_hosts
+    from gs2.guandan.table.agents import check_agents, host_for, start_hosts
+    from gs2.guandan.table.seat import AgentError
     from gs2.guandan.table.server.seating import agent_names
     from gs2.guandan.table.server.server import TableServer, quiet_collector
 
+    check_agents([*agent_names(config.agents), *([] if fallback is None else [fallback])])
     hosts = {name: host_for(name, workers=run.workers) for name in agent_names(config.agents)}
     if fallback is not None:
         hosts["fallback"] = hosts.get(fallback) or host_for(fallback, workers=run.workers)
@@ -229,9 +231,10 @@ async def _serve(config: ServerConfig, fallback: str | None, run: Run) -> None:
     try:
         starting = asyncio.ensure_future(start_hosts(hosts.values()))
         signalled = asyncio.ensure_future(server.signalled())
-        await asyncio.wait({starting, signalled}, return_when=asyncio.FIRST_COMPLETED)
-        if starting.done() and isinstance(starting.exception(), BrokenProcessPool):
-            # a process that a signal ended, before we heard of the signal ourselves
+        with working("the agents sit down …"):
+            await asyncio.wait({starting, signalled}, return_when=asyncio.FIRST_COMPLETED)
+        if starting.done() and isinstance(starting.exception(), AgentError):
+            # perhaps of a process that a signal ended, before we heard of the signal ourselves
             await asyncio.wait({signalled}, timeout=1.0)
         heard = signalled.done()
         signalled.cancel()

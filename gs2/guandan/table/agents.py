@@ -27,6 +27,7 @@ __all__ = [
     "FirstAgent",
     "RandomAgent",
     "canonical_places",
+    "check_agents",
     "host_for",
     "load_agent",
     "start_hosts",
@@ -210,6 +211,18 @@ def warm_up(agent: Agent) -> None:
     session.begin()
     (seat,) = session.pending
     agent.act(session.observe(seat))
+
+
+def check_agents(names: Iterable[str]) -> None:
+    """Raise what `load_agent` would raise at these names or their files, before anything is started."""
+    from gs2.guandan.named_agents import UnknownAgent, check_agent
+
+    for name in dict.fromkeys(names):
+        if name not in (*INSTANT, "human"):
+            try:
+                check_agent(name)
+            except UnknownAgent as error:
+                raise AgentError(f"{error}; at a table also first and human") from error
 
 
 def host_for(name: str, *, workers: int = 1) -> Host:

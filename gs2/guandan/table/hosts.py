@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import multiprocessing
-import signal
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Awaitable, Callable, Hashable
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
-from games.support.interruption import deaf_children, end_with_parent
+from games.support.work.pipe_worker import PipeWorker
 from gs2.guandan.table.seat import Agent, AgentError, BatchAgent, Observation
 
 __all__ = ["Host", "InstantHost", "ProcessHost", "ThreadHost"]
 
 logger = logging.getLogger("gs2.guandan.table")
+
+Progress = Callable[[int, int], None]
 
 
 class Host(Protocol):
@@ -124,12 +124,6 @@ class ThreadHost:
 # --- in a worker process ---
 
 
-def _begin_worker() -> None:
-    """Leave Ctrl-C to the process that started this one, where signals cannot be held back; end with it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    end_with_parent()
-
-
 _agents: dict[Hashable, Any] = {}
 _spares: dict[str, Any] = {}
 
@@ -146,7 +140,9 @@ def _agent(name: str, key: Hashable) -> Any:
     return agent
 
 
-def _answer_all(name: str, asked: list[tuple[Hashable, Observation]]) -> list[int | str]:
+def answer_all(
+    name: str, asked: list[tuple[Hashable, Observation]], *, progress: Progress
+) -> list[int | str]:
     """Return each seat's index, or what went wrong in words."""
     try:
         agents = [_agent(name, key) for key, _ in asked]
@@ -163,22 +159,61 @@ def _answer_all(name: str, asked: list[tuple[Hashable, Observation]]) -> list[in
     return answers
 
 
-def _load(name: str) -> bool | str:
-    """Load an agent for the first seat; return whether it answers in batches, or what is wrong with it."""
+def load(name: str, *, progress: Progress) -> bool:
+    """Load an agent for the first seat; return whether it answers in batches."""
     from gs2.guandan.table.agents import load_agent, warm_up
 
-    try:
-        agent = _spares[name] = load_agent(name)
-        if ":" not in name:
-            # a stranger's agent is asked nothing that no game asks
-            warm_up(agent)
-        return isinstance(agent, BatchAgent)
-    except Exception as error:
-        return str(error)
+    agent = _spares[name] = load_agent(name)
+    if ":" not in name:
+        # a stranger's agent is asked nothing that no game asks
+        warm_up(agent)
+    return isinstance(agent, BatchAgent)
 
 
-def _forget(name: str, key: Hashable) -> None:
+def forget(name: str, key: Hashable, *, progress: Progress) -> None:
+    """Drop the agent of a seat."""
     _agents.pop((name, key), None)
+
+
+class _Worker:
+    """A process of an agent, and the answers that it owes, in their order. gone: whether it has ended."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.gone = name, False
+        self.owed: deque[asyncio.Future[Any]] = deque()
+        self.process = PipeWorker(self._hear)
+
+    def ask(self, function: str, *arguments: Any) -> asyncio.Future[Any]:
+        """Return the answer of a function of this module; AgentError if it fails or the process dies."""
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self.owed.append(future)
+        self.process.ask(f"{__name__}:{function}", self.name, *arguments)
+        return future
+
+    def _hear(self, process: PipeWorker, said: tuple[Any, ...]) -> None:
+        if said[0] == "gone":
+            self.gone = True
+            died = f"the process of agent {self.name} died; gs2 play --agent {self.name} shows why"
+            for future in self.owed:
+                _settle(future, AgentError(died))
+            self.owed.clear()
+        elif said[0] != "progress" and self.owed:
+            _settle(self.owed.popleft(), said[1] if said[0] == "done" else AgentError(said[1]))
+
+    def end(self) -> None:
+        """End the process; what it owes fails at once."""
+        self.process.end()
+        self._hear(self.process, ("gone",))
+
+
+def _settle(future: asyncio.Future[Any], answer: Any) -> None:
+    if future.done():
+        return
+    if isinstance(answer, AgentError):
+        future.set_exception(answer)
+        future.exception()  # nobody may wait for it, as for what is forgotten
+    else:
+        future.set_result(answer)
 
 
 class ProcessHost:
@@ -192,34 +227,26 @@ class ProcessHost:
 
     def __init__(self, name: str, workers: int = 1) -> None:
         self.name = name
-        self.pools: list[ProcessPoolExecutor | None] = [None] * workers
+        self.workers: list[_Worker | None] = [None] * workers
         self.waiting: dict[int, list[tuple[Hashable, Observation, asyncio.Future[int]]]] = defaultdict(list)
         self.busy: dict[int, list[Hashable]] = {}
         self.homes: dict[Hashable, int] = {}
         self.batch = True
         self.tasks: set[asyncio.Task[None]] = set()
 
-    def _pool(self, worker: int) -> ProcessPoolExecutor:
-        pool = self.pools[worker]
-        if pool is None:
-            # a forked copy of a process with threads may hang; a fresh one costs a second once
-            pool = ProcessPoolExecutor(
-                1, mp_context=multiprocessing.get_context("spawn"), initializer=_begin_worker
-            )
-            self.pools[worker] = pool
-        return pool
+    def _ask(self, place: int, function: str, *arguments: Any) -> asyncio.Future[Any]:
+        """Return the answer of a worker, which is started anew where it has died."""
+        worker = self.workers[place]
+        if worker is None or worker.gone:
+            worker = self.workers[place] = _Worker(self.name)
+        return worker.ask(function, *arguments)
 
     async def start(self) -> None:
         """Load the agent in every worker, so that the first decision does not wait for it.
 
-        Raises AgentError if it cannot be loaded.
+        Raises AgentError if it cannot be loaded, or takes its process along.
         """
-        loop = asyncio.get_running_loop()
-        with deaf_children():
-            jobs = [loop.run_in_executor(self._pool(w), _load, self.name) for w in range(len(self.pools))]
-        for found in await asyncio.gather(*jobs):
-            if isinstance(found, str):
-                raise AgentError(found)
+        for found in await asyncio.gather(*(self._ask(w, "load") for w in range(len(self.workers)))):
             self.batch = found
 
     def answer(self, key: Hashable, observation: Observation) -> asyncio.Future[int]:
@@ -235,7 +262,6 @@ class ProcessHost:
         return future
 
     async def _drain(self, worker: int) -> None:
-        loop = asyncio.get_running_loop()
         try:
             while self.waiting[worker]:
                 count = len(self.waiting[worker]) if self.batch else 1
@@ -245,12 +271,9 @@ class ProcessHost:
                 self.busy[worker] = [key for key, _ in asked]
                 answers: list[int | str]
                 try:
-                    with deaf_children():
-                        job = loop.run_in_executor(self._pool(worker), _answer_all, self.name, asked)
-                    answers = await job
-                except (BrokenExecutor, RuntimeError) as error:
-                    self.pools[worker] = None
-                    answers = [f"the worker of agent {self.name} died ({error!r})"] * len(asked)
+                    answers = await self._ask(worker, "answer_all", asked)
+                except AgentError as error:
+                    answers = [str(error)] * len(asked)
                 for (_, observation, future), answer in zip(batch, answers, strict=True):
                     if future.done():
                         continue
@@ -265,12 +288,9 @@ class ProcessHost:
 
     def forget(self, key: Hashable) -> None:
         """Drop a seat's agent, once its worker is free."""
-        pool = self.pools[self.homes.pop(key, 0)]
-        if pool is not None:
-            try:
-                pool.submit(_forget, self.name, key)
-            except (BrokenExecutor, RuntimeError):
-                logger.debug("no worker left to forget %s", key)
+        worker = self.workers[self.homes.pop(key, 0)]
+        if worker is not None:
+            worker.ask("forget", key)
 
     def give_up(self, key: Hashable) -> None:
         """End the worker if it is this seat that it thinks about, lest others wait for it for ever."""
@@ -281,20 +301,17 @@ class ProcessHost:
 
     def close(self) -> None:
         """Stop the workers; one that is still thinking is ended."""
-        for worker in range(len(self.pools)):
+        for worker in range(len(self.workers)):
             self._end(worker)
 
     def _home(self, key: Hashable) -> int:
         """Return the worker of a seat; a new one goes where the fewest are."""
         if key not in self.homes:
             seats = Counter(self.homes.values())
-            self.homes[key] = min(range(len(self.pools)), key=lambda worker: seats[worker])
+            self.homes[key] = min(range(len(self.workers)), key=lambda worker: seats[worker])
         return self.homes[key]
 
     def _end(self, worker: int) -> None:
-        pool, self.pools[worker] = self.pools[worker], None
-        if pool is not None:
-            processes = list((pool._processes or {}).values())
-            pool.shutdown(wait=False, cancel_futures=True)
-            for process in processes:
-                process.terminate()
+        found, self.workers[worker] = self.workers[worker], None
+        if found is not None:
+            found.end()

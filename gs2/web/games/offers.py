@@ -126,6 +126,7 @@ def _given(name: str, all_given: Sequence[str]) -> list[AgentOffer]:
     from blueprint.checkpoint import GAMES_WITH_NETWORKS
     from gs2.play.agent_names import parts_of
     from gs2.play.network_names import named_network
+    from gs2.policies.policy_spec import check_policy_file
 
     base, search = parts_of(name)
     path = _named_file(base)
@@ -144,6 +145,8 @@ def _given(name: str, all_given: Sequence[str]) -> list[AgentOffer]:
         label = label.replace(own, Path(own).name, 1)
     if path is not None and path.suffix == NETWORK:
         return [_of_network(name, label, path)]
+    if path is not None:
+        check_policy_file(path)
     word = base.partition(":")[0].lower().rstrip("+-")
     if word == "network" and named_network(GAMES_WITH_NETWORKS[0], base) is not None:
         return [
@@ -162,7 +165,7 @@ def _of_network(name: str, label: str, path: Path) -> AgentOffer:
     """Return the agent of a checkpoint, of the game that it was trained on."""
     from blueprint.checkpoint import read_checkpoint
 
-    trained = str(read_checkpoint(path, prefix="-")[1].get("game", ""))
+    trained = str(read_checkpoint(path)[1].get("game", ""))
     family = trained.partition("(")[0]
     if family not in GAMES:
         raise GameError(

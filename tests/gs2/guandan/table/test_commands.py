@@ -17,9 +17,24 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from blueprint.checkpoint import read_checkpoint, write_checkpoint
 from games.guandan.matches.record import read_record
+from gs2.cli import main
 from gs2.commands.table import play, serve
 from gs2.guandan.review.game_files import parse_game
+from gs2.guandan.table.agents import check_agents
+
+
+def listening(process: subprocess.Popen[str]) -> str:
+    """Return the address of a server, once it listens; while its agents are loaded, it says so."""
+    assert process.stderr is not None
+    said = ""
+    while line := process.stderr.readline():
+        said += line
+        found = re.search(r"listening on (ws://127\.0\.0\.1:\d+)", line)
+        if found:
+            return found[1]
+    raise AssertionError(said)
 
 
 @contextmanager
@@ -32,11 +47,7 @@ def serving(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
         text=True,
     )
     try:
-        assert process.stderr is not None
-        line = process.stderr.readline()
-        found = re.search(r"ws://127\.0\.0\.1:\d+", line)
-        assert found, line + process.stderr.read()
-        yield process, found[0]
+        yield process, listening(process)
     finally:
         process.kill()
         process.communicate()
@@ -92,9 +103,8 @@ def test_ctrl_c_ends_a_server_and_its_agents_processes_at_any_moment(agents, mom
         command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
     )
     try:
-        assert process.stderr is not None
         if moment == "as it listens":
-            assert "listening" in process.stderr.readline()
+            listening(process)
         else:
             # Its own handler stands once a first child, or the loop's wake-up socket, is there.
             while process.poll() is None and not _has_own_handler(process.pid):
@@ -106,6 +116,85 @@ def test_ctrl_c_ends_a_server_and_its_agents_processes_at_any_moment(agents, mom
             os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode == 130, err
     assert "Traceback" not in err
+
+
+DIES = """
+import os, signal
+
+class Killed:
+    def __init__(self):
+        os.kill(os.getpid(), signal.SIGKILL)
+    def act(self, observation):
+        return 0
+
+class Ends(Killed):
+    def __init__(self):
+        os._exit(0)
+
+class Fails(Killed):
+    def __init__(self):
+        raise RuntimeError("no weights")
+
+class First:
+    def act(self, observation):
+        return 0
+"""
+
+
+@pytest.mark.parametrize(("kind", "word"), [("Killed", "died"), ("Ends", "died"), ("Fails", "no weights")])
+def test_an_agent_that_cannot_be_loaded_is_one_line(tmp_path, kind, word):
+    (tmp_path / "mine.py").write_text(DIES)
+    done = CliRunner().invoke(main, ["serve", "--port", "0", "--agents", f"{tmp_path}/mine.py:{kind}"])
+    assert done.exit_code == 2 and word in done.stderr, done.output
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+
+
+def test_a_damaged_or_foreign_network_is_refused_before_anything_is_started(tmp_path):
+    from blueprint.checkpoint import SHIPPED, shipped_file
+
+    tensors, description = read_checkpoint(SHIPPED)
+    write_checkpoint(tmp_path / "whole.safetensors", tensors, description)
+    data, foreign = (tmp_path / "whole.safetensors").read_bytes(), shipped_file("big2")
+    check_agents([str(tmp_path / "whole.safetensors")])
+    bad = {
+        "cut": data[:3000],
+        "short": data[:-1],
+        "flipped": data[:-1000] + bytes([data[-1000] ^ 1]) + data[-999:],
+        "empty": b"",
+        "big2": foreign.read_bytes(),
+    }
+    for name, content in bad.items():
+        path = tmp_path / f"{name}.safetensors"
+        path.write_bytes(content)
+        for agent in (str(path), f"gs2-fast@{path}"):
+            with pytest.raises(ValueError, match=rf"{name}\.safetensors"):
+                check_agents(["random", agent])
+    agent, web = f"gs2-fast@{path}", ["web", "--no-open", "--port", "0", "--data", str(tmp_path / "web")]
+    (tmp_path / "cut.npz").write_bytes(b"PK")
+    (tmp_path / "cut.json").write_text("{")
+    for words in (
+        ["serve", "--port", "0", "--agents", f"1:{agent}"],
+        ["serve", "--port", "0", "--fallback", agent],
+        ["play", "--agent", agent, "--with", "random"],
+        ["play", "--with", agent],
+        ["play", "--server", "ws://127.0.0.1:1", "--agent", agent],
+        [*web, "--agent", agent],
+        *(
+            [*web, "--game-agent", str(tmp_path / name)]
+            for name in ("cut.npz", "cut.json", "short.safetensors")
+        ),
+    ):
+        done = CliRunner().invoke(main, words)
+        assert done.exit_code == 2, (words, done.output, done.exception)
+        assert Path(words[-1]).name in done.stderr or path.name in done.stderr, (words, done.stderr)
+
+
+def test_a_killed_server_leaves_nothing_behind(tmp_path):
+    (tmp_path / "mine.py").write_text(DIES)
+    with serving("--agents", f"{tmp_path}/mine.py:First") as (process, _):
+        process.kill()
+        _, err = process.communicate(timeout=300)  # ends only when its last process has let go of the pipe
+    assert err == ""
 
 
 def _has_own_handler(pid: int) -> bool:
