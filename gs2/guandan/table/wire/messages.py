@@ -7,6 +7,7 @@ Source: OpenGuanDan's paper, appendices B and C; the NJUPT platform; traffic of 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import msgspec
@@ -290,14 +291,53 @@ encode = msgspec.json.encode
 """Return any of the models, or plain data, as JSON bytes."""
 
 
+_COMMANDS: dict[str, type[Struct]] = {
+    str(kind.__struct_config__.tag): kind
+    for kind in (CreateRoom, JoinRoom, PlayMove, GiveTribute, PayTribute, GetRoomPlayer)
+}
+
+
 def _clean(error: Exception) -> str:
     return str(error).replace("`", "")
+
+
+def _all_wrong(error: Exception, text: str | bytes, kind: type[Struct] | None) -> str:
+    """Return everything that a message of a kind lacks or has wrong, where the reader names the first alone.
+
+    error: the reader's own, for what is no such message at all.
+    """
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _clean(error)
+    if kind is None and isinstance(value, dict) and isinstance(value.get("type"), str):
+        kind = _COMMANDS.get(value["type"])
+    return "; ".join(_problems(value, kind, "")) or _clean(error) if kind is not None else _clean(error)
+
+
+def _problems(value: Any, kind: type[Struct], where: str) -> Iterator[str]:
+    """Yield what is wrong with each field of an object."""
+    if not isinstance(value, dict):
+        yield f"{where or 'the message'} must be an object; got {type(value).__name__}"
+        return
+    for field in msgspec.structs.fields(kind):
+        name = f"{where}.{field.encode_name}".lstrip(".")
+        if isinstance(field.type, type) and issubclass(field.type, Struct):
+            yield from _problems(value.get(field.encode_name, {}), field.type, name)
+        elif field.encode_name not in value:
+            if field.required:
+                yield f"{name} is missing"
+        elif field.type is not Raw:
+            try:
+                msgspec.convert(value[field.encode_name], field.type)
+            except msgspec.ValidationError as error:
+                yield f"{name}: {_clean(error)}"
 
 
 def decode_command(text: str | bytes) -> Command:
     """Return an OpenGuanDan client's message.
 
-    Raises MessageError that says what is wrong and where: bad JSON, unknown type, missing or bad field.
+    Raises MessageError that says what is wrong and where: bad JSON, unknown type, all missing and bad fields.
     """
     try:
         command: Command = _COMMAND.decode(text)
@@ -305,7 +345,7 @@ def decode_command(text: str | bytes) -> Command:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise MessageError(
             f"a message is {{type, data}} with type CREATE_ROOM, JOIN_ROOM, PLAY, TRIBUTE, PAYTRIBUTE or "
-            f"GET_ROOMPLAYER: {_clean(error)}"
+            f"GET_ROOMPLAYER: {_all_wrong(error, text, None)}"
         ) from None
 
 
@@ -331,12 +371,17 @@ def decode_server_message(text: str | bytes) -> ServerMessage:
     Replies, JOIN notices, errors and kinds that we do not know come back as Reply.
     Raises MessageError if it is not JSON, or a known kind with a bad field.
     """
+    reader: msgspec.json.Decoder[Any] = _HEAD
     try:
         head = _HEAD.decode(text)
         if head.type == "act":
-            return _ACT.decode(text)
-        if head.type == "notify" and head.stage in _NOTICES:
-            return _NOTICES[head.stage].decode(text)
-        return _REPLY.decode(text)
+            reader = _ACT
+        elif head.type == "notify" and head.stage in _NOTICES:
+            reader = _NOTICES[head.stage]
+        else:
+            reader = _REPLY
+        message: ServerMessage = reader.decode(text)
+        return message
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise MessageError(f"not a message of a GuanDan server: {_clean(error)}") from None
+        wrong = _all_wrong(error, text, reader.type)
+        raise MessageError(f"not a message of a GuanDan server: {wrong}") from None
