@@ -15,4 +15,5 @@ from .registry import game_spec as game_spec
 from .registry import game_specs as game_specs
 from .registry import load_game as load_game
 from .registry import register_game as register_game
+from .simple import SimpleGame as SimpleGame
 from .support.contract import ContractError as ContractError

@@ -74,21 +74,19 @@ class _Level:
 class _Seen:
     """What is remembered from level to level to hold later histories against."""
 
-    past: list[dict[bytes, tuple[bytes, bytes]]]
-    """Per player and infoset where it acts: its own sequence so far and its legal actions."""
-    idle: list[dict[bytes, bytes]]
-    """Per player and infoset where it does not act: its own sequence so far."""
-    texts: list[dict[str, bytes]]
-    """Per player: the infoset that each text names."""
-    names: list[dict[bytes, str]]
-    """Per player: the text of each infoset."""
+    met: list[dict[bytes, tuple[bytes, bytes | None, Array]]]
+    """Per player and infoset: its own sequence so far, its legal actions if it acts, and one history."""
+    texts: list[dict[str, tuple[bytes, Array]]]
+    """Per player: the infoset that each text names, and one history of it."""
+    names: list[dict[bytes, tuple[str, Array]]]
+    """Per player: the text of each infoset, and one history of it."""
     payoffs: list[float] = field(default_factory=list)
 
     @classmethod
     def nothing(cls, num_players: int) -> _Seen:
         """Return an empty memory for each player."""
         players = range(num_players)
-        return cls([{} for _ in players], [{} for _ in players], [{} for _ in players], [{} for _ in players])
+        return cls([{} for _ in players], [{} for _ in players], [{} for _ in players])
 
 
 def check_game(
@@ -148,7 +146,8 @@ def check_game(
             pairs = game.private_states()[0] * game.private_states()[1]
             if pairs <= MOST_PAIRS:
                 check_factored(game, rng, width=max(1, min(max_width, PAIRS_PER_LEVEL // pairs)))
-    return CheckReport(complete, histories, terminals, tuple(len(past) for past in seen.past))
+    infosets = [sum(legal is not None for _, legal, _ in met.values()) for met in seen.met]
+    return CheckReport(complete, histories, terminals, tuple(infosets))
 
 
 def _require(game: Game, holds: bool, function: str, rule: str, received: object = None) -> None:
@@ -289,29 +288,27 @@ def _check_keys(game: Game, states: Array) -> list[list[bytes]]:
 
 def _check_recall(game: Game, level: _Level, sequences: Array, seen: _Seen) -> None:
     """Check that an infoset decides what may be done, and what its player did before (perfect recall)."""
-    remembers = "must be different where it did or saw something else before (perfect recall)"
     acting, keys = level.acting, level.keys
     for player, row in itertools.product(range(game.num_players), range(len(acting))):
-        key, sequence = keys[player][row], sequences[row, player]
-        words = f"{np.frombuffer(key, np.uint64)} twice"
-        rule = f"of player {player} must be different"
-        other = seen.idle[player] if acting[row] == player else seen.past[player]
-        _require(game, key not in other, "infoset_key", f"{rule} where it acts and where it does not", words)
-        if acting[row] != player:
-            _require(
-                game, seen.idle[player].setdefault(key, sequence) == sequence, "infoset_key", remembers, words
-            )
+        acts = acting[row] == player
+        sequence, legal = sequences[row, player], _as_bytes(level.actions[row]).tobytes() if acts else None
+        key, state = keys[player][row], level.states[row]
+        before = seen.met[player].setdefault(key, (sequence, legal, state))
+        if (before[1] is None) == acts:
+            rule = "where it acts and where it does not"
+        elif before[1] != legal:
+            rule = "where the legal actions or their order are"
+        elif before[0] != sequence:
+            rule = "where it did or saw something else before (perfect recall)"
+        else:
             continue
-        legal = _as_bytes(level.actions[row]).tobytes()
-        before = seen.past[player].setdefault(key, (sequence, legal))
-        _require(
-            game,
-            before[1] == legal,
-            "infoset_key",
-            f"{rule} where the legal actions or their order are",
-            words,
-        )
-        _require(game, before[0] == sequence, "infoset_key", remembers, words)
+        both = f"one key for both {_two(game, before[2], state)}"
+        _require(game, False, "infoset_key", f"of player {player} must be different {rule}", both)
+
+
+def _two(game: Game, one: Array, other: Array) -> str:
+    """Return two histories in words."""
+    return f'"{game.state_text(one)}" and "{game.state_text(other)}"'
 
 
 def _sequences_after(
@@ -364,12 +361,16 @@ def _check_words(game: Game, level: _Level, seen: _Seen, rng: np.random.Generato
             text, key = game.infoset_text(state, player), keys[player][row]
             one_line = bool(text.strip()) and len(text.splitlines()) == 1
             _require(game, one_line, "infoset_text", "must be one line of words", repr(text))
-            named = seen.texts[player].setdefault(text, key)
-            rule = f"of player {player} must be unique to its infoset"
-            _require(game, named == key, "infoset_text", rule, repr(text))
-            before = seen.names[player].setdefault(key, text)
-            rule = f"of player {player} must be the same all over an infoset"
-            _require(game, before == text, "infoset_text", rule, f"{before!r} and {text!r}")
+            named, first = seen.texts[player].setdefault(text, (key, state))
+            if named != key:
+                rule = f"of player {player} must be unique to its infoset"
+                got = f"{text!r} for both {_two(game, first, state)}, whose keys differ"
+                _require(game, False, "infoset_text", rule, got)
+            before, first = seen.names[player].setdefault(key, (text, state))
+            if before != text:
+                rule = f"of player {player} must be the same all over an infoset"
+                got = f"{before!r} and {text!r} for {_two(game, first, state)}, whose keys are equal"
+                _require(game, False, "infoset_text", rule, got)
             if level.acting[row] == player:
                 wanted = infoset_at(game, states[row : row + 1], player)
                 try:

@@ -1,0 +1,340 @@
+"""A game written one state at a time: plain Python methods on one state become a batched `Game`.
+
+A row of the batched game is the line of choices that leads to a history. The states themselves are kept for
+the lines met last, and made again from the line for others, so that rows can be saved and sent to processes.
+It is slower than a game on arrays: some 30,000 histories a second.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from math import isfinite
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from games.base import TwoPlayerGame
+from games.game import CHANCE, TERMINAL, GameError, Infoset
+from games.infosets import find_infoset, normal_text
+from games.ragged import Ragged
+from games.support.array_types import Array
+
+__all__ = ["SimpleGame"]
+
+REMEMBERED = 200_000
+"""Histories, and infosets, whose states and words are kept."""
+CHECKED = 1_000
+"""Steps that are taken twice, to see whether `after` changes the given state or leaves things to luck."""
+MOST_CHOICES = 65_536
+SUM_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class _Position:
+    """One history, and all that the author's methods say of it.
+
+    key: the key of each seat's infoset, 16 bytes each, in the order of the seats.
+    """
+
+    state: Any
+    turn: int
+    choices: tuple[Any, ...]
+    texts: tuple[str, ...]
+    probs: tuple[float, ...]
+    payoffs: tuple[float, ...]
+    seen: tuple[str, ...]
+    key: tuple[bytes, ...]
+
+    @property
+    def facts(self) -> tuple[object, ...]:
+        """Return what tells two histories apart."""
+        return self.turn, self.texts, self.probs, self.payoffs, self.seen
+
+
+class SimpleGame(TwoPlayerGame):
+    """A game by seven plain methods on one state, which may be any Python object.
+
+    A subclass gives `start`, `turn`, `choices`, `after`, `payoff` and `sees`, and `payoff_range`. `chances`
+    and `words` have defaults. Infoset keys, batches and the reading of names are made from these.
+
+    name: by default the name of the class. num_players, teams: as of `Game`; by default two seats.
+    max_length: choices of the longest history, chance's included; a row takes two bytes for each.
+    Every method is checked as it is called: GameError names the method, the rule and the history.
+    """
+
+    key_width: int = 2
+    max_length: int = 64
+
+    def __init_subclass__(cls) -> None:
+        """Name the game after its class."""
+        super().__init_subclass__()
+        if "name" not in vars(cls):
+            cls.name = cls.__name__
+
+    def start(self) -> Any:
+        """Return the state in which the game begins."""
+        raise NotImplementedError
+
+    def turn(self, state: Any) -> int:
+        """Return who is to choose: a seat, games.CHANCE or games.TERMINAL."""
+        raise NotImplementedError
+
+    def choices(self, state: Any) -> Sequence[Any]:
+        """Return the legal actions, or chance's outcomes, in an order that what the player sees decides."""
+        raise NotImplementedError
+
+    def chances(self, state: Any) -> Sequence[float]:
+        """Return the probability of each outcome, where chance is to choose; by default they are equal."""
+        outcomes = len(self.choices(state))
+        return [1 / outcomes] * outcomes
+
+    def after(self, state: Any, choice: Any) -> Any:
+        """Return the state after a choice; the state that is given must stay as it is."""
+        raise NotImplementedError
+
+    def payoff(self, state: Any) -> float | Sequence[float]:
+        """Return what seat 0 gets at the end of a game of two, or what each seat gets."""
+        raise NotImplementedError
+
+    def sees(self, state: Any, player: int) -> str:
+        """Return all that a player knows, in words: what it saw and did since the start, in order.
+
+        Two histories with the same words are one infoset.
+        """
+        raise NotImplementedError
+
+    def words(self, state: Any, choice: Any) -> str:
+        """Return a choice in words, unlike those of the state's other choices."""
+        return str(choice)
+
+    def root(self) -> Array:
+        return np.zeros(1, self._dtype)
+
+    def player(self, states: Array) -> NDArray[np.int8]:
+        return np.array([position.turn for position in self._positions(states)], np.int8)
+
+    def actions(self, states: Array) -> Ragged:
+        """Return the places of the choices among those of `choices`."""
+        counts = np.array([len(position.choices) for position in self._positions(states)], np.int64)
+        before = np.repeat(np.cumsum(counts) - counts, counts)
+        return Ragged.from_counts(counts, np.arange(len(before)) - before)
+
+    def chance_probs(self, states: Array, actions: Ragged) -> NDArray[np.float64]:
+        return np.array([prob for position in self._positions(states) for prob in position.probs], np.float64)
+
+    def step(self, states: Array, rows: NDArray[np.int64], actions: Array) -> Array:
+        after = states[rows]
+        length = after["length"]
+        if len(after) and int(length.max()) >= self.max_length:
+            raise GameError(
+                f"{self.name}: a game must end within max_length = {self.max_length} choices, chance's "
+                f"included; this one goes on after {self.state_text(after[int(length.argmax())])}; "
+                "raise max_length if it ends"
+            )
+        after["moves"][np.arange(len(after)), length] = actions
+        after["length"] = length + 1
+        positions = self._positions(states)
+        for line, row, action in zip(_lines(after), rows.tolist(), np.asarray(actions).tolist(), strict=True):
+            if line not in self._known:
+                self._remember(line, self._next(positions[row], action, line))
+        return after
+
+    def returns(self, states: Array) -> NDArray[np.float64]:
+        found = [position.payoffs for position in self._positions(states)]
+        return np.array(found, np.float64).reshape(-1, self.num_players)
+
+    def infoset_key(self, states: Array, player: int) -> NDArray[np.uint64]:
+        keys = b"".join(position.key[player] for position in self._positions(states))
+        return np.frombuffer(keys, "<u8").reshape(-1, 2).astype(np.uint64)
+
+    def action_text(self, state: Array, action: Array) -> str:
+        return self._position(state).texts[int(action)]
+
+    def state_text(self, state: Array) -> str:
+        return self._history(_lines(np.asarray(state).reshape(1))[0])
+
+    def infoset_text(self, state: Array, player: int) -> str:
+        return self._position(state).seen[player]
+
+    def parse_infoset(self, text: str) -> Infoset:
+        """Return the infoset that `text` names: one met before, or found by a walk over the whole game.
+
+        Raises GameError with near matches if there is none.
+        """
+        met = self._named.get(normal_text(text))
+        return find_infoset(self, text) if met is None else met[0]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the game without what it remembers."""
+        return {
+            name: value for name, value in vars(self).items() if name not in ("_known", "_named", "_checks")
+        }
+
+    @cached_property
+    def _dtype(self) -> np.dtype[np.void]:
+        return np.dtype([("length", np.uint16), ("moves", np.uint16, (self.max_length,))])
+
+    @cached_property
+    def _known(self) -> OrderedDict[bytes, _Position]:
+        """Return the positions kept, by their lines."""
+        return OrderedDict()
+
+    @cached_property
+    def _named(self) -> OrderedDict[str, tuple[Infoset, tuple[str, ...], bytes]]:
+        """Return the infosets met, by their words: the choices, and the line of the first history."""
+        return OrderedDict()
+
+    @cached_property
+    def _checks(self) -> list[int]:
+        """Return how many steps are still taken twice, as the one entry of a list."""
+        return [CHECKED]
+
+    def _position(self, state: Array) -> _Position:
+        return self._positions(np.asarray(state).reshape(1))[0]
+
+    def _positions(self, states: Array) -> list[_Position]:
+        found = []
+        for row, line in enumerate(_lines(states)):
+            position = self._known.get(line)
+            if position is None:
+                state = self._answer("start", b"")
+                for choice in states["moves"][row][: states["length"][row]].tolist():
+                    state = self._answer("after", line, state, self._choices(state, line)[0][choice])
+                position = self._look(state, line)
+                self._remember(line, position)
+            found.append(position)
+        return found
+
+    def _remember(self, line: bytes, position: _Position) -> None:
+        self._known[line] = position
+        if len(self._known) > REMEMBERED:
+            self._known.popitem(last=False)
+
+    def _next(self, position: _Position, place: int, line: bytes) -> _Position:
+        """Return what follows a choice; the first steps are taken twice and compared."""
+        state, choice = position.state, position.choices[place]
+        child = self._look(self._answer("after", line, state, choice), line)
+        if self._checks[0]:
+            self._checks[0] -= 1
+            if self._look(state, line).facts != position.facts:
+                self._refuse("after", "must leave the state it is given unchanged, and return another", line)
+            if self._look(self._answer("after", line, state, choice), line).facts != child.facts:
+                self._refuse(
+                    "after", "must return the same whenever it is asked; luck is a choice of CHANCE", line
+                )
+        return child
+
+    def _look(self, state: Any, line: bytes) -> _Position:
+        """Return all that the author's methods say of a state, each answer checked."""
+        turn = self._answer("turn", line, state)
+        if not isinstance(turn, int | np.integer) or not TERMINAL <= turn < self.num_players:
+            self._refuse("turn", "must be a seat, games.CHANCE or games.TERMINAL", line, turn)
+        choices, probs = ((), ()) if turn == TERMINAL else self._choices(state, line)
+        texts = tuple(str(self._answer("words", line, state, choice)) for choice in choices)
+        if len(set(texts)) < len(texts):
+            self._refuse("words", "must be different for every choice", line, list(texts))
+        payoffs = self._payoffs(state, line) if turn == TERMINAL else (0.0,) * self.num_players
+        seen = []
+        for player in range(self.num_players):
+            told = self._answer("sees", line, state, player)
+            if not isinstance(told, str):
+                self._refuse("sees", "must be words", line, told)
+            seen.append(" ".join(f"P{player} {told}".split()) + ("" if turn == player else " | waiting"))
+        key = tuple(blake2b(text.encode(), digest_size=16).digest() for text in seen)
+        if turn >= 0:
+            self._meet(int(turn), seen[turn], key[turn], texts, line)
+        return _Position(state, int(turn), choices, texts, probs, payoffs, tuple(seen), key)
+
+    def _choices(self, state: Any, line: bytes) -> tuple[tuple[Any, ...], tuple[float, ...]]:
+        """Return the choices and their probabilities; outcomes that cannot happen are left out."""
+        choices = tuple(self._answer("choices", line, state))
+        if not 0 < len(choices) <= MOST_CHOICES:
+            self._refuse(
+                "choices", f"must be 1 to {MOST_CHOICES:,} before the game is over", line, len(choices)
+            )
+        if self._answer("turn", line, state) != CHANCE:
+            return choices, (1.0,) * len(choices)
+        probs = tuple(float(prob) for prob in self._answer("chances", line, state))
+        if len(probs) != len(choices):
+            self._refuse("chances", f"must be one for each of {len(choices)} outcomes", line, len(probs))
+        if not min(probs) >= 0 or not abs(sum(probs) - 1) <= SUM_TOLERANCE:
+            self._refuse("chances", "must be at least 0 and sum to 1", line, list(probs))
+        possible = [place for place, prob in enumerate(probs) if prob > 0]
+        return tuple(choices[place] for place in possible), tuple(probs[place] for place in possible)
+
+    def _payoffs(self, state: Any, line: bytes) -> tuple[float, ...]:
+        told = self._answer("payoff", line, state)
+        try:
+            one = [float(told)] if np.ndim(told) == 0 else [float(chips) for chips in told]
+        except (TypeError, ValueError):
+            one = []
+        payoffs = (one[0], -one[0]) if len(one) == 1 and self.num_players == 2 else tuple(one)
+        if len(payoffs) != self.num_players or not all(isfinite(chips) for chips in payoffs):
+            rule = f"must be a number, seat 0's, or {self.num_players} finite ones"
+            self._refuse("payoff", rule, line, told)
+        return payoffs
+
+    def _meet(self, player: int, text: str, key: bytes, texts: tuple[str, ...], line: bytes) -> None:
+        """Hold an infoset against the history that was met there first."""
+        name = normal_text(text)
+        words = np.frombuffer(key, "<u8")
+        infoset, before, first = self._named.setdefault(
+            name, (Infoset(player, (int(words[0]), int(words[1])), text), texts, line)
+        )
+        if infoset.text != text:
+            rule = "must differ by more than case and spaces where infosets differ"
+            self._refuse(
+                "sees", rule, line, f"{text!r} here and {infoset.text!r} after {self._history(first)}"
+            )
+        if before != texts:
+            rule = "must differ where the choices or their order differ"
+            other = f"{text!r} with {list(texts)} here and {list(before)} after {self._history(first)}"
+            self._refuse("sees", rule, line, other)
+        if len(self._named) > REMEMBERED:
+            self._named.popitem(last=False)
+
+    def _answer(self, method: str, line: bytes, *given: Any) -> Any:
+        """Return what a method of the author's answers; GameError says at which history it fails."""
+        try:
+            return getattr(self, method)(*given)
+        except GameError:
+            raise
+        except Exception as error:
+            if vars(SimpleGame)[method] is getattr(type(self), method):
+                raise GameError(
+                    f"{self.name}: a SimpleGame must have start, turn, choices, after, payoff and sees; "
+                    f"it lacks {method}; see games/simple.py"
+                ) from None
+            rule = f"must answer at every history; it raised {error!r}"
+            raise GameError(f"{self.name}: {method} {rule} after {self._history(line)}; mend it") from error
+
+    def _refuse(self, method: str, rule: str, line: bytes, received: object = None) -> NoReturn:
+        got = "" if received is None else f"; got {received}"
+        raise GameError(
+            f"{self.name}: {method} {rule}{got}, after {self._history(line)}; see games/simple.py"
+        )
+
+    def _history(self, line: bytes) -> str:
+        """Return the choices of a line in words, as far as its methods answer."""
+        said: list[str] = []
+        try:
+            state = self.start()
+            row = np.frombuffer(line, self._dtype)[0] if line else np.zeros(1, self._dtype)[0]
+            for place in row["moves"][: row["length"]].tolist():
+                turn, choice = self.turn(state), self._choices(state, b"")[0][place]
+                said.append((f"P{turn} " if turn >= 0 else "") + self.words(state, choice))
+                state = self.after(state, choice)
+        except Exception:
+            said.append("…")
+        return ", ".join(said) or "the start"
+
+
+def _lines(states: Array) -> list[bytes]:
+    """Return each row as bytes."""
+    whole, size = np.ascontiguousarray(states).tobytes(), states.dtype.itemsize
+    return [whole[start : start + size] for start in range(0, len(whole), size)]

@@ -1,0 +1,291 @@
+"""Games written one state at a time are the batched games, and their faults are named."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import cfr
+from games import CHANCE, TERMINAL, GameError, SimpleGame, check_game, load_game
+from games.infosets import decision_infosets
+from gs2 import SearchContext, solve_infoset
+from gs2.cli import main
+from gs2.search.config.presets import preset
+from tests.games.random_games import RandomGame
+
+
+class SimpleKuhn(SimpleGame):
+    """Kuhn poker; a state is the cards dealt and what was said."""
+
+    payoff_range = (-2.0, 2.0)
+
+    def start(self) -> Any:
+        return "", ""
+
+    def turn(self, state: Any) -> int:
+        cards, said = state
+        if len(cards) < 2:
+            return CHANCE
+        return TERMINAL if said in ("pp", "pbp", "pbb", "bp", "bb") else len(said) % 2
+
+    def choices(self, state: Any) -> Any:
+        return [c for c in "JQK" if c not in state[0]] if len(state[0]) < 2 else ("pass", "bet")
+
+    def after(self, state: Any, choice: Any) -> Any:
+        cards, said = state
+        return (cards + choice, "") if len(cards) < 2 else (cards, said + choice[0])
+
+    def payoff(self, state: Any) -> float:
+        cards, said = state
+        if said.endswith("bp"):
+            return 1.0 if said == "bp" else -1.0
+        return (2.0 if said.endswith("bb") else 1.0) * (
+            1 if "JQK".index(cards[0]) > "JQK".index(cards[1]) else -1
+        )
+
+    def sees(self, state: Any, player: int) -> str:
+        cards, said = state
+        return f"holds {cards[player : player + 1]} | {len(cards)} dealt | {said}"
+
+
+class SimpleLeduc(SimpleGame):
+    """Leduc poker, six cards; a state is the cards dealt and the words of both rounds."""
+
+    payoff_range = (-13.0, 13.0)
+
+    def start(self) -> Any:
+        return (), ("", "")
+
+    def turn(self, state: Any) -> int:
+        cards, words = state
+        if len(cards) < 2 or (len(cards) == 2 and self._over(words[0]) and words[0][-1] != "f"):
+            return CHANCE
+        now = words[len(cards) - 2]
+        return TERMINAL if self._over(now) else len(now) % 2
+
+    def choices(self, state: Any) -> Any:
+        cards, words = state
+        if self.turn(state) == CHANCE:
+            return [card for card in range(6) if card not in cards]
+        now = words[len(cards) - 2]
+        return [*(["fold"] if now.endswith("r") else []), "call", *(["raise"] if now.count("r") < 2 else [])]
+
+    def after(self, state: Any, choice: Any) -> Any:
+        cards, words = state
+        if self.turn(state) == CHANCE:
+            return (*cards, choice), words
+        place = len(cards) - 2
+        return cards, tuple(said + choice[0] if at == place else said for at, said in enumerate(words))
+
+    def payoff(self, state: Any) -> float:
+        cards, words = state
+        chips = [1, 1]
+        for size, said in zip((2, 4), words, strict=True):
+            for at, letter in enumerate(said):
+                if letter == "f":
+                    return float(chips[1] if at % 2 else -chips[0])
+                chips[at % 2] = max(chips) + (size if letter == "r" else 0)
+        ranks = [card // 2 for card in cards]
+        strength = [10 if rank == ranks[2] else rank for rank in ranks[:2]]
+        return float(chips[0] * np.sign(strength[0] - strength[1]))
+
+    def sees(self, state: Any, player: int) -> str:
+        cards, words = state
+        board = "JQK"[cards[2] // 2] + "ab"[cards[2] % 2] if len(cards) > 2 else "none"
+        own = f"{'JQK'[cards[player] // 2]}{'ab'[cards[player] % 2]}" if len(cards) > player else "none"
+        return f"holds {own} | {len(cards)} dealt | board {board} | {words[0]} / {words[1]}"
+
+    def _over(self, said: str) -> bool:
+        return said.endswith("f") or (len(said) > 1 and said.endswith("c"))
+
+
+class Listed(SimpleGame):
+    """A game of nodes, one node at a time; a state is a list, so that nothing about it can be hashed."""
+
+    def __init__(self, nodes: RandomGame) -> None:
+        self.nodes, self.remembers, self.payoff_range = nodes, nodes.remembers, nodes.payoff_range
+        self.children: list[list[int]] = [[] for _ in nodes.nodes]
+        for at, node in enumerate(nodes.nodes[1:], 1):
+            self.children[node.up].append(at)
+
+    def start(self) -> Any:
+        return [0]
+
+    def turn(self, state: Any) -> int:
+        return self.nodes.nodes[state[0]].who
+
+    def choices(self, state: Any) -> Any:
+        return range(self.nodes.nodes[state[0]].count)
+
+    def chances(self, state: Any) -> Any:
+        return [self.nodes.nodes[child].prob for child in self.children[state[0]]]
+
+    def after(self, state: Any, choice: Any) -> Any:
+        return [self.children[state[0]][choice]]
+
+    def payoff(self, state: Any) -> float:
+        return self.nodes.nodes[state[0]].payoff
+
+    def sees(self, state: Any, player: int) -> str:
+        return f"knows {int(self.nodes._known[player][state[0]])}"
+
+
+@pytest.mark.parametrize(
+    ("game", "native"), [(SimpleKuhn(), "kuhn_poker"), (SimpleLeduc(), "leduc_poker")], ids=["kuhn", "leduc"]
+)
+def test_a_poker_written_simply_is_the_native_one(game: SimpleGame, native: str) -> None:
+    report = check_game(game, np.random.default_rng(0), max_width=200)
+    ours, theirs = cfr.grow(game), cfr.grow(load_game(native))
+    assert ours.n_nodes == theirs.n_nodes and report.infosets[0] > 0
+    assert np.array_equal(np.bincount(ours.infoset_player), np.bincount(theirs.infoset_player))
+    assert ours.n_slots == theirs.n_slots
+    assert cfr.solve_lp(ours).value == pytest.approx(cfr.solve_lp(theirs).value, abs=1e-9)
+    uniform = [cfr.exploitability(tree, cfr.uniform_policy(tree)) for tree in (ours, theirs)]
+    assert uniform[0] == pytest.approx(uniform[1], abs=1e-12)
+
+
+@pytest.mark.parametrize("public", [True, False])
+def test_generated_games_written_simply_have_the_same_trees(public: bool) -> None:
+    for seed in range(5):
+        nodes = RandomGame(seed, public=public)
+        game = Listed(nodes)
+        check_game(game, np.random.default_rng(seed))
+        ours, theirs = cfr.grow(game), cfr.grow(nodes)
+        for name in ("parent", "player", "infoset", "chance_prob", "returns", "infoset_offset"):
+            assert np.array_equal(getattr(ours, name), getattr(theirs, name)), (seed, name)
+        for infoset in decision_infosets(game):
+            assert game.parse_infoset(infoset.text.upper()) == infoset
+
+
+def test_rows_outlive_what_is_remembered_and_the_process_that_made_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("games.simple.REMEMBERED", 5)
+    game = SimpleKuhn()
+    tree = cfr.grow(game)
+    again, states = pickle.loads(pickle.dumps((game, tree.states)))
+    for player in (0, 1):
+        assert np.array_equal(again.infoset_key(states, player), game.infoset_key(tree.states, player))
+    assert len(game._known) <= 5 and again.state_text(states[-1]) == "K, Q, P0 pass, P1 bet, P0 bet"
+
+
+def test_a_simple_game_is_searched_and_played() -> None:
+    game = SimpleKuhn()
+    tree = cfr.grow(game)
+    blueprint = cfr.tabular_policy(game.name, tree, cfr.solve(tree, variant="cfr", iterations=5).policy)
+    infoset = game.parse_infoset("p0 holds k | 2 dealt |")
+    for source in ("enumerated", "sampled"):
+        config = preset("gs2+", source=source)
+        result = solve_infoset(SearchContext(game), blueprint, infoset, config, np.random.default_rng(0))
+        assert set(result.refined) == {"pass", "bet"}
+    name = f"{Path(__file__).parents[2] / 'examples' / 'own_game.py'}:HideACoin"
+    for words in (["solve", name], ["match", name, "uniform", "cfr:5", "--pairs", "10", "--processes", "1"]):
+        done = CliRunner().invoke(main, [*words, "--json"])
+        assert done.exit_code == 0 and json.loads(done.stdout), done.output
+
+
+BROKEN: dict[str, tuple[str, Any]] = {
+    "turn must be a seat": ("turn", lambda right, s: 7 if s[1] == "pb" else right(s)),
+    "choices must be 1 to": ("choices", lambda right, s: [] if s[1] == "pb" else right(s)),
+    "chances must be at least 0 and sum to 1": ("chances", lambda right, s: [p * 0.9 for p in right(s)]),
+    "chances must be one for each": ("chances", lambda right, s: [0.5]),
+    "words must be different": ("words", lambda right, s, c: "act"),
+    "payoff must be a number": ("payoff", lambda right, s: None if s[1] == "pbb" else right(s)),
+    "payoff must answer at every history; it raised KeyError": ("payoff", lambda right, s: {}[s]),
+    "sees must be words": ("sees", lambda right, s, p: 3),
+    "sees must differ where the choices": (
+        "choices",
+        lambda right, s: right(s)[::-1] if s == ("KJ", "") else right(s),
+    ),
+    "sees must differ by more than case": (
+        "sees",
+        lambda right, s, p: right(s, p).replace("K", "q") if "Q" not in s[0] else right(s, p),
+    ),
+    "infoset_key of player 0 must be different where it did": (
+        "sees",
+        lambda right, s, p: right((s[0], "b" if s[1] in ("b", "pb") and p == 0 else s[1]), p),
+    ),
+}
+
+
+def broken(method: str, change: Any) -> SimpleKuhn:
+    """Return Kuhn poker with one method changed; `change` gets the right one and its arguments."""
+    right = getattr(SimpleKuhn(), method)
+    return type("Broken", (SimpleKuhn,), {method: lambda self, *given: change(right, *given)})()
+
+
+@pytest.mark.parametrize("says", [name for name in BROKEN if "infoset_key" not in name])
+def test_a_wrong_answer_is_refused_with_its_method_rule_and_history(says: str) -> None:
+    with pytest.raises(GameError, match=says) as refused:
+        check_game(broken(*BROKEN[says]), np.random.default_rng(0))
+    assert "after " in str(refused.value)
+
+
+def test_a_state_that_after_changes_and_a_choice_of_luck_are_found() -> None:
+    class Spoils(Listed):
+        def after(self, state: Any, choice: Any) -> Any:
+            state[0] = self.children[state[0]][choice]
+            return state
+
+    class Lucky(Listed):
+        def after(self, state: Any, choice: Any) -> Any:
+            below = self.children[state[0]]
+            return [below[int(rng.integers(len(below)))]]
+
+    rng = np.random.default_rng(0)
+    with pytest.raises(GameError, match="after must leave the state"):
+        check_game(Spoils(RandomGame(3, public=True)), np.random.default_rng(0))
+    with pytest.raises(GameError, match="after must return the same whenever it is asked"):
+        check_game(Lucky(RandomGame(3, public=True)), np.random.default_rng(0))
+
+
+def test_a_game_that_lacks_a_method_or_is_too_long_says_so() -> None:
+    class Unfinished(SimpleGame):
+        payoff_range = (0.0, 0.0)
+
+        def start(self) -> Any:
+            return 0
+
+    class Short(SimpleKuhn):
+        max_length = 3
+
+    with pytest.raises(GameError, match="after, payoff and sees; it lacks turn"):
+        check_game(Unfinished(), np.random.default_rng(0))
+    with pytest.raises(GameError, match="Short: a game must end within max_length = 3 choices"):
+        check_game(Short(), np.random.default_rng(0))
+
+
+def test_two_histories_that_conflict_are_named() -> None:
+    """Two infosets of a generated game are made one; what check_game names are two histories of both."""
+    named = 0
+    for seed in range(40):
+        game = RandomGame(seed, public=bool(seed % 2))
+        seat = seed // 2 % 2
+        rng = np.random.default_rng(seed)
+        acting = [at for at, node in enumerate(game.nodes) if node.who == seat]
+        numbers = np.unique(game._known[seat][acting])
+        if len(numbers) < 2:
+            continue
+        one, other = rng.choice(numbers, 2, replace=False)
+        words = {
+            number: {game.state_text(at) for at in np.flatnonzero(game._known[seat] == number)}
+            for number in (one, other)
+        }
+        game._known[seat][game._known[seat] == other] = one
+        try:
+            check_game(game, np.random.default_rng(0))
+        except GameError as error:
+            if found := re.search(r'got one key for both "(.*)" and "(.*)"; see', str(error)):
+                named += 1
+                first, second = found.groups()
+                assert first != second and {first, second} <= words[one] | words[other]
+                if "where it did" not in str(error):
+                    assert (first in words[one]) != (second in words[one])
+    assert named > 15
