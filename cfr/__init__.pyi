@@ -6,6 +6,9 @@ from .best_response import best_response_values as best_response_values
 from .best_response import expected_value as expected_value
 from .best_response import exploitability as exploitability
 from .best_response import nash_conv as nash_conv
+from .lock import LockedGame as LockedGame
+from .lock import LockedTree as LockedTree
+from .lock import load_lock as load_lock
 from .lp import solve_lp as solve_lp
 from .mccfr import MonteCarloSolver as MonteCarloSolver
 from .plain import PlainCfr as PlainCfr

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.engine.play import FormArrays
+from cfr.lock import LockedTree
+from cfr.policies.policy import Policy
 from cfr.sequence_form import SequenceForm, deciding_seats, is_two_sided, sequence_form
 from cfr.tree import FlatTree
 from cfr.values import (
@@ -125,21 +127,41 @@ def _tree_best_response(tree: FlatTree, policy: NDArray[np.float64], player: int
 
 
 def best_response_values(
-    game_form: FlatTree | SequenceForm, policy: NDArray[np.float64]
+    game_form: FlatTree | SequenceForm, policy: NDArray[np.float64], *, lock: Policy | None = None
 ) -> tuple[float, ...]:
-    """Return what each deciding seat (side 0 and side 1) gets by best-responding alone to `policy`."""
-    return _evaluate(game_form, policy)[2]
+    """Return what each deciding seat (side 0 and side 1) gets by best-responding alone to `policy`.
+
+    lock: infosets at which everyone plays as it says, and nobody can deviate (`cfr.lock`); needs the tree.
+    """
+    return _evaluate(*_unlocked(game_form, policy, lock))[2]
 
 
-def nash_conv(game_form: FlatTree | SequenceForm, policy: NDArray[np.float64]) -> float:
-    """Return the sum of what each deciding seat could gain by best-responding alone, in payoffs."""
-    _, values, best = _evaluate(game_form, policy)
+def nash_conv(
+    game_form: FlatTree | SequenceForm, policy: NDArray[np.float64], *, lock: Policy | None = None
+) -> float:
+    """Return the sum of what each deciding seat could gain by best-responding alone, in payoffs.
+
+    lock: as of `best_response_values`.
+    """
+    _, values, best = _evaluate(*_unlocked(game_form, policy, lock))
     return sum(best) - sum(values)
 
 
-def exploitability(game_form: FlatTree | SequenceForm, policy: NDArray[np.float64]) -> float:
-    """Return NashConv / 2, in payoffs."""
-    return nash_conv(game_form, policy) / 2
+def exploitability(
+    game_form: FlatTree | SequenceForm, policy: NDArray[np.float64], *, lock: Policy | None = None
+) -> float:
+    """Return NashConv / 2, in payoffs. lock: as of `best_response_values`."""
+    return nash_conv(game_form, policy, lock=lock) / 2
+
+
+def _unlocked(
+    game_form: FlatTree | SequenceForm, policy: NDArray[np.float64], lock: Policy | None
+) -> tuple[FlatTree | SequenceForm, NDArray[np.float64]]:
+    """Return the game and the policy without the locked infosets."""
+    if lock is None:
+        return game_form, policy
+    locked = LockedTree(game_form, lock)
+    return locked.tree, locked.part(_checked(locked.original, policy))
 
 
 @kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import inf, isnan
 from typing import Any
 
@@ -24,6 +24,8 @@ from cfr.engine.resume import (
     same_variant,
 )
 from cfr.engine.warm_start import start_regrets
+from cfr.lock import LockedTree
+from cfr.policies.policy import Policy
 from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form
 from cfr.tree import FlatTree
 from cfr.tree_cfr import TreeSolver
@@ -121,9 +123,19 @@ class Solver:
     iteration: iterations done so far.
     noise: regrets of at most this, in payoffs, are matched as if they were 0, so that rounding does not
         break ties.
+    lock: infosets whose play is fixed (`cfr.lock`); the game must then be a tree. Policies are on its slots
+        all the same; values and exploitability are those of the locked game.
     """
 
-    def __init__(self, game_form: FlatTree | SequenceForm, variant_name: str | Variant = DEFAULT_VARIANT):
+    def __init__(
+        self,
+        game_form: FlatTree | SequenceForm,
+        variant_name: str | Variant = DEFAULT_VARIANT,
+        *,
+        lock: Policy | None = None,
+    ):
+        self._locked = None if lock is None else LockedTree(game_form, lock)
+        game_form = game_form if self._locked is None else self._locked.tree
         form = game_form if isinstance(game_form, SequenceForm) else sequence_form(game_form)
         self.form = form
         self.variant = variant(variant_name)
@@ -188,16 +200,22 @@ class Solver:
         """
         if self.iteration:
             raise SolverError(f"start_from: must come first; {self.iteration} iterations were run already")
+        if self._locked is not None:
+            policy, regrets = self._locked.part(policy), self._locked.part(regrets)
         self._play.from_slots(policy, self._policy)
         self._play.from_slots(regrets, self._regret)
 
     def current_policy(self) -> NDArray[np.float64]:
         """Return the policy that the next iteration starts from, [n_slots] float64."""
-        return self._play.to_slots(self._policy)
+        return self._whole(self._play.to_slots(self._policy))
 
     def average_policy(self) -> NDArray[np.float64]:
         """Return the average policy, [n_slots] float64; where it never plays, the current policy."""
-        return self._play.to_slots(self._averages())
+        return self._whole(self._play.to_slots(self._averages()))
+
+    def _whole(self, policy: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return a policy on the slots of the game that was given, with what is locked in it."""
+        return policy if self._locked is None else self._locked.whole(policy)
 
     def _averages(self) -> Pair:
         a, b = (np.zeros_like(policy) for policy in self._policy)
@@ -208,7 +226,8 @@ class Solver:
     def regrets(self) -> NDArray[np.float64]:
         """Return the cumulative regrets after the last iteration, [n_slots] float64, in payoffs.
 
-        Kernels leave infosets without counterfactual reach alone; their discounts are caught up here.
+        Kernels leave infosets without counterfactual reach alone; their discounts are caught up here. With a
+        lock they are on the slots of the locked tree.
         """
         table = self._discounts
         out = []
@@ -279,6 +298,7 @@ def solve(
     target: float | None = None,
     stop: Stop = NEVER,
     start: Start | Mapping[str, Any] | None = None,
+    lock: Policy | None = None,
 ) -> Solution:
     """Return the average policy of CFR, run until the first limit is met.
 
@@ -289,6 +309,8 @@ def solve(
     must be given.
     start: a `Start`, which needs the tree, or the `Solver.state_dict()` of a run to continue; by default
     uniform play.
+    lock: infosets whose play is fixed (`cfr.lock`), of a tree. The policy has them as they are locked; values
+    and exploitability are those of the locked game, in which nobody can deviate there.
     Raises SolverError for limits out of range, a state of another game or a start that cannot be used;
     InvalidTree as `sequence_form`; ImperfectRecall where a player has forgotten what it did; ValueError for
     a start of another size or whose infosets' probabilities do not sum to 1.
@@ -300,6 +322,10 @@ def solve(
     if target is not None and not target > 0:
         raise SolverError(f"solve: target must be positive, in payoffs; got {target}")
     began = time.perf_counter()
+    locked = None if lock is None else LockedTree(game_form, lock)
+    if locked is not None:
+        game_form = locked.tree
+        start = replace(start, policy=locked.part(start.policy)) if isinstance(start, Start) else start
     solver: Solver | TreeSolver
     if isinstance(game_form, FlatTree) and not is_two_sided(game_form):
         solver = TreeSolver(game_form, variant)
@@ -311,9 +337,10 @@ def solve(
         solver, inf if iterations is None else solver.iteration + iterations, target, stop, began
     )
     value, best = solver.evaluate()
+    whole = (lambda policy: policy) if locked is None else locked.whole
     return Solution(
-        policy=solver.average_policy(),
-        current=solver.current_policy(),
+        policy=whole(solver.average_policy()),
+        current=whole(solver.current_policy()),
         value=value,
         best_response=best,
         exploitability=solver.exploitability() if isinstance(solver, TreeSolver) else sum(best) / 2,

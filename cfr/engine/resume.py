@@ -124,13 +124,14 @@ def read_state(
         shape = np.shape(state.get(name, ()))
         if shape != (n,):
             raise error(
-                f"resume: {name} must have {n} entries; got shape {shape}; is this another game's file?"
+                f"resume: {name} must have {n} entries; got shape {shape}; is this another game's "
+                "file, or one of another lock?"
             )
         arrays[name] = np.asarray(state[name])
     if "tree" in state and state["tree"] != tree.digest:
         raise error(
             f"resume: the tree must be that of the saved run, {state['tree']}; got {tree.digest}; "
-            "is this another game's file? solve afresh"
+            "is this another game's file, or one of another lock? solve afresh"
         )
     iteration = check_iteration(state.get("iteration"))
     for name, array in arrays.items():

@@ -8,7 +8,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -114,6 +114,17 @@ class Policy:
     def n_infosets(self) -> int:
         """Return the number of infosets, over all players."""
         return len(self.infoset_player)
+
+    def only(self, kept: NDArray[np.bool_]) -> Policy:
+        """Return the policy of some of the infosets, [I] bool."""
+        counts = np.diff(self.infoset_offset)
+        return replace(
+            self,
+            probs=self.probs[np.repeat(kept, counts)],
+            infoset_player=self.infoset_player[kept],
+            infoset_offset=np.concatenate([[0], np.cumsum(counts[kept])]).astype(np.int64),
+            infoset_key=self.infoset_key[kept],
+        )
 
     @cached_property
     def digest(self) -> str:

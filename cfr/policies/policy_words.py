@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from cfr.policies.policy import Policy, PolicyError, tabular_policy
+from cfr.policies.policy import Policy, PolicyError, tabular_policy, uniform_policy
 from cfr.tree import EnumeratedTree, FlatTree, grow, require_states
 from games.game import Game
 from games.infosets import normal_text, unknown_infoset
@@ -86,22 +86,27 @@ def save_policy_json(path: str | Path, policy: Policy, tree: FlatTree, words: Po
     write_text(path, json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def load_policy_json(path: str | Path, game: Game, tree: FlatTree | None = None) -> Policy:
+def load_policy_json(
+    path: str | Path, game: Game, tree: FlatTree | None = None, *, whole: bool = True
+) -> Policy:
     """Return the policy in a JSON file.
 
-    game: the one that it must belong to. tree: the game's, if it is at hand with its states.
+    game: the one that it must belong to. tree: the game's, if it is at hand with its states. whole: or it may
+    be a lock, which has any of the infosets, and may be the object "policy" alone.
     The file may come from anywhere: every infoset of the game must be there once, with every action (one that
     is left out has probability 0), and probabilities that sum to 1. Case and spacing matter only
     between words of the game that differ in nothing else.
     Raises PolicyError if it is no such file or another game's; FileNotFoundError if there is none.
     """
-    table = _table(path, game)
+    table = _table(path, game, whole)
     if not isinstance(tree, EnumeratedTree):
         tree = grow(game)
     words = policy_words(game, tree)
-    probs = np.zeros(tree.n_slots)
+    probs = uniform_policy(tree)
     given, unknown = _named(path, table, words.infosets)
     for number, text in enumerate(words.infosets):
+        if text not in given and not whole:
+            continue
         if text not in given:
             raise PolicyError(
                 f'{path}: a policy must have every infoset of {game.name}; "{text}" is missing; '
@@ -111,16 +116,19 @@ def load_policy_json(path: str | Path, game: Game, tree: FlatTree | None = None)
         probs[tree.infoset_offset[number] : tree.infoset_offset[number + 1]] = row
     if unknown:
         raise PolicyError(f"{path}: {unknown_infoset(game, unknown[0])}")
-    note = str(table.note)
-    return tabular_policy(game.name, tree, probs, note)
+    policy = tabular_policy(game.name, tree, probs, str(table.note))
+    return policy if whole else policy.only(np.array([text in given for text in words.infosets], bool))
 
 
 class _Table(dict[str, Any]):
     note = ""
 
 
-def read_policy_json(path: str | Path) -> dict[str, Any]:
-    """Return what a policy file says, with "game" and "policy". Raises PolicyError if it is none."""
+def read_policy_json(path: str | Path, *, lock: bool = False) -> dict[str, Any]:
+    """Return what a policy file says, with "game" and "policy". Raises PolicyError if it is none.
+
+    lock: the file may also be the object "policy" alone.
+    """
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(pairs)
@@ -131,33 +139,31 @@ def read_policy_json(path: str | Path) -> dict[str, Any]:
         return made
 
     try:
-        whole = json.loads(read_text(path, most=MOST_TEXT), object_pairs_hook=once)
+        read = json.loads(read_text(path, most=MOST_TEXT), object_pairs_hook=once)
     except PolicyError:
         raise
     except (ValueError, RecursionError) as error:
         raise PolicyError(f"{path}: a policy must be JSON; it cannot be read as that ({error})") from None
-    if (
-        not isinstance(whole, dict)
-        or whole.get("format") != FORMAT
-        or not isinstance(whole.get("policy"), dict)
-    ):
+    if lock and isinstance(read, dict) and "format" not in read:
+        return {"policy": read}
+    if not isinstance(read, dict) or read.get("format") != FORMAT or not isinstance(read.get("policy"), dict):
         raise PolicyError(
             f'{path}: a JSON policy must have "format": "{FORMAT}", a "game" and a "policy"; '
             "make one with `gs2 blueprint GAME -o FILE.json`"
         )
-    return whole
+    return read
 
 
-def _table(path: str | Path, game: Game) -> _Table:
+def _table(path: str | Path, game: Game, whole: bool) -> _Table:
     """Return the file's entries by infoset."""
-    whole = read_policy_json(path)
-    if whole.get("game") != game.name:
+    read = read_policy_json(path, lock=not whole)
+    if read.get("game", None if whole else game.name) != game.name:
         raise PolicyError(
-            f"{path}: the policy must belong to {game.name}; it is for {whole.get('game')}; "
+            f"{path}: the policy must belong to {game.name}; it is for {read.get('game')}; "
             f"make one with `gs2 blueprint '{game.name}'`"
         )
-    table = _Table(whole["policy"])
-    table.note = whole.get("note", "")
+    table = _Table(read["policy"])
+    table.note = read.get("note", "")
     return table
 
 

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games.game import CHANCE, TERMINAL, Game, GameError, Infoset
-from games.infosets.histories import HistorySample, PlayRule, probabilities
+from games.infosets.histories import HistorySample, PlayRule
+from games.infosets.nature import NatureView
 from games.infosets.trail import Trail
 from games.ragged import Ragged
 from games.support.array_types import Array
@@ -32,7 +33,7 @@ def other_side(game: Game, seat: int) -> tuple[int, ...]:
     return tuple(other for other in others if not true_teams or game.teams[other] != game.teams[seat])
 
 
-class TwoSeatView:
+class TwoSeatView(NatureView):
     """Two seats of a game as a `Game` of two players, the searching one being player 0.
 
     original: the game. seats: (searcher, opponent). decides: whether the opponent does; if not, it is nature
@@ -59,20 +60,12 @@ class TwoSeatView:
             raise GameError(
                 f"{original.name}: the two seats must be of different teams, {original.teams}; got {seats}"
             )
-        self.original, self.seats, self.decides = original, (searcher, opponent), decides
-        self._play = play
-        self._past = play if past is None else past
         words = "against" if decides else "beside"
-        self.name = f"{original.name}: seat {searcher} {words} seat {opponent}"
-        self.key_width = original.key_width
+        super().__init__(original, f"{original.name}: seat {searcher} {words} seat {opponent}", play)
+        self.seats, self.decides = (searcher, opponent), decides
+        self._past = play if past is None else past
         most = max(abs(bound) for bound in original.payoff_range)
         self.payoff_range = (-most, most)
-        self.remembers: bool = getattr(original, "remembers", True)
-        self._last: tuple[Array, Ragged, NDArray[np.float64]] | None = None
-
-    def root(self) -> Array:
-        """Return the initial state, a batch of one."""
-        return self.original.root()
 
     def player(self, states: Array) -> NDArray[np.int8]:
         """Return who acts at each state, [n] int8: 0 or 1, CHANCE for nature, or TERMINAL."""
@@ -82,57 +75,10 @@ class TwoSeatView:
             out[who == seat] = place
         return out
 
-    def actions(self, states: Array) -> Ragged:
-        """Return the legal actions of each state; nature's are those that it may take."""
-        legal = self.original.actions(states)
-        probs = self._nature(states, legal)
-        if probs is None:
-            return legal
-        kept = probs > 0
-        if not kept.all():
-            counts = np.bincount(legal.rows[kept], minlength=len(legal))
-            legal, probs = Ragged.from_counts(counts, legal.values[kept]), probs[kept]
-        self._last = states, legal, probs
-        return legal
-
-    def chance_probs(self, states: Array, actions: Ragged) -> NDArray[np.float64]:
-        """Return the probability of each action, [m] float64, where chance or nature acts; 1 elsewhere.
-
-        Raises GameError for actions of nature that are not those of `actions`.
-        """
-        if self._last is not None and self._last[0] is states and self._last[1] is actions:
-            return self._last[2].copy()
-        found = self._nature(states, self.original.actions(states))
-        if found is None:
-            return self.original.chance_probs(states, actions)
-        found = found[found > 0]
-        if len(found) != len(actions.values):
-            raise GameError(
-                f"{self.name}: chance_probs must be asked about all of `actions`, {len(found)}; got "
-                f"{len(actions.values)}"
-            )
-        return found
-
     def nature_acts(self, states: Array) -> NDArray[np.bool_]:
         """Return where a seat that is not one of the two that decide is to act, [n] bool."""
         who = self.original.player(states)
         return np.asarray((who >= 0) & ~np.isin(who, self.seats[: 1 + self.decides]))
-
-    def _nature(self, states: Array, legal: Ragged) -> NDArray[np.float64] | None:
-        """Return the probability of each legal action, 1 where one of the two acts; None without nature."""
-        natural = self.nature_acts(states)
-        if not natural.any():
-            return None
-        who = self.original.player(states)
-        seats = np.where(natural | (who == CHANCE), who, np.int8(TERMINAL))
-        probs = probabilities(self.original, states, seats, legal, self._play)
-        total = np.bincount(legal.rows, probs, minlength=len(legal))
-        scaled: NDArray[np.float64] = probs / np.where(natural, total, 1.0)[legal.rows]
-        return scaled
-
-    def step(self, states: Array, rows: NDArray[np.int64], actions: Array) -> Array:
-        """Return the states after `actions[j]` is taken at `states[rows[j]]`, [m]."""
-        return self.original.step(states, rows, actions)
 
     def returns(self, states: Array) -> NDArray[np.float64]:
         """Return the payoffs of terminal states, [n, 2] float64."""
@@ -146,18 +92,6 @@ class TwoSeatView:
     def infoset_key(self, states: Array, player: int) -> NDArray[np.uint64]:
         """Return what `player` knows at each state, [n, key_width] uint64, as its seat does."""
         return self.original.infoset_key(states, self.seats[player])
-
-    def action_type(self, actions: Array) -> NDArray[np.int64]:
-        """Return the class that branch limits count by, [m] int64."""
-        return self.original.action_type(actions)
-
-    def action_text(self, state: Array, action: Array) -> str:
-        """Return one action in words."""
-        return self.original.action_text(state, action)
-
-    def state_text(self, state: Array) -> str:
-        """Return one history in words, hidden information included."""
-        return self.original.state_text(state)
 
     def infoset_text(self, state: Array, player: int) -> str:
         """Return what `player` knows at this history, in the words of its seat."""

@@ -21,6 +21,7 @@ from gs2.commands.common import (
     stderr,
     stdout,
 )
+from gs2.commands.locking import LockChoice, lock_options
 from gs2.commands.progress import Lines, working
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ LISTEN_EVERY = 0.2
 @click.option(
     "--threads", type=click.IntRange(min=1), help="Threads in the public form.  [default: all cores]"
 )
+@lock_options
 @memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def blueprint(
@@ -88,6 +90,7 @@ def blueprint(
     output: Path | None,
     fresh: bool,
     form: str,
+    lock: LockChoice | None,
     as_json: bool,
     **public: Any,
 ) -> None:
@@ -100,7 +103,11 @@ def blueprint(
 
     In the public form, for games as large as liars_dice(dice=2,sides=6), the state of the run is a file
     of its own beside the output, OUTPUT.run; the policy is written when the command ends.
+
+    With --lock the rest of the game is solved around what is fixed. The policy has that in it, and its
+    exploitability is of the locked game, in which nobody can deviate there.
     """
+    from cfr.lock import LockedTree
     from cfr.policies.policy import PolicyError, load_policy, load_state, save_policy, tabular_policy
     from cfr.policies.policy_words import policy_words, save_policy_json
     from cfr.sequence_form import is_two_sided, sequence_form
@@ -115,6 +122,10 @@ def blueprint(
     from gs2.public.whole_game import forget_run, is_public_output
 
     row = variant_row(variant)
+    if lock is not None:
+        if form == "public":
+            raise click.UsageError("--lock fixes infosets of a listed game; use --form listed")
+        form = "listed"
     in_words = output is not None and output.suffix == ".json"
     if in_words and output is not None and output.exists() and not fresh:
         raise PolicyError(f"{output}: a JSON policy holds no run to resume; use --fresh to replace it")
@@ -134,7 +145,7 @@ def blueprint(
     tree = None
     if form != "public":
         try:
-            tree = grow(game, keep_states=in_words)
+            tree = grow(game, keep_states=in_words or lock is not None)
         except TooLarge:
             if form == "listed" or in_words or not is_factored(game):
                 raise
@@ -150,7 +161,9 @@ def blueprint(
     if any(value is not None for value in public.values()):
         raise click.UsageError("--precision, --bits and --threads are of the public form; add --form public")
     words = policy_words(game, tree) if in_words else None
-    solver = Solver(sequence_form(tree), row) if is_two_sided(tree) else TreeSolver(tree, row)
+    locked = None if lock is None else LockedTree(tree, lock.read(game, tree))
+    solved = tree if locked is None else locked.tree
+    solver = Solver(sequence_form(solved), row) if is_two_sided(solved) else TreeSolver(solved, row)
     console = stderr()
     if isinstance(solver, TreeSolver):
         console.print(f"{game.name}: {no_promise(tree)}", soft_wrap=True)
@@ -164,8 +177,13 @@ def blueprint(
 
     def save() -> None:
         if output is not None:
-            note = f"{row.name}, {solver.iteration} iterations"
-            policy = tabular_policy(game.name, tree, solver.average_policy(), note)
+            note = f"{row.name}, {solver.iteration} iterations" + (
+                "" if lock is None else f", {lock.file} locked"
+            )
+            average = solver.average_policy()
+            policy = tabular_policy(
+                game.name, tree, average if locked is None else locked.whole(average), note
+            )
             if words is not None:
                 save_policy_json(output, policy, tree, words)
                 return
@@ -189,6 +207,8 @@ def blueprint(
         **shifted(game),
         "file": str(output) if output else None,
     }
+    if locked is not None:
+        result["locked"] = locked.n_locked
     _print_result(result, as_json)
     if not as_json and shift_line(game):
         stdout().print(shift_line(game), soft_wrap=True)
@@ -281,6 +301,8 @@ def _print_result(result: dict[str, Any], as_json: bool) -> None:
         f"value {number(result['value'], 6)} to player 0, exploitability "
         f"{number(result['exploitability'], 6)} (NashConv / 2)"
     )
+    if "locked" in result:
+        out.print(f"{result['locked']:,} infosets are locked; the figures are of the locked game")
     if "meaning" in result:
         out.print(f"a seat could gain {number(result['mean_gain'], 6)} on average: {result['meaning']}")
 
@@ -331,20 +353,25 @@ def _advance(solver: Runs, name: str, limits: Limits, save: Callable[[], None], 
 @click.command()
 @click.argument("game", type=ANY_GAME)
 @click.argument("policy")
+@lock_options
 @memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-def exploitability(game: Game, policy: str, as_json: bool) -> None:
+def exploitability(game: Game, policy: str, lock: LockChoice | None, as_json: bool) -> None:
     """Measure POLICY on GAME exactly: its value, each player's best response, NashConv, exploitability.
 
     POLICY is a file written by `gs2 blueprint`, or a name such as uniform, cfr:100 or noise:0.25. One on a
-    public tree is measured there, in a game of any size.
+    public tree is measured there, in a game of any size. With --lock it is measured in the locked game:
+    everyone plays as the lock has it, and nobody can deviate there.
     """
     from cfr.public.policies.policy_file import is_public_policy
 
     if is_public_policy(policy):
+        if lock is not None:
+            raise click.UsageError("--lock fixes infosets of a listed game; POLICY is on a public tree")
         print_measured(game, policy, as_json)
         return
     from cfr.best_response import best_response_values, expected_value
+    from cfr.lock import LockedTree
     from cfr.sequence_form import is_two_sided, sequence_form
     from cfr.tree import grow
     from gs2.policies.policy_spec import check_policy_spec, policy_from_spec
@@ -352,10 +379,15 @@ def exploitability(game: Game, policy: str, as_json: bool) -> None:
 
     check_policy_spec(policy)  # a misspelt name or a missing file is told before the work
     with working(f"growing {game.name} …") as tell:
-        tree = grow(game, keep_states=policy.endswith(".safetensors"))  # a network is asked at states
+        # a network is asked at states, and a lock may be in words
+        tree = grow(game, keep_states=policy.endswith(".safetensors") or lock is not None)
         form = sequence_form(tree) if is_two_sided(tree) else None
         tell(f"computing {policy} …")
         probs = policy_from_spec(policy, game, tree, form)
+        if lock is not None:
+            locked = LockedTree(tree, lock.read(game, tree))
+            tree, probs = locked.tree, locked.part(probs)
+            form = sequence_form(tree) if is_two_sided(tree) else None
         if form is None:
             _print_measured(game, policy, profile_worth(tree, probs), as_json)
             return

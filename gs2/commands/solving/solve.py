@@ -19,6 +19,7 @@ from gs2.commands.common import (
     print_json,
     stdout,
 )
+from gs2.commands.locking import LockChoice, lock_options
 from gs2.commands.progress import working
 from gs2.commands.solving.result_tables import print_result
 
@@ -112,6 +113,7 @@ class SolveCommand(click.Command):
     type=NEW_FILE,
     help="Write the whole refined strategy to a new policy file, or as JSON if the name ends in .json.",
 )
+@lock_options
 @html_option("what the search saw, its histories and the game's tree")
 @click.option("--all-rows", is_flag=True, help="Show every history and opponent infoset.")
 @memory_option
@@ -124,6 +126,7 @@ def solve(
     methods: bool,
     seed: int,
     output: Path | None,
+    lock: LockChoice | None,
     page: Path | None,
     all_rows: bool,
     as_json: bool,
@@ -140,6 +143,8 @@ def solve(
     JSON, which names infosets of a listed tree), or uniform, and --depth with --leaf value or rollout keeps
     the subgame small. With a policy on a public tree (`gs2 blueprint --form public`) the search is on that
     tree, unless --source or --output is given.
+
+    With --lock the search is made in the locked game, where chance plays what is fixed.
     """
     if methods:
         _list_methods(as_json)
@@ -147,7 +152,9 @@ def solve(
     import numpy as np
 
     from cfr.best_response import best_response_values
+    from cfr.lock import LockedGame, LockedTree
     from cfr.sequence_form import sequence_form
+    from cfr.tree import grow
     from games.support.configuration import ConfigError
     from gs2.explore.explore_page import write_explore_page
     from gs2.explore.prepared_games import PreparedGame
@@ -161,10 +168,13 @@ def solve(
         if changes[field] is not None:
             changes[field] = named_part(field, changes[field])
     config = preset(method, **{name: value for name, value in changes.items() if value is not None})
+    original, fixed = game, None if lock is None else lock.read(game)
+    if fixed is not None:
+        game = LockedGame(game, fixed)
     infoset = _example_infoset(game, seed) if text is None else game.parse_infoset(text)
     options = SearchOptions(listed=None if all_rows else MAX_LISTED)
     rows = None if all_rows else SHOWN_ROWS
-    on_tree = output is None and changes["source"] is None and _has_public_form(spec, config)
+    on_tree = output is None and lock is None and changes["source"] is None and _has_public_form(spec, config)
     context = None
     if not on_tree and game.num_players == 2:
         with working(f"growing {game.name} …"):
@@ -202,7 +212,12 @@ def solve(
     result, refined = searched.result, searched.refined
     replaced = len(np.unique(context.tree.slot_infoset[result.slots]))
     if output is not None:
-        _write(output, game, context.tree, refined, f"{spec} refined by {config.name} at {result.infoset}")
+        note = f"{spec} refined by {config.name} at {result.infoset}"
+        if fixed is None:
+            _write(output, game, context.tree, refined, note)
+        else:
+            locked = LockedTree(grow(original), fixed)
+            _write(output, original, locked.original, locked.whole(refined), note)
     if page is not None:
         write_explore_page(page, solve_picture(result, searched, blueprint_spec=spec, seed=seed))
     other = 1 - result.player
