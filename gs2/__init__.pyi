@@ -1,5 +1,6 @@
 from .parts import register_gadget as register_gadget
 from .parts import register_generator as register_generator
+from .parts import register_leaf as register_leaf
 from .policies.tabulate import tabulate as tabulate
 from .search.config.presets import PRESETS as PRESETS
 from .search.config.presets import preset as preset

@@ -1,33 +1,51 @@
-"""Parts of one's own: generation functions and gadgets by name, beside those that come with gs2.
+"""Parts of one's own: generation functions, gadgets and leaf values by name, beside those that come with gs2.
 
 A registered name works wherever a configuration takes one, in this process:
-`preset("gs2-d", generator="mine")`, `SearchConfig.of(generator="mine")`, `refine_policy`. Leaf values are
-passed to a search as they are.
+`preset("gs2-d", generator="mine")`, `SearchConfig.of(leaf="mine", depth=2)`, `refine_policy`.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from games.game import Game
 from games.support.configuration import ConfigError
+from games.support.contract import ContractError
 from games.support.own import entry_point, is_own, own_object
-from gs2.search.config.stages import GADGET_NAMES, GENERATOR_NAMES
-from gs2.search.gadget.build import OWN_GADGETS, GadgetBuilder
-from gs2.search.generation import GENERATORS, Generator, check_generator
+from gs2.search.config.search import SearchConfig
+from gs2.search.gadget.build import GadgetBuilder
+from gs2.search.generation import Generator, check_generator
+from gs2.search.registered import PARTS, add_part
+from gs2.search.subgame.leaf import OWN_LEAVES, LeafEvaluator, check_leaf_value
 
-__all__ = ["named_part", "register_gadget", "register_generator"]
+__all__ = [
+    "check_leaf_of",
+    "named_part",
+    "named_parts",
+    "register_gadget",
+    "register_generator",
+    "register_leaf",
+]
+
+
+def named_parts(changes: dict[str, Any]) -> None:
+    """Give the fields of a configuration that name a part the name by which it is known (`named_part`)."""
+    for field in PARTS.keys() & changes:
+        if changes[field] is not None:
+            changes[field] = named_part(field, changes[field])
 
 
 def named_part(field: str, name: str) -> str:
     """Return the name by which configurations call a part that a person names.
 
-    field: "generator" or "gadget". name: one that is known; FILE.py:NAME or MODULE:NAME
+    field: "generator", "gadget" or "leaf". name: one that is known; FILE.py:NAME or MODULE:NAME
     (`games.support.own`); or, of generators, one that an installed package offers by the entry point group
     `gs2.generators`. A new part is registered under the name as it stands.
     Raises ConfigError if it cannot be loaded, ContractError if a generator breaks its contract.
     """
-    taken = GENERATOR_NAMES if field == "generator" else GADGET_NAMES
-    if name in taken:
+    if name in PARTS[field][1]:
         return name
     part = own_object(name, field, ConfigError) if is_own(name) else None
     if part is None and field == "generator":
@@ -36,12 +54,12 @@ def named_part(field: str, name: str) -> str:
         return name  # the configuration says what there is
     if not callable(part):
         raise ConfigError(f"{field} {name!r} must be a function; got {type(part).__name__}; name another")
-    if field == "gadget":
-        register_gadget(name, part)
+    if field != "generator":
+        (register_gadget if field == "gadget" else register_leaf)(name, part)
         return name
     try:
         register_generator(name, part)
-    except ValueError:
+    except (ConfigError, ContractError):
         raise
     except Exception as error:
         raise ConfigError(
@@ -55,10 +73,9 @@ def register_generator(name: str, chooser: Generator) -> None:
 
     Raises ConfigError for a name that is taken, ContractError if `check_generator` finds a broken rule.
     """
-    _free("generator", name, GENERATOR_NAMES)
+    _free("generator", name)
     check_generator(chooser, np.random.default_rng(0))
-    GENERATORS[name] = chooser
-    GENERATOR_NAMES.append(name)
+    add_part("generator", name, chooser)
 
 
 def register_gadget(name: str, build: GadgetBuilder) -> None:
@@ -66,11 +83,37 @@ def register_gadget(name: str, build: GadgetBuilder) -> None:
 
     Its roots come in the order of the opponent's infosets. Raises ConfigError for a name that is taken.
     """
-    _free("gadget", name, GADGET_NAMES)
-    OWN_GADGETS[name] = build
-    GADGET_NAMES.append(name)
+    _free("gadget", name)
+    add_part("gadget", name, build)
 
 
-def _free(field: str, name: str, taken: list[str]) -> None:
+def register_leaf(name: str, leaf: LeafEvaluator) -> None:
+    """Let configurations with a depth limit call a leaf value `name`.
+
+    A search holds every answer against the contract; hold it against `check_leaf_value` in your tests, too.
+    Raises ConfigError for a name that is taken.
+    """
+    _free("leaf", name)
+    add_part("leaf", name, leaf)
+
+
+def check_leaf_of(config: SearchConfig, game: Game) -> None:
+    """Raise ContractError if a configuration's leaf value is one's own and breaks its contract in a game."""
+    leaf = OWN_LEAVES.get(config.subgame.leaf)
+    if leaf is None or config.subgame.depth is None:
+        return
+    try:
+        check_leaf_value(leaf, game, np.random.default_rng(0))
+    except (ConfigError, ContractError):
+        raise
+    except Exception as error:
+        raise ConfigError(
+            f"leaf {config.subgame.leaf!r} must answer as LeafEvaluator in gs2.search.subgame.leaf; got "
+            f"{error!r}; mend it"
+        ) from error
+
+
+def _free(field: str, name: str) -> None:
+    taken = PARTS[field][1]
     if not name or name in taken:
         raise ConfigError(f"{field}: a new name must differ from {', '.join(taken)}; got {name!r}")

@@ -6,7 +6,7 @@ from typing import Any
 
 from games.support.spec import read_settings, split_spec
 from games.support.staged import staged_types
-from gs2.parts import named_part
+from gs2.parts import named_parts
 from gs2.search.config.presets import preset
 from gs2.search.config.search import SearchConfig
 
@@ -47,8 +47,7 @@ def method_config(method: str, limit: float | None = None, iterations: int | Non
     """
     name, settings = split_spec(method)
     changes = read_settings(settings, staged_types(SearchConfig), label=f"method {name}")
-    for field in changes.keys() & {"generator", "gadget"}:
-        changes[field] = named_part(field, changes[field])
+    named_parts(changes)
     config = preset(name, **changes)
     limits: dict[str, Any] = {} if limit is None else {"time_limit": limit}
     if config.solve.solver in ("cfr", "anchored"):

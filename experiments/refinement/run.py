@@ -26,6 +26,7 @@ from games.support.work.carried import name_here
 from games.support.work.engines import executor_at
 from games.support.work.executor import Task, WorkerLost
 from games.support.work.where import Place, where_of
+from gs2.parts import check_leaf_of
 from gs2.policies.policy_spec import check_policy_spec, policy_from_spec
 from gs2.search.context import SearchContext, check_two_seats
 from gs2.search.refine import RefineOptions, RefineStats, refine_both
@@ -135,12 +136,14 @@ def run_cell(cell: Cell, commit: str = "") -> Row:
 
 def _check(grid: Grid) -> None:
     """Raise what is wrong with the games, methods and blueprints of a grid, before anything is written."""
-    for method in grid.methods:
-        method_passes(split_draws(method)[0])
+    passes = [one for method in grid.methods for one in method_passes(split_draws(method)[0])]
     for spec in grid.blueprints:
         check_policy_spec(spec)
-    for game in grid.games:
-        check_two_seats(load_game(game))
+    for name in grid.games:
+        game = load_game(name)
+        check_two_seats(game)
+        for config in passes:
+            check_leaf_of(config, game)
 
 
 def _warn(text: str) -> None:

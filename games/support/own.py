@@ -16,10 +16,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-__all__ = ["GROUPS", "entry_point", "entry_points_of", "is_own", "own_object"]
+__all__ = ["GROUPS", "entry_point", "entry_points_of", "is_own", "load_own_files", "own_files", "own_object"]
 
 GROUPS = ("gs2.games", "gs2.generators", "gs2.agents")
 """Entry point groups that gs2 looks into."""
+PREFIX = "gs2_own_"
+"""What the modules are called that files are loaded as."""
 OWN = re.compile(r"(?P<where>.+\.py|[^\W\d]\w*(\.[^\W\d]\w*)*):(?P<name>[^\W\d]\w*(\.[^\W\d]\w*)*)", re.S)
 
 
@@ -51,17 +53,17 @@ def own_object(text: str, what: str, error: type[ValueError]) -> Any:
     return found
 
 
-def _module(where: str, what: str, text: str, error: type[ValueError]) -> Any:
+def _module(where: str, what: str, text: str, error: type[Exception]) -> Any:
     if not where.endswith(".py"):
         _importable(Path())
         return importlib.import_module(where)
-    path = Path(where)
+    path = Path(where).resolve()
     if not path.is_file():
         raise error(f"{what} {text!r}: there is no file {where!r}; check the path")
     source = path.read_bytes()
     # A name of its own: a file called games.py must not stand in for our package of that name.
-    digest = hashlib.sha256(str(path.resolve()).encode() + b"\0" + source).hexdigest()[:12]
-    name = f"gs2_own_{path.stem}_{digest}"
+    digest = hashlib.sha256(str(path).encode() + b"\0" + source).hexdigest()[:12]
+    name = f"{PREFIX}{path.stem}_{digest}"
     if name not in sys.modules:
         spec = importlib.util.spec_from_file_location(name, path)
         if spec is None or spec.loader is None:
@@ -75,6 +77,18 @@ def _module(where: str, what: str, text: str, error: type[ValueError]) -> Any:
             del sys.modules[name]
             raise
     return sys.modules[name]
+
+
+def own_files() -> tuple[str, ...]:
+    """Return the files that parts were loaded from in this process, for `load_own_files` in another one."""
+    loaded = [module for name, module in sys.modules.items() if name.startswith(PREFIX)]
+    return tuple(str(module.__file__) for module in loaded)
+
+
+def load_own_files(files: tuple[str, ...]) -> None:
+    """Load files of parts, so that what was made there can be unpickled here."""
+    for file in files:
+        _module(file, "part", f"{file}:", FileNotFoundError)
 
 
 def _importable(folder: Path) -> None:

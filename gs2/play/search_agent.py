@@ -63,13 +63,11 @@ def search_names() -> tuple[str, ...]:
 
 def named_search(words: str) -> SearchConfig:
     """Return the configuration of a search, PRESET[:FIELD=VALUE,…]. Raises ConfigError if there is none."""
-    from gs2.parts import named_part
+    from gs2.parts import named_parts
 
     name, settings = split_spec(words)
     changes = read_settings(settings, staged_types(SearchConfig), label=f"search {name}")
-    for part in ("generator", "gadget"):
-        if part in changes:
-            changes[part] = named_part(part, changes[part])
+    named_parts(changes)
     return preset(name, **changes)
 
 

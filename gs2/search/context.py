@@ -25,7 +25,7 @@ from gs2.search.histories.cover import CoverMaker
 from gs2.search.histories.knowledge import KnowledgeGraph, KnowledgeReport, knowledge_graph, knowledge_report
 from gs2.search.strategy import Strategy
 from gs2.search.subgame.cut import TreeCutter
-from gs2.search.subgame.leaf import LeafEvaluator
+from gs2.search.subgame.leaf import OWN_LEAVES, LeafEvaluator
 
 __all__ = [
     "MAX_ENUMERATED",
@@ -92,6 +92,10 @@ class SearchOptions:
                 "SearchOptions.leaf values histories at a depth limit, and this search has none; got depth = "
                 f"None with method {config.name}; set depth in the configuration, or leave the leaf out"
             )
+
+    def leaf_for(self, config: SearchConfig) -> LeafEvaluator | None:
+        """Return the evaluator of one's own that values histories at the depth limit; None for gs2's."""
+        return OWN_LEAVES.get(config.subgame.leaf) if self.leaf is None else self.leaf
 
     def dice(self, *words: int) -> np.random.Generator:
         """Return a generator of the search's luck, another one for other words; of seed 0 without luck."""

@@ -1,7 +1,8 @@
-"""One's own game, generator, gadget and agent by FILE.py:NAME, and by the entry points of a package."""
+"""One's own game, parts of a search and agent by FILE.py:NAME, and by the entry points of a package."""
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
 from pathlib import Path
@@ -9,20 +10,22 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+import cfr
 from games.game import GameError
 from games.registry import load_game
 from games.support.configuration import ConfigError
+from gs2 import RefineOptions, preset, refine_policy
 from gs2.cli import main
 from gs2.guandan.table.agents import load_agent
 from gs2.guandan.table.seat import AgentError
 from gs2.parts import named_part
-from gs2.search.config.stages import GADGET_NAMES, GENERATOR_NAMES
-from gs2.search.gadget.build import OWN_GADGETS
-from gs2.search.generation import GENERATORS
+from tests.gs2.own_parts import forgotten_parts
 
 PARTS = """
 from dataclasses import replace
 import numpy as np
+import cfr
+from cfr.values import node_values
 from games import Ragged
 from games.research.kuhn_poker import KuhnPoker
 from gs2.search.gadget.build import build_gadget
@@ -84,6 +87,35 @@ class Decided(KuhnPoker):
         return np.zeros((len(states), 2))
 
 
+solved = cfr.grow(KuhnPoker())
+worth = node_values(solved, cfr.solve(solved, target=1e-7).policy)
+node_of = {state.tobytes(): node for node, state in enumerate(solved.states)}
+
+
+def oracle(game, states):
+    return worth[[node_of[state.tobytes()] for state in states]]
+
+
+def even(game, states):
+    return np.zeros((len(states), 2))
+
+
+def winning_chance(game, states):
+    return oracle(game, states) / 4 + 0.5
+
+
+def in_cents(game, states):
+    return 100 * oracle(game, states)
+
+
+def one_seat(game, states):
+    return oracle(game, states)[:, 0]
+
+
+def breaks(game, states):
+    raise KeyError("nothing")
+
+
 class Agent:
     def act(self, observation):
         return 0
@@ -96,15 +128,11 @@ number = 3
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Stand in a folder with parts of one's own; forget what is registered."""
-    before = list(GENERATOR_NAMES), list(GADGET_NAMES)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "parts.py").write_text(PARTS)
     (tmp_path / "broken.py").write_text("import nothing_of_this_name\n")
-    yield tmp_path
-    GENERATOR_NAMES[:], GADGET_NAMES[:] = before
-    OWN_GADGETS.clear()
-    for name in set(GENERATORS) - set(GENERATOR_NAMES):
-        del GENERATORS[name]
+    with forgotten_parts():
+        yield tmp_path
 
 
 def gs2(*words: str) -> Result:
@@ -180,9 +208,70 @@ def test_a_generator_and_a_gadget_of_ones_own_are_used(place: Path) -> None:
     assert gadget["actions"] != plain["actions"]
 
 
+LIMITED = ("experiment", "refine", "--game", "kuhn_poker", "--blueprint", "dcfr:5000", "--seeds", "1")
+
+
+def test_the_exploitability_of_a_depth_limited_search_with_ones_own_leaf_is_one_command(place: Path) -> None:
+    """An equilibrium's exact value loses nothing where a search ends at once; calling all hands even does."""
+    words: list[str] = []
+    for leaf in ("parts.py:oracle", "parts.py:even", "exact"):
+        words += ["--method", f"maxmargin:depth=1,leaf={leaf}"]
+    done = gs2(*LIMITED, *words, "--iterations", "1000", "--workers", "1", "-o", "out")
+    assert done.exit_code == 0, done.output
+    with open("out/rows.csv", newline="") as file:
+        rows = [float(row["exploitability"]) for row in csv.DictReader(file)]
+    assert rows[0] < 2e-3 and rows[2] < 2e-3 < 0.02 < rows[1]
+
+
+def test_a_leaf_of_ones_own_is_asked_by_every_search_and_sent_to_workers(place: Path) -> None:
+    same = (
+        "solve",
+        "kuhn_poker",
+        "--infoset",
+        "P0 holds K",
+        "--method",
+        "maxmargin",
+        "--depth",
+        "1",
+        "--json",
+    )
+    own = json.loads(gs2(*same, "--blueprint", "dcfr:5000", "--leaf", "parts.py:oracle").stdout)
+    assert own["config"]["leaf"] == "parts.py:oracle" and own["cut_off"]
+    drawn = gs2(*same, "--blueprint", "dcfr:5000", "--leaf", "parts.py:oracle", "--source", "sampled")
+    assert json.loads(drawn.stdout)["config"]["leaf"] == "parts.py:oracle", drawn.output
+    config = preset("maxmargin", depth=1, leaf="parts.py:oracle", iterations=50)
+    game = load_game("parts.py:Mine")  # it, too, was made in a file that the workers load themselves
+    policy = cfr.uniform_policy(cfr.grow(game))
+    made = [
+        refine_policy(game, policy, 0, config, RefineOptions(mode="nested", workers=workers)).policy
+        for workers in (1, 2)
+    ]
+    assert made[0].tolist() == made[1].tolist() != policy.tolist()
+
+
+@pytest.mark.parametrize(
+    ("leaf", "says"),
+    [
+        ("winning_chance", "leaf: values must sum to zero over the two teams; got a sum of 1"),
+        ("in_cents", "leaf: values must lie in the payoff range [-2.0, 2.0]; got [-200, 200]"),
+        ("one_seat", "leaf: values must be [n, players], (64, 2); got (64,)"),
+        ("breaks", "must answer as LeafEvaluator"),
+        ("number", "must be a function; got int"),
+        ("missing", "parts.py must define missing"),
+    ],
+)
+def test_a_leaf_on_another_scale_is_refused_before_the_work(leaf: str, says: str, place: Path) -> None:
+    assert says in refusal(
+        gs2("solve", "kuhn_poker", "--method", "maxmargin", "--depth", "1", "--leaf", f"parts.py:{leaf}")
+    )
+    refused = gs2(*LIMITED, "--method", f"gs2+:depth=1,leaf=parts.py:{leaf}", "--workers", "1", "-o", "out")
+    assert says in refusal(refused) and not (place / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
+        (("solve", "kuhn_poker", "--leaf", "parts.py:oracle"), "leaf needs a depth"),
         (("games", "missing.py:Mine"), "there is no file 'missing.py'"),
         (("games", "parts.py:Yours"), "parts.py must define Yours"),
         (("games", "broken.py:Mine"), "No module named 'nothing_of_this_name'"),

@@ -10,11 +10,12 @@ import pytest
 
 from games.support.configuration import ConfigError
 from games.support.contract import ContractError
-from gs2.parts import register_gadget, register_generator
+from gs2.parts import register_gadget, register_generator, register_leaf
 from gs2.search.config.search import SearchConfig
 from gs2.search.config.stages import GADGET_NAMES, GENERATOR_NAMES
-from gs2.search.gadget.build import GADGETS, OWN_GADGETS
+from gs2.search.gadget.build import GADGETS
 from gs2.search.generation import GENERATORS
+from tests.gs2.own_parts import forgotten_parts
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "own_parts.md"
 
@@ -22,12 +23,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "own_parts.md"
 @pytest.fixture
 def names():
     """Forget what a test registers."""
-    before = list(GENERATOR_NAMES), list(GADGET_NAMES)
-    yield
-    GENERATOR_NAMES[:], GADGET_NAMES[:] = before
-    OWN_GADGETS.clear()
-    for name in set(GENERATORS) - set(GENERATOR_NAMES):
-        del GENERATORS[name]
+    with forgotten_parts():
+        yield
 
 
 def test_names_of_a_configuration_are_those_there_are():
@@ -56,5 +53,7 @@ def test_a_part_that_breaks_its_contract_or_takes_a_name_is_refused(names):
         register_generator("diverse", GENERATORS["diverse"])
     with pytest.raises(ConfigError, match="must differ from unsafe"):
         register_gadget("resolve", lambda forest, root_of, entry, floor: None)
+    with pytest.raises(ConfigError, match="must differ from exact, value"):
+        register_leaf("rollout", lambda game, states: np.zeros((len(states), 2)))
     with pytest.raises(ConfigError, match="generator must be one of"):
         SearchConfig.of(generator="backwards", k=2)

@@ -82,7 +82,8 @@ class SolveCommand(click.Command):
 @click.option("--depth", type=int, help="Depth limit: decisions below a history before a leaf value is used.")
 @click.option(
     "--leaf",
-    help="Leaf values at the depth limit: exact, value, rollout, continuations, multi-valued, play-on.",
+    help="Leaf values at the depth limit: exact, value, rollout, continuations, multi-valued, play-on, or "
+    "FILE.py:NAME.",
 )
 @click.option("--iterations", type=int, help="CFR iterations on the subgame.")
 @click.option(
@@ -159,15 +160,14 @@ def solve(
     from gs2.explore.explore_page import write_explore_page
     from gs2.explore.prepared_games import PreparedGame
     from gs2.explore.solve_picture import search_game, solve_picture
-    from gs2.parts import named_part
+    from gs2.parts import check_leaf_of, named_parts
     from gs2.search.config.presets import preset
     from gs2.search.context import MAX_LISTED, SearchOptions
     from gs2.search.explain import listed_context
 
-    for field in ("generator", "gadget"):
-        if changes[field] is not None:
-            changes[field] = named_part(field, changes[field])
+    named_parts(changes)
     config = preset(method, **{name: value for name, value in changes.items() if value is not None})
+    check_leaf_of(config, game)
     original, fixed = game, None if lock is None else lock.read(game)
     if fixed is not None:
         game = LockedGame(game, fixed)

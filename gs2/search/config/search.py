@@ -69,8 +69,8 @@ NOT_SAMPLED = {"gadget": ("path", "reach-maxmargin"), "certificate": ("path", "s
 """Choices that ask for values of the game outside a sample."""
 APART = ("infoset", "subtree")
 """What searches that do not see each other may replace, so that no two replace the same."""
-SAMPLED_LEAVES = ("value", "rollout")
-"""Leaf values that need no game that is listed."""
+LISTED_LEAVES = ("exact", "continuations", "multi-valued", "play-on")
+"""Leaf values that need a game that is listed."""
 BY_RESPONSE = ("margin", "anchored", "shared", "path")
 """Certificates that hold the opponent's best response down at all histories that there are."""
 
@@ -83,7 +83,7 @@ def needs_listing(values: Mapping[str, Any]) -> str:
     for name, choices in NOT_SAMPLED.items():
         if values[name] in choices:
             return f"{name} = {values[name]} needs a game that can be listed"
-    if values["depth"] is not None and values["leaf"] not in SAMPLED_LEAVES:
+    if values["depth"] is not None and values["leaf"] in LISTED_LEAVES:
         return f"leaf = {values['leaf']} needs a game that can be listed"
     if values["order"] is not None and values["order"] > 1:
         return f"order = {values['order']} needs a game that can be listed"

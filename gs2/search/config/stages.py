@@ -11,6 +11,7 @@ from gs2.search.subgame.continuation_policies import read_continuations
 __all__ = [
     "GADGET_NAMES",
     "GENERATOR_NAMES",
+    "LEAF_NAMES",
     "GadgetConfig",
     "GenerationConfig",
     "HistoriesConfig",
@@ -21,10 +22,10 @@ __all__ = [
 
 GADGET_NAMES = ["unsafe", "resolve", "maxmargin", "reach-maxmargin", "path"]
 GENERATOR_NAMES = ["all", "random", "diverse", "clusters"]
-"""Parts of one's own add their names (`gs2.parts`)."""
 SOURCES = ("auto", "enumerated", "sampled")
 ALTERNATIVE_NAMES = ("best-response", "profile", "value")
-LEAF_NAMES = ("exact", "value", "rollout", "continuations", "multi-valued", "play-on")
+LEAF_NAMES = ["exact", "value", "rollout", "continuations", "multi-valued", "play-on"]
+"""Parts of one's own add their names (`gs2.parts`)."""
 MODE_NAMES = ("independent", "nested", "sequential")
 REST = ("drop", "summary")
 ENTRY_PRIORS = ("uniform", "reach", "mixed")
@@ -127,7 +128,7 @@ class SubgameConfig(Configuration):
     leaf: what is worth what at the depth limit: exact (expected under the strategy, small games), value
         (`Blueprint.value`), rollout, continuations (the opponent chooses among several), play-on (the
         searching player goes on by its old strategy, the opponent decides to the end of the game),
-        multi-valued (players choose among `policies`, by rollouts).
+        multi-valued (players choose among `policies`, by rollouts), or one's own (`gs2.parts`).
     continuations: how many the opponent chooses among, with leaf = continuations.
     policies: continuations by name, with leaf = multi-valued (`gs2.search.subgame.continuation_policies`).
     choosers: who chooses among them: opponents, the searching player going on by the blueprint, or everyone.
@@ -147,7 +148,7 @@ class SubgameConfig(Configuration):
     branches: int | None = attrs.field(default=None, validator=integer(1, optional=True))
     gap: float | None = attrs.field(default=None, validator=real(0, optional=True, unit="payoffs"))
     depth: int | None = attrs.field(default=None, validator=integer(1, optional=True))
-    leaf: str = attrs.field(default="exact", validator=one_of(LEAF_NAMES))
+    leaf: str = attrs.field(default="exact", validator=one_of(lambda: LEAF_NAMES))
     continuations: int = attrs.field(default=4, validator=integer(1))
     policies: str = attrs.field(default="blueprint+greedy+uniform+last", validator=_known_continuations)
     choosers: str = attrs.field(default="opponents", validator=one_of(CHOOSERS))

@@ -116,6 +116,7 @@ def sample_tree(
     SearchOptions(leaf=leaf).check_leaf(config)
     if leaf is None:
         config.require_sampled()
+        leaf = SearchOptions().leaf_for(config)
     draw = _Draw(game, blueprint, trail, config, rng)
     roots = draw.roots()
     while True:

@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 from games.support.configuration import ConfigError
+from games.support.own import load_own_files, own_files
 from games.support.work.engines import executor_at
 from games.support.work.executor import Executor, Task, WorkerLost, in_order
 from games.support.work.where import where_of
 from gs2.search.config.search import SearchConfig
-from gs2.search.config.stages import GADGET_NAMES, GENERATOR_NAMES
 from gs2.search.context import SearchContext
-from gs2.search.gadget.build import OWN_GADGETS
-from gs2.search.generation import GENERATORS
+from gs2.search.registered import PARTS, add_part, parts_of
 
 __all__ = ["Workers"]
 
@@ -63,10 +62,7 @@ def _sent(context: SearchContext, config: SearchConfig) -> bytes:
     Raises ConfigError if a part of it cannot be sent to another process.
     """
     parts: dict[str, Any] = {"game": context.game, "tree": context.tree}
-    if config.generation.generator in GENERATORS:
-        parts["generator"] = config.generation.generator, GENERATORS[config.generation.generator]
-    if config.gadget.kind in OWN_GADGETS:
-        parts["gadget"] = config.gadget.kind, OWN_GADGETS[config.gadget.kind]
+    parts |= parts_of(config)
     for name, part in parts.items():
         try:
             pickle.dumps(part)
@@ -75,22 +71,17 @@ def _sent(context: SearchContext, config: SearchConfig) -> bytes:
                 f"refine_policy: with workers > 1 the {name} must be one that pickle can send to a process; "
                 f"got {part!r} ({error}); define it at the top of a module, or use workers=1"
             ) from error
-    return pickle.dumps(parts, protocol=pickle.HIGHEST_PROTOCOL)
+    whole = pickle.dumps(parts, protocol=pickle.HIGHEST_PROTOCOL)
+    return pickle.dumps((own_files(), whole), protocol=pickle.HIGHEST_PROTOCOL)
 
 
 def _received(sent: bytes, player: int) -> SearchContext:
     """Return the game and tree of a worker, with what its searches need."""
-    parts = pickle.loads(sent)
-    if "generator" in parts:
-        name, chooser = parts["generator"]
-        GENERATORS[name] = chooser
-        if name not in GENERATOR_NAMES:
-            GENERATOR_NAMES.append(name)
-    if "gadget" in parts:
-        name, build = parts["gadget"]
-        OWN_GADGETS[name] = build
-        if name not in GADGET_NAMES:
-            GADGET_NAMES.append(name)
+    files, whole = pickle.loads(sent)
+    load_own_files(files)  # before what was made there
+    parts = pickle.loads(whole)
+    for field in PARTS.keys() & parts:
+        add_part(field, *parts[field])
     context = SearchContext(parts["game"], parts["tree"])
     context.graph(player)
     return context

@@ -56,7 +56,7 @@ def cut_forest(
     player: the searching seat. options: `leaf`, in place of the configured evaluator, and `luck`, of the
         games that are played out there: histories that are valued together meet the same luck every time.
     """
-    nodes, reach, plan, leaf = roots.nodes, roots.reach, roots.plan, options.leaf
+    nodes, reach, plan, leaf = roots.nodes, roots.reach, roots.plan, options.leaf_for(config)
     fixed = FixedPlay(strategy.raw, roots.frozen, roots.plans, plan)
     if config.subgame.depth is None:
         return context.cutter.cut(nodes, reach, fixed=fixed)
@@ -120,7 +120,7 @@ def _node_leaf(
     context: SearchContext, strategy: Strategy, config: SearchConfig, options: SearchOptions
 ) -> NodeLeaf:
     """Return what values the nodes of the full tree at the depth limit."""
-    leaf = options.leaf
+    leaf = options.leaf_for(config)
     if leaf is None:
         if config.subgame.leaf in ("exact", "continuations", "multi-valued"):
             return strategy.exact_leaf

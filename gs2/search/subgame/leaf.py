@@ -18,12 +18,14 @@ from games.support.contract import require
 from gs2.search.subgame.continuation_policies import rollout_play
 from gs2.search.subgame.playing_out import FreshDraws, play_out
 
-__all__ = ["LeafEvaluator", "check_leaf_value", "checked_leaf", "rollout_leaf", "value_leaf"]
+__all__ = ["OWN_LEAVES", "LeafEvaluator", "check_leaf_value", "checked_leaf", "rollout_leaf", "value_leaf"]
 
 MOST_IDLE = 1000
 """Random plays without any decision after which a game is taken to have none."""
 
 LeafEvaluator = Callable[[Game, NDArray[Any]], NDArray[np.float64]]
+OWN_LEAVES: dict[str, LeafEvaluator] = {}
+"""Those that were registered, by name (`gs2.parts.register_leaf`)."""
 
 
 def value_leaf(blueprint: Blueprint) -> LeafEvaluator:
