@@ -1,6 +1,11 @@
+from .check import BlueprintReport as BlueprintReport
 from .check import check_blueprint as check_blueprint
 from .checkpoint import SHIPPED as SHIPPED
 from .checkpoint import CheckpointError as CheckpointError
+from .guandan.chooser import Chooser as Chooser
+from .guandan.chooser import Decisions as Decisions
+from .guandan.chooser import Past as Past
+from .guandan.chooser import PlayedMoves as PlayedMoves
 from .guandan.network.inference import Inference as Inference
 from .guandan.network.inference import load_inference as load_inference
 from .guandan.network.neural_blueprint import NeuralBlueprint as NeuralBlueprint
@@ -8,6 +13,7 @@ from .guandan.network.neural_blueprint import load_blueprint as load_blueprint
 from .guandan.play.choosers import load_chooser as load_chooser
 from .guandan.train_config import NetworkConfig as NetworkConfig
 from .guandan.train_config import TrainConfig as TrainConfig
+from .guandan.training.actors.pieces import Piece as Piece
 from .guandan.training.trainer import Trainer as Trainer
 from .inference_file import export_checkpoint as export_checkpoint
 from .protocol import Blueprint as Blueprint

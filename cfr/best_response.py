@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cfr.engine.play import FormArrays
-from cfr.lock import LockedTree
+from cfr.policies.lock import LockedTree
 from cfr.policies.policy import Policy
 from cfr.sequence_form import SequenceForm, deciding_seats, is_two_sided, sequence_form
 from cfr.tree import FlatTree
@@ -131,7 +131,7 @@ def best_response_values(
 ) -> tuple[float, ...]:
     """Return what each deciding seat (side 0 and side 1) gets by best-responding alone to `policy`.
 
-    lock: infosets at which everyone plays as it says, and nobody can deviate (`cfr.lock`); needs the tree.
+    lock: infosets at which everyone plays as it says, and nobody can deviate (`LockedTree`); needs the tree.
     """
     return _evaluate(*_unlocked(game_form, policy, lock))[2]
 

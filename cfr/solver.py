@@ -24,7 +24,7 @@ from cfr.engine.resume import (
     same_variant,
 )
 from cfr.engine.warm_start import start_regrets
-from cfr.lock import LockedTree
+from cfr.policies.lock import LockedTree
 from cfr.policies.policy import Policy
 from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form
 from cfr.tree import FlatTree
@@ -123,7 +123,7 @@ class Solver:
     iteration: iterations done so far.
     noise: regrets of at most this, in payoffs, are matched as if they were 0, so that rounding does not
         break ties.
-    lock: infosets whose play is fixed (`cfr.lock`); the game must then be a tree. Policies are on its slots
+    lock: infosets whose play is fixed (`LockedTree`); the game must then be a tree. Policies are on its slots
         all the same; values and exploitability are those of the locked game.
     """
 
@@ -309,8 +309,8 @@ def solve(
     must be given.
     start: a `Start`, which needs the tree, or the `Solver.state_dict()` of a run to continue; by default
     uniform play.
-    lock: infosets whose play is fixed (`cfr.lock`), of a tree. The policy has them as they are locked; values
-    and exploitability are those of the locked game, in which nobody can deviate there.
+    lock: infosets of the tree whose play is fixed (`LockedTree`). The policy has them as they are locked;
+    values and exploitability are those of the locked game, in which nobody can deviate there.
     Raises SolverError for limits out of range, a state of another game or a start that cannot be used;
     InvalidTree as `sequence_form`; ImperfectRecall where a player has forgotten what it did; ValueError for
     a start of another size or whose infosets' probabilities do not sum to 1.

@@ -7,6 +7,8 @@ from .game import Game as Game
 from .game import GameError as GameError
 from .game import Infoset as Infoset
 from .infosets import decision_infosets as decision_infosets
+from .infosets.trail import Trail as Trail
+from .parameters import Parameter as Parameter
 from .ragged import Ragged as Ragged
 from .registry import PRESETS as PRESETS
 from .registry import RESEARCH_GAMES as RESEARCH_GAMES

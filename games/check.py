@@ -146,8 +146,8 @@ def check_game(
             pairs = game.private_states()[0] * game.private_states()[1]
             if pairs <= MOST_PAIRS:
                 check_factored(game, rng, width=max(1, min(max_width, PAIRS_PER_LEVEL // pairs)))
-    infosets = [sum(legal is not None for _, legal, _ in met.values()) for met in seen.met]
-    return CheckReport(complete, histories, terminals, tuple(infosets))
+    infosets = tuple(sum(legal is not None for _, legal, _ in met.values()) for met in seen.met)
+    return CheckReport(complete, histories, terminals, infosets)
 
 
 def _require(game: Game, holds: bool, function: str, rule: str, received: object = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 
 import pytest
 
@@ -36,3 +37,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "long" in item.keywords:
             item.add_marker(skip)
+
+
+@pytest.fixture
+def parts_forgotten() -> Iterator[None]:
+    """Forget the generators, gadgets and leaf values that a test registers."""
+    from gs2.parts import PARTS
+
+    before = {field: (dict(parts), list(names)) for field, (parts, names) in PARTS.items()}
+    yield
+    for field, (parts, names) in PARTS.items():
+        parts.clear()
+        parts.update(before[field][0])
+        names[:] = before[field][1]

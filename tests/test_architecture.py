@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
@@ -228,3 +232,43 @@ def test_a_count_that_rises_is_a_fault_and_one_that_falls_lowers_its_limit() -> 
     assert moved({"steps": 4}, {"steps": 3})[0].startswith("steps: at most 3; got 4")
     assert moved({"steps": 2}, {"steps": 3})[0].startswith("steps: down to 2 from 3")
     assert moved({"stairs": 1}, {})[0].startswith("stairs: at most 0; got 1")
+
+
+def functions(package: ModuleType) -> Iterator[tuple[str, Any]]:
+    """Yield what can be called of what a package exports, and the classes themselves for their fields."""
+    for name in package.__all__:
+        found = getattr(package, name)
+        if inspect.isfunction(found) or inspect.isclass(found):
+            yield name, found
+        if inspect.isclass(found):
+            for method, function in vars(found).items():
+                function = function.fget if isinstance(function, property) else function
+                if inspect.isfunction(function) and (method == "__init__" or not method.startswith("_")):
+                    yield f"{name}.{method}", function
+
+
+def types_of(hint: Any) -> Iterator[type]:
+    """Yield our classes in a type hint, those within others included."""
+    if isinstance(hint, type) and hint.__module__.partition(".")[0] in LAZY:
+        yield hint
+    for part in get_args(hint):
+        for inner in part if isinstance(part, list) else [part]:
+            yield from types_of(inner)
+
+
+@pytest.mark.parametrize("name", LAZY)
+def test_every_type_in_a_public_signature_is_importable_from_its_package(name: str) -> None:
+    everything = {
+        exported: getattr(package, exported)
+        for package in map(importlib.import_module, LAZY)
+        for exported in package.__all__
+    }
+    missing, seen = {}, 0
+    for called, function in functions(importlib.import_module(name)):
+        for hint in get_type_hints(inspect.unwrap(function), localns=everything).values():
+            for found in types_of(hint):
+                seen += 1
+                package = importlib.import_module(found.__module__.partition(".")[0])
+                if not found.__name__.startswith("_") and getattr(package, found.__name__, None) is not found:
+                    missing[f"{found.__module__}.{found.__name__}"] = called
+    assert seen > 5 and missing == {}

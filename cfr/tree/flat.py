@@ -68,6 +68,23 @@ class FlatTree:
     n_truncated: int = 0
     zero_sum: bool = True
 
+    def __repr__(self) -> str:
+        """Return the sizes of the tree, in three lines."""
+        seats = np.bincount(self.infoset_player, minlength=self.n_players).tolist()
+        infosets = ", ".join(f"{count:,} of player {seat}" for seat, count in enumerate(seats))
+        low, high = (
+            (float(end(self.returns)) for end in (np.min, np.max)) if self.returns.size else (0.0, 0.0)
+        )
+        ends = f"{len(self.terminal):,} terminals" + f", {self.n_truncated:,} of them cut off" * bool(
+            self.n_truncated
+        )
+        return (
+            f"{type(self).__name__}: {self.n_nodes:,} nodes in {len(self.level_offsets) - 1} levels, "
+            f"{self.n_roots:,} {'root' if self.n_roots == 1 else 'roots'}\n"
+            f"infosets: {infosets}; {self.n_slots:,} slots\n"
+            f"{ends}; payoffs {low:g} to {high:g}; states {'dropped' if self.states is None else 'held'}"
+        )
+
     @property
     def n_nodes(self) -> int:
         """Return N."""
@@ -180,7 +197,7 @@ class FlatTree:
         return actions
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EnumeratedTree(FlatTree):
     """A tree that holds the game's state at every node, as `grow` makes it unless it is told otherwise.
 

@@ -30,7 +30,7 @@ class LockChoice:
 
     def read(self, game: Game, tree: FlatTree | None = None) -> Policy:
         """Return the lock. tree: the game's, with its states. Raises as `load_lock`."""
-        from cfr.lock import load_lock
+        from cfr.policies.lock import load_lock
 
         return load_lock(self.file, game, tree, seat=self.seat)
 

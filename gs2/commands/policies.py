@@ -107,7 +107,7 @@ def blueprint(
     With --lock the rest of the game is solved around what is fixed. The policy has that in it, and its
     exploitability is of the locked game, in which nobody can deviate there.
     """
-    from cfr.lock import LockedTree
+    from cfr.policies.lock import LockedTree
     from cfr.policies.policy import PolicyError, load_policy, load_state, save_policy, tabular_policy
     from cfr.policies.policy_words import policy_words, save_policy_json
     from cfr.sequence_form import is_two_sided, sequence_form
@@ -371,7 +371,7 @@ def exploitability(game: Game, policy: str, lock: LockChoice | None, as_json: bo
         print_measured(game, policy, as_json)
         return
     from cfr.best_response import best_response_values, expected_value
-    from cfr.lock import LockedTree
+    from cfr.policies.lock import LockedTree
     from cfr.sequence_form import is_two_sided, sequence_form
     from cfr.tree import grow
     from gs2.policies.policy_spec import check_policy_spec, policy_from_spec

@@ -38,6 +38,22 @@ def solve_infoset(
 ) -> SearchResult:
     """Return the refined strategy at one infoset and how it was found.
 
+    >>> import cfr, games, gs2, numpy as np
+    >>> game = games.load_game("kuhn_poker")
+    >>> blueprint = cfr.uniform_policy(cfr.grow(game))
+    >>> infoset = game.parse_infoset("P1 holds Q | bet")
+    >>> result = gs2.solve_infoset(game, blueprint, infoset, gs2.preset("gs2+"), np.random.default_rng(0))
+    >>> {action: round(p, 2) for action, p in result.blueprint.items()}
+    {'pass': 0.5, 'bet': 0.5}
+    >>> {action: round(p, 2) for action, p in result.refined.items()}
+    {'pass': 0.75, 'bet': 0.25}
+
+    The `SearchResult` holds the probabilities before (`blueprint`) and after (`refined`), and `actions` with
+    the value of each; the histories considered and those kept (`histories`); the opponent's infosets and what
+    it lost there (`opponents`, `margins`); the size of the subgame (`nodes`, `infosets`) and how well it was
+    solved (`gap`); what was left out (`cut_off`); the time of each stage (`seconds`). `slots` and `probs` are
+    all that the search replaces, on the slots of the tree. `to_json` returns it as plain data.
+
     game: any, or the `SearchContext` of one of two players. Where its tree can be grown, it is, unless
         `config.histories.source` says otherwise; elsewhere histories of the infoset are drawn. One of more
         than two seats is seen from two of them (`gs2.search.histories.seats`), and wants a `Blueprint`.

@@ -210,7 +210,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "def highest(values, weights, k, rng):\n"
         "    worth = values if values.ndim == 1 else values.mean(axis=1)\n"
         "    return np.sort(np.argsort(-worth, kind='stable')[:k])\n"
+        "def even(game, states):\n    return np.zeros((len(states), 2))\n"
     )
+    (folder / "lock.json").write_text('{"P0 holds K": {"bet": 1.0}}')
     (folder / "llm.py").write_text("class Seat:\n    def act(self, observation):\n        return 0\n")
     return folder
 

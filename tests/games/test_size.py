@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from games import RESEARCH_GAMES, GameError, load_game
+from games import PRESETS, RESEARCH_GAMES, GameError, load_game
 from games.registry import smaller_games
 from games.size import RUNS, Count, estimate_size
 from tests.games.openspiel.efg import random_efg
+from tests.games.trees import sizes
 
 RECORDED = json.loads((Path(__file__).parent.parent / "data" / "efg.json").read_text())["games"]
 KNOWN = {
@@ -142,3 +143,15 @@ def test_every_size_is_estimated_however_large(name: str) -> None:
         assert 0 <= count.low <= count.mean * (1 + 1e-9) and count.mean <= count.high * (1 + 1e-9)
     assert size.terminals.mean < size.histories.mean
     assert sum(count.low for count in size.infosets) <= sum(count.high for count in size.decisions)
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_research_games_have_the_recorded_sizes(name: str) -> None:
+    game = load_game(name)
+    counted = sizes(game)
+    assert counted == {key: RECORDED[name][key] for key in counted}
+    assert list(game.payoff_range) == counted["payoff_range"]
+
+
+def test_every_preset_and_research_game_is_recorded() -> None:
+    assert set(PRESETS) | set(RESEARCH_GAMES) == set(RECORDED)

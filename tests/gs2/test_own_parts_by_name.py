@@ -19,7 +19,6 @@ from gs2.cli import main
 from gs2.guandan.table.agents import load_agent
 from gs2.guandan.table.seat import AgentError
 from gs2.parts import named_part
-from tests.gs2.own_parts import forgotten_parts
 
 PARTS = """
 from dataclasses import replace
@@ -126,13 +125,12 @@ number = 3
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Stand in a folder with parts of one's own; forget what is registered."""
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts_forgotten: None) -> Path:
+    """Stand in a folder with parts of one's own, which are forgotten afterwards."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "parts.py").write_text(PARTS)
     (tmp_path / "broken.py").write_text("import nothing_of_this_name\n")
-    with forgotten_parts():
-        yield tmp_path
+    return tmp_path
 
 
 def gs2(*words: str) -> Result:

@@ -15,16 +15,8 @@ from gs2.search.config.search import SearchConfig
 from gs2.search.config.stages import GADGET_NAMES, GENERATOR_NAMES
 from gs2.search.gadget.build import GADGETS
 from gs2.search.generation import GENERATORS
-from tests.gs2.own_parts import forgotten_parts
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "own_parts.md"
-
-
-@pytest.fixture
-def names():
-    """Forget what a test registers."""
-    with forgotten_parts():
-        yield
 
 
 def test_names_of_a_configuration_are_those_there_are():
@@ -32,11 +24,12 @@ def test_names_of_a_configuration_are_those_there_are():
     assert list(GENERATORS) == GENERATOR_NAMES
 
 
-def test_the_page_runs_and_its_parts_are_used(names, capsys):
+def test_the_page_runs_and_its_parts_are_used(parts_forgotten, capsys):
     found: dict = {}
     for code in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL):
         exec(compile(code, PAGE.name, "exec"), found)
     lines = capsys.readouterr().out.splitlines()
+    assert lines.pop(0) == "hide heads 0.40, tails 0.60"
     blueprint = float(lines[0].split()[-1])
     values = {tuple(line.split()[:2]): float(line.split()[-1]) for line in lines[1:5]}
     assert values["gs2+", "diverse"] < blueprint
@@ -46,7 +39,7 @@ def test_the_page_runs_and_its_parts_are_used(names, capsys):
     assert "not played out" in lines[6]
 
 
-def test_a_part_that_breaks_its_contract_or_takes_a_name_is_refused(names):
+def test_a_part_that_breaks_its_contract_or_takes_a_name_is_refused(parts_forgotten):
     with pytest.raises(ContractError, match="generator: must choose indices that rise and are distinct; got"):
         register_generator("backwards", lambda values, weights, k, rng: np.arange(min(k, len(values)))[::-1])
     with pytest.raises(ConfigError, match="must differ from all, random"):

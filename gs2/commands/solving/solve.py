@@ -153,7 +153,7 @@ def solve(
     import numpy as np
 
     from cfr.best_response import best_response_values
-    from cfr.lock import LockedGame, LockedTree
+    from cfr.policies.lock import LockedGame, LockedTree
     from cfr.sequence_form import sequence_form
     from cfr.tree import grow
     from games.support.configuration import ConfigError

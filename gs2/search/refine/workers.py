@@ -11,9 +11,9 @@ from games.support.own import load_own_files, own_files
 from games.support.work.engines import executor_at
 from games.support.work.executor import Executor, Task, WorkerLost, in_order
 from games.support.work.where import where_of
+from gs2.parts import PARTS, add_part, chosen_parts
 from gs2.search.config.search import SearchConfig
 from gs2.search.context import SearchContext
-from gs2.search.registered import PARTS, add_part, parts_of
 
 __all__ = ["Workers"]
 
@@ -62,7 +62,7 @@ def _sent(context: SearchContext, config: SearchConfig) -> bytes:
     Raises ConfigError if a part of it cannot be sent to another process.
     """
     parts: dict[str, Any] = {"game": context.game, "tree": context.tree}
-    parts |= parts_of(config)
+    parts |= chosen_parts(config)
     for name, part in parts.items():
         try:
             pickle.dumps(part)

@@ -288,3 +288,15 @@ def test_random_trees_of_the_other_tests_are_trees() -> None:
     sizes = [random_tree(seed).n_nodes for seed in range(5)]
     assert min(sizes) > 20
     assert len(set(sizes)) == 5
+
+
+def test_a_tree_prints_in_three_lines() -> None:
+    tree = grow(load_game("leduc_poker"))
+    assert str(tree).splitlines() == [
+        "EnumeratedTree: 9,457 nodes in 12 levels, 1 root",
+        "infosets: 468 of player 0, 468 of player 1; 2,184 slots",
+        "5,520 terminals; payoffs -13 to 13; states held",
+    ]
+    dropped = grow(load_game("kuhn_poker"), keep_states=False)
+    assert str(dropped).startswith("FlatTree: 58 nodes") and str(dropped).endswith("states dropped")
+    assert len(repr([dropped])) < 300

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from gs2.search.explain import solve_infoset
 from gs2.search.generation import GENERATORS
 from gs2.search.pipeline import refine_infoset
 from gs2.search.refine import RefineOptions, refine_policy
+from gs2.search.result import SearchResult
 from gs2.search.strategy import Strategy
 from tests.gs2.search.setting import (
     GOOFSPIEL,
@@ -269,3 +271,13 @@ def test_passes_of_a_refinement_are_made_one_after_the_other(seed):
         assert values[1] <= values[0] + NEVER_ABOVE and values[0] <= before[1 - player] + NEVER_ABOVE
     with pytest.raises(ConfigError, match="at least one"):
         refine_policy(prepared, policy, 0, [])
+
+
+def test_the_help_of_a_search_shows_one_that_runs_and_says_what_comes_back() -> None:
+    text = solve_infoset.__doc__ or ""
+    found = doctest.DocTestParser().get_doctest(text, {}, "solve_infoset", None, None)
+    assert doctest.DocTestRunner().run(found) == (0, len(found.examples)) and len(found.examples) > 4
+    for field in ("refined", "blueprint", "histories", "margins", "cut_off", "seconds", "slots", "probs"):
+        assert f"`{field}`" in text and (
+            field in SearchResult.__annotations__ or hasattr(SearchResult, field)
+        )
