@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from experiments.bench.bench import Progress
-from gs2.commands.common import SEED, FiniteRange
+from gs2.commands.common import COUNT, SEED, FiniteRange
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -230,9 +230,7 @@ class WebBench:
         "In the end the server is killed and started again."
     )
     options = (
-        click.Option(
-            ["--tables"], type=click.IntRange(min=1), default=50, show_default=True, help="Tables at once."
-        ),
+        click.Option(["--tables"], type=COUNT, default=50, show_default=True, help="Tables at once."),
         click.Option(["--agent"], default="blueprint", show_default=True, help="Who has the other seats."),
         click.Option(
             ["--pace"],

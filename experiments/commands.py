@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 import click
 
 from experiments.outputs import report_file, report_options
-from gs2.commands.common import FINITE, ON, OUTPUT_FOLDER, Interruption, html_option, print_json, stderr
+from gs2.commands.common import (
+    CORES,
+    COUNT,
+    FINITE,
+    ON,
+    OUTPUT_FOLDER,
+    Interruption,
+    html_option,
+    print_json,
+    stderr,
+)
 from gs2.commands.groups import LazyGroup, Target
 
 if TYPE_CHECKING:
@@ -75,7 +85,7 @@ def experiment() -> None:
     type=OUTPUT_FOLDER,
     help="Folder of the run, resumed if it exists.  [default: runs/PRESET]",
 )
-@click.option("--workers", type=click.IntRange(min=1), help="Number of processes.  [default: one per core]")
+@click.option("--workers", type=CORES, help="Number of processes.  [default: one per core]")
 @ON
 @click.option("--game", "games", multiple=True, help="Run this game instead of the grid's; repeatable.")
 @click.option("--method", "methods", multiple=True, help="Run this method instead of the grid's; repeatable.")
@@ -83,16 +93,12 @@ def experiment() -> None:
 @click.option(
     "--limit", "limits", type=FINITE, multiple=True, help="Limit in seconds per infoset; repeatable."
 )
-@click.option(
-    "--iterations", type=click.IntRange(min=1), multiple=True, help="Limit in iterations; repeatable."
-)
+@click.option("--iterations", type=COUNT, multiple=True, help="Limit in iterations; repeatable.")
 @click.option(
     "--mode", "modes", multiple=True, help="Search mode, independent, nested or sequential; repeatable."
 )
-@click.option(
-    "--sample", type=click.IntRange(min=1), help="Search only this many random infosets of each player."
-)
-@click.option("--seeds", type=click.IntRange(min=1), help="Use this many seeds for every game.")
+@click.option("--sample", type=COUNT, help="Search only this many random infosets of each player.")
+@click.option("--seeds", type=COUNT, help="Use this many seeds for every game.")
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
 def refine(
     name: str,

@@ -19,7 +19,7 @@ from games.support.bootstrap import bootstrap_interval
 from games.support.work.engines import executor_at
 from games.support.work.executor import Executor, Task, in_order
 from games.support.work.where import Place, where_of
-from gs2.commands.common import ON, POSITIVE, print_json, stdout
+from gs2.commands.common import COUNT, ON, POSITIVE, CountType, print_json, stdout
 from gs2.commands.groups import run_alone
 
 __all__ = ["PieceCost", "measure_pieces", "piece_cost"]
@@ -110,9 +110,9 @@ def measure_pieces(
 
 @click.command()
 @ON
-@click.option("--processes", type=click.IntRange(min=2), default=2, show_default=True, help="At a time.")
+@click.option("--processes", type=CountType(2, 1 << 12), default=2, show_default=True, help="At a time.")
 @click.option("--seconds", type=POSITIVE, default=1.0, show_default=True, help="Of each measurement.")
-@click.option("--repeats", type=click.IntRange(min=1), default=10, show_default=True, help="Of all of them.")
+@click.option("--repeats", type=COUNT, default=10, show_default=True, help="Of all of them.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def piece_cost(on: Place, processes: int, seconds: float, repeats: int, as_json: bool) -> None:
     """Measure what it costs to hand out pieces of work: here, to processes, and where --on says."""

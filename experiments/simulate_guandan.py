@@ -24,7 +24,7 @@ from games.guandan.matches.match import Match
 from games.guandan.rounds.round import GuanDan, legal
 from games.guandan.rounds.state import NOBODY
 from games.guandan.rules import Rules
-from gs2.commands.common import SEED, print_json
+from gs2.commands.common import COUNT, SEED, print_json
 from gs2.commands.groups import run_alone
 from gs2.commands.progress import working
 
@@ -230,9 +230,7 @@ def _play_out(matches: Matches, ends: NDArray[np.uint64], max_rounds: int) -> di
 
 
 @click.command("simulate")
-@click.option(
-    "--matches", type=click.IntRange(min=1), default=10_000, show_default=True, help="Number of matches."
-)
+@click.option("--matches", type=COUNT, default=10_000, show_default=True, help="Number of matches.")
 @click.option("--seed", type=SEED, default=1, show_default=True, help="Seed of the run.")
 @click.option(
     "--rules",

@@ -34,7 +34,7 @@ from experiments.agent.tables import (
 from experiments.outputs import report_file, report_options
 from games.ragged import Ragged
 from games.support.files import write_text
-from gs2.commands.common import OUTPUT_FILE, SEED, print_json
+from gs2.commands.common import COUNT, OUTPUT_FILE, SEED, CountType, print_json
 from gs2.commands.groups import run_alone
 from gs2.commands.progress import working
 from gs2.guandan.agent.guandan_config import GuanDanConfig
@@ -237,10 +237,8 @@ def ablate_guandan() -> None:
 
 @ablate_guandan.command()
 @CHECKPOINT
-@click.option("--positions", type=click.IntRange(min=1), default=1000, show_default=True)
-@click.option(
-    "--worlds", type=click.IntRange(min=2), default=64, show_default=True, help="Deals at each position."
-)
+@click.option("--positions", type=COUNT, default=1000, show_default=True)
+@click.option("--worlds", type=CountType(2), default=64, show_default=True, help="Deals at each position.")
 @WITH_SEED
 @OUTPUT
 @AS_JSON
@@ -261,7 +259,7 @@ def judge(
 @click.argument("judged", type=click.Path(exists=True, path_type=Path))
 @CHECKPOINT
 @click.option("--variant", "names", multiple=True, type=click.Choice(list(VARIANTS)), help="[default: all]")
-@click.option("--positions", type=click.IntRange(min=1), default=200, show_default=True)
+@click.option("--positions", type=COUNT, default=200, show_default=True)
 @WITH_SEED
 @OUTPUT
 @AS_JSON
@@ -318,7 +316,7 @@ def replay(judged: Path, checkpoint: Path | None, output: Path, as_json: bool) -
 @ablate_guandan.command()
 @click.argument("name", metavar="VARIANT", type=click.Choice(list(VARIANTS)))
 @CHECKPOINT
-@click.option("--deals", type=click.IntRange(min=1), default=2000, show_default=True)
+@click.option("--deals", type=COUNT, default=2000, show_default=True)
 @WITH_SEED
 @OUTPUT
 @AS_JSON

@@ -25,6 +25,7 @@ from blueprint.structured import join
 from games.guandan.rounds.round import GuanDan
 from games.support.array_types import Array
 from games.support.bootstrap import bootstrap_intervals
+from gs2.commands.common import COUNT, SEED
 from gs2.commands.groups import run_alone
 from gs2.guandan.named_agents import load_batched_agent
 from gs2.guandan.review.judging import Judge, Judgement, choices_of
@@ -131,12 +132,10 @@ def accuracy_row(lost: NDArray[np.float64], found: NDArray[np.float64], seed: in
 
 @click.command()
 @click.option("--agent", default="greedy", show_default=True, help="Who is reviewed, by name.")
-@click.option(
-    "--deals", type=click.IntRange(min=1), default=100, show_default=True, help="Each played twice."
-)
+@click.option("--deals", type=COUNT, default=100, show_default=True, help="Each played twice.")
 @click.option("--preset", default="fast", show_default=True, help="fast or standard.")
 @click.option("--set", "changes", multiple=True, metavar="FIELD=NUMBER", help="Of the search; for ablations.")
-@click.option("--seed", type=click.IntRange(min=0), default=11, show_default=True)
+@click.option("--seed", type=SEED, default=11, show_default=True)
 def review_accuracy(agent: str, deals: int, preset: str, changes: tuple[str, ...], seed: int) -> None:
     """Compare the levels that a review finds lost with those that were, and print a line of JSON."""
     pairs = (change.partition("=") for change in changes)

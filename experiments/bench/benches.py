@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from experiments.bench.bench import Progress
-from gs2.commands.common import SEED, FiniteRange
+from gs2.commands.common import COUNT, SEED, CountType, FiniteRange
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -36,7 +36,7 @@ __all__ = [
     "TABLE",
 ]
 
-AT_LEAST_ONE = click.IntRange(min=1)
+AT_LEAST_ONE = COUNT
 
 
 def _seed() -> click.Option:
@@ -269,7 +269,7 @@ class SplitSpeedBench:
     options = (
         click.Option(
             ["--hands"],
-            type=click.IntRange(min=100),
+            type=CountType(100),
             default=3000,
             show_default=True,
             help="Number of hands dealt.",

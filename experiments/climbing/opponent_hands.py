@@ -27,7 +27,7 @@ from experiments.climbing.pruning_shares import MARGINS, PAPER, RECIPE_MARGIN, c
 from experiments.climbing.same_deals import as_each_team
 from experiments.markdown import markdown_table
 from games.support.array_types import Ints
-from gs2.commands.common import SEED, print_json
+from gs2.commands.common import SEED, CountType, print_json
 from gs2.commands.groups import run_alone
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def _known(network: FastMoves, player: Choose, rounds: int, seed: int) -> dict[s
 @click.command("opponent-hands")
 @click.argument("checkpoint", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--game", type=click.Choice(list(PAPER)), default="doudizhu", show_default=True)
-@click.option("--rounds", type=click.IntRange(min=2), default=200, show_default=True, help="Held out.")
+@click.option("--rounds", type=CountType(2), default=200, show_default=True, help="Held out.")
 @click.option(
     "--against",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),

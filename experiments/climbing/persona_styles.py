@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from experiments.climbing.same_deals import as_each_team
 from experiments.markdown import markdown_table
 from games.support.array_types import Ints
-from gs2.commands.common import SEED, print_json
+from gs2.commands.common import SEED, CountType, print_json
 from gs2.commands.groups import run_alone
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def _recognition(path: Path, inputs: MoveInputs, rounds: int, seed: int) -> list
 @click.command("persona-styles")
 @click.argument("checkpoint", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--game", type=click.Choice(GAMES), default=GAMES[0], show_default=True)
-@click.option("--rounds", type=click.IntRange(min=2), default=200, show_default=True, help="Held out.")
+@click.option("--rounds", type=CountType(2), default=200, show_default=True, help="Held out.")
 @click.option("--seed", type=SEED, default=1, show_default=True, help="Of the cards.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def persona_styles(checkpoint: Path | None, game: str, rounds: int, seed: int, as_json: bool) -> None:

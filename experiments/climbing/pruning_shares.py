@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from experiments.markdown import markdown_table
 from games.support.array_types import Ints
-from gs2.commands.common import SEED, print_json
+from gs2.commands.common import COUNT, SEED, print_json
 from gs2.commands.groups import run_alone
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def playing_agent(inputs: MoveInputs, name: str, rng: np.random.Generator) -> Ch
 
 @click.command("pruning-shares")
 @click.option("--game", type=click.Choice(list(PAPER)), default="doudizhu", show_default=True)
-@click.option("--turns", type=click.IntRange(min=1), default=1_000_000, show_default=True, help="At least.")
+@click.option("--turns", type=COUNT, default=1_000_000, show_default=True, help="At least.")
 @click.option("--play", default="random", show_default=True, help="random, rule, or a checkpoint's file.")
 @click.option("--seed", type=SEED, default=1, show_default=True, help="Of the cards.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")

@@ -16,7 +16,7 @@ from typing import Any
 import click
 import numpy as np
 
-from gs2.commands.common import SEED, print_json
+from gs2.commands.common import SEED, CountType, print_json
 from gs2.commands.groups import run_alone
 
 __all__ = ["RlcardResult", "play_rlcard", "rlcard_matches"]
@@ -80,7 +80,7 @@ def play_rlcard(agent: str, model: str, rounds: int, seed: int, side: str) -> Rl
 @click.command("rlcard-matches")
 @click.argument("agent")
 @click.option("--against", default=RULE, show_default=True, help="A model of RLCard's.")
-@click.option("--rounds", type=click.IntRange(2), default=1000, show_default=True, help="For each side.")
+@click.option("--rounds", type=CountType(2), default=1000, show_default=True, help="For each side.")
 @click.option("--seed", type=SEED, default=1, show_default=True, help="Of the deals and the agents.")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 def rlcard_matches(agent: str, against: str, rounds: int, seed: int, as_json: bool) -> None:

@@ -29,6 +29,7 @@ from games.infosets.factored import FactoredGame, is_factored
 from games.registry import load_game
 from games.support.files import check_folder
 from games.support.json_rows import JsonRows, Row
+from gs2.commands.common import COUNT, SEED
 from gs2.commands.groups import run_alone
 from gs2.public.pairs import PublicPlace
 from gs2.public.public_search import refine_public
@@ -237,12 +238,10 @@ def plot_spliced(rows: list[Row], path: Path) -> None:
 
 @click.command("on-public-tree")
 @click.option("--game", "game_name", default="liars_dice(dice=2,sides=5)", show_default=True)
-@click.option("--infosets", type=click.IntRange(min=1), default=200, show_default=True)
-@click.option("--iterations", type=click.IntRange(min=1), default=100, show_default=True, help="Of a search.")
-@click.option(
-    "--blueprint", type=click.IntRange(min=1), default=20, show_default=True, help="CFR iterations."
-)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--infosets", type=COUNT, default=200, show_default=True)
+@click.option("--iterations", type=COUNT, default=100, show_default=True, help="Of a search.")
+@click.option("--blueprint", type=COUNT, default=20, show_default=True, help="CFR iterations.")
+@click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Folder of the rows.")
 def main(game_name: str, infosets: int, iterations: int, blueprint: int, seed: int, output: Path) -> None:
     """Search at random infosets of GAME and measure the exploitability of what comes out, exactly."""

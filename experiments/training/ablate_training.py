@@ -26,7 +26,7 @@ from experiments.markdown import markdown_table
 from experiments.outputs import report_file
 from games.support.files import LineFile, check_folder, read_bytes, read_text, unique, write_text
 from games.support.locks import hold
-from gs2.commands.common import OUTPUT_FILE, OUTPUT_FOLDER, FiniteRange
+from gs2.commands.common import COUNT, OUTPUT_FILE, OUTPUT_FOLDER, CountType, FiniteRange
 from gs2.commands.groups import run_alone
 
 if TYPE_CHECKING:
@@ -286,8 +286,8 @@ def ablate_blueprint() -> None:
 @ablate_blueprint.command("run")
 @click.argument("directory", type=OUTPUT_FOLDER)
 @click.option("--cpu-seconds", type=FiniteRange(1), default=120.0, show_default=True, help="For each arm.")
-@click.option("--seeds", type=click.IntRange(1), default=2, show_default=True)
-@click.option("--deals", type=click.IntRange(2), default=400, show_default=True, help="Deals of each match.")
+@click.option("--seeds", type=COUNT, default=2, show_default=True)
+@click.option("--deals", type=CountType(2), default=400, show_default=True, help="Deals of each match.")
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
 def run_command(directory: Path, cpu_seconds: float, seeds: int, deals: int, as_json: bool) -> None:
     """Train every arm and play the matches; rows go to DIRECTORY/rows.jsonl."""

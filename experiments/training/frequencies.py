@@ -11,7 +11,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from gs2.commands.common import SEED
+from gs2.commands.common import COUNT, SEED
 from gs2.commands.groups import run_alone
 
 __all__ = ["count_results", "frequencies"]
@@ -53,7 +53,7 @@ def count_results(agent: str, matches: int, seed: int) -> NDArray[np.int64]:
 
 @click.command("frequencies")
 @click.option("--agent", default="blueprint", show_default=True)
-@click.option("--matches", type=click.IntRange(1), default=600, show_default=True)
+@click.option("--matches", type=COUNT, default=600, show_default=True)
 @click.option("--seed", type=SEED, default=5, show_default=True)
 def frequencies(agent: str, matches: int, seed: int) -> None:
     """Print how often rounds end with 3, 2, 1, -1, -2, -3 for the team that won the one before."""

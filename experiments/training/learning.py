@@ -23,7 +23,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from gs2.commands.common import SEED, FiniteRange
+from gs2.commands.common import COUNT, SEED, CountType, FiniteRange
 from gs2.commands.groups import run_alone
 
 if TYPE_CHECKING:
@@ -202,12 +202,8 @@ def _judged(trainer: Trainer, samples: Samples) -> tuple[NDArray[Any], NDArray[A
 @click.option(
     "--try", "tries", multiple=True, required=True, help="Settings to compare, FIELD=VALUE,…; repeatable."
 )
-@click.option(
-    "--rounds", type=click.IntRange(1), default=80000, show_default=True, help="Rounds to learn from."
-)
-@click.option(
-    "--held-out", type=click.IntRange(2), default=20000, show_default=True, help="Rounds to judge by."
-)
+@click.option("--rounds", type=COUNT, default=80000, show_default=True, help="Rounds to learn from.")
+@click.option("--held-out", type=CountType(2), default=20000, show_default=True, help="Rounds to judge by.")
 @click.option(
     "--window",
     type=FiniteRange(1),

@@ -19,7 +19,7 @@ import numpy as np
 from experiments.markdown import markdown_table
 from games.support.files import FileProblem, check_folder, check_output, read_bytes, unique, write_text
 from games.support.locks import hold
-from gs2.commands.common import SEED, stderr
+from gs2.commands.common import CORES, COUNT, SEED, stderr
 from gs2.commands.groups import run_alone
 
 __all__ = ["Point", "curve_table", "learning_curve", "plot_curve"]
@@ -155,13 +155,13 @@ def plot_curve(points: list[Point], path: Path) -> None:
 @click.option("--against", default="greedy,strong", show_default=True, help="Opponents, separated by commas.")
 @click.option(
     "--rounds",
-    type=click.IntRange(min=1),
+    type=COUNT,
     default=2000,
     show_default=True,
     help="Deals against each opponent.",
 )
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the cards.")
-@click.option("--processes", type=click.IntRange(min=1), help="Number of processes.  [default: one per core]")
+@click.option("--processes", type=CORES, help="Number of processes.  [default: one per core]")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), required=True, help="Output files, without suffix."
 )

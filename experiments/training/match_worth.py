@@ -16,7 +16,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from gs2.commands.common import NOT_NEGATIVE, SEED
+from gs2.commands.common import COUNT, NOT_NEGATIVE, SEED, CountType
 from gs2.commands.groups import run_alone
 
 __all__ = ["MatchWorth", "match_situations", "match_worth", "play_worth"]
@@ -141,9 +141,9 @@ def _distance(table: NDArray[np.void]) -> NDArray[np.float64]:
 @click.command("match-worth")
 @click.argument("a")
 @click.argument("b")
-@click.option("--rounds", type=click.IntRange(2), default=2048, show_default=True)
+@click.option("--rounds", type=CountType(2), default=2048, show_default=True)
 @click.option("--seed", type=SEED, default=1, show_default=True)
-@click.option("--at-once", type=click.IntRange(1), default=512, show_default=True)
+@click.option("--at-once", type=COUNT, default=512, show_default=True)
 @click.option("--apart", type=NOT_NEGATIVE, default=0.0, show_default=True)
 def match_worth(a: str, b: str, rounds: int, seed: int, at_once: int, apart: float) -> None:
     """Print what agent A gains over agent B in rounds of matches, each played twice."""

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from experiments.markdown import markdown_table
 from games.support.array_types import Array
-from gs2.commands.common import SEED, print_json
+from gs2.commands.common import SEED, CountType, print_json
 from gs2.commands.groups import run_alone
 
 if TYPE_CHECKING:
@@ -188,8 +188,14 @@ def _microseconds(network: TorchNetwork, prune: int, seed: int) -> float:
 
 @click.command()
 @click.argument("checkpoint", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--rounds", type=click.IntRange(min=2), default=200, show_default=True, help="Held out.")
-@click.option("--prune", type=int, default=2, show_default=True, help="Margin that is timed, in moves.")
+@click.option("--rounds", type=CountType(2), default=200, show_default=True, help="Held out.")
+@click.option(
+    "--prune",
+    type=click.IntRange(-1, 27),
+    default=2,
+    show_default=True,
+    help="Margin that is timed, in moves.",
+)
 @click.option("--seed", type=SEED, default=1, show_default=True, help="Of the cards.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def opponent_model(checkpoint: Path, rounds: int, prune: int, seed: int, as_json: bool) -> None:

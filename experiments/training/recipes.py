@@ -24,7 +24,7 @@ from experiments.training.equal_time.plan_run import run_plan
 from experiments.training.equal_time.rule_passed import passing_table
 from experiments.training.equal_time.turns import WHOLE, Course, Plan
 from games.support.files import check_folder
-from gs2.commands.common import OUTPUT_FOLDER, POSITIVE
+from gs2.commands.common import OUTPUT_FOLDER, POSITIVE, CountType
 from gs2.commands.groups import run_alone
 
 __all__ = ["recipes"]
@@ -79,7 +79,7 @@ def _chosen(names: str | None) -> tuple[str, ...]:
 )
 @click.option(
     "--rounds",
-    type=click.IntRange(min=2),
+    type=CountType(2),
     default=2000,
     show_default=True,
     help="Deals of each pair at the end.",

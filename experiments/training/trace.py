@@ -21,7 +21,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from gs2.commands.common import SEED
+from gs2.commands.common import SEED, CountType
 from gs2.commands.groups import run_alone
 
 if TYPE_CHECKING:
@@ -178,10 +178,10 @@ def agent_returns(agent: InferenceAgent, states: NDArray[Any]) -> NDArray[np.flo
 
 @click.command("trace")
 @click.option("--checkpoint", type=click.Path(path_type=Path, dir_okay=False, exists=True))
-@click.option("--pairs", type=click.IntRange(2), default=4000, show_default=True, help="Pairs of moves.")
+@click.option("--pairs", type=CountType(2), default=4000, show_default=True, help="Pairs of moves.")
 @click.option(
     "--playouts",
-    type=click.IntRange(4),
+    type=CountType(4),
     default=32,
     show_default=True,
     help="Playouts of each move, an even number.",

@@ -17,7 +17,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from gs2.commands.common import SEED
+from gs2.commands.common import SEED, CountType
 from gs2.commands.groups import run_alone
 
 __all__ = ["TributeGain", "ablate_tribute", "tribute_gain"]
@@ -94,7 +94,7 @@ def tribute_gain(checkpoint: Path | None, rule: str, deals: int, seed: int) -> T
 
 @click.command("tribute")
 @click.option("--checkpoint", type=click.Path(path_type=Path, dir_okay=False, exists=True))
-@click.option("--deals", type=click.IntRange(2), default=2048, show_default=True)
+@click.option("--deals", type=CountType(2), default=2048, show_default=True)
 @click.option("--seed", type=SEED, default=11, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
 def ablate_tribute(checkpoint: Path | None, deals: int, seed: int, as_json: bool) -> None:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.markdown import markdown_table
-from gs2.commands.common import SEED, print_json
+from gs2.commands.common import SEED, CountType, print_json
 from gs2.commands.groups import run_alone
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def action_types(listener: Any) -> list[Accuracy]:
 
 @click.command()
 @click.argument("checkpoint", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--rounds", type=click.IntRange(min=2), default=400, show_default=True, help="Held out.")
+@click.option("--rounds", type=CountType(2), default=400, show_default=True, help="Held out.")
 @click.option("--seed", type=SEED, default=1, show_default=True, help="Of cards and types.")
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
 def type_recognition(checkpoint: Path, rounds: int, seed: int, as_json: bool) -> None:

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Self
 
 import attrs
 
+from games.support.counts import MOST
 from games.support.near import near
 
 __all__ = ["ConfigError", "Configuration", "flag", "integer", "one_of", "real", "text"]
@@ -45,16 +46,17 @@ def one_of(choices: Iterable[str] | Callable[[], Iterable[str]]) -> Rule:
     return rule
 
 
-def integer(low: int, high: int | None = None, *, optional: bool = False) -> Rule:
+def integer(low: int, high: int = MOST, *, optional: bool = False) -> Rule:
     """Return the rule that a field is an integer in [low, high]; optional: or None."""
-    words = f"an integer of at least {low}" if high is None else f"an integer in [{low}, {high}]"
+    both = f"an integer in [{low}, {high}]"
+    least = f"an integer of at least {low}" if high == MOST else both
 
     def rule(instance: Any, field: attrs.Attribute[Any], value: Any) -> None:
         if value is None and optional:
             return
         known = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-        if not known or value < low or (high is not None and value > high):
-            _refuse(instance, field, words, value)
+        if not known or value < low or value > high:
+            _refuse(instance, field, both if known and value > high else least, value)
 
     return rule
 

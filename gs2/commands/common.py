@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
+from games.support.counts import MOST
 from games.support.interruption import Interruption
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ANY_GAME",
+    "CORES",
+    "COUNT",
     "FINITE",
     "GAME",
     "GAME_TYPED",
@@ -33,6 +36,7 @@ __all__ = [
     "POSITIVE",
     "SEED",
     "SHARE",
+    "CountType",
     "FiniteRange",
     "GameType",
     "Interruption",
@@ -133,6 +137,17 @@ class FiniteRange(click.FloatRange):
         return "" if self.min is None and self.max is None else super()._describe_range()
 
 
+class CountType(click.IntRange):
+    """A number of things to do, with an upper bound that the help names."""
+
+    def __init__(self, least: int = 1, most: int = MOST) -> None:
+        super().__init__(least, most)
+
+    def _describe_range(self) -> str:
+        """Return the bounds in words."""
+        return f"{self.min:,} to {self.max:,}"
+
+
 class WhereType(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
     """Where pieces of work are done: `local`, or a cluster that runs Ray."""
 
@@ -154,6 +169,9 @@ ON = click.option(
     help="Where the work is done: local, ray, ray:HOST:PORT, ray://HOST:PORT.",
 )
 """The option --on of commands whose work is many independent pieces."""
+COUNT = CountType()
+CORES = CountType(most=1 << 12)
+"""Threads, or processes: far more than a machine has, or a cluster of many."""
 FINITE = FiniteRange()
 POSITIVE = FiniteRange(min=0, min_open=True)
 NOT_NEGATIVE = FiniteRange(min=0)

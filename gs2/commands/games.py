@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.common import ANY_GAME, SEED, memory_option, number, print_json, stdout
+from gs2.commands.common import ANY_GAME, COUNT, SEED, CountType, memory_option, number, print_json, stdout
 from gs2.commands.progress import working
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ FILE = click.Path(path_type=Path)
 )
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the sample that --size draws.")
 @click.option("--replay", type=FILE, help="Play the rounds that gs2 match --records wrote again.")
-@click.option("--round", "only", type=click.IntRange(min=1), help="Show this one of them; all are checked.")
+@click.option("--round", "only", type=COUNT, help="Show this one of them; all are checked.")
 @memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print what the tables show as JSON.")
 def games(
@@ -284,11 +284,9 @@ def _print_row(row: dict[str, Any], as_json: bool) -> None:
 
 @click.command()
 @click.argument("game", type=ANY_GAME)
-@click.option("--player", type=click.IntRange(min=0), help="Show only infosets of this player.")
+@click.option("--player", type=CountType(0), help="Show only infosets of this player.")
 @click.option("--grep", metavar="TEXT", help="Show only infosets whose name matches this regular expression.")
-@click.option(
-    "--limit", type=click.IntRange(min=1), default=40, show_default=True, help="Show at most this many."
-)
+@click.option("--limit", type=COUNT, default=40, show_default=True, help="Show at most this many.")
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def infosets(game: Game, player: int | None, grep: str | None, limit: int, as_json: bool) -> None:
     """List the infosets of GAME by the names that `gs2 solve --infoset` reads, shallow ones first.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from gs2.commands.common import NEW_FILE, SEED, print_json
+from gs2.commands.common import COUNT, NEW_FILE, SEED, print_json
 
 __all__ = ["guandan"]
 
@@ -29,9 +29,7 @@ def _print(lines: Iterable[str], as_json: bool) -> None:
 
 
 @guandan.command("play-random")
-@click.option(
-    "--rounds", type=click.IntRange(min=1), default=1, show_default=True, help="Number of rounds to play."
-)
+@click.option("--rounds", type=COUNT, default=1, show_default=True, help="Number of rounds to play.")
 @click.option("--match", "whole", is_flag=True, help="Play a whole match, up to the last level.")
 @click.option(
     "--level", default="2", show_default=True, help="Level of both teams at the start: 2 … 10, J … A."
@@ -71,7 +69,7 @@ def play_random(
 
 @guandan.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--round", "number", type=click.IntRange(min=1), help="Show only this round; all are checked.")
+@click.option("--round", "number", type=COUNT, help="Show only this round; all are checked.")
 @click.option("--hands/--no-hands", default=True, show_default=True, help="Show the hands dealt.")
 @click.option("--repair", is_flag=True, help="Read a record whose last line was cut off.")
 @AS_JSON

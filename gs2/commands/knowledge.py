@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gs2.commands.common import GAME, memory_option, print_json, stdout
+from gs2.commands.common import COUNT, GAME, memory_option, print_json, stdout
 from gs2.commands.progress import working
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ __all__ = ["knowledge"]
 @click.option(
     "--infoset", "text", required=True, metavar="TEXT", help="The infoset, as `gs2 infosets` names it."
 )
-@click.option("--max-order", type=click.IntRange(min=1), help="Stop at this knowledge order.")
+@click.option("--max-order", type=COUNT, help="Stop at this knowledge order.")
 @memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def knowledge(game: Game, text: str, max_order: int | None, as_json: bool) -> None:

@@ -12,6 +12,8 @@ import click
 
 from gs2.commands.common import (
     ANY_GAME,
+    CORES,
+    COUNT,
     OUTPUT_FILE,
     POSITIVE,
     Interruption,
@@ -51,7 +53,7 @@ LISTEN_EVERY = 0.2
 )
 @click.option(
     "--iterations",
-    type=click.IntRange(min=1),
+    type=COUNT,
     help="Stop after this many iterations in all.  [default: 1000]",
 )
 @click.option("--target", type=POSITIVE, help="Stop at this exploitability, in payoffs.")
@@ -75,9 +77,7 @@ LISTEN_EVERY = 0.2
 @click.option(
     "--bits", type=click.Choice(("16", "32")), help="Of a probability in a public file.  [default: 32]"
 )
-@click.option(
-    "--threads", type=click.IntRange(min=1), help="Threads in the public form.  [default: all cores]"
-)
+@click.option("--threads", type=CORES, help="Threads in the public form.  [default: all cores]")
 @lock_options
 @memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")

@@ -20,6 +20,7 @@ import numpy as np
 
 from blueprint.protocol import Blueprint, GameAgent
 from games.game import Game
+from games.support.counts import count_in
 from games.support.near import near
 from games.support.own import is_own, own_object
 from gs2.play.game_agents import UniformAgent
@@ -98,9 +99,8 @@ def load_game_blueprint(game: Game, text: str, *, seed: int = 0) -> Blueprint:
     if word.strip().lower() == "network" and colon:
         from blueprint.research.named_network import trained_network
 
-        if not amount.strip().isdigit() or int(amount) < 1:
-            raise UnknownGameAgent(f"network: decisions must be an integer of at least 1; got {amount!r}")
-        return trained_network(game, int(amount), np.random.default_rng(seed))
+        decisions = count_in(amount, "network: decisions", UnknownGameAgent)
+        return trained_network(game, decisions, np.random.default_rng(seed))
     if Path(text).is_file():
         from cfr.public.policies.policy_file import is_public_policy, open_public_policy
 

@@ -15,6 +15,7 @@ from cfr.solver import solve
 from cfr.tree import FlatTree
 from cfr.variants import VARIANTS
 from games.game import Game, payoff_span
+from games.support.counts import count_in
 from gs2.policies.monte_carlo import monte_carlo_q, soft_policy
 from gs2.policies.tabulate import policy_of
 
@@ -47,9 +48,7 @@ def check_policy_spec(spec: str) -> None:
     if word == "uniform" and not colon:
         return
     if colon and (word in VARIANTS or word in TRAINED):
-        if not amount.strip().isdigit() or int(amount) < 1:
-            what = TRAINED.get(word, "iterations")
-            raise PolicySpecError(f"{word}: {what} must be an integer of at least 1; got {amount!r}")
+        count_in(amount, f"{word}: {TRAINED.get(word, 'iterations')}", PolicySpecError)
         return
     if colon and word == "noise":
         try:

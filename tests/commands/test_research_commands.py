@@ -148,7 +148,7 @@ def test_an_interrupted_blueprint_leaves_a_file_that_resumes(tmp_path: Path) -> 
         (("games", "liars_dice(colour=3)"), "no parameter is called"),
         (("solve", "--infoset", "P1 holds Xs | raise"), "did you mean"),
         (("solve", "--infoset", ""), 'no infoset is called ""'),
-        (("solve", "-k", "0"), "k must be an integer of at least 1; got 0"),
+        (("solve", "-k", "0"), "0 is not in the range 1 to 1,000,000,000"),
         (("solve", "--method", "gs3"), "no preset is called"),
         (("solve", "--blueprint", "nothing.npz"), "no such file"),
         (("solve", "--blueprint", "cfr:0"), "at least 1"),

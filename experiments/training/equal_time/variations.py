@@ -27,7 +27,7 @@ from experiments.training.equal_time.levels_ladder import LevelsLadder, play_lev
 from experiments.training.equal_time.plan_run import run_plan
 from experiments.training.equal_time.turns import Outcome, Plan, Turn, read_turns
 from games.support.files import check_folder
-from gs2.commands.common import OUTPUT_FOLDER, POSITIVE, Interruption
+from gs2.commands.common import OUTPUT_FOLDER, POSITIVE, CountType, Interruption
 from gs2.commands.groups import run_alone
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def _read(
 @click.option("--turn", type=POSITIVE, default=3.0, show_default=True, help="Minutes of a turn, at most.")
 @click.option(
     "--rounds",
-    type=click.IntRange(min=2),
+    type=CountType(2),
     default=4000,
     show_default=True,
     help="Deals of each pair at the end.",

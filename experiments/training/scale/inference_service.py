@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from gs2.commands.common import SEED, print_json
+from gs2.commands.common import COUNT, SEED, print_json
 from gs2.commands.groups import run_alone
 
 __all__ = ["inference_service"]
@@ -144,7 +144,7 @@ class Player:
 @click.command("inference-service")
 @click.option("--players", default="2,8", show_default=True, help="Processes that play.")
 @click.option("--tables", default="1,16,256", show_default=True, help="Rounds in lockstep, a player.")
-@click.option("--turns", type=click.IntRange(min=1), default=3, show_default=True)
+@click.option("--turns", type=COUNT, default=3, show_default=True)
 @click.option("--seconds", type=click.FloatRange(min=0.1), default=10.0, show_default=True, help="A turn.")
 @click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")

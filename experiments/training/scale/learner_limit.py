@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from gs2.commands.common import SEED, print_json
+from gs2.commands.common import COUNT, SEED, print_json
 from gs2.commands.groups import run_alone
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class _Host:
 @click.command("learner-limit")
 @click.option("--rates", default="1,10,30,100", show_default=True, help="Actor cores, separated by commas.")
 @click.option("--seconds", type=click.FloatRange(min=0.1), default=40.0, show_default=True, help="A rate.")
-@click.option("--rounds", type=click.IntRange(min=1), default=2048, show_default=True, help="A generation.")
+@click.option("--rounds", type=COUNT, default=2048, show_default=True, help="A generation.")
 @click.option("--learner", type=click.Choice(("cpu", "host")), default="cpu", show_default=True)
 @click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")

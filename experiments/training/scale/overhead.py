@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from gs2.commands.common import SEED, print_json
+from gs2.commands.common import COUNT, SEED, CountType, print_json
 from gs2.commands.groups import run_alone
 
 if TYPE_CHECKING:
@@ -86,9 +86,9 @@ def pace_ratio(
 
 
 @click.command("overhead")
-@click.option("--turns", type=click.IntRange(min=2), default=6, show_default=True)
+@click.option("--turns", type=CountType(2), default=6, show_default=True)
 @click.option("--seconds", type=click.FloatRange(min=0.1), default=40.0, show_default=True, help="A turn.")
-@click.option("--rounds", type=click.IntRange(min=1), default=2048, show_default=True, help="A generation.")
+@click.option("--rounds", type=COUNT, default=2048, show_default=True, help="A generation.")
 @click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
 def overhead(turns: int, seconds: float, rounds: int, seed: int, as_json: bool) -> None:

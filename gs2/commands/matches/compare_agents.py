@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gs2.commands.common import (
+    CORES,
+    COUNT,
     ON,
     OUTPUT_FILE,
     OUTPUT_FOLDER,
     SEED,
     SHARE,
+    CountType,
     Interruption,
     check_plot,
     print_json,
@@ -70,7 +73,7 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
             show_default=True,
             help="Share of deals that start with tribute.",
         ),
-        click.option("--processes", type=click.IntRange(min=1), help="How many.  [default: all cores]"),
+        click.option("--processes", type=CORES, help="How many.  [default: all cores]"),
         ON,
         click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
     )
@@ -181,8 +184,8 @@ class LadderCommand(MatchCommand):
 @click.command(cls=MatchCommand)
 @click.argument("a", type=AGENT)
 @click.argument("b", type=AGENT)
-@click.option("--rounds", type=click.IntRange(min=0), help="Deals, each played twice.  [default: 1000]")
-@click.option("--games", type=click.IntRange(min=0), default=0, help="Whole games, each played twice.")
+@click.option("--rounds", type=CountType(0), help="Deals, each played twice.  [default: 1000]")
+@click.option("--games", type=CountType(0), default=0, help="Whole games, each played twice.")
 @click.option("--rules", default="ruling", show_default=True, help="Of whole games: ruling, openguandan, …")
 @click.option("-o", "--output", type=OUTPUT_FILE, help="Results, to write or resume.")
 @_options
@@ -317,7 +320,7 @@ def _print(result: ArenaResult, output: Path | None) -> None:
 
 @click.command(cls=LadderCommand)
 @click.argument("agents", nargs=-1, required=True, type=AGENT)
-@click.option("--rounds", type=click.IntRange(min=1), help="Deals of each pair.  [default: 1000]")
+@click.option("--rounds", type=COUNT, help="Deals of each pair.  [default: 1000]")
 @click.option("-o", "--output", type=OUTPUT_FOLDER, help="Folder of results, to resume.")
 @click.option("--plot", type=OUTPUT_FILE, help="Picture to write: .svg, .png or .pdf.")
 @_options

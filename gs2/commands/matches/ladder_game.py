@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gs2.commands.common import (
+    CORES,
+    COUNT,
     ON,
     OUTPUT_FILE,
     OUTPUT_FOLDER,
@@ -32,7 +34,7 @@ __all__ = ["ladder_game"]
 @click.argument("agents", nargs=-1, required=True)
 @click.option(
     "--pairs",
-    type=click.IntRange(min=1),
+    type=COUNT,
     default=1000,
     show_default=True,
     help="Pairs of games of each match, seats swapped.",
@@ -41,7 +43,7 @@ __all__ = ["ladder_game"]
 @click.option(
     "--by", type=click.Choice(["points", "elo"]), default="points", show_default=True, help="Order and plot."
 )
-@click.option("--processes", type=click.IntRange(min=1), help="How many.  [default: 1; a cluster: all cores]")
+@click.option("--processes", type=CORES, help="How many.  [default: 1; a cluster: all cores]")
 @ON
 @click.option("-o", "--output", type=OUTPUT_FOLDER, help="Folder of results, to resume.")
 @click.option("--plot", type=OUTPUT_FILE, help="Picture to write: .svg, .png or .pdf.")

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from gs2.commands.common import NEW_FILE, ON, print_json, stderr, stdout
+from gs2.commands.common import CORES, COUNT, NEW_FILE, ON, CountType, print_json, stderr, stdout
 from gs2.commands.matches.review_many import of_seat, review_many
 from gs2.commands.progress import working
 
@@ -31,21 +31,15 @@ STYLES = {"blunder": "bold red", "mistake": "red", "inaccuracy": "yellow"}
     show_default=True,
     help="How thoroughly to search.",
 )
-@click.option(
-    "--round", "number", type=click.IntRange(min=1), help="Judge only this round, counted through the file."
-)
+@click.option("--round", "number", type=COUNT, help="Judge only this round, counted through the file.")
 @click.option("--seat", type=click.IntRange(0, 3), help="Show only this seat's decisions.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole review as JSON.")
 @click.option("--html", type=NEW_FILE, help="Also write the review as one HTML file, a new one.")
-@click.option(
-    "--rows", type=click.IntRange(min=0), default=8, show_default=True, help="Costliest decisions shown."
-)
+@click.option("--rows", type=CountType(0), default=8, show_default=True, help="Costliest decisions shown.")
 @click.option(
     "--cache/--no-cache", default=True, show_default=True, help="Keep reviews, and show those made before."
 )
-@click.option(
-    "--processes", type=click.IntRange(min=1), help="For several files.  [default: 1; a cluster: all]"
-)
+@click.option("--processes", type=CORES, help="For several files.  [default: 1; a cluster: all]")
 @ON
 def review(
     files: tuple[Path, ...], seat: int | None, as_json: bool, html: Path | None, rows: int, **how: Any

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gs2.commands.common import SEED, FiniteRange, html_option, print_json, stdout
+from gs2.commands.common import COUNT, SEED, FiniteRange, html_option, print_json, stdout
 from gs2.commands.progress import working
 
 if TYPE_CHECKING:
@@ -45,13 +45,11 @@ ANY_GAP = 100.0
     help="Search moves up to so many levels behind the blueprint's best.  [default: any; the agent itself "
     "leaves moves alone that are far behind]",
 )
-@click.option("--worlds", type=click.IntRange(min=1), help="Deals to sample.  [default: the preset's]")
-@click.option("-k", "k", type=click.IntRange(min=1), help="Deals kept in the subgame (preset paper).")
+@click.option("--worlds", type=COUNT, help="Deals to sample.  [default: the preset's]")
+@click.option("-k", "k", type=COUNT, help="Deals kept in the subgame (preset paper).")
 @click.option("--generator", help="How: diverse, clusters, random or your own, FILE.py:NAME (preset paper).")
 @click.option("--gadget", help="auto, resolve, maxmargin or unsafe (preset paper).")
-@click.option(
-    "--rows", type=click.IntRange(min=1), default=6, show_default=True, help="Moves and deals shown."
-)
+@click.option("--rows", type=COUNT, default=6, show_default=True, help="Moves and deals shown.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of every random choice.")
 @html_option("the moves and deals")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole explanation as JSON.")

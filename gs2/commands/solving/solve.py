@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gs2.commands.common import (
+    COUNT,
     FINITE,
     GAME,
     NEW_FILE,
     POSITIVE,
     SEED,
+    CountType,
     held_new,
     html_option,
     memory_option,
@@ -70,22 +72,22 @@ class SolveCommand(click.Command):
 )
 @click.option("--method", default="gs2+", show_default=True, help="Search method; --methods lists them.")
 @click.option("--methods", is_flag=True, help="List the methods and exit.")
-@click.option("-k", "k", type=int, help="How many histories to keep.  [default: the method's]")
+@click.option("-k", "k", type=COUNT, help="How many histories to keep.  [default: the method's]")
 @click.option("--generator", help="How to choose them: all, random, diverse, clusters or FILE.py:NAME.")
 @click.option("--gadget", help="Gadget: unsafe, resolve, maxmargin, reach-maxmargin, path or FILE.py:NAME.")
-@click.option("--order", type=int, help="Consider the knowledge set of this order.")
+@click.option("--order", type=COUNT, help="Consider the knowledge set of this order.")
 @click.option(
     "--source", help="Where histories come from: enumerated, sampled, or auto, which samples large games."
 )
-@click.option("--samples", type=int, help="Most histories of the infoset that are drawn, where they are.")
-@click.option("--companions", type=int, help="The same of each opponent infoset.")
-@click.option("--depth", type=int, help="Depth limit: decisions below a history before a leaf value is used.")
+@click.option("--samples", type=COUNT, help="Most histories of the infoset that are drawn, where they are.")
+@click.option("--companions", type=CountType(0), help="The same of each opponent infoset.")
+@click.option("--depth", type=COUNT, help="Decisions below a history before a leaf value is used.")
 @click.option(
     "--leaf",
     help="Leaf values at the depth limit: exact, value, rollout, continuations, multi-valued, play-on, or "
     "FILE.py:NAME.",
 )
-@click.option("--iterations", type=int, help="CFR iterations on the subgame.")
+@click.option("--iterations", type=COUNT, help="CFR iterations on the subgame.")
 @click.option(
     "--warm-start",
     type=FINITE,

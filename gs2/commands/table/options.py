@@ -12,6 +12,8 @@ from typing import Any
 
 import click
 
+from gs2.commands.common import CORES
+
 __all__ = [
     "FILLED",
     "NAMES",
@@ -119,7 +121,7 @@ def token_option(words: str) -> Decorator:
 
 
 workers_option: Decorator = click.option(
-    "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes for each agent."
+    "--workers", type=CORES, default=1, show_default=True, help="Processes for each agent."
 )
 """The option --workers."""
 

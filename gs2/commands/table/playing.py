@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from games.support.interruption import INTERRUPTED
-from gs2.commands.common import SEED, print_json, stderr, stdout
+from gs2.commands.common import COUNT, SEED, CountType, print_json, stderr, stdout
 from gs2.commands.table.options import (
     FILLED,
     NAMES,
@@ -46,12 +46,12 @@ __all__ = ["play"]
     dialect_option("What the server speaks."),
     click.option(
         "--games",
-        type=click.IntRange(min=1),
+        type=COUNT,
         default=1,
         show_default=True,
         help="Games to play (openguandan; an njupt server decides).",
     ),
-    click.option("--room", type=int, help="Room to join (openguandan).  [default: open one]"),
+    click.option("--room", type=CountType(0), help="Room to join (openguandan).  [default: open one]"),
     token_option("Token that the server expects."),
 )
 @grouped(

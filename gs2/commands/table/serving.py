@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from games.support.interruption import INTERRUPTED
-from gs2.commands.common import NOT_NEGATIVE, SEED, stderr
+from gs2.commands.common import COUNT, NOT_NEGATIVE, SEED, stderr
 from gs2.commands.progress import working
 from gs2.commands.table.options import (
     FILLED,
@@ -99,7 +99,7 @@ class Run:
     "tables",
     click.option(
         "--games",
-        type=click.IntRange(min=1),
+        type=COUNT,
         default=1,
         show_default=True,
         help="Games at each table (njupt; with openguandan the client that opens a room decides).",
@@ -121,9 +121,7 @@ class Run:
         type=RECORDS,
         help="Folder for a record of each game and for results.jsonl; nothing in it is overwritten.",
     ),
-    click.option(
-        "--rooms", type=click.IntRange(min=1), default=4096, show_default=True, help="Most tables at once."
-    ),
+    click.option("--rooms", type=COUNT, default=4096, show_default=True, help="Most tables at once."),
     click.option("--seed", type=SEED, help="Seed of all deals.  [default: a fresh one]"),
 )
 @grouped(
@@ -162,7 +160,7 @@ class Run:
     "run",
     click.option(
         "--sessions",
-        type=click.IntRange(min=1),
+        type=COUNT,
         help="Stop after this many tables have played.  [default: run until stopped]",
     ),
     click.option(

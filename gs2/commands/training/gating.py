@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from gs2.commands.common import ON, OUTPUT_FILE, SEED, Interruption, print_json, stderr, stdout
+from gs2.commands.common import CORES, COUNT, ON, OUTPUT_FILE, SEED, Interruption, print_json, stderr, stdout
 
 __all__ = ["gate"]
 
@@ -65,10 +65,10 @@ def _enough(ctx: click.Context, param: click.Parameter, value: int) -> int:
     help="What it must beat.  [default: the shipped network: blueprint, at other games network]",
 )
 @click.option("--game", "text", help="Game string.  [default: what the candidate was trained on]")
-@click.option("--rounds", type=int, callback=_enough, default=8000, show_default=True, help="Deals at most.")
-@click.option("--batch", type=int, callback=_enough, default=1000, show_default=True, help="Between looks.")
+@click.option("--rounds", type=COUNT, callback=_enough, default=8000, show_default=True, help="Most deals.")
+@click.option("--batch", type=COUNT, callback=_enough, default=1000, show_default=True, help="Between looks.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of cards.")
-@click.option("--processes", type=click.IntRange(min=1), help="How many.  [default: all cores]")
+@click.option("--processes", type=CORES, help="How many.  [default: all cores]")
 @ON
 @click.option(
     "--export",

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from gs2.commands.common import POSITIVE, SEED
+from gs2.commands.common import COUNT, POSITIVE, SEED
 from gs2.commands.training.setting_type import SettingType
 
 __all__ = ["check_seed", "chosen_seed", "run_options"]
@@ -25,9 +25,7 @@ def run_options(settings: SettingType, every: float) -> Callable[[F], F]:
         click.option(
             "--minutes", type=POSITIVE, help="Length of the training, resumed parts included.  [default: 10]"
         ),
-        click.option(
-            "--decisions", type=click.IntRange(min=1), help="End after this many decisions of self-play."
-        ),
+        click.option("--decisions", type=COUNT, help="End after this many decisions of self-play."),
         click.option("--resume", is_flag=True, help="Go on with the training of the output if there is one."),
         click.option(
             "--set",

@@ -11,6 +11,8 @@ import click
 from click.core import ParameterSource
 
 from gs2.commands.common import (
+    CORES,
+    COUNT,
     NOT_NEGATIVE,
     ON,
     OUTPUT_FOLDER,
@@ -128,13 +130,11 @@ def _writes_network(args: list[str]) -> bool:
     multiple=True,
     help="Change a size of the network; repeatable.",
 )
-@click.option(
-    "--threads", type=click.IntRange(min=1), help="Threads that play and learn.  [default: all cores]"
-)
+@click.option("--threads", type=CORES, help="Threads that play and learn.  [default: all cores]")
 @ON
 @click.option(
     "--actors",
-    type=click.IntRange(min=1),
+    type=CORES,
     help="Actors of --on ray that play, a core each.  [default: its cores]",
 )
 @click.option(
@@ -158,9 +158,7 @@ def _writes_network(args: list[str]) -> bool:
     show_default=True,
     help="Opponents of the evaluations, separated by commas.",
 )
-@click.option(
-    "--rounds", type=click.IntRange(min=1), default=100, show_default=True, help="Deals of each evaluation."
-)
+@click.option("--rounds", type=COUNT, default=100, show_default=True, help="Deals of each evaluation.")
 @click.option("--tensorboard", is_flag=True, help="Write scalars for TensorBoard (extra: gs2[tensorboard]).")
 @click.option("--json", "as_json", is_flag=True, help="Print the last generation as JSON.")
 def train(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gs2.commands.common import (
+    CORES,
     OUTPUT_FILE,
     OUTPUT_FOLDER,
     POSITIVE,
@@ -76,9 +77,7 @@ def rule_agent(game: Game) -> GameAgent:
     type=POSITIVE,
     help="The same in the processor's time, which other programs do not shorten.",
 )
-@click.option(
-    "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="That play and learn."
-)
+@click.option("--threads", type=CORES, default=1, show_default=True, help="That play and learn.")
 @run_options(OF_CLIMBING, 60.0)
 def train_climbing_game(
     game: Game, output: Path, resume: bool, settings: tuple[str, ...], as_json: bool, **options: Any

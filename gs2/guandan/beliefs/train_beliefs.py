@@ -26,7 +26,7 @@ from blueprint.layers.bfloat import native_half
 from blueprint.structured import join
 from games.support.array_types import Array
 from games.support.configuration import Configuration, integer, real
-from gs2.commands.common import POSITIVE, SEED, held_checkpoint
+from gs2.commands.common import COUNT, POSITIVE, SEED, held_checkpoint
 from gs2.commands.groups import run_alone
 from gs2.guandan.agent.evaluator import BATCH, Evaluator
 from gs2.guandan.beliefs.belief_network import BeliefNetwork, save_beliefs
@@ -168,7 +168,7 @@ def train_beliefs(
 @click.command("train-beliefs")
 @click.argument("checkpoint", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="A new checkpoint.")
-@click.option("--rounds", type=click.IntRange(min=1), default=24_000, show_default=True, help="Of self-play.")
+@click.option("--rounds", type=COUNT, default=24_000, show_default=True, help="Of self-play.")
 @click.option("--passes", type=POSITIVE, default=5.0, show_default=True, help="Over the positions.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of the deals and the learning.")
 def main(checkpoint: Path, output: Path, rounds: int, passes: float, seed: int) -> None:

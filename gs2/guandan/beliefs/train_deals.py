@@ -22,7 +22,7 @@ from blueprint.layers.bfloat import native_half
 from games.guandan.rounds.belief import determinise
 from games.support.array_types import Array
 from games.support.configuration import Configuration, integer, real
-from gs2.commands.common import POSITIVE, SEED, held_checkpoint
+from gs2.commands.common import COUNT, POSITIVE, SEED, held_checkpoint
 from gs2.commands.groups import run_alone
 from gs2.guandan.agent.evaluator import Evaluator
 from gs2.guandan.beliefs.belief_network import Beliefs, load_beliefs, steer
@@ -188,7 +188,7 @@ def train_deals(
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Belief network that draws deals.  [default: the shipped]",
 )
-@click.option("--rounds", type=click.IntRange(min=1), default=24_000, show_default=True, help="Of self-play.")
+@click.option("--rounds", type=COUNT, default=24_000, show_default=True, help="Of self-play.")
 @click.option("--passes", type=POSITIVE, default=1.1, show_default=True, help="Over the positions.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of the deals and the learning.")
 def main(checkpoint: Path, output: Path, beliefs: Path | None, rounds: int, passes: float, seed: int) -> None:

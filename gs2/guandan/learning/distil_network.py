@@ -17,7 +17,7 @@ import torch
 from blueprint.checkpoint import SHIPPED, read_checkpoint
 from blueprint.guandan.network.inference import load_inference
 from blueprint.guandan.training.distilling import SMALL, DistilConfig, distil, save_student
-from gs2.commands.common import SEED, held_checkpoint
+from gs2.commands.common import COUNT, SEED, held_checkpoint
 from gs2.commands.groups import run_alone
 
 
@@ -26,21 +26,21 @@ from gs2.commands.groups import run_alone
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="A new checkpoint.")
 @click.option(
     "--decisions",
-    type=click.IntRange(min=1),
+    type=COUNT,
     default=DistilConfig().decisions,
     show_default=True,
     help="That are labelled.",
 )
 @click.option(
     "--state",
-    type=click.IntRange(min=1),
+    type=COUNT,
     default=SMALL.state,
     show_default=True,
     help="Width of the student's tower.",
 )
 @click.option(
     "--action",
-    type=click.IntRange(min=1),
+    type=COUNT,
     default=SMALL.action,
     show_default=True,
     help="Width of the student's head.",

@@ -12,10 +12,10 @@ from typing import Any
 
 import click
 
-from gs2.commands.common import held_checkpoint
+from gs2.commands.common import COUNT, held_checkpoint
 from gs2.commands.groups import run_alone
 
-WIDTH = click.IntRange(min=1)
+WIDTH = COUNT
 
 
 @click.command("grow-network")

@@ -39,7 +39,7 @@ from games.support.configuration import Configuration, integer, real
 from games.support.files import open_regular, replacing
 from games.support.spec import read_settings
 from games.support.staged import staged_types
-from gs2.commands.common import NEW_FILE, POSITIVE, SEED, held_new
+from gs2.commands.common import COUNT, NEW_FILE, POSITIVE, SEED, held_new
 from gs2.commands.groups import run_alone
 from gs2.guandan.agent.agent import Gs2Agent, make_agent
 from gs2.guandan.agent.decision import Decision
@@ -264,7 +264,7 @@ def seek_positions(
 @click.option("--minutes", type=POSITIVE, default=10.0, show_default=True, help="How long to search.")
 @click.option(
     "--rounds",
-    type=click.IntRange(min=1),
+    type=COUNT,
     default=SeekConfig().rounds,
     show_default=True,
     help="Played at once.",

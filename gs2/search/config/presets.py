@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from games.support.configuration import ConfigError
+from games.support.counts import count_in
 from games.support.near import near
 from gs2.search.config.search import SearchConfig
 
@@ -119,8 +120,8 @@ def preset(name: str, **changes: object) -> SearchConfig:
     `J-klss` is known for every order J >= 1. Raises ConfigError with near names if there is none.
     """
     wanted = name.strip().lower()
-    if wanted not in PRESETS and wanted.endswith("-klss") and wanted[:-5].isdigit() and int(wanted[:-5]) > 0:
-        found = SearchConfig.of(name=wanted, order=int(wanted[:-5]))
+    if wanted not in PRESETS and wanted.endswith("-klss") and wanted[:-5].isdecimal():
+        found = SearchConfig.of(name=wanted, order=count_in(wanted[:-5], "order", ConfigError))
     elif wanted in PRESETS:
         found = PRESETS[wanted]
     else:

@@ -1,0 +1,41 @@
+"""Every command there is, with the words that lead to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from gs2.cli import main
+from gs2.commands.matches.ladder_game import ladder_game
+from gs2.commands.matches.match_game import match_game
+from gs2.commands.solving.guandan_solve import guandan_solve
+from gs2.commands.training.train_climbing import train_climbing_game
+from gs2.commands.training.train_game import train_game
+
+__all__ = ["COMMANDS"]
+
+BY_GAME: dict[str, tuple[tuple[str, click.Command], ...]] = {
+    "solve": (("guandan", guandan_solve),),
+    "match": (("kuhn_poker", match_game), ("doudizhu", match_game)),
+    "ladder": (("kuhn_poker", ladder_game),),
+    "train": (("kuhn_poker", train_game), ("doudizhu", train_climbing_game)),
+}
+"""Commands that hand other games to commands of their own, and these."""
+
+
+def leaves(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Yield every command of the tree with the words that lead there."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from leaves(command, (*path, name))
+        else:
+            yield (*path, name), command
+            for game, other in BY_GAME.get(name, ()) if not path else ():
+                yield (name, game), other
+
+
+COMMANDS = list(leaves(main))
