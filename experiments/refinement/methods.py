@@ -6,8 +6,7 @@ from typing import Any
 
 from games.support.spec import read_settings, split_spec
 from games.support.staged import staged_types
-from gs2.parts import named_parts
-from gs2.search.config.presets import preset
+from gs2.play.search_agent import named_search
 from gs2.search.config.search import SearchConfig
 
 __all__ = ["method_config", "method_passes", "split_passes", "without_field"]
@@ -45,14 +44,13 @@ def method_config(method: str, limit: float | None = None, iterations: int | Non
     A limit binds what it can: a method without CFR has no iterations to limit.
     Raises ConfigError for an unknown preset or field, a value out of range, or a contradiction.
     """
-    name, settings = split_spec(method)
-    changes = read_settings(settings, staged_types(SearchConfig), label=f"method {name}")
-    named_parts(changes)
-    config = preset(name, **changes)
+    config = named_search(method, label="method")
+    asked = read_settings(split_spec(method)[1], staged_types(SearchConfig))
     limits: dict[str, Any] = {} if limit is None else {"time_limit": limit}
     if config.solve.solver in ("cfr", "anchored"):
         if limit is not None:
             limits |= {"iterations": UNTIL_SOLVED, "target": SOLVED}
         if iterations is not None:
             limits["iterations"] = iterations
-    return config.replace(**limits | changes) if limits else config
+    limits = {field: value for field, value in limits.items() if field not in asked}
+    return config.replace(**limits) if limits else config

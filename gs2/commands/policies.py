@@ -28,7 +28,7 @@ from gs2.commands.progress import Lines, working
 
 if TYPE_CHECKING:
     from cfr.engine.resume import Runs
-    from cfr.public.public_solver import Evaluation
+    from cfr.public.policies.public_policy import PublicPolicy
     from cfr.variants import Variant
     from games.game import Game
     from gs2.public.whole_game import Settings
@@ -241,6 +241,7 @@ def _public_blueprint(
     as_json: bool,
 ) -> None:
     """Compute a strategy on the game's public tree."""
+    from gs2.policies.profile_worth import worth_of_two
     from gs2.public.whole_game import PublicRun
 
     with working(f"growing the public tree of {game.name} …"):
@@ -261,7 +262,7 @@ def _public_blueprint(
         "iterations": run.iteration,
         "stopped": stopped,
         "seconds": time.perf_counter() - began,
-        **_measured(found),
+        **worth_of_two(found.value, found.best_response),
         "file": str(output) if output else None,
         "run_file": str(run.run_file) if run.run_file else None,
     }
@@ -274,16 +275,6 @@ def _public_blueprint(
         )
     if stopped == "interruption":
         raise SystemExit(asked.exit_code)
-
-
-def _measured(found: Evaluation) -> dict[str, Any]:
-    """Return what a pair of policies is worth, as JSON says it."""
-    return {
-        "value": found.value,
-        "best_response": list(found.best_response),
-        "nash_conv": 2 * found.exploitability,
-        "exploitability": found.exploitability,
-    }
 
 
 def _print_result(result: dict[str, Any], as_json: bool) -> None:
@@ -359,9 +350,10 @@ def _advance(solver: Runs, name: str, limits: Limits, save: Callable[[], None], 
 def exploitability(game: Game, policy: str, lock: LockChoice | None, as_json: bool) -> None:
     """Measure POLICY on GAME exactly: its value, each player's best response, NashConv, exploitability.
 
-    POLICY is a file written by `gs2 blueprint`, or a name such as uniform, cfr:100 or noise:0.25. One on a
-    public tree is measured there, in a game of any size. With --lock it is measured in the locked game:
-    everyone plays as the lock has it, and nobody can deviate there.
+    POLICY is a file written by `gs2 blueprint`, or a name such as uniform, cfr:100 or noise:0.25. A policy on
+    a public tree is measured there. A name is computed and measured there where the listed tree does not fit.
+    With --lock it is measured in the locked game: everyone plays as the lock has it, and nobody can deviate
+    there.
     """
     from cfr.public.policies.policy_file import is_public_policy
 
@@ -374,48 +366,54 @@ def exploitability(game: Game, policy: str, lock: LockChoice | None, as_json: bo
     from cfr.policies.lock import LockedTree
     from cfr.sequence_form import is_two_sided, sequence_form
     from cfr.tree import grow
+    from cfr.tree.memory import TooLarge
     from gs2.policies.policy_spec import check_policy_spec, policy_from_spec
-    from gs2.policies.profile_worth import profile_worth
+    from gs2.policies.profile_worth import profile_worth, worth_of_two
+    from gs2.public.computed_policy import computed_policy, is_computed_there
 
-    check_policy_spec(policy)  # a misspelt name or a missing file is told before the work
+    check_policy_spec(policy)  # a misspelt name or a missing file is reported before the work
+    opened = None
     with working(f"growing {game.name} …") as tell:
-        # a network is asked at states, and a lock may be in words
-        tree = grow(game, keep_states=policy.endswith(".safetensors") or lock is not None)
-        form = sequence_form(tree) if is_two_sided(tree) else None
-        tell(f"computing {policy} …")
-        probs = policy_from_spec(policy, game, tree, form)
-        if lock is not None:
-            locked = LockedTree(tree, lock.read(game, tree))
-            tree, probs = locked.tree, locked.part(probs)
+        try:
+            # a network is asked at states, and a lock may be in words
+            tree = grow(game, keep_states=policy.endswith(".safetensors") or lock is not None)
+        except TooLarge:
+            if lock is not None or not is_computed_there(policy, game):
+                raise
+            opened = computed_policy(policy, game, tell)
+        else:
             form = sequence_form(tree) if is_two_sided(tree) else None
-        if form is None:
-            _print_measured(game, policy, profile_worth(tree, probs), as_json)
-            return
-        value = expected_value(form, probs)
-        best = best_response_values(form, probs)
-    _print_measured(
-        game,
-        policy,
-        {
-            "value": value,
-            "best_response": list(best),
-            "nash_conv": sum(best),
-            "exploitability": sum(best) / 2,
-        },
-        as_json,
-    )
+            tell(f"computing {policy} …")
+            probs = policy_from_spec(policy, game, tree, form)
+            if lock is not None:
+                locked = LockedTree(tree, lock.read(game, tree))
+                tree, probs = locked.tree, locked.part(probs)
+                form = sequence_form(tree) if is_two_sided(tree) else None
+            if form is None:
+                found = profile_worth(tree, probs)
+            else:
+                found = worth_of_two(expected_value(form, probs), best_response_values(form, probs))
+    if opened is not None:
+        print_measured(game, policy, as_json, opened)
+    else:
+        _print_measured(game, policy, found, as_json)
 
 
-def print_measured(game: Game, policy: str, as_json: bool) -> None:
-    """Print what a policy on a public tree, a file, is worth, and its exact exploitability."""
+def print_measured(game: Game, policy: str, as_json: bool, opened: PublicPolicy | None = None) -> None:
+    """Print what a policy on a public tree is worth, and its exact exploitability.
+
+    policy: its name. opened: the policy; None for that in the file of this name.
+    """
     from cfr.public.policies.policy_file import open_public_policy
     from cfr.public.policies.policy_values import evaluate_policy
     from cfr.public.sweeper import usable_cores
+    from gs2.policies.profile_worth import worth_of_two
 
-    opened = open_public_policy(policy, game)
+    opened = opened or open_public_policy(policy, game)
     with working(f"measuring {policy} on the public tree of {game.name} …"):
         found = evaluate_policy(opened, threads=usable_cores())
-    _print_measured(game, policy, {"form": "public", "note": opened.note, **_measured(found)}, as_json)
+    worth = worth_of_two(found.value, found.best_response)
+    _print_measured(game, policy, {"form": "public", "note": opened.note, **worth}, as_json)
 
 
 def _print_measured(game: Game, policy: str, found: dict[str, Any], as_json: bool) -> None:

@@ -61,12 +61,16 @@ def search_names() -> tuple[str, ...]:
     return tuple(PRESETS)
 
 
-def named_search(words: str) -> SearchConfig:
-    """Return the configuration of a search, PRESET[:FIELD=VALUE,…]. Raises ConfigError if there is none."""
+def named_search(words: str, *, label: str = "search", **options: object) -> SearchConfig:
+    """Return the configuration of a search, PRESET[:FIELD=VALUE,…].
+
+    label: what errors call it. options: fields that count instead of those in the words.
+    Raises ConfigError for an unknown preset or field, a value out of range, or a contradiction.
+    """
     from gs2.parts import named_parts
 
     name, settings = split_spec(words)
-    changes = read_settings(settings, staged_types(SearchConfig), label=f"search {name}")
+    changes = read_settings(settings, staged_types(SearchConfig), label=f"{label} {name}") | options
     named_parts(changes)
     return preset(name, **changes)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ __all__ = [
     "shifted",
     "solved_worth",
     "worth_lines",
+    "worth_of_two",
 ]
 
 ALONE = (
@@ -58,7 +60,14 @@ def solved_worth(solver: Solver | TreeSolver) -> dict[str, Any]:
     """Return what the average policy of a run is worth; of one on the tree itself as `profile_worth`."""
     if isinstance(solver, TreeSolver):
         return profile_worth(solver.tree, solver.average_policy())
-    value, best = solver.evaluate()
+    return worth_of_two(*solver.evaluate())
+
+
+def worth_of_two(value: float, best: Sequence[float]) -> dict[str, Any]:
+    """Return what a strategy for two seats is worth, in payoffs, as JSON says it.
+
+    value: to player 0. best: what each player gets by best-responding alone.
+    """
     both = sum(best)
     return {"value": value, "best_response": list(best), "nash_conv": both, "exploitability": both / 2}
 

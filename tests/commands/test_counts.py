@@ -1,4 +1,4 @@
-"""Every count has an upper bound: of every option, every field of a configuration, every name that holds one."""
+"""Every count has an upper bound: of an option, of a configuration's field, in a name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gs2.policies.policy_spec import TRAINED, PolicySpecError, check_policy_spec
 from gs2.search.config.presets import preset
 from tests.commands.tree import COMMANDS
 
-HUGE = tuple(str(number) for number in (1 << 63, 10**20, 10**400)) + ("9" * 5000,)
+HUGE = (*(str(number) for number in (1 << 63, 10**20, 10**400)), "9" * 5000)
 WHOLE = [
     pytest.param(path, option, id=f"{' '.join(path)} {option.opts[0]}")
     for path, command in COMMANDS

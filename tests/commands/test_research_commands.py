@@ -148,7 +148,8 @@ def test_an_interrupted_blueprint_leaves_a_file_that_resumes(tmp_path: Path) -> 
         (("games", "liars_dice(colour=3)"), "no parameter is called"),
         (("solve", "--infoset", "P1 holds Xs | raise"), "did you mean"),
         (("solve", "--infoset", ""), 'no infoset is called ""'),
-        (("solve", "-k", "0"), "0 is not in the range 1 to 1,000,000,000"),
+        (("solve", "--method", "gs2-d:k=0"), "k must be an integer of at least 1; got 0"),
+        (("solve", "--method", "gs2-d:kk=2"), "method gs2-d: there is no field 'kk' to set; did you mean k"),
         (("solve", "--method", "gs3"), "no preset is called"),
         (("solve", "--blueprint", "nothing.npz"), "no such file"),
         (("solve", "--blueprint", "cfr:0"), "at least 1"),
@@ -167,6 +168,15 @@ def test_an_interrupted_blueprint_leaves_a_file_that_resumes(tmp_path: Path) -> 
 )
 def test_bad_input_is_one_line_with_the_rule_and_exit_code_2(words: tuple[str, ...], says: str) -> None:
     assert says in one_line_refusal(gs2(*words))
+
+
+def test_a_method_takes_fields_as_in_an_experiment_and_an_option_counts_instead() -> None:
+    words = ("solve", "kuhn_poker", "--blueprint", "cfr:5", "--json")
+    spelt = json.loads(gs2(*words, "--method", "gs2-r:k=1,iterations=7,gadget=resolve").stdout)["config"]
+    option = ("-k", "1", "--iterations", "7", "--gadget", "resolve")
+    assert spelt == json.loads(gs2(*words, "--method", "gs2-r", *option).stdout)["config"]
+    both = json.loads(gs2(*words, "--method", "gs2-r:k=2,iterations=7", "-k", "1").stdout)["config"]
+    assert (both["k"], both["iterations"]) == (1, 7)
 
 
 def test_a_grid_is_narrowed_by_options(tmp_path: Path) -> None:

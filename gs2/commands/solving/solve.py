@@ -70,7 +70,12 @@ class SolveCommand(click.Command):
     help="Strategy to refine: a file of `gs2 blueprint` or of a network, VARIANT:ITERATIONS, noise:EPSILON, "
     "dmc:GAMES, network:DECISIONS or uniform.",
 )
-@click.option("--method", default="gs2+", show_default=True, help="Search method; --methods lists them.")
+@click.option(
+    "--method",
+    default="gs2+",
+    show_default=True,
+    help="Search method, NAME or NAME:FIELD=VALUE,…; --methods lists the names.",
+)
 @click.option("--methods", is_flag=True, help="List the methods and exit.")
 @click.option("-k", "k", type=COUNT, help="How many histories to keep.  [default: the method's]")
 @click.option("--generator", help="How to choose them: all, random, diverse, clusters or FILE.py:NAME.")
@@ -145,7 +150,8 @@ def solve(
     In a game too large to list, histories of the infoset are drawn; the blueprint must then be a file (not
     JSON, which names infosets of a listed tree), or uniform, and --depth with --leaf value or rollout keeps
     the subgame small. With a policy on a public tree (`gs2 blueprint --form public`) the search is on that
-    tree, unless --source or --output is given.
+    tree, unless --source or --output is given. So is it with a named blueprint such as cfr:100 where the
+    public tree fits and the listed one does not.
 
     With --lock the search is made in the locked game, where chance plays what is fixed.
     """
@@ -156,19 +162,21 @@ def solve(
 
     from cfr.best_response import best_response_values
     from cfr.policies.lock import LockedGame, LockedTree
+    from cfr.public.policies.policy_file import is_public_policy
     from cfr.sequence_form import sequence_form
     from cfr.tree import grow
     from games.support.configuration import ConfigError
     from gs2.explore.explore_page import write_explore_page
     from gs2.explore.prepared_games import PreparedGame
     from gs2.explore.solve_picture import search_game, solve_picture
-    from gs2.parts import check_leaf_of, named_parts
-    from gs2.search.config.presets import preset
+    from gs2.parts import check_leaf_of
+    from gs2.play.search_agent import named_search
+    from gs2.public.computed_policy import is_computed_there
     from gs2.search.context import MAX_LISTED, SearchOptions
     from gs2.search.explain import listed_context
 
-    named_parts(changes)
-    config = preset(method, **{name: value for name, value in changes.items() if value is not None})
+    given = {name: value for name, value in changes.items() if value is not None}
+    config = named_search(method, label="method", **given)
     check_leaf_of(config, game)
     original, fixed = game, None if lock is None else lock.read(game)
     if fixed is not None:
@@ -176,11 +184,13 @@ def solve(
     infoset = _example_infoset(game, seed) if text is None else game.parse_infoset(text)
     options = SearchOptions(listed=None if all_rows else MAX_LISTED)
     rows = None if all_rows else SHOWN_ROWS
-    on_tree = output is None and lock is None and changes["source"] is None and _has_public_form(spec, config)
+    public = output is None and lock is None and changes["source"] is None and _is_public(config)
+    on_tree = public and is_public_policy(spec)
     context = None
     if not on_tree and game.num_players == 2:
         with working(f"growing {game.name} …"):
             context = listed_context(game, config)
+        on_tree = context is None and public and is_computed_there(spec, game) and spec != "uniform"
     if context is None:
         if output is not None:
             raise ConfigError(
@@ -231,14 +241,11 @@ def solve(
     print_result(result, (best[0], best[1]), replaced, rows)
 
 
-def _has_public_form(spec: str, config: SearchConfig) -> bool:
-    """Return whether a strategy is a policy on a public tree, and a search one that is made there."""
-    from cfr.public.policies.policy_file import is_public_policy
+def _is_public(config: SearchConfig) -> bool:
+    """Return whether a search can be made on a public tree."""
     from gs2.public.pairs import PublicSearchError
     from gs2.public.public_search import check_public
 
-    if not is_public_policy(spec):
-        return False
     try:
         check_public(config)
     except PublicSearchError:
@@ -249,15 +256,19 @@ def _has_public_form(spec: str, config: SearchConfig) -> bool:
 def _solve_public(
     game: Game, spec: str, infoset: Infoset, config: SearchConfig, seed: int, options: SearchOptions
 ) -> SearchResult:
-    """Return the result of a search on the public tree of a stored policy."""
+    """Return the result of a search on the public tree of a stored policy, or of one that is computed now."""
     import numpy as np
 
-    from cfr.public.policies.policy_file import open_public_policy
+    from cfr.public.policies.policy_file import is_public_policy, open_public_policy
+    from gs2.public.computed_policy import computed_policy
     from gs2.public.public_explain import PublicBlueprint
     from gs2.public.public_strategy import StoredStrategy
     from gs2.search.explain import solve_infoset
 
-    blueprint = PublicBlueprint(StoredStrategy(open_public_policy(spec, game)))
+    with working(f"growing the public tree of {game.name} …") as tell:
+        stored = is_public_policy(spec)
+        policy = open_public_policy(spec, game) if stored else computed_policy(spec, game, tell)
+    blueprint = PublicBlueprint(StoredStrategy(policy))
     with working(f"solving by {config.name} on the public tree …"):
         return solve_infoset(game, blueprint, infoset, config, np.random.default_rng(seed), options)
 

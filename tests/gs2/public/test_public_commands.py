@@ -14,6 +14,8 @@ from click.testing import CliRunner, Result
 
 from cfr.public.policies.policy_file import open_public_policy
 from gs2.cli import main
+from gs2.public import computed_policy as computed_policies
+from gs2.public.computed_policy import computed_policy
 from tests.cfr.public.setting import both
 
 GAME = "liars_dice(sides=4)"
@@ -162,6 +164,43 @@ def test_the_public_tree_is_taken_where_the_listed_one_does_not_fit(
         assert ours["action"] == theirs["action"] and abs(ours["blueprint"] - theirs["blueprint"]) < 1e-9
     size = gs2("games", LARGE, "--size").stdout
     assert "public form" in size and "its public tree does: gs2 blueprint" in size
+
+
+@pytest.mark.parametrize("name", ["uniform", "cfr:20", "pcfr+:7"])
+def test_a_named_strategy_is_measured_on_the_public_tree_where_the_listed_one_does_not_fit(name: str) -> None:
+    listed = told("exploitability", LARGE, name)
+    public = told("exploitability", LARGE, name, "--memory", "4M")
+    assert "form" not in listed and public["form"] == "public"
+    for figure in ("value", "exploitability", "best_response"):
+        assert public[figure] == pytest.approx(listed[figure], abs=1e-9)
+
+
+def test_a_noisy_equilibrium_on_the_public_tree_is_the_mixture_that_its_name_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    game = both(GAME).game
+    monkeypatch.setattr(computed_policies, "NOISE_BASE_ITERATIONS", 20)
+    base, uniform = computed_policy("dcfr:20", game), computed_policy("uniform", game)
+    mixed = computed_policy("noise:0.25", game)
+    for player in (0, 1):
+        wanted = 0.75 * base.rows[player] + 0.25 * uniform.rows[player]
+        assert mixed.rows[player] == pytest.approx(wanted, abs=1e-12)
+
+
+def test_a_search_with_a_named_blueprint_is_on_the_public_tree_where_the_listed_one_does_not_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GS2_MEMORY", "4M")
+    path = str(tmp_path / "a.policy")
+    told("blueprint", LARGE, "--variant", "cfr", "--iterations", "20", "-o", path)
+    words = ("solve", LARGE, "--infoset", "P0 holds 1 2 | 1x2 2x2", "--iterations", "30")
+    stored, named = (told(*words, "--blueprint", spec) for spec in (path, "cfr:20"))
+    for ours, theirs in zip(named["actions"], stored["actions"], strict=True):
+        assert ours["action"] == theirs["action"]
+        assert abs(ours["blueprint"] - theirs["blueprint"]) < 1e-6  # the file has float32
+    assert named["histories_considered"] == 36 and "opponents" in named
+    assert "Public tree: every pair" in gs2(*words, "--blueprint", "cfr:20").stdout
+    assert "is not listed" in refusal(*words, "--blueprint", "dmc:20")
 
 
 def test_a_policy_plays_and_is_refined(policy: str) -> None:

@@ -1,0 +1,57 @@
+"""Strategies by name on the public tree of a factored game, for games whose listed tree does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from cfr.public.policies.public_policy import PublicPolicy
+from cfr.public.public_size import require_memory, solver_bytes
+from cfr.public.public_solver import PublicSolver
+from cfr.public.tree import grow_public
+from cfr.tree.memory import memory_limit
+from cfr.variants import VARIANTS
+from games.game import Game
+from games.infosets.factored import FactoredGame
+from gs2.policies.policy_spec import NOISE_BASE_ITERATIONS, check_policy_spec
+
+__all__ = ["computed_policy", "is_computed_there"]
+
+
+def is_computed_there(spec: str, game: Game) -> bool:
+    """Return whether a name stands for a strategy that the public tree of this game can compute."""
+    word, colon, _ = spec.partition(":")
+    known = (*VARIANTS, "noise") if colon else ("uniform",)
+    return isinstance(game, FactoredGame) and word.strip().lower() in known
+
+
+def computed_policy(
+    spec: str, game: FactoredGame, tell: Callable[[str], None] = lambda words: None
+) -> PublicPolicy:
+    """Return the strategy that `uniform`, `VARIANT:ITERATIONS` or `noise:EPSILON` names, in memory.
+
+    Up to rounding it is the strategy that `policy_from_spec` finds on the listed tree. tell: hears of the
+    progress.
+    Raises PolicySpecError for another name, TooLarge if the public tree or its solver does not fit.
+    """
+    check_policy_spec(spec)
+    word, _, amount = (part.strip().lower() for part in spec.partition(":"))
+    variant = word if word in VARIANTS else "dcfr"
+    last = int(amount) if word in VARIANTS else NOISE_BASE_ITERATIONS if word == "noise" else 0
+    tree = grow_public(game)
+    fits = solver_bytes(tree, variant, np.float64) <= memory_limit()
+    dtype = np.dtype(np.float64 if fits else np.float32)
+    require_memory(tree, variant, dtype)
+    solver = PublicSolver(tree, variant, dtype=dtype)
+    while solver.iteration < last:
+        solver.run(1)
+        tell(f"computing {spec} on the public tree, iteration {solver.iteration:,} of {last:,} …")
+    policy = PublicPolicy.of(solver)
+    if word != "noise":
+        return policy
+    uniform, epsilon = PublicPolicy.of(PublicSolver(tree, variant, dtype=dtype)), float(amount)
+    first, second = (
+        (1 - epsilon) * ours + epsilon * even for ours, even in zip(policy.rows, uniform.rows, strict=True)
+    )
+    return PublicPolicy(tree, (first, second), policy.index, note=spec)
