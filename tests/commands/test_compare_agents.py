@@ -10,10 +10,12 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
 from gs2.cli import main
+from gs2.commands.matches.endings import verdict
 
 ONE = ("--processes", "1")
 
@@ -40,7 +42,22 @@ def test_a_match_says_who_is_stronger_and_by_how_much() -> None:
 @pytest.mark.parametrize("words", [("--rounds", "1"), ("--rounds", "60"), ("--games", "1")])
 def test_on_a_few_deals_it_stays_open_who_is_stronger(words: tuple[str, ...]) -> None:
     result = gs2("match", "greedy", "random", *words, *ONE)
-    assert result.exit_code == 0 and "Which one is stronger is open" in result.stdout, result.output
+    assert result.exit_code == 0, result.output
+    assert f"No winner yet: a verdict takes 100, and there are {words[1]}. Raise {words[0]}." in result.stdout
+
+
+@pytest.mark.parametrize(("even", "word"), [(0.0, "0"), (0.5, "50 %")])
+def test_a_verdict_names_the_stronger_one_or_says_why_it_is_open(even: float, word: str) -> None:
+    rng = np.random.default_rng(0)
+    for low, high in np.sort(rng.normal(even, 0.1, (200, 2))).tolist():
+        count = int(rng.integers(1, 300))
+        said = verdict(("a", "b"), count, (low, high), even=even, option="--pairs")
+        if count < 100:
+            assert said == f"No winner yet: a verdict takes 100, and there are {count}. Raise --pairs."
+        elif low <= even <= high:
+            assert said == f"No winner yet: the interval contains {word}. Raise --pairs to narrow it."
+        else:
+            assert said == f"{'a' if low > even else 'b'} is the stronger one."
 
 
 def test_json_holds_what_the_table_shows() -> None:

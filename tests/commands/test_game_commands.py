@@ -70,7 +70,7 @@ def test_a_match_prints_what_it_came_to_and_goes_on(tmp_path: Path) -> None:
         assert said in result.stdout, result.output
     assert len(file.read_text().splitlines()) == 301
     few = gs2("match", "--game", "kuhn_poker", "cfr:50", "uniform", "--pairs", "1", "--seed", "1")
-    assert "Which one is stronger is open" in few.stdout
+    assert "No winner yet: a verdict takes 100, and there are 1. Raise --pairs." in few.stdout
     more = json.loads(gs2(*words, "--pairs", "310", "--json").stdout)
     assert more["pairs"] == 310 and sum(more["decisions"]) < 200
     assert "it holds results with" in refusal(gs2(*words, "--seed", "1"))

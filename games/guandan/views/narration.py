@@ -9,7 +9,7 @@ import numpy as np
 
 from games.guandan.matches.events import Dealt, Event, RoundOver
 from games.guandan.matches.match import Match
-from games.guandan.matches.record import RecordWriter, read_record, replay
+from games.guandan.matches.record import RecordError, RecordWriter, read_record, replay
 from games.guandan.rounds.round import legal
 from games.guandan.rules import Rules
 from games.guandan.views.text import Narrator
@@ -83,7 +83,7 @@ def replay_lines(
 
     rounds: numbers of the rounds to show (all are checked). hands: show the hands dealt. repair: see
     `read_record`.
-    Raises RecordError where the record is damaged or departs from the rules.
+    Raises RecordError where the record is damaged or departs from the rules, and for rounds behind its end.
     """
     record = read_record(path, repair=repair)
     narrator = Narrator(names=record.header.get("names"), hands=hands)
@@ -94,5 +94,7 @@ def replay_lines(
         lines = list(narrator.lines([event]))
         if rounds is None or number in rounds:
             yield from lines
+    if rounds and rounds[0] > number:
+        raise RecordError(f"{path}: a round must be in 1..{number}; got {rounds[0]}; choose another")
     if not record.complete:
         yield f"the record ends here, in round {number}"

@@ -24,7 +24,7 @@ from gs2.commands.common import (
     stderr,
     stdout,
 )
-from gs2.commands.matches.endings import end_interrupted, show_ladder
+from gs2.commands.matches.endings import end_interrupted, show_ladder, verdict
 from gs2.commands.progress import Lines
 
 if TYPE_CHECKING:
@@ -273,15 +273,11 @@ def _percent(value: Estimate) -> str:
 
 
 def _verdict(summary: ArenaSummary, a: str, b: str) -> str:
-    from games.support.bootstrap import ENOUGH
-
-    estimate, even = (summary.net, 0.0) if summary.net is not None else (summary.games, 0.5)
+    estimate, even, option = summary.net, 0.0, "--rounds"
+    if estimate is None:
+        estimate, even, option = summary.games, 0.5, "--games"
     assert estimate is not None
-    if estimate.low > even and estimate.n >= ENOUGH:
-        return f"{a} is the stronger one."
-    if estimate.high < even and estimate.n >= ENOUGH:
-        return f"{b} is the stronger one."
-    return "Which one is stronger is open at this number of deals."
+    return verdict((a, b), estimate.n, (estimate.low, estimate.high), even=even, option=option)
 
 
 def _print(result: ArenaResult, output: Path | None) -> None:

@@ -1,4 +1,4 @@
-"""How comparisons of agents end: interrupted, with what goes on from there; or with tables and a picture."""
+"""How comparisons of agents end: interrupted, or with a verdict, tables and a picture."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NoReturn, Protocol, TypeVar
 
 from gs2.commands.common import Interruption, print_json, stderr, stdout
 
-__all__ = ["end_interrupted", "show_ladder"]
+__all__ = ["end_interrupted", "show_ladder", "verdict"]
 
 
 class _Rated(Protocol):
@@ -25,6 +25,24 @@ def end_interrupted(asked: Interruption, kept: Path | None) -> NoReturn:
     hint = f"; the same command goes on from {kept}" if kept else "; --output lets it go on later"
     stderr().print(f"interrupted{hint}", soft_wrap=True)
     raise SystemExit(asked.exit_code)
+
+
+def verdict(
+    names: tuple[str, str], count: int, interval: tuple[float, float], *, even: float, option: str
+) -> str:
+    """Return the sentence that says which of two agents is stronger, or why that is open.
+
+    count: observations behind the interval. even: its value between equals. option: raises the count.
+    """
+    from games.support.bootstrap import ENOUGH
+
+    low, high = interval
+    if count < ENOUGH:
+        return f"No winner yet: a verdict takes {ENOUGH}, and there are {count}. Raise {option}."
+    if low > even or high < even:
+        return f"{names[0] if low > even else names[1]} is the stronger one."
+    contains = f"{100 * even:.0f} %" if even else "0"
+    return f"No winner yet: the interval contains {contains}. Raise {option} to narrow it."
 
 
 def show_ladder(

@@ -19,7 +19,7 @@ from gs2.commands.common import (
     print_json,
     stdout,
 )
-from gs2.commands.matches.endings import end_interrupted
+from gs2.commands.matches.endings import end_interrupted, verdict
 from gs2.commands.progress import Lines
 
 if TYPE_CHECKING:
@@ -88,7 +88,6 @@ def _print(result: MeetingResult, files: MatchFiles) -> None:
     from rich.table import Table
 
     from cfr.tree.memory import words_of_bytes
-    from games.support.bootstrap import ENOUGH
 
     meeting = result.meeting
     a, b = (_short(name) for name in (meeting.a, meeting.b))
@@ -107,12 +106,11 @@ def _print(result: MeetingResult, files: MatchFiles) -> None:
             each = pace.seconds / pace.decisions
             table.add_row(name, f"{pace.decisions:,} decisions, {_time(each)} each, {1 / each:,.0f} a second")
     out.print(table)
-    enough = len(result.games.numbers) >= ENOUGH
-    better = a if enough and low > 0 else b if enough and high < 0 else None
-    verdict = f"{better} is the stronger one." if better else "Which one is stronger is open."
+    count = len(result.games.numbers)
+    found = verdict((a, b), count, (low, high), even=0.0, option="--pairs")
     shared = "on the same chance" if meeting.duplicate else "on chance of their own"
     out.print(
-        f"\n{len(result.games.numbers):,} pairs of games {shared}, 95 % interval. {verdict}\n"
+        f"\n{count:,} pairs of games {shared}, 95 % interval. {found}\n"
         f"{result.seconds:.1f} s, {words_of_bytes(result.memory)} of memory at most.",
         soft_wrap=True,
     )

@@ -207,6 +207,9 @@ def test_a_random_match_is_told_and_its_record_tells_the_same(tmp_path: Path) ->
     assert told == list(random_lines(3, rounds=2, canonical=True))
     second = list(replay_lines(path, rounds=range(2, 3), hands=False))
     assert second[1].startswith("round 2, level ") and len(second) < len(again)
+    for beyond in (3, 99, 10**9):
+        with pytest.raises(RecordError, match=rf"must be in 1\.\.2; got {beyond}; choose another"):
+            list(replay_lines(path, rounds=range(beyond, beyond + 1)))
 
 
 def test_the_story_of_a_round_counts_every_card() -> None:
