@@ -198,18 +198,25 @@ def refine(
 @click.argument(
     "folders", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path)
 )
-@report_options(REPORT)
+@report_options(REPORT, "the folder of the run, or in that of several")
 @html_option("the rows, with plots to filter and point at, instead of the tables")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def report(
     folders: tuple[Path, ...], output: Path | None, checkout: bool, page: Path | None, as_json: bool
 ) -> None:
-    """Write tables of run FOLDERS, with plots beside them; with --html one page to explore instead."""
+    """Write tables of run FOLDERS, with plots beside them; with --html one page to explore instead.
+
+    A plot that the rows do not allow is named on stderr, with the reason.
+    """
     from experiments.refinement.report import HEADING, write_report
     from experiments.refinement.rows_page import write_rows_page
 
+    missing: list[str] = []
     if page is None:
-        written = write_report(folders, report_file(REPORT, output, checkout, heading=HEADING))
+        first, *others = folders
+        beside = Path(os.path.commonpath([folder.resolve() for folder in folders])) if others else first
+        file = report_file(REPORT, output, checkout, heading=HEADING, folder=beside)
+        written = write_report(folders, file, missing.append)
     else:
         if output is not None or checkout:
             raise click.UsageError(
@@ -218,7 +225,10 @@ def report(
         write_rows_page(folders, page)
         written = [page]
     if as_json:
-        print_json({"written": [str(path) for path in written]})
+        about_plots = {"missing": missing} if page is None else {}
+        print_json({"written": [str(path) for path in written], **about_plots})
         return
     for path in written:
         click.echo(path)
+    for reason in missing:
+        stderr().print(reason, soft_wrap=True, markup=False)

@@ -1,4 +1,4 @@
-"""Where reports go: the current folder or, if asked, the results of the checkout; never a package."""
+"""Where reports go: beside the run, to the current folder or the results of the checkout; never a package."""
 
 from __future__ import annotations
 
@@ -22,10 +22,15 @@ class NoCheckoutError(ValueError):
     """Results of the project that were to be renewed where there is no checkout."""
 
 
-def report_options(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return the options `--output` and `--checkout` of a command that writes the report called `name`."""
+def report_options(
+    name: str, place: str = "this folder"
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the options `--output` and `--checkout` of a command that writes the report called `name`.
+
+    place: where it goes by default, in words.
+    """
     output = click.option(
-        "-o", "--output", type=OUTPUT_FILE, help=f"Markdown file.  [default: {name} in this folder]"
+        "-o", "--output", type=OUTPUT_FILE, help=f"Markdown file.  [default: {name} in {place}]"
     )
     checkout = click.option(
         "--checkout", is_flag=True, help=f"Write {(RESULTS / name).as_posix()} of gs2's checkout instead."
@@ -33,15 +38,17 @@ def report_options(name: str) -> Callable[[Callable[..., Any]], Callable[..., An
     return lambda command: output(checkout(command))
 
 
-def report_file(name: str, output: Path | None, checkout: bool, *, heading: str = "") -> Path:
-    """Return where a report is written: what was asked for, else `name` in the current folder.
+def report_file(
+    name: str, output: Path | None, checkout: bool, *, heading: str = "", folder: Path = Path()
+) -> Path:
+    """Return where a report is written: what was asked for, else `name` in a folder, the current one.
 
     heading: first line of the reports that may be replaced there; none for a report that replaces nothing.
     Raises NoCheckoutError if the checkout was asked for and the code lies in none, or a file besides, and
     FileProblem if the report cannot be written there, or a file is there that is no earlier report.
     """
     if not checkout:
-        found = check_output(Path(name)) if output is None else output
+        found = check_output(folder / name) if output is None else output
         if heading and found.exists() and found.stat().st_size:
             with found.open("rb") as file:
                 ours = file.readline(200).rstrip() == heading.encode()

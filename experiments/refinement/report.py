@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shlex
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -195,12 +196,29 @@ def _origin(grids: Sequence[dict[str, Any]], told: str) -> str:
     return "\n".join([f"{told}, of {len(lines)} runs:\n", *(f"- {line}" for line in lines), ""])
 
 
-def write_report(folders: Sequence[Path], output: Path) -> list[Path]:
+def _left_out(kind: str, summaries: Sequence[CellSummary]) -> str:
+    """Return why a grid has no plot against k or time; nothing if it has one."""
+    if kind == "time":
+        limited = any(row.limit is not None for row in summaries)
+        return "" if limited else "its searches have no limits in seconds; --limit sets one"
+    if len({row.blueprint for row in summaries}) >= FEW_BLUEPRINTS:
+        return f"{FEW_BLUEPRINTS} blueprints or more are compared by their strength instead"
+    several = len({base_and_k(row.method)[1] for row in summaries} - {None}) > 1
+    return "" if several else "it takes methods with several k, such as gs2-d:k=1 and gs2-d:k=3"
+
+
+def write_report(
+    folders: Sequence[Path], output: Path, say: Callable[[str], None] = lambda reason: None
+) -> list[Path]:
     """Write the report of run folders: Markdown at `output`, plots beside it; return the files written.
 
-    Raises FileNotFoundError for a folder without rows. Plots need matplotlib (extra `plots`).
+    say: called with the reason for each plot that is left out.
+    Raises FileNotFoundError for a folder without rows.
     """
     written = [output]
+    can_plot = find_spec("matplotlib") is not None
+    if not can_plot:
+        say("no plots: matplotlib is not installed; pip install 'gs2[plots]' brings it")
     parts = [
         f"{HEADING}\n",
         "Exploitability is NashConv / 2 in payoffs, exact, of the policy in which both players were refined "
@@ -231,7 +249,12 @@ def write_report(folders: Sequence[Path], output: Path) -> list[Path]:
     parts[-1] += "\n"
     parts += [part for part in (comparison_table(every), strength_table(every)) if part]
     picture = output.with_name("strength.png")
-    if plot_strength(pooled, picture):
+    if can_plot and not plot_strength(pooled, picture):
+        say(
+            f"no strength.png: it takes {FEW_BLUEPRINTS} blueprints of one game, refined by nested searches "
+            f"of 300 iterations with {STRENGTH_METHODS[0]} or its kind, as the preset strength runs them"
+        )
+    elif can_plot:
         parts.append(f"![ratio to the blueprint against its strength]({picture.name})\n")
         written.append(picture)
     if warm := warm_table(every):
@@ -239,15 +262,13 @@ def write_report(folders: Sequence[Path], output: Path) -> list[Path]:
     for name, rows in found.items():
         summaries = summarised[name]
         commits = ", ".join(dict.fromkeys(row.commit for row in rows if row.commit))
-        strengths = len({row.blueprint for row in summaries}) >= FEW_BLUEPRINTS
-        several_k = len({base_and_k(row.method)[1] for row in summaries} - {None}) > 1
         parts.append(f"## {name}\n")
         parts.append(_origin(grids[name], f"{len(rows)} rows, commit {commits or 'unknown'}"))
-        for kind, plot, wanted in (
-            ("k", plot_k, several_k and not strengths),
-            ("time", plot_time, any(row.limit is not None for row in summaries)),
-        ):
-            if wanted:
+        for kind, plot in (("k", plot_k), ("time", plot_time)):
+            reason = _left_out(kind, summaries)
+            if can_plot and reason:
+                say(f"no {name}-…-{kind}.png: {reason}")
+            elif can_plot:
                 for blueprint in dict.fromkeys(row.blueprint for row in summaries):
                     chosen = [row for row in summaries if row.blueprint == blueprint]
                     chosen = [row for row in chosen if block_of(row)[2] == block_of(chosen[0])[2]]

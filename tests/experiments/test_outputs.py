@@ -34,7 +34,7 @@ def test_a_report_replaces_an_earlier_one_and_nothing_else(
     made = CliRunner().invoke(main, [*words, "--iterations", "2", "--workers", "1", "-o", "run"])
     assert made.exit_code == 0, made.output
     agent = ["agent", "report", str(ROWS / "agent" / "fast.jsonl.gz")]
-    for name, asked in (("RESULTS.md", ["report", "run"]), ("ABLATIONS_GUANDAN.md", agent)):
+    for name, asked in (("run/RESULTS.md", ["report", "run"]), ("ABLATIONS_GUANDAN.md", agent)):
         mine = tmp_path / name
         mine.write_text("What I found out, on my own.\n")
         refused = CliRunner().invoke(main, ["experiment", *asked])
@@ -44,6 +44,45 @@ def test_a_report_replaces_an_earlier_one_and_nothing_else(
         for _ in range(2):
             assert CliRunner().invoke(main, ["experiment", *asked]).exit_code == 0
         assert mine.read_text().startswith("# ")
+
+
+def test_a_report_lies_beside_its_runs_and_says_why_a_plot_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    grids = {"plain": ("maxmargin",), "several": ("gs2-r:k=1", "gs2-r:k=2")}
+    for name, methods in grids.items():
+        words = [word for method in methods for word in ("--method", method)]
+        words += ["--game", "kuhn_poker", "--seeds", "1", "--workers", "1"]
+        limits = ["--limit", "0.001"] if name == "several" else ["--iterations", "2"]
+        done = CliRunner().invoke(main, ["experiment", "refine", *words, *limits, "-o", f"runs/{name}"])
+        assert done.exit_code == 0, done.output
+
+    def reported(*folders: str) -> tuple[list[str], str]:
+        found = CliRunner().invoke(main, ["experiment", "report", *folders, "--json"])
+        assert found.exit_code == 0, found.output
+        return json.loads(found.stdout)["written"], " ".join(json.loads(found.stdout)["missing"])
+
+    written, missing = reported("runs/plain")
+    assert written == ["runs/plain/RESULTS.md"] and "no strength.png: it takes 3 blueprints" in missing
+    assert "quick-…-k.png: it takes methods with several k" in missing
+    assert "quick-…-time.png: its searches have no limits in seconds" in missing
+    written, missing = reported("runs/several")
+    assert {Path(path).name for path in written} >= {
+        "RESULTS.md",
+        "quick-cfr-100-k.png",
+        "quick-cfr-100-time.png",
+    }
+    assert "-k.png" not in missing and "-time.png" not in missing
+    written, _ = reported("runs/plain", "runs/several")
+    assert written[0] == str(tmp_path / "runs" / "RESULTS.md")
+    shown = CliRunner().invoke(main, ["experiment", "report", "runs/plain"])
+    assert "no strength.png" in shown.stderr and "no " not in shown.stdout
+    with monkeypatch.context() as patched:
+        patched.setattr("experiments.refinement.report.find_spec", lambda name: None)
+        written, missing = reported("runs/several")
+    assert written == ["runs/several/RESULTS.md"] and "pip install 'gs2[plots]'" in missing
 
 
 def test_the_checkout_is_written_to_only_if_asked_for(tmp_path: Path) -> None:
