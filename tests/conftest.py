@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 
 import pytest
 
+from games.support.compiling import VARIABLE
+from gs2.commands import progress
+
+os.environ[VARIABLE] = ""  # a command that finds it set does not say that it compiles: stderr is compared
+progress.FIRST = progress.EVERY
 # A shell that runs the tests in the background ignores Ctrl-C for them, and for the commands that they start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

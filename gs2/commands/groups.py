@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from games.support.compiling import compiling_is_said
 from games.support.near import near
 from gs2.startup.extensions import ExtensionError, extensions, load_extension
 from gs2.startup.refusals import INTERRUPTIONS, refusals
@@ -52,7 +53,7 @@ class Boundary(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; what goes wrong outside of our code becomes a one-line error."""
-        with refusals():
+        with refusals(), compiling_is_said():
             return super().invoke(ctx)
 
     def main(self, args: Any = None, *words: Any, **options: Any) -> Any:
@@ -179,7 +180,7 @@ class _Alone(Boundary):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        with refusals():
+        with refusals(), compiling_is_said():
             return self.command.invoke(ctx)
 
 

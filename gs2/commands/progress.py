@@ -11,17 +11,19 @@ import click
 
 from gs2.commands.common import stderr
 
-__all__ = ["EVERY", "Lines", "working"]
+__all__ = ["EVERY", "FIRST", "Lines", "working"]
 
+FIRST = 2.0
+"""Seconds until the first plain line; what takes less prints none."""
 EVERY = 10.0
-"""Seconds between plain lines; what takes less prints none."""
+"""Seconds between plain lines."""
 
 
 class Lines:
     """Prints a line now and then, where nobody watches a terminal."""
 
     def __init__(self) -> None:
-        self.last = time.monotonic()
+        self.last = time.monotonic() + min(FIRST, EVERY) - EVERY
 
     def __call__(self, text: str) -> None:
         """Print the text unless a line was printed a moment ago."""
@@ -42,7 +44,9 @@ def working(text: str) -> Iterator[Callable[[str], None]]:
     said, began, ended = [text], time.monotonic(), threading.Event()
 
     def tell() -> None:
-        while not ended.wait(EVERY):
+        pause = min(FIRST, EVERY)
+        while not ended.wait(pause):
+            pause = EVERY
             click.echo(f"{said[0]} ({time.monotonic() - began:.0f} s)", err=True)
 
     teller = threading.Thread(target=tell, daemon=True)

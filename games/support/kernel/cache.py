@@ -24,6 +24,7 @@ import numba
 from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
 
+from games.support.compiling import listen
 from games.support.kernel.made_of import file_digest, is_installed, made_of
 
 __all__ = ["compiling_failed", "keep_compiled", "kernel_folder"]
@@ -34,6 +35,7 @@ PATIENCE = 120.0
 NOWHERE = "compiled code cannot be kept: no folder to write to; set NUMBA_CACHE_DIR to one that is"
 _config: Any = numba.config
 _Cache: Any = FunctionCache
+listen()
 
 
 def keep_compiled(dispatcher: Any) -> None:

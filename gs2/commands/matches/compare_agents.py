@@ -25,7 +25,7 @@ from gs2.commands.common import (
     stdout,
 )
 from gs2.commands.matches.endings import end_interrupted, show_ladder, verdict
-from gs2.commands.progress import Lines
+from gs2.commands.progress import working
 
 if TYPE_CHECKING:
     from blueprint.guandan.arena.arena import ArenaConfig, ArenaResult
@@ -99,6 +99,11 @@ def _progress(total: int, what: str) -> Iterator[Callable[[int, str], None]]:
     """Show a bar on stderr; the yielded function sets how much is done, and a remark."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+    console = stderr()
+    if not console.is_terminal:
+        with working(f"{what}: starting …") as tell:
+            yield lambda done, remark: tell(f"{what}: {done:,} of {total:,}  {remark}")
+        return
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -106,17 +111,9 @@ def _progress(total: int, what: str) -> Iterator[Callable[[int, str], None]]:
         TimeRemainingColumn(),
         TextColumn("{task.fields[remark]}"),
     )
-    console = stderr()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(what, total=total, remark="")
-        line = Lines()
-
-        def show(done: int, remark: str) -> None:
-            bar.update(task, completed=done, remark=remark)
-            if not console.is_terminal:
-                line(f"{what}: {done:,} of {total:,}  {remark}")
-
-        yield show
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(what, total=total, remark="starting …")
+        yield lambda done, remark: bar.update(task, completed=done, remark=remark)
 
 
 def _without_guandan(args: list[str]) -> list[str]:

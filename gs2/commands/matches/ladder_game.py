@@ -20,7 +20,7 @@ from gs2.commands.common import (
     stdout,
 )
 from gs2.commands.matches.endings import end_interrupted, show_ladder
-from gs2.commands.progress import Lines
+from gs2.commands.progress import working
 
 if TYPE_CHECKING:
     from gs2.play.game_arena import MeetingResult
@@ -68,13 +68,13 @@ def ladder_game(
     game = load_game(text, general_sum=True)
     plan = GameLadderPlan(game_string(text, game), agents, how["pairs"], how["seed"], how["by"])
     total = plan.pairs * len(plan.matches(max(playing_teams(game)) + 1))
-    line = Lines()
-
-    def progress(done: int, found: MeetingResult) -> None:
-        line(f"{done:,} of {total:,} pairs  {found.meeting.a} – {found.meeting.b} {found.net:+.4f} a game")
-
     on = how["on"]
-    with Interruption() as asked:
+    with Interruption() as asked, working(f"{len(agents)} agents: starting …") as tell:
+
+        def progress(done: int, found: MeetingResult) -> None:
+            who = f"{found.meeting.a} – {found.meeting.b}"
+            tell(f"{done:,} of {total:,} pairs  {who} {found.net:+.4f} a game")
+
         found = play_game_ladder(
             plan,
             game=game,

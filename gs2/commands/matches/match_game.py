@@ -20,7 +20,7 @@ from gs2.commands.common import (
     stdout,
 )
 from gs2.commands.matches.endings import end_interrupted, verdict
-from gs2.commands.progress import Lines
+from gs2.commands.progress import working
 
 if TYPE_CHECKING:
     from gs2.play.game_arena import MeetingResult
@@ -64,16 +64,15 @@ def match_game(
     game = load_game(text, general_sum=True)
     name = game_string(text, game)
     meeting = Meeting(name, a, b, how["pairs"], how["seed"], not how["independent"])
-    line = Lines()
-
-    def progress(result: MeetingResult) -> None:
-        done = len(result.games.numbers)
-        line(f"{a} – {b}: {done:,} of {meeting.pairs:,} pairs  {result.net:+.4f} a game")
-
     on = how["on"]
     place = on.with_count(how["processes"] or (1 if on.is_local else None))
     files = MatchFiles(output, how["records"])
-    with Interruption() as asked:
+    with Interruption() as asked, working(f"{a} – {b}: starting …") as tell:
+
+        def progress(result: MeetingResult) -> None:
+            done = len(result.games.numbers)
+            tell(f"{a} – {b}: {done:,} of {meeting.pairs:,} pairs  {result.net:+.4f} a game")
+
         result = play_match(meeting, game=game, output=files, processes=place, progress=progress, stop=asked)
     if len(result.games.numbers):
         if as_json:

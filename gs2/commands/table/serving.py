@@ -229,7 +229,7 @@ async def _serve(config: ServerConfig, fallback: str | None, run: Run) -> None:
     try:
         starting = asyncio.ensure_future(start_hosts(hosts.values()))
         signalled = asyncio.ensure_future(server.signalled())
-        with working("the agents sit down …"):
+        with working("starting the agents …"):
             await asyncio.wait({starting, signalled}, return_when=asyncio.FIRST_COMPLETED)
         if starting.done() and isinstance(starting.exception(), AgentError):
             # perhaps of a process that a signal ended, before we heard of the signal ourselves

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gs2.commands.common import Interruption, stderr, stdout
-from gs2.commands.training.run_options import check_seed
+from gs2.commands.training.run_options import check_seed, whole_length
 
 if TYPE_CHECKING:
     from blueprint.guandan.train_config import NetworkConfig, TrainConfig
@@ -123,7 +123,7 @@ def train_other_game(game: str, recipe: str | None, output: Path, asked: OtherRu
     Raises ConfigError for a field that their trainer has not, or a value out of range; UsageError where there
     is a run already. Exits as interrupted commands do after Ctrl-C.
     """
-    from blueprint.checkpoint import check_description, read_checkpoint
+    from blueprint.checkpoint import read_checkpoint
     from blueprint.climbing.move_config import ClimbingConfig, described_config
     from blueprint.climbing.training.move_run import RunLimits, RunManner, RunPlace, train_climbing
     from blueprint.guandan.training.recipe_book import named_recipe
@@ -134,7 +134,6 @@ def train_other_game(game: str, recipe: str | None, output: Path, asked: OtherRu
     changes = read_settings(asked.settings, field_types(ClimbingConfig), label=f"--game {game}")
     _check_named(changes)
     loaded, place = load_game(game), RunPlace.of(output)
-    minutes = max(asked.minutes, LEAST)
     if place.checkpoint.exists():
         if not asked.resume:
             raise click.UsageError(
@@ -146,10 +145,10 @@ def train_other_game(game: str, recipe: str | None, output: Path, asked: OtherRu
             _check_resumed(recipe, saved.recipe, output)
         check_seed(saved.seed, changes.get("seed"))
         config = saved.replace(**changes)
-        check_description(place.checkpoint, description, {"seconds": float})
-        minutes += description["seconds"] / 60  # a run's limits count what came before
     else:
         config = named_recipe(recipe).climbing_config(**changes) if recipe else ClimbingConfig(**changes)
+
+    minutes = whole_length(max(asked.minutes, LEAST), place.checkpoint if place.checkpoint.exists() else None)
 
     def show(row: dict[str, float]) -> None:
         pace = f"{row['decisions_per_second']:,.0f} a second"

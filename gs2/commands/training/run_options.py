@@ -11,7 +11,7 @@ import click
 from gs2.commands.common import COUNT, POSITIVE, SEED
 from gs2.commands.training.setting_type import SettingType
 
-__all__ = ["check_seed", "chosen_seed", "run_options"]
+__all__ = ["check_seed", "chosen_seed", "run_options", "whole_length"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -23,9 +23,13 @@ def run_options(settings: SettingType, every: float) -> Callable[[F], F]:
     """
     options = (
         click.option(
-            "--minutes", type=POSITIVE, help="Length of the training, resumed parts included.  [default: 10]"
+            "--minutes",
+            type=POSITIVE,
+            help="Length of this call, on top of what a resumed run has.  [default: 10]",
         ),
-        click.option("--decisions", type=COUNT, help="End after this many decisions of self-play."),
+        click.option(
+            "--decisions", type=COUNT, help="End after this many decisions, those of a resumed run included."
+        ),
         click.option("--resume", is_flag=True, help="Go on with the training of the output if there is one."),
         click.option(
             "--set",
@@ -52,6 +56,21 @@ def run_options(settings: SettingType, every: float) -> Callable[[F], F]:
         return command
 
     return with_options
+
+
+def whole_length(minutes: float | None, kept: Path | None, spent: str = "seconds") -> float | None:
+    """Return the minutes at which a training ends, resumed parts included; None for no limit.
+
+    minutes: of this call. kept: the checkpoint to go on with, None for none. spent: the field that says how
+    many seconds it has had.
+    """
+    from blueprint.checkpoint import check_description, read_checkpoint
+
+    if minutes is None or kept is None:
+        return minutes
+    description = read_checkpoint(kept, prefix="-")[1]
+    check_description(kept, description, {spent: float})
+    return minutes + float(description[spent]) / 60
 
 
 def chosen_seed(asked: int | None, changes: dict[str, Any], kept: Path | None) -> int:

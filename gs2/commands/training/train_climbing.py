@@ -19,8 +19,8 @@ from gs2.commands.common import (
     stderr,
     stdout,
 )
-from gs2.commands.progress import EVERY
-from gs2.commands.training.run_options import chosen_seed, run_options
+from gs2.commands.progress import working
+from gs2.commands.training.run_options import chosen_seed, run_options, whole_length
 from gs2.commands.training.setting_type import SettingType
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def rule_agent(game: Game) -> GameAgent:
 @click.option(
     "--processor-minutes",
     type=POSITIVE,
-    help="The same in the processor's time, which other programs do not shorten.",
+    help="The same in processor time, which other programs do not shorten.",
 )
 @click.option("--threads", type=CORES, default=1, show_default=True, help="That play and learn.")
 @run_options(OF_CLIMBING, 60.0)
@@ -101,27 +101,26 @@ def train_climbing_game(
         raise click.UsageError(
             f"--set recipe={changes['recipe']} does not make a recipe; use gs2 train --recipe, with --game"
         )
-    seed = chosen_seed(options["seed"], changes, place.checkpoint if goes_on else None)
+    kept = place.checkpoint if goes_on else None
+    seed = chosen_seed(options["seed"], changes, kept)
     config = None if goes_on else ClimbingConfig(**{**changes, "seed": seed})
-    limits = RunLimits(options["minutes"], options["processor_minutes"], options["decisions"])
-    if limits == RunLimits():
-        limits = RunLimits(minutes=10.0)
-    console = stderr()
+    minutes, processor, decisions = (options[name] for name in ("minutes", "processor_minutes", "decisions"))
+    if minutes is processor is decisions is None:
+        minutes = 10.0
+    limits = RunLimits(
+        whole_length(minutes, kept), whole_length(processor, kept, "processor_seconds"), decisions
+    )
     last: dict[str, float] = {}
-    told = [0.0]
+    with Interruption() as asked, working("the first generation …") as tell:
 
-    def progress(row: dict[str, float]) -> None:
-        last.update(row)
-        if row["seconds"] - told[0] >= EVERY or row["share"] >= 1:
-            told[0] = row["seconds"]
-            console.print(
+        def progress(row: dict[str, float]) -> None:
+            last.update(row)
+            tell(
                 f"{min(row['share'], 1):4.0%}  {int(row['decisions']):,} decisions, "
                 f"{row['decisions_per_second']:,.0f} a second  A loss {row['advantage']:.4f}  "
-                f"V loss {row['value']:.4f}",
-                soft_wrap=True,
+                f"V loss {row['value']:.4f}"
             )
 
-    with Interruption() as asked:
         manner = RunManner(
             resume, options["checkpoint_seconds"], options["threads"], rule_agent(game), progress
         )
@@ -148,7 +147,7 @@ def train_climbing_game(
         )
         stdout().print(f"try: gs2 match --game '{game.name}' {place.checkpoint} uniform", soft_wrap=True)
     elif asked.stop:
-        console.print("interrupted before the first generation was done; nothing is lost but that")
+        stderr().print("interrupted before the first generation was done; nothing is lost but that")
     else:
         stdout().print(
             f"{place.checkpoint}: the training was done already; more --minutes go on with it", soft_wrap=True

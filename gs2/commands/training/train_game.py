@@ -14,11 +14,10 @@ from gs2.commands.common import (
     Interruption,
     number,
     print_json,
-    stderr,
     stdout,
 )
-from gs2.commands.progress import EVERY
-from gs2.commands.training.run_options import chosen_seed, run_options
+from gs2.commands.progress import working
+from gs2.commands.training.run_options import chosen_seed, run_options, whole_length
 from gs2.commands.training.setting_type import SettingType
 
 if TYPE_CHECKING:
@@ -98,30 +97,26 @@ def train_game(
         hint = "it holds no training to go on with" if resume else "--resume goes on with it"
         raise CheckpointError(f"{output}: there is a file already; {hint}, or give another")
     changes = OF_GAME.changes(settings)
-    seed = chosen_seed(seed, changes, state_file(output) if goes_on else None)
+    kept = state_file(output) if goes_on else None
+    seed = chosen_seed(seed, changes, kept)
     minutes, decisions = limits["minutes"], limits["decisions"]
     if minutes is None and decisions is None:
         minutes = 10.0
-    console = stderr()
     last: dict[str, Any] = {}
-    told = [0.0]
+    with Interruption() as asked, working("the first generation …") as tell:
 
-    def progress(row: dict[str, float]) -> None:
-        last.update(row)
-        if row["seconds"] - told[0] >= EVERY or row["share"] >= 1:
-            told[0] = row["seconds"]
+        def progress(row: dict[str, float]) -> None:
+            last.update(row)
             pace = row["decisions"] / max(row["seconds"], 1e-9)
-            console.print(
+            tell(
                 f"{min(row['share'], 1):4.0%}  {int(row['decisions']):,} decisions, {pace:,.0f} a second  "
-                f"Q loss {row['q_loss']:.4f}  V loss {row['v_loss']:.4f}",
-                soft_wrap=True,
+                f"Q loss {row['q_loss']:.4f}  V loss {row['v_loss']:.4f}"
             )
 
-    with Interruption() as asked:
         train_game_network(
             game,
             np.random.default_rng([seed, _generations(state_file(output)) if goes_on else 0]),
-            Budget(decisions, minutes),
+            Budget(decisions, whole_length(minutes, kept)),
             config=None if goes_on else GameNetworkConfig(**{**changes, "seed": seed}),
             files=TrainingFiles(output, resume, limits["checkpoint_seconds"], progress, asked),
         )
