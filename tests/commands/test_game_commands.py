@@ -58,6 +58,10 @@ def test_training_goes_on_where_it_stopped(trained: Path) -> None:
     assert "keeps its settings" in refusal(gs2(*words, "--resume", "--set", "width=8"))
     assert "keeps its seed, 0; got --seed 4" in refusal(gs2(*words, "--resume", "--seed", "4"))
     assert gs2(*words, "--resume", "--seed", "0", "--decisions", "400").exit_code == 0
+    for _ in range(2):  # of each call, however long the training was before
+        more = json.loads(gs2(*words, "--minutes", "0.000001", "--resume").stdout)
+        assert more["generations"] == first["generations"] + 1
+        first = more
     other = refusal(gs2("train", "leduc_poker", "-o", str(trained), "--resume"))
     assert "must be a network for leduc_poker" in other
 

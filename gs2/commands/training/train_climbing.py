@@ -85,9 +85,9 @@ def train_climbing_game(
     """Train a network for DouDiZhu or Big2 by Deep Monte Carlo self-play.
 
     Their moves are too many for a column each: the network is shown what a move does. The checkpoint is an
-    agent of `gs2 match --game GAME`. It is saved every minute; after Ctrl-C or a kill the
-    same command with --resume goes on from there, and with more minutes further; it ends where a run without
-    a break does. `--set target=win`, `--set state=512`, `--set hands=0.1` and so on change the training.
+    agent of `gs2 match --game GAME`. It is saved every minute; the same command
+    with --resume goes on from there, also after Ctrl-C or a kill, and comes to what a run without a break
+    does. `--set target=win`, `--set state=512`, `--set hands=0.1` and so on change the training.
     """
     from blueprint.climbing.move_config import ClimbingConfig
     from blueprint.climbing.training.move_run import RunLimits, RunManner, RunPlace, train_climbing

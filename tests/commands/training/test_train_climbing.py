@@ -59,6 +59,16 @@ def test_a_folder_gets_a_checkpoint_and_a_curve_that_match_and_resume(run: Path,
     assert played.exit_code == 0, played.output
 
 
+@pytest.mark.parametrize("option", ["--minutes", "--processor-minutes"])
+def test_minutes_of_a_resumed_run_are_those_of_each_call(run: Path, tmp_path: Path, option: str) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(run, folder)
+    for _ in range(2):
+        before = read_checkpoint(folder / "last.safetensors", prefix="-")[1]["generation"]
+        done = invoke("train", "doudizhu", "-o", str(folder), "--resume", option, "0.000001", "--json")
+        assert done.exit_code == 0 and json.loads(done.stdout)["generation"] == before + 1
+
+
 @pytest.mark.parametrize("game", ["big2(players=3,ranks=8,suits=3)", "doudizhu(landlord=bid,ranks=4)"])
 def test_a_file_is_a_checkpoint_with_its_curve_beside_it(game: str, tmp_path: Path) -> None:
     output = tmp_path / "x.safetensors"
