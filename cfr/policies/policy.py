@@ -7,7 +7,7 @@ import json
 import struct
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -155,17 +155,20 @@ class Policy:
         at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
         return np.where(known[at] == wanted, order[at], -1)
 
-    def at(self, keys: NDArray[np.uint64], player: int) -> Ragged:
+    def at(
+        self, keys: NDArray[np.uint64], player: int, text: Callable[[int], str] = lambda row: f"number {row}"
+    ) -> Ragged:
         """Return the action probabilities of each infoset, one row per key.
 
+        text: returns the name of the infoset of a row, for the error.
         Raises PolicyError for a key that the policy does not know.
         """
         infoset = self.find(keys, player)
         if np.any(infoset < 0):
             row = int(np.argmax(infoset < 0))
             raise PolicyError(
-                f"policy: player {player} must have an infoset with key {keys[row].tolist()}; "
-                f"this policy for {self.game} has none; was it made for these parameters?"
+                f"policy: it must know the infoset {text(row)} of player {player}; this policy for "
+                f"{self.game} does not; was it made for these parameters?"
             )
         counts = np.diff(self.infoset_offset)[infoset]
         rows = Ragged.from_counts(counts, np.zeros(int(counts.sum()), np.int64))

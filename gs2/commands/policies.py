@@ -163,7 +163,7 @@ def blueprint(
     words = policy_words(game, tree) if in_words else None
     locked = None if lock is None else LockedTree(tree, lock.read(game, tree))
     solved = tree if locked is None else locked.tree
-    solver = Solver(sequence_form(solved), row) if is_two_sided(solved) else TreeSolver(solved, row)
+    solver = Solver(sequence_form(solved, game), row) if is_two_sided(solved) else TreeSolver(solved, row)
     console = stderr()
     if isinstance(solver, TreeSolver):
         console.print(f"{game.name}: {no_promise(tree)}", soft_wrap=True)
@@ -382,7 +382,7 @@ def exploitability(game: Game, policy: str, lock: LockChoice | None, as_json: bo
                 raise
             opened = computed_policy(policy, game, tell)
         else:
-            form = sequence_form(tree) if is_two_sided(tree) else None
+            form = sequence_form(tree, game) if is_two_sided(tree) else None
             tell(f"computing {policy} …")
             probs = policy_from_spec(policy, game, tree, form)
             if lock is not None:

@@ -120,4 +120,4 @@ def _grown(game: Game) -> PreparedGame:
             f"({error}); take smaller parameters, or search it with gs2 solve"
         ) from error
     context = SearchContext(game, tree)
-    return PreparedGame(game, context, sequence_form(tree))
+    return PreparedGame(game, context, sequence_form(tree, game))

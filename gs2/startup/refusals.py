@@ -6,6 +6,7 @@ could be, but the machine failed (a full disk, no memory). Exit code 130: Ctrl-C
 
 from __future__ import annotations
 
+import _thread
 import errno
 import json
 import os
@@ -58,7 +59,7 @@ def refusals() -> Iterator[None]:
 
     Whatever was printed is written out before the block ends, so that a full disk is told of too.
     """
-    with warnings.catch_warnings(), Noticed() as noticed:
+    with warnings.catch_warnings(), _heard_while_deleting(), Noticed() as noticed:
         _show_notes()
         try:
             try:
@@ -94,6 +95,24 @@ def refusals() -> Iterator[None]:
             if refused is None:
                 raise
             raise refused from error
+
+
+@contextmanager
+def _heard_while_deleting() -> Iterator[None]:
+    """Interrupt again where Ctrl-C came while an object was deleted: Python drops it there, with a traceback."""
+    before = sys.unraisablehook
+
+    def lost(what: sys.UnraisableHookArgs) -> None:
+        if issubclass(what.exc_type, KeyboardInterrupt):
+            _thread.interrupt_main()
+        else:
+            before(what)
+
+    sys.unraisablehook = lost
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 def _refused(error: Exception) -> click.ClickException | None:

@@ -19,8 +19,8 @@ import pytest
 from click.testing import CliRunner
 
 from gs2.cli import main
-from gs2.commands.solving.guandan_solve import guandan_solve
 from gs2.startup.refusals import refusals
+from tests.commands.tree import COMMANDS
 
 INTERRUPT_AFTER = 4.0
 """Seconds after which a command is interrupted as by Ctrl-C, and again every second."""
@@ -140,6 +140,8 @@ SPECS = (
         "cfr:",
         "cfr:-1",
         "cfr:1e3",
+        "cfr:1000000001",
+        "cfr+:99999999999999999999999",
         "dmc:5",
         "noise:0.5",
         "noise:nan",
@@ -205,6 +207,12 @@ WORDS: dict[str, tuple[str, ...]] = {
         "99999-klss",
         "mirror-descent",
         "path",
+        "gs2-d:k=1",
+        "gs2-d:k=",
+        "gs2-r:k=1,gadget=resolve",
+        "gs2-d:k=99999999999999999999",
+        "gs2+:nothing=1",
+        "9999999999999999999-klss",
     ),
     "methods": ("gs2+", "gs2-d:k=1", "gs2-d:k=", "gs2-d:k=0", "gs2-d:nothing=1", ":", "gs2-d:k=nan"),
     "modes": ("nested", "independent", "sideways"),
@@ -240,6 +248,23 @@ WORDS: dict[str, tuple[str, ...]] = {
 SMALL: dict[str, tuple[str, ...]] = {
     "match": ("--rounds", "1", "--processes", "1"),
     "ladder": ("--rounds", "1", "--processes", "1"),
+    "match kuhn_poker": ("--pairs", "1"),
+    "match doudizhu": ("--pairs", "1"),
+    "ladder kuhn_poker": ("--pairs", "1"),
+    "train kuhn_poker": (
+        "-o",
+        "net.safetensors",
+        "--decisions",
+        "1",
+        "--set",
+        "width=8",
+        "--set",
+        "episodes=4",
+    ),
+    "train doudizhu": (
+        *("-o", "ddz", "--decisions", "1", "--set", "rounds=4", "--set", "state=16"),
+        *("--set", "action=8", "--set", "critic=8"),
+    ),
     "gate": ("--rounds", "100", "--batch", "100", "--processes", "1"),
     "exploit": ("--minutes", "0.001", "--games", "2"),
     "train": (
@@ -271,24 +296,7 @@ BUDGETS = frozenset(
         *("max_order", "limit", "limits", "seeds", "depth", "k", "room", "batch", "tables"),
     }
 )
-"""Parameters that say how much is done: a huge value is a long run by right, so it is drawn seldom."""
-
-
-def leaves(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """Yield every command of the tree with the words that lead there."""
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        assert command is not None
-        if isinstance(command, click.Group):
-            yield from leaves(command, (*path, name))
-        else:
-            yield (*path, name), command
-            if (*path, name) == ("solve",):
-                yield ("solve", "guandan"), guandan_solve
-
-
-COMMANDS = list(leaves(main))
+"""Parameters that say how much is done: what is drawn is small, or refused."""
 
 
 @dataclass
@@ -313,9 +321,8 @@ class Drawn:
         if isinstance(kind, click.types.IntParamType | click.types.FloatParamType):
             low = getattr(kind, "min", None)
             border = () if low is None else (str(low), str(low - 1), str(low + 1))
-            huge = HUGE if name not in BUDGETS or self.chance(0.03) else ()
             small = ("1", "2", "1", "2") if name in BUDGETS else ("1", "7", "0.5")
-            return str(self.one((*small, *border, *NUMBERS, *huge)))
+            return str(self.one((*small, *border, *NUMBERS, *HUGE)))
         if kind.name == "game":
             return str(self.one(GAMES))
         if name in WORDS:
@@ -334,6 +341,12 @@ class Drawn:
             words[0] = self.one((words[0][:-1] + "x", "", "--nothing", *TEXTS))
         after: list[str] = []
         for parameter in command.params:
+            if (
+                isinstance(parameter, click.Argument)
+                and parameter.name in ("game", "text")
+                and len(path) == 2
+            ):
+                continue  # it stands in front
             if isinstance(parameter, click.Argument):
                 some = 1 if parameter.nargs == 1 else int(self.rng.integers(0, 3))
                 if parameter.required or self.chance(0.7):
@@ -418,6 +431,8 @@ def complaint(words: list[str]) -> str | None:
         return f"exit code {result.exit_code}"
     if "Traceback" in result.output:
         return f"prints a traceback: {result.output[-800:]}"
+    if result.exit_code == 0 and not result.output.strip():
+        return "does nothing, silently"
     if result.exit_code == 2 and not any(word in result.stderr for word in RULES):
         return f"does not say the rule: {result.stderr[-300:]!r}"
     return None
@@ -452,6 +467,24 @@ def test_a_kernel_that_is_interrupted_as_it_returns_is_an_interruption() -> None
             raise KeyboardInterrupt
         except KeyboardInterrupt as error:
             raise SystemError("returned a result with an exception set") from error
+
+    with pytest.raises(SystemExit) as ending, refusals():
+        stopped.main([], standalone_mode=False)
+    assert ending.value.code == 130
+
+
+def test_an_interruption_while_an_object_is_deleted_is_one() -> None:
+    class Held:
+        def __del__(self) -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+            for _ in range(1000):
+                pass
+
+    @click.command(cls=click.Command)
+    def stopped() -> None:
+        held = [Held()]
+        held.clear()
+        time.sleep(60)
 
     with pytest.raises(SystemExit) as ending, refusals():
         stopped.main([], standalone_mode=False)

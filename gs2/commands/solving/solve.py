@@ -216,7 +216,7 @@ def solve(
         )
     infoset_number = context.infoset_number(infoset)  # before anything that takes long
     with working(f"computing the blueprint {spec} …"):
-        prepared = PreparedGame(game, context, sequence_form(context.tree))
+        prepared = PreparedGame(game, context, sequence_form(context.tree, game))
         strategy = prepared.strategy(spec)
     with working(f"solving by {config.name} …"):
         rng = np.random.default_rng(seed)

@@ -122,7 +122,7 @@ def play(where: Where, crew: Crew, own: Own, as_json: bool) -> None:
         play_here(crew, own, where.games, as_json)
         return
     for option in ("others", "seed"):
-        _refuse_given(option, "is of a table of your own; leave out --server, or leave it out")
+        _refuse_given(option, "needs a table of your own; leave out one of it and --server")
     crew = replace(crew, agents=crew.agents or ("gs2",))
     need_extra()
     if len(crew.agents) > 4:

@@ -73,8 +73,9 @@ def train_game(
     """Train a network for GAME by Deep Monte Carlo self-play; the game is never listed.
 
     The network is an agent of `gs2 match --game GAME` and a blueprint of `gs2 solve GAME`. It is saved every
-    half minute; the same command with --resume goes on from there, also after Ctrl-C or a kill. `--set width=128`, `--set temperature=0.01` and so on change the training. GuanDan has a
-    trainer of its own: gs2 train DIRECTORY; DouDiZhu and Big2 as well: gs2 train doudizhu --help.
+    half minute; the same command with --resume goes on from there, also after Ctrl-C or a kill.
+    `--set width=128`, `--set temperature=0.01` and so on change the training. GuanDan has another trainer:
+    gs2 train DIRECTORY. So have DouDiZhu and Big2: gs2 train doudizhu --help.
     """
     import numpy as np
 

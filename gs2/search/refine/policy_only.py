@@ -45,7 +45,9 @@ class KeyedPlay:
 
     def policy(self, game: Game, states: Array, player: int, actions: Ragged) -> NDArray[np.float64]:
         """Return the probability of each action, [m] float64. Raises PolicyError for an unknown infoset."""
-        return self._policy.at(game.infoset_key(states, player), player).values
+        return self._policy.at(
+            game.infoset_key(states, player), player, lambda row: game.infoset_text(states[row], player)
+        ).values
 
 
 class PolicyOnly:

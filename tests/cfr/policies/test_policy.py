@@ -115,7 +115,7 @@ def test_probabilities_are_found_by_infoset_key() -> None:
             np.testing.assert_array_equal(rows[row], probs[first:last])
     unknown = np.full((1, game.key_width), 2**63, np.uint64)
     assert policy.find(unknown, 0).tolist() == [-1]
-    with pytest.raises(PolicyError, match="player 0 must have an infoset with key"):
+    with pytest.raises(PolicyError, match="it must know the infoset number 0 of player 0"):
         policy.at(unknown, 0)
     with pytest.raises(PolicyError, match=r"keys must be \[n, \d+\]"):
         policy.at(np.zeros((1, game.key_width + 1), np.uint64), 0)
