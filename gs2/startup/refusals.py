@@ -6,11 +6,12 @@ could be, but the machine failed (a full disk, no memory). Exit code 130: Ctrl-C
 
 from __future__ import annotations
 
-import _thread
 import errno
 import json
 import os
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -34,6 +35,8 @@ FAILURES = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ENOMEM, errno
 DAMAGED = (json.JSONDecodeError, UnicodeDecodeError, EOFError)
 DAMAGED_ELSEWHERE = frozenset({"zipfile", "zlib", "gzip", "struct", "safetensors_rust", "pickle"})
 """Packages whose errors mean that a file is not what it should be."""
+SHORTLY = 0.05
+"""Seconds after which an interruption that was dropped comes again."""
 NO_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")
 
 
@@ -99,12 +102,15 @@ def refusals() -> Iterator[None]:
 
 @contextmanager
 def _heard_while_deleting() -> Iterator[None]:
-    """Interrupt again where Ctrl-C came while an object was deleted: Python drops it there, with a traceback."""
+    """Interrupt again where Ctrl-C came while an object was deleted; Python drops it with a traceback."""
     before = sys.unraisablehook
 
     def lost(what: sys.UnraisableHookArgs) -> None:
         if issubclass(what.exc_type, KeyboardInterrupt):
-            _thread.interrupt_main()
+            main = threading.main_thread().ident  # not at once: in here it would be dropped too
+            again = threading.Timer(SHORTLY, signal.pthread_kill, (main, signal.SIGINT))
+            again.daemon = True
+            again.start()
         else:
             before(what)
 
