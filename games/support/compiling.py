@@ -124,7 +124,9 @@ def listen() -> None:
     global _reporter
     from numba.core import event
 
-    class Heard(event.Listener):  # type: ignore[misc]
+    register: Any = event.register
+
+    class Heard(event.Listener):
         def on_start(self, happened: Any) -> None:
             if _reporter is not None:
                 _reporter.began()
@@ -133,7 +135,7 @@ def listen() -> None:
             if _reporter is not None:
                 _reporter.ended()
 
-    event.register("numba:compile", Heard())
+    register("numba:compile", Heard())
     marker = os.environ.get(VARIABLE)
     if marker and _reporter is None:
         _reporter = Compiling(marker)

@@ -75,7 +75,9 @@ LISTEN_EVERY = 0.2
     "[default: 64, or 32 where that alone fits]",
 )
 @click.option(
-    "--bits", type=click.Choice(("16", "32")), help="Of a probability in a public file.  [default: 32]"
+    "--bits",
+    type=click.Choice(("16", "32")),
+    help="Bits of a probability in a public policy file.  [default: 32]",
 )
 @click.option("--threads", type=CORES, help="Threads in the public form.  [default: all cores]")
 @lock_options
@@ -101,11 +103,11 @@ def blueprint(
     name ends in .json, the file holds the policy in words for other programs, as
     {infoset: {action: probability}}, and cannot be resumed.
 
-    In the public form, for games as large as liars_dice(dice=2,sides=6), the state of the run is a file
-    of its own beside the output, OUTPUT.run; the policy is written when the command ends.
+    The public form takes games as large as liars_dice(dice=2,sides=6). It keeps the state of the run in a
+    second file, OUTPUT.run, and writes the policy when the command ends.
 
-    With --lock the rest of the game is solved around what is fixed. The policy has that in it, and its
-    exploitability is of the locked game, in which nobody can deviate there.
+    --lock solves the rest of the game around a fixed part. The policy includes that part; its exploitability
+    is that of the locked game, in which nobody can deviate there.
     """
     from cfr.policies.lock import LockedTree
     from cfr.policies.policy import PolicyError, load_policy, load_state, save_policy, tabular_policy
@@ -140,7 +142,7 @@ def blueprint(
         form = "public" if form == "auto" else form
     if form == "public" and in_words:
         raise click.UsageError(
-            "a JSON policy is of the listed form; name the output otherwise, or --form listed"
+            "a JSON policy needs the listed form; name another output, or take --form listed"
         )
     tree = None
     if form != "public":
@@ -159,7 +161,7 @@ def blueprint(
         _public_blueprint(game, row, limits, settings, output, as_json)
         return
     if any(value is not None for value in public.values()):
-        raise click.UsageError("--precision, --bits and --threads are of the public form; add --form public")
+        raise click.UsageError("--precision, --bits and --threads need the public form; add --form public")
     words = policy_words(game, tree) if in_words else None
     locked = None if lock is None else LockedTree(tree, lock.read(game, tree))
     solved = tree if locked is None else locked.tree

@@ -53,7 +53,7 @@ def test_training_goes_on_where_it_stopped(trained: Path) -> None:
     first = json.loads(gs2(*words, "--decisions", "400", "--resume").stdout)
     assert first["decisions"] >= 400 and first["complete"]
     done = gs2("train", "kuhn_poker", "-o", str(trained), "--decisions", "400", "--resume")
-    assert done.exit_code == 0 and "was done already" in done.stdout
+    assert done.exit_code == 0 and "the training is complete" in done.stdout
     assert "there is a file already; --resume goes on" in refusal(gs2(*words))
     assert "keeps its settings" in refusal(gs2(*words, "--resume", "--set", "width=8"))
     assert "keeps its seed, 0; got --seed 4" in refusal(gs2(*words, "--resume", "--seed", "4"))

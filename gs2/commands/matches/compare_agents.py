@@ -60,7 +60,7 @@ AGENT = AgentType()
 def _options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that both commands have."""
     options = (
-        click.option("--seed", type=SEED, default=0, show_default=True, help="Of cards."),
+        click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the cards."),
         click.option(
             "--level",
             type=click.Choice(LEVELS, case_sensitive=False),
@@ -73,7 +73,7 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
             show_default=True,
             help="Share of deals that start with tribute.",
         ),
-        click.option("--processes", type=CORES, help="How many.  [default: all cores]"),
+        click.option("--processes", type=CORES, help="Number of processes.  [default: all cores]"),
         ON,
         click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
     )
@@ -183,7 +183,12 @@ class LadderCommand(MatchCommand):
 @click.argument("b", type=AGENT)
 @click.option("--rounds", type=CountType(0), help="Deals, each played twice.  [default: 1000]")
 @click.option("--games", type=CountType(0), default=0, help="Whole games, each played twice.")
-@click.option("--rules", default="ruling", show_default=True, help="Of whole games: ruling, openguandan, …")
+@click.option(
+    "--rules",
+    default="ruling",
+    show_default=True,
+    help="Rules of whole games: ruling, openguandan, njupt or paper.",
+)
 @click.option("-o", "--output", type=OUTPUT_FILE, help="Results, to write or resume.")
 @_options
 def match(

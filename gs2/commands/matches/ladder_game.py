@@ -39,11 +39,15 @@ __all__ = ["ladder_game"]
     show_default=True,
     help="Pairs of games of each match, seats swapped.",
 )
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of chance and of the agents.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of chance and of the agents.")
 @click.option(
-    "--by", type=click.Choice(["points", "elo"]), default="points", show_default=True, help="Order and plot."
+    "--by",
+    type=click.Choice(["points", "elo"]),
+    default="points",
+    show_default=True,
+    help="What to order and plot by.",
 )
-@click.option("--processes", type=CORES, help="How many.  [default: 1; a cluster: all cores]")
+@click.option("--processes", type=CORES, help="Number of processes.  [default: 1; a cluster: all cores]")
 @ON
 @click.option("-o", "--output", type=OUTPUT_FOLDER, help="Folder of results, to resume.")
 @click.option("--plot", type=OUTPUT_FILE, help="Picture to write: .svg, .png or .pdf.")

@@ -33,10 +33,10 @@ __all__ = ["match_game"]
 @click.option("--game", "text", required=True, help="Game string, such as leduc_poker; see gs2 games.")
 @click.argument("a")
 @click.argument("b")
-@click.option("--pairs", type=COUNT, default=1000, show_default=True, help="Of games, seats swapped.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of chance and of the agents.")
+@click.option("--pairs", type=COUNT, default=1000, show_default=True, help="Pairs of games, seats swapped.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of chance and of the agents.")
 @click.option("--independent", is_flag=True, help="Give the games of a pair different chance.")
-@click.option("--processes", type=CORES, help="How many.  [default: 1; a cluster: all cores]")
+@click.option("--processes", type=CORES, help="Number of processes.  [default: 1; a cluster: all cores]")
 @ON
 @click.option("-o", "--output", type=OUTPUT_FILE, help="Results, to write or resume.")
 @click.option("--records", type=OUTPUT_FILE, help="Every round in words, to write or resume.")

@@ -77,15 +77,17 @@ class SolveCommand(click.Command):
     help="Search method, NAME or NAME:FIELD=VALUE,…; --methods lists the names.",
 )
 @click.option("--methods", is_flag=True, help="List the methods and exit.")
-@click.option("-k", "k", type=COUNT, help="How many histories to keep.  [default: the method's]")
-@click.option("--generator", help="How to choose them: all, random, diverse, clusters or FILE.py:NAME.")
+@click.option("-k", "k", type=COUNT, help="Number of histories to keep.  [default: the method's]")
+@click.option(
+    "--generator", help="How to choose the histories: all, random, diverse, clusters or FILE.py:NAME."
+)
 @click.option("--gadget", help="Gadget: unsafe, resolve, maxmargin, reach-maxmargin, path or FILE.py:NAME.")
-@click.option("--order", type=COUNT, help="Consider the knowledge set of this order.")
+@click.option("--order", type=COUNT, help="Order of the knowledge set to consider.")
 @click.option(
     "--source", help="Where histories come from: enumerated, sampled, or auto, which samples large games."
 )
-@click.option("--samples", type=COUNT, help="Most histories of the infoset that are drawn, where they are.")
-@click.option("--companions", type=CountType(0), help="The same of each opponent infoset.")
+@click.option("--samples", type=COUNT, help="Most histories of the infoset to draw, if they are drawn.")
+@click.option("--companions", type=CountType(0), help="Most histories of each opponent infoset to draw.")
 @click.option("--depth", type=COUNT, help="Decisions below a history before a leaf value is used.")
 @click.option(
     "--leaf",
@@ -147,13 +149,12 @@ def solve(
     iterations, and generative subgame solving (GS2+) refines it. At GuanDan, infosets are positions: see
     gs2 solve guandan --help.
 
-    In a game too large to list, histories of the infoset are drawn; the blueprint must then be a file (not
-    JSON, which names infosets of a listed tree), or uniform, and --depth with --leaf value or rollout keeps
-    the subgame small. With a policy on a public tree (`gs2 blueprint --form public`) the search is on that
-    tree, unless --source or --output is given. So is it with a named blueprint such as cfr:100 where the
-    public tree fits and the listed one does not.
+    If a game is too large to list, the search draws histories of the infoset. The blueprint must then be a
+    file, but not JSON, or uniform; --depth with --leaf value or rollout keeps the subgame small.
+    A policy on a public tree (`gs2 blueprint --form public`) is searched on that tree, unless --source or
+    --output is given. So is a named blueprint such as cfr:100 if only the public tree fits.
 
-    With --lock the search is made in the locked game, where chance plays what is fixed.
+    --lock searches the locked game, in which chance plays the fixed part.
     """
     if methods:
         _list_methods(as_json)
@@ -211,7 +212,7 @@ def solve(
     drawn = [name for name in ("samples", "companions") if changes[name] is not None]
     if drawn:
         raise ConfigError(
-            f"{drawn[0]} is of histories that are drawn, and {game.name} lists all of them; "
+            f"{drawn[0]} needs drawn histories, but {game.name} lists all of them; "
             "add --source sampled, or leave it out"
         )
     infoset_number = context.infoset_number(infoset)  # before anything that takes long

@@ -62,13 +62,15 @@ def _enough(ctx: click.Context, param: click.Parameter, value: int) -> int:
 @click.argument("candidate", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
     "--against",
-    help="What it must beat.  [default: the shipped network: blueprint, at other games network]",
+    help="Agent that it must beat.  [default: the shipped network]",
 )
 @click.option("--game", "text", help="Game string.  [default: what the candidate was trained on]")
 @click.option("--rounds", type=COUNT, callback=_enough, default=8000, show_default=True, help="Most deals.")
-@click.option("--batch", type=COUNT, callback=_enough, default=1000, show_default=True, help="Between looks.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of cards.")
-@click.option("--processes", type=CORES, help="How many.  [default: all cores]")
+@click.option(
+    "--batch", type=COUNT, callback=_enough, default=1000, show_default=True, help="Deals between two looks."
+)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the cards.")
+@click.option("--processes", type=CORES, help="Number of processes.  [default: all cores]")
 @ON
 @click.option(
     "--export",
@@ -84,13 +86,13 @@ def _enough(ctx: click.Context, param: click.Parameter, value: int) -> int:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def gate(candidate: Path, against: str | None, text: str | None, as_json: bool, **how: Any) -> None:
-    """Let a checkpoint replace another only if it is better beyond doubt.
+    """Decide whether a checkpoint is better than the shipped one beyond doubt.
 
-    CANDIDATE, as it is now, plays duplicate deals against the shipped network and stops as soon as the
-    interval of net levels a round, at other games than GuanDan of payoffs a game, corrected for repeated
-    looks, excludes zero, on 100 deals or more. Exit code 0: better; 1: worse or undecided.
-    The deals are kept in a file: after Ctrl-C or a kill, the same command goes on from it, wherever the same
-    candidate lies by then.
+    CANDIDATE plays duplicate deals against the shipped network. After 100 deals or more, the match stops as
+    soon as an interval excludes zero: that of net levels a round at GuanDan, of payoffs a game elsewhere. It is
+    corrected for repeated looks. Exit code 0 means better, 1 worse or undecided.
+    A file keeps the deals. After Ctrl-C or a kill, the same command continues from it, even if the candidate
+    was moved.
     """
     from blueprint.inference_file import check_export, export_checkpoint
 

@@ -77,7 +77,7 @@ def rule_agent(game: Game) -> GameAgent:
     type=POSITIVE,
     help="The same in processor time, which other programs do not shorten.",
 )
-@click.option("--threads", type=CORES, default=1, show_default=True, help="That play and learn.")
+@click.option("--threads", type=CORES, default=1, show_default=True, help="Threads that play and learn.")
 @run_options(OF_CLIMBING, 60.0)
 def train_climbing_game(
     game: Game, output: Path, resume: bool, settings: tuple[str, ...], as_json: bool, **options: Any
@@ -115,11 +115,14 @@ def train_climbing_game(
 
         def progress(row: dict[str, float]) -> None:
             last.update(row)
-            tell(
+            words = (
                 f"{min(row['share'], 1):4.0%}  {int(row['decisions']):,} decisions, "
                 f"{row['decisions_per_second']:,.0f} a second  A loss {row['advantage']:.4f}  "
                 f"V loss {row['value']:.4f}"
             )
+            tell(words)
+            if row["share"] >= 1:
+                click.echo(words, err=True)
 
         manner = RunManner(
             resume, options["checkpoint_seconds"], options["threads"], rule_agent(game), progress
@@ -150,7 +153,8 @@ def train_climbing_game(
         stderr().print("interrupted before the first generation was done; nothing is lost but that")
     else:
         stdout().print(
-            f"{place.checkpoint}: the training was done already; more --minutes go on with it", soft_wrap=True
+            f"{place.checkpoint}: the training is complete; --minutes or a larger --decisions continues it",
+            soft_wrap=True,
         )
     if asked.stop:
         raise SystemExit(asked.exit_code)

@@ -108,10 +108,13 @@ def train_game(
         def progress(row: dict[str, float]) -> None:
             last.update(row)
             pace = row["decisions"] / max(row["seconds"], 1e-9)
-            tell(
+            words = (
                 f"{min(row['share'], 1):4.0%}  {int(row['decisions']):,} decisions, {pace:,.0f} a second  "
                 f"Q loss {row['q_loss']:.4f}  V loss {row['v_loss']:.4f}"
             )
+            tell(words)
+            if row["share"] >= 1:
+                click.echo(words, err=True)
 
         train_game_network(
             game,
@@ -144,7 +147,8 @@ def train_game(
         stdout().print(f"try: gs2 match --game '{typed}' {output} uniform", soft_wrap=True)
     else:
         stdout().print(
-            f"{output}: the training was done already; more --minutes go on with it", soft_wrap=True
+            f"{output}: the training is complete; --minutes or a larger --decisions continues it",
+            soft_wrap=True,
         )
     if asked.stop:
         raise SystemExit(asked.exit_code)

@@ -173,6 +173,6 @@ def test_what_needs_the_whole_game_is_refused_with_what_to_do(words: list[str], 
 def test_a_number_of_draws_is_refused_where_all_histories_are_listed(option: str) -> None:
     words = ["kuhn_poker", "--infoset", "P1 holds Q | bet", "--blueprint", "uniform", f"--{option}", "3"]
     code, said = run(*words)
-    assert code == 2 and f"{option} is of histories that are drawn" in " ".join(said.split())
+    assert code == 2 and f"{option} needs drawn histories" in " ".join(said.split())
     code, said = run(*words, "--source", "sampled", "--method", "gs2-d")
     assert code == 0, said

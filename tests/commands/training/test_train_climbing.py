@@ -53,7 +53,7 @@ def test_a_folder_gets_a_checkpoint_and_a_curve_that_match_and_resume(run: Path,
     rows = [json.loads(line) for line in (folder / "curve.jsonl").read_text().splitlines()]
     assert [row["generation"] for row in rows] == list(range(1, told["generation"] + 1))
     again = invoke("train", "doudizhu", "-o", str(folder), "--resume", "--decisions", "900")
-    assert again.exit_code == 0 and "done already" in again.output
+    assert again.exit_code == 0 and "the training is complete" in again.output
     words = ["match", "--game", "doudizhu", str(folder / "last.safetensors"), "uniform", "--pairs", "3"]
     played = CliRunner().invoke(main, words)
     assert played.exit_code == 0, played.output

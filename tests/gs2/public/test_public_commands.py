@@ -225,9 +225,9 @@ def test_sizes_name_the_public_form_of_factored_games_alone() -> None:
     ("words", "says"),
     [
         ("blueprint goofspiel(cards=3) --form public", "this one has none; use --form listed"),
-        ("blueprint kuhn_poker --precision 32", "are of the public form; add --form public"),
-        ("blueprint kuhn_poker --threads 2", "are of the public form; add --form public"),
-        ("blueprint kuhn_poker --form public -o {}/a.json", "a JSON policy is of the listed form"),
+        ("blueprint kuhn_poker --precision 32", "need the public form; add --form public"),
+        ("blueprint kuhn_poker --threads 2", "need the public form; add --form public"),
+        ("blueprint kuhn_poker --form public -o {}/a.json", "a JSON policy needs the listed form"),
         ("blueprint kuhn_poker --form pubic", "'pubic' is not one of"),
         ("exploitability kuhn_poker {policy}", "must belong to kuhn_poker; it is for liars_dice"),
         ("match kuhn_poker {policy} uniform --pairs 2", "must belong to kuhn_poker"),
