@@ -64,10 +64,9 @@ class LockedTree:
     """
 
     def __init__(self, original: FlatTree | object, lock: Policy) -> None:
-        require_tree(original)
-        self.original, self.n_locked = original, lock.n_infosets
-        self._fixed, self._base = _on_slots(original, lock)
-        self.tree, self.slots = _locked(original, self._fixed, self._base)
+        self.original, self.n_locked = require_tree(original), lock.n_infosets
+        self._fixed, self._base = _on_slots(self.original, lock)
+        self.tree, self.slots = _locked(self.original, self._fixed, self._base)
 
     def whole(self, policy: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return a policy of the locked tree on all slots of the original, with the lock in its place.

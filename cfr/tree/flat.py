@@ -212,12 +212,13 @@ class EnumeratedTree(FlatTree):
             raise InvalidTree("an enumerated tree must hold its states; grow it with keep_states=True")
 
 
-def require_tree(tree: object) -> None:
-    """Raise InvalidTree unless this is a tree, where a game or something else was passed for one."""
+def require_tree(tree: object) -> FlatTree:
+    """Return a tree. Raises InvalidTree for anything else, such as a game."""
     if not isinstance(tree, FlatTree):
         raise InvalidTree(
             f"tree: it must be a FlatTree; got {type(tree).__name__}; grow a game's with cfr.grow(game)"
         )
+    return tree
 
 
 def require_states(tree: FlatTree, caller: str) -> EnumeratedTree:

@@ -380,7 +380,7 @@ def exploitability(game: Game, policy: str, lock: LockChoice | None, as_json: bo
             # a network is asked at states, and a lock may be in words
             tree = grow(game, keep_states=policy.endswith(".safetensors") or lock is not None)
         except TooLarge:
-            if lock is not None or not is_computed_there(policy, game):
+            if lock is not None or not is_computed_there(game, policy):
                 raise
             opened = computed_policy(policy, game, tell)
         else:

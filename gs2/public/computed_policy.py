@@ -20,7 +20,7 @@ from gs2.policies.policy_spec import NOISE_BASE_ITERATIONS, check_policy_spec
 __all__ = ["computed_policy", "is_computed_there"]
 
 
-def is_computed_there(spec: str, game: Game) -> TypeGuard[FactoredGame]:
+def is_computed_there(game: Game, spec: str) -> TypeGuard[FactoredGame]:
     """Return whether a name stands for a strategy that the public tree of this game can compute."""
     word, colon, _ = spec.partition(":")
     known = (*VARIANTS, "noise") if colon else ("uniform",)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from blueprint.protocol import Blueprint
     from cfr.tree import FlatTree
     from games.game import Game, Infoset
+    from games.infosets.factored import FactoredGame
     from gs2.search.config.search import SearchConfig
     from gs2.search.context import SearchOptions
     from gs2.search.result import SearchResult
@@ -191,7 +192,7 @@ def solve(
     if not on_tree and game.num_players == 2:
         with working(f"growing {game.name} …"):
             context = listed_context(game, config)
-        on_tree = context is None and public and is_computed_there(spec, game) and spec != "uniform"
+        on_tree = context is None and public and is_computed_there(game, spec) and spec != "uniform"
     if context is None:
         if output is not None:
             raise ConfigError(
@@ -268,7 +269,11 @@ def _solve_public(
 
     with working(f"growing the public tree of {game.name} …") as tell:
         stored = is_public_policy(spec)
-        policy = open_public_policy(spec, game) if stored else computed_policy(spec, game, tell)
+        policy = (
+            open_public_policy(spec, game)
+            if stored
+            else computed_policy(spec, cast("FactoredGame", game), tell)
+        )
     blueprint = PublicBlueprint(StoredStrategy(policy))
     with working(f"solving by {config.name} on the public tree …"):
         return solve_infoset(game, blueprint, infoset, config, np.random.default_rng(seed), options)

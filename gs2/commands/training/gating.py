@@ -89,8 +89,8 @@ def gate(candidate: Path, against: str | None, text: str | None, as_json: bool, 
     """Decide whether a checkpoint is better than the shipped one beyond doubt.
 
     CANDIDATE plays duplicate deals against the shipped network. After 100 deals or more, the match stops as
-    soon as an interval excludes zero: that of net levels a round at GuanDan, of payoffs a game elsewhere. It is
-    corrected for repeated looks. Exit code 0 means better, 1 worse or undecided.
+    soon as an interval excludes zero: that of net levels a round at GuanDan, of payoffs a game elsewhere. It
+    is corrected for repeated looks. Exit code 0 means better, 1 worse or undecided.
     A file keeps the deals. After Ctrl-C or a kill, the same command continues from it, even if the candidate
     was moved.
     """

@@ -216,7 +216,7 @@ class Playouts:
     root met the same luck.
     """
 
-    nodes: NDArray[np.int64]
+    nodes: NDArray[np.int32]
     payoffs: NDArray[np.float64]
 
 
@@ -303,7 +303,7 @@ def action_errors(strategy: Strategy, infoset: int, playouts: Playouts | None = 
 
 
 def _by_game(
-    strategy: Strategy, children: NDArray[np.int64], player: int, playouts: Playouts
+    strategy: Strategy, children: NDArray[np.int32], player: int, playouts: Playouts
 ) -> NDArray[np.float64]:
     """Return what the games below some histories add to their value, game by game, [h, a, k] float64.
 
@@ -341,7 +341,9 @@ def fitting_roots(context: SearchContext, infoset: int) -> NDArray[np.bool_]:
     fitting = np.ones(tree.n_roots, bool)
     searching = int(tree.infoset_player[infoset])
     graph = context.graph(searching)
-    known = [(1 - searching, graph.nodes, graph.group[1 - searching].astype(np.int64))]
+    known: list[tuple[int, NDArray[Any], NDArray[np.int64]]] = [
+        (1 - searching, graph.nodes, graph.group[1 - searching].astype(np.int64))
+    ]
     for player in range(tree.n_players):
         nodes = np.flatnonzero(tree.player == player)
         known.append((player, nodes, tree.infoset[nodes].astype(np.int64)))
