@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +16,11 @@ from numpy.typing import NDArray
 from cfr.engine.layout import Layout, make_layout
 from cfr.tree import FlatTree, InvalidTree, require_tree
 from cfr.tree.digest import array_digest
+from cfr.tree.recall import ImperfectRecall
 from games.game import Game
-from games.support.array_types import Array
 from games.support.kernel import kernel
 
 __all__ = [
-    "ImperfectRecall",
     "SequenceForm",
     "Treeplex",
     "deciding_seats",
@@ -32,45 +30,6 @@ __all__ = [
 
 ZERO_SUM_TOLERANCE = 1e-9
 """Largest sum of the two sides' payoffs at a leaf, as a share of the largest payoff."""
-
-
-class ImperfectRecall(InvalidTree):
-    """An infoset whose histories follow different own actions: its player has forgotten something."""
-
-    @classmethod
-    def at(cls, tree: FlatTree, node: int, game: Game | None = None) -> Self:
-        """Return the error for a history whose infoset's other histories follow other own actions.
-
-        game: that of the tree, only to put the histories into words.
-        """
-        from cfr.values import own_slots
-
-        infoset, player = int(tree.infoset[node]), int(tree.player[node])
-        own, alike = own_slots(tree, player), np.flatnonzero(tree.infoset == infoset)
-        two = sorted({node, *alike[own[alike] != own[node]][:1].tolist()})
-        if game is None:
-            name = f"infoset {infoset} (histories {' and '.join(map(str, two))} of the tree)"
-        else:
-            name = " and ".join(repr(game.state_text(_state_at(tree, one, game)[0])) for one in two)
-        return cls(
-            "perfect recall: all histories of an infoset must follow the same own actions; "
-            f"got {name} of player {player} after different ones; put the player's own actions and the order "
-            "of its observations into the game's infoset_key"
-        )
-
-
-def _state_at(tree: FlatTree, node: int, game: Game) -> Array:
-    """Return the state of a history, [1]; in a tree that keeps none the game is played up to there."""
-    if tree.states is not None:
-        return tree.states[node : node + 1]
-    line = []
-    while tree.parent[node] >= 0:
-        line.append(node)
-        node = int(tree.parent[node])
-    state = game.root()[node : node + 1]
-    for step in reversed(line):
-        state = game.step(state, np.zeros(1, np.int64), tree.action[step : step + 1])
-    return state
 
 
 @dataclass(frozen=True, eq=False)

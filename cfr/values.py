@@ -11,8 +11,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cfr.sequence_form import ImperfectRecall
 from cfr.tree import FlatTree, require_tree
+from cfr.tree.recall import ImperfectRecall, own_slots
 from games.support.kernel import kernel
 
 __all__ = [
@@ -25,7 +25,6 @@ __all__ = [
     "counterfactual_values",
     "infoset_parent_slot",
     "node_values",
-    "own_slots",
     "reach",
     "root_values",
 ]
@@ -174,13 +173,6 @@ def root_values(tree: FlatTree, policy: NDArray[np.float64]) -> NDArray[np.float
     return tree.chance_prob[roots] @ node_values(tree, policy)[roots]
 
 
-def own_slots(tree: FlatTree, player: int) -> NDArray[np.int64]:
-    """Return the player's last own slot before each node, [N] int64; -1 if none."""
-    own = np.empty(tree.n_nodes, np.int64)
-    _own_slot(tree.parent, tree.first_child, tree.player, tree.infoset, tree.infoset_offset, player, own)
-    return own
-
-
 def infoset_parent_slot(tree: FlatTree, player: int, *, recall: bool = True) -> NDArray[np.int64]:
     """Return the player's own slot before each infoset, [I] int64; -1 if none, or if it is another's.
 
@@ -311,26 +303,6 @@ def _back_up(
             prob = policy[infoset_offset[infoset[up]] + node - first_child[up]]
         for p in range(value.shape[1]):
             value[up, p] += prob * value[node, p]
-
-
-@kernel(lazy=True)
-def _own_slot(
-    parent: NDArray[np.int32],
-    first_child: NDArray[np.int32],
-    player: NDArray[np.int8],
-    infoset: NDArray[np.int32],
-    infoset_offset: NDArray[np.int64],
-    me: int,
-    own: NDArray[np.int64],
-) -> None:
-    for node in range(len(parent)):
-        up = parent[node]
-        if up < 0:
-            own[node] = -1
-        elif player[up] == me:
-            own[node] = infoset_offset[infoset[up]] + node - first_child[up]
-        else:
-            own[node] = own[up]
 
 
 @kernel(lazy=True)

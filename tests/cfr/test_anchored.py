@@ -11,9 +11,9 @@ import pytest
 from cfr.anchored import Anchor, AnchoredSolver, solve_anchored
 from cfr.best_response import exploitability
 from cfr.engine.resume import StateError
-from cfr.sequence_form import ImperfectRecall
 from cfr.solver import SolverError, Stop, solve
 from cfr.tree import FlatTree
+from cfr.tree.recall import ImperfectRecall
 from tests.cfr.trees import random_policy, random_tree, tree_of
 from tests.reference.anchored import PlainAnchored
 

@@ -12,9 +12,10 @@ from scipy.sparse import csr_array
 from cfr.engine import layout as layouts
 from cfr.engine.bundles import MEMBERS
 from cfr.engine.layout import Layout, make_layout
-from cfr.sequence_form import ImperfectRecall, SequenceForm, is_two_sided, sequence_form, transpose
+from cfr.sequence_form import SequenceForm, is_two_sided, sequence_form, transpose
 from cfr.solver import Solver
 from cfr.tree import InvalidTree, grow
+from cfr.tree.recall import ImperfectRecall
 from games import load_game
 from tests.cfr.trees import SMALL, random_policy, random_tree, tree_of
 from tests.reference.reach import reach_of_terminals

@@ -18,9 +18,10 @@ from cfr.best_response import (
 )
 from cfr.lp import LP_METHODS, solve_lp
 from cfr.policies.policy import tabular_policy, uniform_policy
-from cfr.sequence_form import ImperfectRecall, sequence_form
+from cfr.sequence_form import sequence_form
 from cfr.solver import solve
 from cfr.tree import grow
+from cfr.tree.recall import ImperfectRecall
 from cfr.tree_cfr import TreeSolver
 from cfr.values import (
     best_response_value,

@@ -10,9 +10,10 @@ import pytest
 from cfr.best_response import best_response_values
 from cfr.lp import solve_lp
 from cfr.policies.policy import uniform_policy
-from cfr.sequence_form import ImperfectRecall, sequence_form
+from cfr.sequence_form import sequence_form
 from cfr.solver import solve
 from cfr.tree import FlatTree, TreeRules, grow
+from cfr.tree.recall import ImperfectRecall
 from cfr.tree_cfr import TreeSolver
 from cfr.values import node_values
 from games.registry import load_game
