@@ -1,15 +1,30 @@
-"""What two-player games of one 64-bit key have in common, so that a new game is one short file."""
+"""What games of one 64-bit key have in common: small ones of two players, and those that are held whole.
+
+`TwoPlayerGame` makes a new game one short file. `ExplicitGame` is held as the arrays of its whole tree, as
+OpenSpiel's expanded games and Gambit's files are: a state is the number of a node, and every function is a
+table look-up. Where a source says only what a player knows when it acts, what it knows while it waits is
+derived (`games.infosets.waiting`).
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from games.game import Game, GameError, Infoset
+from games.game import TERMINAL, Game, GameError, Infoset
 from games.infosets import find_infoset, infoset_at, normal_text, unknown_infoset
+from games.infosets.infoset_words import ACTS, OTHER_ACTS, OVER, infoset_line, numbered
+from games.infosets.waiting import own_sequences, told_on_the_way, waiting_knowledge
+from games.ragged import Ragged
 from games.support.array_types import Array
 
-__all__ = ["TwoPlayerGame"]
+__all__ = ["ExpandedGame", "ExplicitGame", "TwoPlayerGame", "constant_sum"]
+
+SUM_TOLERANCE = 1e-9
+"""How far the sums of payoffs may differ, as a share of the largest payoff, to be called constant."""
 
 
 class TwoPlayerGame(Game):
@@ -69,3 +84,216 @@ class TwoPlayerGame(Game):
                 raise GameError(f"{self.name}: an action must be legal here, one of {actions}; got {outcome}")
             states = self.step(states, np.zeros(1, np.int64), np.array([outcome], actions.dtype))
         return states
+
+
+@dataclass
+class ExpandedGame:
+    """A whole game tree: one entry per node in depth-first order, one per edge in `action`, `prob`, `child`.
+
+    strings: for each player its strings, numbered from 0.
+    known: per node, for each player, the number of its string in `strings[player]`.
+    """
+
+    strings: tuple[dict[str, int], ...]
+    player: list[int] = field(default_factory=list)
+    parent: list[int] = field(default_factory=list)
+    parent_action: list[int] = field(default_factory=list)
+    count: list[int] = field(default_factory=list)
+    action: list[int] = field(default_factory=list)
+    prob: list[float] = field(default_factory=list)
+    child: list[int] = field(default_factory=list)
+    returns: list[list[float]] = field(default_factory=list)
+    known: list[list[int]] = field(default_factory=list)
+
+    def line(self, node: int) -> list[int]:
+        """Return the actions that lead to a node."""
+        actions = []
+        while node:
+            actions.append(self.parent_action[node])
+            node = self.parent[node]
+        return actions[::-1]
+
+
+def constant_sum(payoffs: NDArray[np.float64]) -> float | None:
+    """Return what the players' payoffs sum to at every end, None where that differs; 0 for a zero-sum game.
+
+    payoffs: [ends, players].
+    """
+    sums = payoffs.sum(axis=1)
+    middle = float(sums.min() + sums.max()) / 2
+    scale = float(np.abs(payoffs - middle / payoffs.shape[1]).max())
+    if not np.ptp(sums) <= SUM_TOLERANCE * scale:
+        return None
+    return 0.0 if abs(middle) <= SUM_TOLERANCE * scale else middle
+
+
+class ExplicitGame(TwoPlayerGame):
+    """A game of perfect recall that is held whole, for any number of players, each a team of its own.
+
+    name: the game string. tree: all of it. trusted: whether a waiting player's strings may be believed where
+        they do not contradict perfect recall; if not, what it knows is derived.
+    zero_sum: whether payoffs sum to zero, shifted ones included.
+    shift: what was taken from every payoff, so that those of a constant-sum game sum to zero.
+    derived: seats for which what they know where they wait was derived, not taken from the source.
+    remembers: whether what a player knows says what it knew before, where it waits as well.
+    A subclass gives `action_text` and `state_text`.
+    """
+
+    def __init__(self, name: str, tree: ExpandedGame, *, trusted: bool) -> None:
+        self.name = name
+        self.num_players = len(tree.strings)
+        self.teams = tuple(range(self.num_players))
+        self._player = np.array(tree.player, np.int8)
+        self._parent = np.array(tree.parent)
+        self._parent_action = np.array(tree.parent_action)
+        self._actions = Ragged.from_counts(np.array(tree.count), np.array(tree.action, np.int64))
+        self._prob = np.array(tree.prob, np.float64)
+        self._returns = np.array(tree.returns, np.float64)
+        known = [_knowledge(tree, seat, trusted) for seat in range(self.num_players)]
+        self._key = np.stack([key for key, _, _ in known], axis=1)
+        self._names = tuple(names for _, names, _ in known)
+        self.remembers = all(_remembers(self._parent, key) for key, _, _ in known)
+        self.derived = tuple(seat for seat, (_, _, derived) in enumerate(known) if derived)
+        ends = self._player == TERMINAL
+        total = constant_sum(self._returns[ends])
+        self.zero_sum = total is not None
+        self.shift = (total or 0.0) / self.num_players
+        self._returns[ends] -= self.shift
+        self.payoff_range = (float(self._returns[ends].min()), float(self._returns[ends].max()))
+
+        # Edges sorted by node and action, so that `step` finds any action by bisection.
+        self._span = int(self._actions.values.max(initial=0)) + 1
+        edges = self._actions.rows * self._span + self._actions.values
+        order = np.argsort(edges)
+        self._edges, self._child = edges[order], np.array(tree.child, np.int64)[order]
+
+    def root(self) -> Array:
+        return np.zeros(1, np.int64)
+
+    def player(self, states: Array) -> NDArray[np.int8]:
+        return self._player[states]
+
+    def actions(self, states: Array) -> Ragged:
+        return self._actions.take(states)
+
+    def chance_probs(self, states: Array, actions: Ragged) -> NDArray[np.float64]:
+        return Ragged(self._actions.offsets, self._prob).take(states).values
+
+    def step(self, states: Array, rows: NDArray[np.int64], actions: Array) -> Array:
+        return self._child[np.searchsorted(self._edges, states[rows] * self._span + actions)]
+
+    def returns(self, states: Array) -> NDArray[np.float64]:
+        return self._returns[states]
+
+    def infoset_key(self, states: Array, player: int) -> NDArray[np.uint64]:
+        keys: NDArray[np.uint64] = self._key[states, player]
+        return keys[:, None]
+
+    def sample_histories(self, infoset: Infoset, n: int, rng: np.random.Generator) -> Ragged:
+        """Return n histories of an infoset, each as often as chance's part of it says; they are all known."""
+        nodes = np.flatnonzero((self._key[:, infoset.player] == infoset.key[0]) & (self._player >= 0))
+        share = self._chance[nodes]
+        drawn = rng.choice(nodes, size=n, p=share / share.sum())
+        lines = [self._line(node) for node in drawn.tolist()]
+        counts = np.array([len(line) for line in lines], np.int64)
+        return Ragged.from_counts(counts, np.array([a for line in lines for a in line], np.int64))
+
+    @cached_property
+    def _chance(self) -> NDArray[np.float64]:
+        """[N] float64, the probability of chance's part of each history."""
+        prob = Ragged(self._actions.offsets, self._prob)
+        chance = np.ones(len(self._player))
+        # Children come after their parents, and an edge stands where its child does.
+        edge = np.argsort(self._child)
+        sorted_edges = np.argsort(self._actions.rows * self._span + self._actions.values)
+        at = sorted_edges[edge]
+        for node, place in zip(range(1, len(chance)), at.tolist(), strict=True):
+            above = self._parent[node]
+            chance[node] = chance[above] * (prob.values[place] if self._player[above] < 0 else 1.0)
+        return chance
+
+    def _line(self, node: int) -> list[int]:
+        """Return the actions that lead to a node."""
+        way = []
+        while node:
+            way.append(int(self._parent_action[node]))
+            node = int(self._parent[node])
+        return way[::-1]
+
+    def infoset_text(self, state: Array, player: int) -> str:
+        return self._texts[player][int(self._key[int(state), player])]
+
+    def parse_infoset(self, text: str) -> Infoset:
+        found = self._named.get(normal_text(text))
+        if found is None:
+            raise unknown_infoset(self, text)
+        return found
+
+    @cached_property
+    def _texts(self) -> tuple[list[str], ...]:
+        """The words of every infoset of each player, by key; made when first asked for."""
+        return tuple(
+            numbered(
+                infoset_line(role, self._own_words(what, player) if isinstance(what, int) else what, player)
+                for role, what in names
+            )
+            for player, names in enumerate(self._names)
+        )
+
+    def _own_words(self, node: int, player: int) -> str:
+        """Return the last infoset and action of a player above a node, in words."""
+        while node and self._player[self._parent[node]] != player:
+            node = int(self._parent[node])
+        if not node:
+            return ""
+        above = int(self._parent[node])
+        known = self._names[player][int(self._key[above, player])][1]
+        taken = self.action_text(np.array(above), self._parent_action[node])
+        return f"{known} | after {taken}"
+
+    @cached_property
+    def _named(self) -> dict[str, Infoset]:
+        """Every infoset by its normalised words."""
+        return {
+            normal_text(text): Infoset(player, (key,), text)
+            for player, texts in enumerate(self._texts)
+            for key, text in enumerate(texts)
+        }
+
+
+def _remembers(parent: NDArray[np.int64], key: NDArray[np.uint64]) -> bool:
+    """Return whether a player's key at a node decides the different one that it had before, if any."""
+    before = np.full(len(parent), -1, np.int64)
+    for node in range(1, len(parent)):
+        above = parent[node]
+        before[node] = before[above] if key[above] == key[node] else int(key[above])
+    pairs = np.unique(np.stack([key.astype(np.int64), before], axis=1), axis=0)
+    return len(pairs) == len(np.unique(pairs[:, 0]))
+
+
+def _knowledge(
+    tree: ExpandedGame, seat: int, trusted: bool
+) -> tuple[NDArray[np.uint64], list[tuple[int, str | int]], bool]:
+    """Return what one player can tell apart at each node, [N] uint64; names of that; whether it was derived.
+
+    A name is (who acts, the player's string there), or, where it was derived, a node that it holds at.
+    """
+    parent = np.array(tree.parent, np.int64)
+    acting = np.array(tree.player, np.int8)
+    said = np.array([known[seat] for known in tree.known], np.int64)
+    acts = acting == seat
+    infoset = np.where(acts, said, -1)
+    sequence = own_sequences(parent, acting, infoset, np.array(tree.parent_action, np.int64), seat)
+    what, conflict = told_on_the_way(parent, acting, infoset, sequence, said, seat)
+    derived = conflict is not None or not trusted
+    if derived:
+        what = waiting_knowledge(parent, acting, infoset, sequence, seat)
+    what = np.where(acts, said, what)
+    role = np.where(acts, ACTS, np.where(acting == TERMINAL, OVER, OTHER_ACTS))
+    pairs = np.stack([role, what], axis=1)
+    _, first, number = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
+    strings = list(tree.strings[seat])
+    names: list[tuple[int, str | int]] = [
+        (int(role[node]), int(node) if derived and not acts[node] else strings[said[node]]) for node in first
+    ]
+    return number.reshape(-1).astype(np.uint64), names, derived

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from fractions import Fraction
 
-from games.explicit import ExpandedGame, ExplicitGame
+from games.base import ExpandedGame, ExplicitGame
 from games.gambit.reader import FileInfoset, FileNode, GambitFile, read_gambit
 from games.game import CHANCE, TERMINAL, GameError
 from games.infosets.infoset_words import numbered

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from games.explicit import ExplicitGame
+from games.base import ExplicitGame
 from games.game import GameError
 from games.infosets.infoset_words import ACTS, joined_lines, numbered
 from games.openspiel.expansion import expanded, load_openspiel

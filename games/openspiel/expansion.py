@@ -8,7 +8,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from games.explicit import ExpandedGame
+from games.base import ExpandedGame
 from games.game import CHANCE, TERMINAL, GameError
 from games.infosets.infoset_words import ACTS, infoset_line, joined_lines
 from games.ragged import Ragged

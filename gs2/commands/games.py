@@ -161,7 +161,7 @@ def _describe(game: Game, as_json: bool) -> None:
 def _told(game: Game) -> dict[str, Any]:
     """Return what a game's file says of it, and how its payoffs sum where they do not simply sum to zero."""
     from games.gambit import GambitGame
-    from gs2.policies.profile_worth import shift_line
+    from gs2.policies.profile_worth import shift_line, shifted
 
     told: dict[str, Any] = {}
     if isinstance(game, GambitGame):
@@ -170,8 +170,8 @@ def _told(game: Game) -> dict[str, Any]:
         told["payoffs"] = (
             "do not sum to zero: blueprint (CFR without a guarantee), exploitability and match take it"
         )
-    elif shift_line(game):
-        told["payoffs"] = shift_line(game)
+    elif shifted(game):
+        told["payoffs"] = shift_line(shifted(game))
     return told
 
 

@@ -120,7 +120,7 @@ def blueprint(
     from cfr.variants import variant as variant_row
     from games.infosets.factored import is_factored
     from games.support.locks import hold
-    from gs2.policies.profile_worth import no_promise, shift_line, shifted, solved_worth
+    from gs2.policies.profile_worth import no_promise, shifted, solved_worth
     from gs2.public.whole_game import forget_run, is_public_output
 
     row = variant_row(variant)
@@ -212,8 +212,6 @@ def blueprint(
     if locked is not None:
         result["locked"] = locked.n_locked
     _print_result(result, as_json)
-    if not as_json and shift_line(game):
-        stdout().print(shift_line(game), soft_wrap=True)
     if not as_json and in_words:
         stdout().print(f"written to {output}, in words")
     elif not as_json and output:
@@ -281,6 +279,8 @@ def _public_blueprint(
 
 def _print_result(result: dict[str, Any], as_json: bool) -> None:
     """Print what a run came to."""
+    from gs2.policies.profile_worth import shift_line
+
     if as_json:
         print_json(result)
         return
@@ -298,6 +298,8 @@ def _print_result(result: dict[str, Any], as_json: bool) -> None:
         out.print(f"{result['locked']:,} infosets are locked; the figures are of the locked game")
     if "meaning" in result:
         out.print(f"a seat could gain {number(result['mean_gain'], 6)} on average: {result['meaning']}")
+    if "shift" in result:
+        out.print(shift_line(result))
 
 
 def _advance(solver: Runs, name: str, limits: Limits, save: Callable[[], None], asked: Interruption) -> str:
@@ -419,18 +421,16 @@ def print_measured(game: Game, policy: str, as_json: bool, opened: PublicPolicy 
 
 
 def _print_measured(game: Game, policy: str, found: dict[str, Any], as_json: bool) -> None:
-    from gs2.policies.profile_worth import figure, shift_line, shifted, worth_lines
+    from gs2.policies.profile_worth import figure, shifted, worth_lines
 
     low, high = game.payoff_range
+    found |= shifted(game)
     if as_json:
-        print_json(
-            {"game": game.name, "policy": policy, **found, **shifted(game), "payoff_range": [low, high]}
-        )
+        print_json({"game": game.name, "policy": policy, **found, "payoff_range": [low, high]})
         return
     out = stdout()
     how = "on the public tree" if "form" in found else "perfect recall checked"
     out.print(f"{game.name}: {policy}   (payoffs {low:g} to {high:g}, {how})")
     out.print(f"  value to player 0                    {figure(found['value'])}")
-    for line in (*worth_lines(found), shift_line(game)):
-        if line:
-            out.print(f"  {line}", soft_wrap=True)
+    for line in worth_lines(found):
+        out.print(f"  {line}")

@@ -84,9 +84,9 @@ def shifted(game: Game) -> dict[str, float]:
     return {"shift": shift} if shift else {}
 
 
-def shift_line(game: Game) -> str:
-    """Return how to read values of a game whose payoffs were shifted to sum to zero; "" for any other."""
-    shift = shifted(game).get("shift", 0.0)
+def shift_line(found: dict[str, Any]) -> str:
+    """Return how to read values if payoffs were shifted to sum to zero, as `shifted` says; "" if not."""
+    shift = found.get("shift", 0.0)
     return (
         f"payoffs of a constant sum, shifted to sum to zero: add {shift:g} to a player's values"
         if shift
@@ -110,4 +110,5 @@ def worth_lines(found: dict[str, Any]) -> list[str]:
         lines.append(f"mean gain of a seat                  {figure(found['mean_gain'])}")
         return [*lines, found["meaning"]]
     lines.append(f"NashConv (sum of best responses)     {figure(sum(best))}")
-    return [*lines, f"exploitability (NashConv / 2)        {figure(sum(best) / 2)}"]
+    lines.append(f"exploitability (NashConv / 2)        {figure(sum(best) / 2)}")
+    return [*lines, shift_line(found)] if "shift" in found else lines

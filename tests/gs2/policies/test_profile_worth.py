@@ -46,7 +46,7 @@ def test_no_seat_loses_by_a_best_response_and_gains_add_up(teams: tuple[int, ...
         values = np.array(found["values"])
         sides = [values[teams.index(side)] for side in range(max(teams) + 1)]
         assert sum(sides) == pytest.approx(0, abs=SAME)
-        assert len(worth_lines(found)) == len(teams) + 3
+        assert len(worth_lines(found)) == len(teams) + 4
 
 
 def test_cfr_on_three_seats_is_a_name_of_a_strategy_and_leaves_little_to_gain() -> None:

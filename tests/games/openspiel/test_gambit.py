@@ -13,7 +13,7 @@ from cfr import grow, nash_conv, solve, solve_lp, uniform_policy
 from cfr.values import root_values
 from games import GameError, check_game, decision_infosets, load_game
 from games.gambit import GambitGame
-from tests.games.gambit.files import GambitText, random_efg, random_nfg
+from tests.games.openspiel.gambit_files import GambitText, random_efg, random_nfg
 
 ROOT = Path(__file__).parents[3]
 TOLERANCE = 1e-9
