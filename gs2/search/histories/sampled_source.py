@@ -10,7 +10,7 @@ What is drawn is made a tree of its own, which the pipeline then searches as it 
 A root's weight estimates the reach of chance and the searching player: that of the infoset's own histories
 as drawn there, that of the rest of an opponent infoset as its companions say, both without bias. Where
 everything there is to draw was drawn, weights are exact and so is the search. Where a seat may not notice
-that another moved, everything includes what it may confuse later with what lies below (`_Draw._sealed`).
+that another moved, everything includes what it may later confuse with what lies below (`sealing`).
 Elsewhere a certificate knows only a part of what the opponent may hold, so that some of what was drawn is
 kept out of the subgame for it alone, and less of what it certifies is used (`_trust`).
 """
@@ -26,14 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.protocol import Blueprint
-from cfr.tree import TreeBudget, grow, require_states
-from cfr.tree.memory import SEARCH_BYTES, TooLarge
 from games.game import Game, payoff_span
 from games.infosets.following import thinned
 from games.infosets.histories import HistorySample, joined_samples, line_order
 from games.infosets.sampling import follow_trails
 from games.infosets.trail import Trail, trails_along
-from games.ragged import Ragged
 from games.support.configuration import ConfigError
 from gs2.policies.tabulate import policy_of
 from gs2.search.certificate.fresh_trials import FreshTrials
@@ -49,10 +46,10 @@ from gs2.search.histories.sampled_growth import (
     grow_sampled,
     policy_on_branches,
 )
+from gs2.search.histories.sealing import apart, are_sealed, sealed_groups
 from gs2.search.histories.seats import past_rule
 from gs2.search.result import SampleSize
 from gs2.search.strategy import Strategy
-from gs2.search.subgame.cut import root_numbers
 from gs2.search.subgame.leaf import LeafEvaluator
 
 __all__ = ["SampledTree", "sample_tree"]
@@ -65,8 +62,6 @@ RESERVE = 16
 speaks for those that were not drawn."""
 LEAST = 0.01
 """Share of a certified weight that is used in any case."""
-SEALING = TreeBudget(max_nodes=100_000, history_bytes=SEARCH_BYTES)
-"""What may lie below histories where it is searched for what it can be confused with."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +194,7 @@ class _Draw:
         # A certificate of what is solved at other infosets must know who may notice it there.
         closure = closure or (certified and config.safety.scope in ("block", "both"))
         if closure and own.complete:
-            groups = self._sealed(own, self._closure(own, most), most)
+            groups = self._sealed(own, self._closure(own, most))
             if groups is not None:
                 return self._joined(own, groups, _on_tree(config), True)
         companions = config.histories.companions
@@ -214,7 +209,7 @@ class _Draw:
             own, config = self._chosen(own, config)
             groups, exact = [], False
         groups = groups or self.follow(self._opponents(own), drawn)
-        if exact and not closure and (sealed := self._sealed(own, groups, most)) is not None:
+        if exact and not closure and (sealed := self._sealed(own, groups)) is not None:
             return self._joined(own, sealed, _on_tree(config), True)
         inside = len(groups) // 2
         if config.generation.generator != "all" and certified:
@@ -273,67 +268,11 @@ class _Draw:
                         return None
         return found
 
-    def _sealed(
-        self, own: HistorySample, groups: list[HistorySample] | None, most: int
-    ) -> list[HistorySample] | None:
-        """Return the groups and all that may be confused with what lies below them; None if that is too much.
-
-        Where all that looks like a group leads to it, nothing can be. Elsewhere every infoset of both seats
-        below is followed, what lies outside is added, and again, until none reaches outside. That takes the
-        whole of what lies below: with a depth limit it is None.
-        """
-        if groups is None:
+    def _sealed(self, own: HistorySample, groups: list[HistorySample] | None) -> list[HistorySample] | None:
+        """Return the groups with all that may be confused with what lies below; None if it is too much."""
+        if groups is None or (self.config.subgame.depth is not None and not are_sealed(own, groups)):
             return None
-        lengths = np.unique(np.concatenate([own.lines.counts, *(group.lines.counts for group in groups)]))
-        if len(lengths) == 1 and own.sealed and all(group.sealed for group in groups):
-            return groups
-        if self.config.subgame.depth is not None:
-            return None
-        seen: set[tuple[int, int, bytes]] = set()
-        while True:
-            every = joined_samples(groups)
-            every = every.take(np.flatnonzero(_apart(every.lines, np.zeros(len(every), bool))))
-            if len(every) > most:
-                return None
-            trails = self._trails_below(every, seen)
-            if trails is None or len(trails) > most:
-                return None
-            new = self.follow(trails, most + 1) if trails else []
-            if not all(sample.complete for sample in new):
-                return None
-            if not new:
-                return [every]
-            groups = [every, *new]
-
-    def _trails_below(self, roots: HistorySample, seen: set[tuple[int, int, bytes]]) -> list[Trail] | None:
-        """Return a trail to each infoset at or below some histories that is not in `seen`, and add it there.
-
-        Where the player acts, what its opponent knows is an infoset, too. None if the tree is too large.
-        """
-        game, ones = self.game, np.ones(len(roots))
-        try:
-            tree = require_states(grow(game, roots.states, ones, budget=SEALING), "sampling")
-        except TooLarge:
-            return None
-        root_of, trails = root_numbers(tree), []
-        for seat, acting in ((0, 0), (1, 1), (self.opponent, self.player)):
-            nodes = np.flatnonzero(tree.player == acting)
-            keys = game.infoset_key(tree.states[nodes], seat)
-            lines = []
-            for row in np.unique(keys, axis=0, return_index=True)[1].tolist():
-                name = seat, acting, keys[row].tobytes()
-                if name not in seen:
-                    seen.add(name)
-                    node, way = int(nodes[row]), []
-                    root = roots.lines[int(root_of[node])]
-                    while tree.parent[node] >= 0:
-                        way.append(tree.action[node])
-                        node = int(tree.parent[node])
-                    lines.append(np.concatenate([root, np.array(way[::-1], root.dtype)]) if way else root)
-            if lines:
-                counts = np.array([len(line) for line in lines])
-                trails += trails_along(game, Ragged.from_counts(counts, np.concatenate(lines)), seat)
-        return trails
+        return sealed_groups(self.game, self.player, own, groups, self.follow, self.config.histories.samples)
 
     def _joined(
         self, own: HistorySample, groups: list[HistorySample], config: SearchConfig, exact: bool
@@ -356,7 +295,7 @@ class _Draw:
         if not even:
             key = self.game.infoset_key(every.states, player)
             inside = np.all(key == self.trail.keys[-1], axis=1)
-            order = order[_apart(every.lines, inside)[order]]
+            order = order[apart(every.lines, inside)[order]]
         size = SampleSize(
             histories=self.drawn,
             opponents=int(self._groups(every).max()) + 1 if groups else 0,
@@ -400,25 +339,6 @@ class _Draw:
         """Return the weight of each history as a root, [n] float64."""
         weight = sample.stands * sample.chance
         return weight * sample.players[:, self.player] if reached else weight
-
-
-def _apart(lines: Ragged, first: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which histories are kept so that none goes on from another, [n] bool.
-
-    first: [n] bool, those that are kept rather than the others.
-    """
-    kept = np.ones(len(lines), bool)
-    names: set[bytes] = set()
-    above: set[bytes] = set()
-    lengths = np.unique(lines.counts).tolist()
-    for row in np.lexsort((lines.counts, ~first)).tolist():
-        line = lines[row]
-        ways = {line[:length].tobytes() for length in lengths if length <= len(line)}
-        kept[row] = not (ways & names) and line.tobytes() not in above
-        if kept[row]:
-            names.add(line.tobytes())
-            above |= ways
-    return kept
 
 
 def _trust(own: HistorySample, held: int) -> float:
