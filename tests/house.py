@@ -7,7 +7,7 @@
     python -m tests.house --root DIR counts another checkout
 
 The counts need nothing but the source, so they can be taken of any commit. `tests/test_architecture.py` holds
-those in `tests/house.json` to their limits. The others, such as lines of a module or parameters of a function,
+those in `tests/house.json` to their limits. Others, such as lines of a module or parameters of a function,
 are marks for a review: a file that is one idea may be long, and is not cut in two to stay under a number.
 """
 
