@@ -175,6 +175,27 @@ class SearchAgent:
         """Return the same, where it is known how each game came to its state."""
         return self._answers(game, states, player, actions, trails)
 
+    def gains(self, situation: Situation) -> NDArray[np.float64] | None:
+        """Return what each action wins over the blueprint's likeliest in drawn deals, and its error, [2, a].
+
+        In payoffs, NaN for actions that the search leaves out; the error is the standard error. None where
+        the game is listed and nothing is drawn. The search is the one that answers the situation.
+        """
+        from games.infosets.trail import Trail
+        from gs2.search.explain import listed_context
+        from gs2.search.refine.at import refine_and_judge
+
+        game, player, seen = situation.game, situation.player, situation.trail
+        if seen is None or (game.num_players == 2 and listed_context(game, self.config) is not None):
+            return None
+        name = (player, *situation.key)
+        trail = Trail.of(player, player, seen.seen, seen.own, seen.taken)
+        rows = refine_and_judge(
+            game, self.blueprint, trail, self.config, np.random.default_rng([self.seed, *name])
+        )
+        self._known.setdefault(name, rows[0])
+        return rows[1:]
+
     def _answers(
         self, game: Game, states: Array, player: int, actions: Ragged, trails: list[SeatTrail] | None
     ) -> NDArray[np.float64]:

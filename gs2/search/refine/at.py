@@ -25,7 +25,7 @@ from gs2.search.pipeline import refine_infoset
 from gs2.search.result import Refinement
 from gs2.search.strategy import Strategy
 
-__all__ = ["PlayedStrategy", "refine_at", "refine_sampled"]
+__all__ = ["PlayedStrategy", "refine_and_judge", "refine_at", "refine_sampled"]
 
 
 def refine_at(
@@ -45,24 +45,70 @@ def refine_at(
     (`gs2.search.histories.seats`); `options.leaf` is then asked about such a view.
     Raises what `sample_tree` raises.
     """
+    return _searched(game, blueprint, trail, config, rng, options, gains=False)[0]
+
+
+def refine_and_judge(
+    game: Game, blueprint: Blueprint, trail: Trail, config: SearchConfig, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return `refine_at` and what each action gains over the blueprint's likeliest, [3, a] float64.
+
+    The second row is the mean gain over the histories drawn, in payoffs of the player to act, before anything
+    is solved; the third its standard error. Both are NaN for an action beyond the configured `branches`.
+    """
+    return _searched(game, blueprint, trail, config, rng, NO_OPTIONS, gains=True)
+
+
+def _searched(
+    game: Game,
+    blueprint: Blueprint,
+    trail: Trail,
+    config: SearchConfig,
+    rng: np.random.Generator,
+    options: SearchOptions,
+    *,
+    gains: bool,
+) -> NDArray[np.float64]:
+    """Return the rows of `refine_and_judge`, the first alone where no gains are wanted."""
     if game.num_players > 2:
-        answers = [
-            refine_at(seen.view, seen, seen.view.trail(trail), config, rng, options)
-            for seen in seat_views(game, blueprint, trail.player, config)
-        ]
-        mean: NDArray[np.float64] = np.mean(answers, axis=0)
+        each = np.array(
+            [
+                _searched(seen.view, seen, seen.view.trail(trail), config, rng, options, gains=gains)
+                for seen in seat_views(game, blueprint, trail.player, config)
+            ]
+        )
+        mean: NDArray[np.float64] = each.mean(axis=0)
+        if gains:
+            mean[2] = np.sqrt(np.sum(each[:, 2] ** 2, axis=0)) / len(each)
         return mean
     part, found = refine_sampled(game, blueprint, trail, config, rng, options)
     tree = require_states(part.context.tree, "refine_at")
-    solved = found.here(part.strategy)
+    rows = [found.here(part.strategy), *(_gains(part) if gains else ())]
     first = int(tree.infoset_first_node()[part.infoset])
     legal = game.actions(tree.states[first : first + 1]).values
-    if len(legal) == len(solved):
-        return solved
+    if len(legal) == len(rows[0]):
+        return np.array(rows)
     grown = tree.slot_actions()[tree.slots(part.infoset)]
-    probs = np.zeros(len(legal))
-    probs[places_among(legal, grown)] = solved
-    return probs
+    out = np.full((len(rows), len(legal)), np.nan)
+    out[0] = 0
+    out[:, places_among(legal, grown)] = rows
+    return out
+
+
+def _gains(part: SampledTree) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what each action grown gains over the likeliest, and the standard error, [k] float64 each."""
+    strategy, tree = part.strategy, part.context.tree
+    player = int(tree.infoset_player[part.infoset])
+    nodes = np.flatnonzero(tree.infoset == part.infoset).astype(np.int32)
+    known = strategy.reach_at(nodes)
+    weight = known.chance * known.players[:, 1 - player]
+    weight = weight / weight.sum() if weight.sum() > 0 else np.full(len(nodes), 1 / len(nodes))
+    children = tree.first_child[nodes][:, None] + np.arange(tree.n_children[nodes[0]])
+    values = strategy.values[children, player]
+    usual = int(np.argmax(strategy.probs[tree.slots(part.infoset)]))
+    gains = values - values[:, usual, None]
+    mean: NDArray[np.float64] = weight @ gains
+    return mean, np.sqrt(weight**2 @ (gains - mean) ** 2)
 
 
 def refine_sampled(

@@ -21,6 +21,7 @@ from games.registry import load_game
 from games.support.array_types import Array
 from gs2.play.agent_names import load_game_agent
 from gs2.play.game_agents import SeatTrail, TrailAgent, answers
+from gs2.play.search_agent import SearchAgent, Situation
 from gs2.web.games.fixed_landlord import fixed_history
 from gs2.web.games.seen_cards import points_of_payoff
 
@@ -126,32 +127,53 @@ def agent_answer(seated: Seated, history: Array, draw: float, *, progress: Progr
 def agent_view(seated: Seated, history: Array, *, progress: Progress) -> dict[str, Any]:
     """Return what an agent would do after a history: its best move and those it weighs.
 
-    best: the place of the action. moves: [{index, share, value}], the best first; value is what the action is
-    worth to the seat by the agent's own estimate, before any search, in the points of the table, or 1 for a
-    win and -1 for a loss if that is what the agent learned; None without one.
+    best: the place of the action. moves: [{index, share, value, gain, error}], the best first. value is what
+    the action is worth to the seat by the agent's own estimate, before any search, in the points of the
+    table, or 1 for a win and -1 for a loss if that is what the agent learned; None without one. gain, error:
+    of an agent that searches drawn deals, what the action wins in them over the agent's usual one, in the
+    points of the table, and the standard error; else None.
     """
     at_table = history
     game, agent, history = _turned(seated, history, progress)
+    gains = _gains(game, agent, history)
     state, legal, shares = _shares(game, agent, history)
     seat = int(game.player(state)[0])
     blueprint = _valued(agent)
     values: Array | None = None
+    table = load_game(seated.game, general_sum=True) if seated.game != game.name else game
+    before = _at(table, at_table, 0, trail=False)[0]
+    points = points_of_payoff(table, game, before, int(table.player(before)[0]))
     if blueprint is not None:
-        values = np.asarray(blueprint.q(game, state, seat, legal), np.float64)
-        if not getattr(blueprint, "wins", False):
-            table = load_game(seated.game, general_sum=True) if seated.game != game.name else game
-            before = _at(table, at_table, 0, trail=False)[0]
-            values = values * points_of_payoff(table, game, before, int(table.player(before)[0]))
+        unit = 1.0 if getattr(blueprint, "wins", False) else points
+        values = unit * np.asarray(blueprint.q(game, state, seat, legal), np.float64)
     rank = np.lexsort((-shares if values is None else -values, -shares))
     moves = [
         {
             "index": int(at),
             "share": round(float(shares[at]), 4),
             "value": None if values is None else round(float(values[at]), 4),
+            **_gain(gains, int(at), points),
         }
         for at in rank[:MOST_SHOWN]
     ]
     return {"best": int(rank[0]), "moves": moves, "of": len(shares)}
+
+
+def _gains(game: Game, agent: GameAgent, history: Array) -> Array | None:
+    """Return each action's gain and its error, [2, a] in payoffs, by an agent that searches drawn deals."""
+    state = _at(game, history, 0, trail=False)[0]
+    legal, seat = game.actions(state).values, int(game.player(state)[0])
+    if not isinstance(agent, SearchAgent) or len(legal) == 1:
+        return None
+    return agent.gains(Situation(game, state, seat, legal, _at(game, history, seat, trail=True)[1]))
+
+
+def _gain(gains: Array | None, at: int, points: float) -> dict[str, float | None]:
+    """Return the gain of an action and its error in the points of the table."""
+    if gains is None or np.isnan(gains[0, at]):
+        return {"gain": None, "error": None}
+    gain, error = (round(points * float(one), 4) for one in gains[:, at])
+    return {"gain": gain, "error": error}
 
 
 def _valued(agent: GameAgent) -> Blueprint | None:

@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gs2.play.agent_names import load_game_agent
+from gs2.play.search_agent import SearchAgent, Situation
 from gs2.web.games import agent_worker, game_house
 from gs2.web.games.agent_worker import Seated, agent_answer, agent_view
 from gs2.web.games.game_house import GameHouse
 from gs2.web.games.game_log import GameSetup, game_log
+from gs2.web.games.game_round import GameRound
 from gs2.web.games.game_socket import GameSocket
 from gs2.web.games.game_table import GameTable
 from gs2.web.games.offers import AgentOffer, game_titled
@@ -221,3 +224,33 @@ def test_every_press_ends_for_its_own_state_and_agent(tmp_path: Path, kinds: str
         assert last["status"] == "done" and last["by"] == wanted[-1][1]
         assert last["steps"] == len(table.playing.history())
     table.close()
+
+
+def test_a_hint_of_a_search_says_what_moves_gain_and_how_sure_that_is() -> None:
+    game = game_titled("doudizhu")
+    history = GameRound(game, 3, 1).history()
+    name = "gs2.play.shedding:SHEDDING+rollout:branches=3,samples=8"
+
+    def nothing(done: int, of: int) -> None: ...
+
+    moves = agent_view(Seated(game.name, name, game.name), history, progress=nothing)["moves"]
+    judged = [move for move in moves if move["gain"] is not None]
+    assert 1 < len(judged) <= 3 < len(moves)
+    usual = [move for move in judged if move["gain"] == 0 and move["error"] == 0]
+    assert len(usual) == 1
+    assert all(move["error"] > 0 for move in judged if move not in usual)
+    assert all(move["gain"] is not None for move in moves if move["share"] > 0)
+
+
+def test_the_search_whose_gains_are_said_is_the_one_that_plays() -> None:
+    game = game_titled("doudizhu")
+    history = GameRound(game, 3, 1).history()
+    name = "gs2.play.shedding:SHEDDING+rollout:branches=3,samples=8"
+    state, trail = agent_worker._at(game, history, 0, trail=True)
+    legal = game.actions(state)
+    told, plays = (load_game_agent(game, name) for _ in range(2))
+    assert isinstance(told, SearchAgent)
+    told.gains(Situation(game, state, 0, legal.values, trail))
+    answers = [one.decide(game, state, 0, legal, [trail]) for one in (told, plays)]  # type: ignore[union-attr]
+    assert np.array_equal(*answers)
+    assert told.searches == 0, "what was searched once is remembered"
