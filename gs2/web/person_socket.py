@@ -30,6 +30,7 @@ class PersonSocket:
         self._changed = asyncio.Event()
         self._others: list[Message] = []
         self._hint: asyncio.Task[None] | None = None
+        self._arranging: asyncio.Task[None] | None = None
         self._wanted: Message = {}
         self._bad = 0
 
@@ -78,6 +79,19 @@ class PersonSocket:
 
         self._hint = asyncio.create_task(wait())
 
+    def _arrange(self, hand: Callable[[], list[list[str]]]) -> None:
+        """Have a hand laid out by its moves beside the event loop: kernels may have to be compiled.
+
+        hand: returns the moves, each a list of card names. Asked for again meanwhile, it is only awaited.
+        """
+        if self._arranging is not None and not self._arranging.done():
+            return
+
+        async def wait() -> None:
+            self._say({"type": "arranged", "moves": await asyncio.to_thread(hand)})
+
+        self._arranging = asyncio.create_task(wait())
+
     async def _send(self) -> None:
         shown = None
         while True:
@@ -102,8 +116,9 @@ class PersonSocket:
             pass  # gone, or a message that is not text
         finally:
             sending.cancel()
-            if self._hint is not None:
-                self._hint.cancel()
+            for task in (self._hint, self._arranging):
+                if task is not None:
+                    task.cancel()
 
     def _hear(self, text: str) -> None:
         kind = None

@@ -55,6 +55,7 @@ class GameSocket(PersonSocket):
     def _answers(self) -> dict[str, Callable[[Message], None]]:
         return {
             "select": self._select,
+            "arrange": self._arrange_hand,
             "play": self._play,
             "undo": self._undo,
             "round": self._new_round,
@@ -89,6 +90,13 @@ class GameSocket(PersonSocket):
         """Say what cards make that are no move now."""
         cards, face = self._cards(message), self.table.face
         self._say({"type": "makes", "cards": cards, "kind": None if face is None else face.kind_of(cards)})
+
+    def _arrange_hand(self, message: Message) -> None:
+        table, face = self.table, self.table.face
+        if face is None:
+            raise Refused("wrong", f"{table.game.name} has no hand of cards")
+        hand = face.seen(table.playing, table.you)["hand"]
+        self._arrange(lambda: face.moves(hand))
 
     def _play(self, message: Message) -> None:
         seat = self._due(message)

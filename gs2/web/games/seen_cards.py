@@ -6,6 +6,7 @@ the data are the same whatever the others hold. When a round is over all hands a
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,10 +15,11 @@ from games.climbing.big2.big2 import Big2
 from games.climbing.big2.combinations import NO_PLAY, PLAY_KINDS
 from games.climbing.doudizhu.doudizhu import DouDizhu
 from games.climbing.doudizhu.move_table import KIND_NAMES, NUM_MOVES, move_number
-from games.climbing.doudizhu.multiset import RANK_LETTERS, cards_text
+from games.climbing.doudizhu.multiset import RANK_LETTERS, cards_text, read_multiset
 from games.climbing.doudizhu.round_state import CALLS, NO_SEAT
 from games.game import CHANCE, Game, GameError
 from games.support.array_types import Array
+from gs2.web.arrangement import big2_moves, doudizhu_moves
 from gs2.web.games.game_round import GameRound
 
 __all__ = ["Face", "card_face", "points_of_payoff", "seat_points"]
@@ -40,6 +42,10 @@ class Face(Protocol):
 
     def kind_of(self, cards: list[str]) -> str | None:
         """Return the kind of play that cards make; None if they are no combination."""
+        ...
+
+    def moves(self, hand: list[str]) -> list[list[str]]:
+        """Return about the fewest moves that shed a hand, each a list of its cards."""
         ...
 
     def marks(self, played: GameRound, index: int, cards: list[str]) -> list[str] | None:
@@ -116,6 +122,7 @@ class _Big2Face:
         hands = [self._names(int(mask)) for mask in row["hand"][: rules.players]]
         return {
             "kind": "big2",
+            "deck": dict(Counter(name[-1] for name in self._names(self.game.words.whole))),
             "hand": hands[seat],
             "hands": [hand if who == seat or played.over else None for who, hand in enumerate(hands)],
             "left": [len(hand) for hand in hands],
@@ -144,6 +151,9 @@ class _Big2Face:
             return None
         kind = int(self.game.action_type(play)[0])
         return None if kind == NO_PLAY else PLAY_KINDS[kind]
+
+    def moves(self, hand: list[str]) -> list[list[str]]:
+        return [words.split() for words in big2_moves(self.game, self.game.words.read_play(" ".join(hand)))]
 
     def marks(self, played: GameRound, index: int, cards: list[str]) -> list[str] | None:
         return None
@@ -175,6 +185,7 @@ class _DouDizhuFace:
         calls = [[who, call] for who, call in called if call >= 0]
         return {
             "kind": "doudizhu",
+            "deck": dict.fromkeys(RANK_LETTERS[: self.game.ranks], 4) | dict.fromkeys(JOKERS, 1),
             "hand": hands[seat],
             "hands": [cards if who == seat or played.over else None for who, cards in enumerate(hands)],
             "left": [int(one) for one in row["left"]],
@@ -251,6 +262,11 @@ class _DouDizhuFace:
     def _kinds(self, actions: Array) -> list[str]:
         codes = self.game.action_type(actions)
         return [KIND_NAMES[code] if code < len(KIND_NAMES) else "call" for code in codes]
+
+    def moves(self, hand: list[str]) -> list[list[str]]:
+        held = list(hand)
+        moves = doudizhu_moves(read_multiset("".join(map(_letter, hand))))
+        return [_removed(held, letters, None) for letters in moves]
 
     def marks(self, played: GameRound, index: int, cards: list[str]) -> list[str] | None:
         if not cards:

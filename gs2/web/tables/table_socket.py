@@ -13,6 +13,7 @@ from starlette.websockets import WebSocket
 from games.guandan.cards import PASS, hand_text, unpack
 from games.guandan.notation import action_list
 from gs2.guandan.table.selection import Reason, fitting, why_not, wild_words
+from gs2.web.arrangement import guandan_moves
 from gs2.web.house import HINT, House
 from gs2.web.jobs import JobsFull
 from gs2.web.person_socket import Message, PersonSocket
@@ -64,6 +65,7 @@ class TableSocket(PersonSocket):
             "play": self._play,
             "pass": self._pass,
             "suggest": self._suggest,
+            "arrange": self._arrange_hand,
             "hint": self._ask_hint,
             "undo": self._undo,
             "next": self._go_on,
@@ -134,6 +136,11 @@ class TableSocket(PersonSocket):
             places = suggested_moves(moves, hand_text(counts, session.level).split(), session.level)
         found = [self._move(moves, place) for place in places]
         self._say({"type": "suggestions", "since": self._since(seat), "moves": found})
+
+    def _arrange_hand(self, message: Message) -> None:
+        session = self.table.session
+        hand, level = np.array(session.hand(self._mine()), np.uint64), session.level
+        self._arrange(lambda: guandan_moves(hand, level))
 
     def _undo(self, message: Message) -> None:
         seat = self._mine()

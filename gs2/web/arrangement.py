@@ -1,0 +1,87 @@
+"""A hand laid out as the fewest moves that shed it, nobody else playing.
+
+The rule agents count the moves (`blueprint.guandan.rules`, `blueprint.climbing.rules`). The move that leaves
+the fewest is taken, the longest of several, until no card is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blueprint.climbing.rules.big2_turns import big2_turns_to_shed
+from blueprint.climbing.rules.doudizhu_turns import turns_to_shed
+from blueprint.guandan.rules.min_combination import min_combinations
+from games.climbing.big2.big2 import Big2
+from games.climbing.big2.combinations import NO_PLAY, play_kinds
+from games.climbing.doudizhu.move_table import move_table
+from games.climbing.doudizhu.multiset import cards_text
+from games.guandan.cards import pack, unpack
+from games.guandan.moves.listing import legal_moves
+from games.guandan.notation import action_list
+from games.support.array_types import Array
+
+__all__ = ["big2_moves", "doudizhu_moves", "guandan_moves"]
+
+Leads = Callable[[Array], tuple[Array, Array, Array, Callable[[int], str]]]
+"""Returns the moves that a hand can lead: hands left [n, …], cards [n], moves still needed [n], words."""
+GUARDS = 0x0888_8888_8888_8888
+"""A free bit above each rank's number in a packed hand of DouDiZhu."""
+
+
+def _fewest(hand: Array, leads: Leads) -> list[str]:
+    """Return the moves, in words, that a hand is shed by."""
+    found = []
+    while hand.any():
+        left, sizes, needed, words = leads(hand)
+        best = int(np.lexsort((-sizes, needed))[0])
+        found.append(words(best))
+        hand = left[best]
+    return found
+
+
+def guandan_moves(hand: Array, level: int) -> list[list[str]]:
+    """Return the fewest moves of a packed hand [2] at a level (its rank code), each a list of card names."""
+
+    def leads(hand: Array) -> tuple[Array, Array, Array, Callable[[int], str]]:
+        moves = legal_moves(hand, level, canonical=True)[0]
+        taken = np.stack([moves["lo"], moves["hi"]], axis=1)
+        left = pack(unpack(hand) - unpack(taken))
+        needed, sizes = min_combinations(left, level), moves["size"].astype(np.int64)
+        return left, sizes, needed, lambda i: " ".join(action_list(moves[i], level)[2])
+
+    return [words.split() for words in _fewest(np.asarray(hand, np.uint64), leads)]
+
+
+def doudizhu_moves(packed: int) -> list[str]:
+    """Return about the fewest moves of a packed hand of DouDiZhu, each in letters: `33344`."""
+    cards = move_table().cards
+    sizes = sum(cards >> 4 * rank & 15 for rank in range(15))
+
+    def leads(hand: Array) -> tuple[Array, Array, Array, Callable[[int], str]]:
+        left = (hand | GUARDS) - cards
+        fits = ((left & GUARDS) == GUARDS) & (cards > 0)
+        rests: NDArray[np.int64] = left[fits] & ~GUARDS
+        needed = np.array([turns_to_shed(rest) for rest in rests])
+        return rests, sizes[fits], needed, lambda i: cards_text(int(cards[fits][i]))
+
+    return _fewest(np.int64(packed), leads)
+
+
+def big2_moves(game: Big2, mask: int) -> list[str]:
+    """Return about the fewest moves of a hand of Big2, a mask of cards, each in words: `S3 D3`."""
+
+    def leads(hand: Array) -> tuple[Array, Array, Array, Callable[[int], str]]:
+        held = [1 << place for place in range(52) if int(hand) >> place & 1]
+        sets = [sum(some) for size in (1, 2, 3, 5) for some in combinations(held, size)]
+        plays = np.array(sets, np.uint64)
+        plays = plays[play_kinds(plays, game.rules.book()) != NO_PLAY]
+        rests = hand & ~plays
+        needed = np.array([big2_turns_to_shed(game, int(rest)) for rest in rests])
+        sizes = np.array([int(play).bit_count() for play in plays])
+        return rests, sizes, needed, lambda i: game.words.cards(int(plays[i]))
+
+    return _fewest(np.uint64(mask), leads)
