@@ -8,11 +8,79 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-__all__ = ["SCREENSHOTS", "TablePage", "check_places_and_levels", "picture"]
+from gs2.web.games.offers import offered_agents
+from tests.web.page_words import page_words
+
+__all__ = [
+    "SCREENSHOTS",
+    "TablePage",
+    "check_places_and_levels",
+    "covered_marks",
+    "hard_to_touch",
+    "left_behind",
+    "picture",
+]
 
 SCREENSHOTS = "GS2_SCREENSHOTS"
 """Names a folder where pictures of the pages are put."""
 READY = ".own.turn, dialog[open]"
+
+
+TEXTS = """() => {
+  const found = [];
+  const walk = (element) => {
+    if (element.lang || ["SCRIPT", "STYLE", "NOSCRIPT"].includes(element.tagName)) return;
+    found.push(...["aria-label", "title", "placeholder"].map((name) => element.getAttribute(name) ?? ""));
+    for (const one of element.childNodes) {
+      if (one.nodeType === Node.TEXT_NODE) found.push(one.textContent.trim());
+      else if (one.nodeType === Node.ELEMENT_NODE) walk(one);
+    }
+  };
+  walk(document.body);
+  return [...found, document.title];
+}"""
+FREE = """() => [...document.querySelectorAll(".hand-card")].flatMap((card) => {
+  const box = card.getBoundingClientRect();
+  const mine = (x, y) => document.elementFromPoint(x, y)?.closest(".hand-card") === card;
+  // the free part is a rectangle that begins at the upper left corner, which no other card covers
+  let [wide, high] = [0, 0];
+  while (wide < box.width && mine(box.left + wide + 0.5, box.top + 1)) wide += 1;
+  while (high < box.height && mine(box.left + 1, box.top + high + 0.5)) high += 1;
+  const corner = mine(box.left + wide - 1, box.top + high - 1);
+  return wide >= 40 && high >= 40 && corner ? [] : [[card.dataset.key, wide, high, corner]];
+})"""
+MARKS = """() => [...document.querySelectorAll(".hand-card, .fan .card")].flatMap((card) => {
+  const marks = [...card.querySelectorAll(".card-rank, .card-suit, .card-star, .card-spark")];
+  return marks.filter((mark) => {
+    const { left, right, top, bottom } = mark.getBoundingClientRect();
+    const points = [0.3, 0.5, 0.7].map((part) => [left + part * (right - left), top + 0.5 * (bottom - top)]);
+    return points.some(([x, y]) => {
+      const there = document.elementFromPoint(x, y);
+      return there !== card && !card.contains(there);
+    });
+  }).map((mark) => [card.dataset.key ?? card.dataset.card, mark.getAttribute("class")]);
+})"""
+
+
+def left_behind(page: Any) -> list[str]:
+    """Return texts of a page that are not in the chosen language, without elements that name their own."""
+    texts = page.evaluate(TEXTS)
+    said = page_words()
+    if page.evaluate("document.documentElement.lang") == "en":
+        return [text for text in texts if re.search("[\u3000-\u9fff\uff00-\uffef]", text)]
+    other = {key: text for key, text in said["en"].items() if text != said["zh"].get(key) and len(text) > 3}
+    english = set(other.values()) - {agent.label for agent in offered_agents()}
+    return [text for text in texts if text in english]
+
+
+def hard_to_touch(page: Any) -> list[Any]:
+    """Return the cards of a hand of which less than 40 × 40 pixels can be touched."""
+    return list(page.evaluate(FREE))
+
+
+def covered_marks(page: Any) -> list[Any]:
+    """Return ranks, suits and marks of cards in the hand and on the felt that another card covers."""
+    return list(page.evaluate(MARKS))
 
 
 def picture(page: Any, name: str) -> None:

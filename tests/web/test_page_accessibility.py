@@ -52,7 +52,7 @@ def test_a_table_its_hint_and_its_dialogs_have_no_grave_fault(server: Server, pa
     for summary in page.locator(".hint-place details summary").all():
         summary.click()
     assert faults(page) == []
-    for name in ("Last trick", "Pace", "Keys"):
+    for name in ("Last trick", "Options", "Keys"):
         page.get_by_role("button", name=name).click()
         assert faults(page) == []
         page.keyboard.press("Escape")

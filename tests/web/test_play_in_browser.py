@@ -13,7 +13,14 @@ import pytest
 from games.guandan.cards import hand_text, unpack
 from gs2.guandan.table.session import Listener, Session
 from tests.web.serving import Server
-from tests.web.table_page import TablePage, check_places_and_levels, picture
+from tests.web.table_page import (
+    TablePage,
+    check_places_and_levels,
+    covered_marks,
+    hard_to_touch,
+    left_behind,
+    picture,
+)
 
 People = Callable[..., Any]
 SWIFT = ["person", "random", "strong", "greedy"]
@@ -139,6 +146,10 @@ def test_a_hint_shows_moves_and_chooses_cards_and_undo_takes_back(server: Server
     assert "gs2 would play" in page.locator(".hint-view").inner_text()
     rows = page.locator(".hint-moves tbody tr")
     assert rows.count() >= 1 and re.search(r"\d+%", rows.first.inner_text())
+    for summary in page.locator(".hint-place summary").all():
+        summary.click()
+    high = page.evaluate("document.documentElement.scrollHeight - innerHeight")
+    assert high <= 0, "what scrolls is beside the table, not the page"
     page.locator(".hint-moves .take").first.click()
     page.locator(".play[aria-disabled=false]").wait_for()
     chosen = table.chosen
@@ -146,6 +157,7 @@ def test_a_hint_shows_moves_and_chooses_cards_and_undo_takes_back(server: Server
     page.wait_for_function(f"() => document.querySelectorAll('.hand-card').length === {27 - len(chosen)}")
     table.until_turn()
     assert Counter(table.hand) == Counter(before) - Counter(chosen)
+    assert page.locator(".hint-view").count() == 0, "a hint leaves with its decision"
     page.get_by_role("button", name="Undo").click()
     page.wait_for_function("() => document.querySelectorAll('.hand-card').length === 27")
     table.until_turn()
@@ -340,10 +352,10 @@ def test_the_keyboard_alone_suffices(server: Server, people: People) -> None:
         page.keyboard.press("Enter" if page.locator(".play[aria-disabled=false]").count() else "p")
         page.wait_for_function(f"() => document.querySelectorAll('.log-move').length !== {moves}")
     orders = set()
-    for _ in range(3):
+    for _ in range(4):
         page.keyboard.press("o")
         orders.add(page.get_by_role("button", name=re.compile("^Sort")).inner_text())
-    assert len(orders) == 3
+    assert len(orders) == 4
     table.until_turn()
     left = len(table.hand)
     page.keyboard.press("u")
@@ -386,6 +398,14 @@ def test_a_table_fits_its_screen_in_both_languages_and_themes(
             over = "(({scrollWidth: w, scrollHeight: h}) => [w - innerWidth, h - innerHeight])"
             wide, high = page.evaluate(f"{over}(document.documentElement)")
             assert wide <= 0 and high <= 0
+        assert left_behind(page) == []
+    for order in ("sets", "suit", "moves", "rank"):
+        page.keyboard.press("o")
+        page.locator(".hand.moves" if order == "moves" else ".hand:not(.moves)").wait_for()
+        page.locator(".hand-card").nth(10).click(position={"x": 8, "y": 8})  # a chosen card covers no other
+        if width < 600:
+            assert hard_to_touch(page) == [], order
+        assert covered_marks(page) == [], order
     page.get_by_role("button", name="中文").click()
     page.reload()
     page.get_by_role("button", name="提示").wait_for()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.web.serving import Server
-from tests.web.table_page import TablePage, picture
+from tests.web.table_page import TablePage, left_behind, picture
 from tests.web.tables.stored_tables import stored_table_of_people
 
 People = Callable[..., Any]
@@ -83,8 +83,15 @@ def test_a_record_is_dropped_on_the_page_and_names_in_it_stay_text(server: Serve
     page.locator(".review").wait_for(timeout=PATIENCE)
     assert NAME in page.locator(".review").inner_text()
     assert page.locator(".review img[src=x], .review b").count() == 0
+    page.set_viewport_size({"width": 1280, "height": 800})
+    for part in ("value", "board", "judged"):
+        box = page.locator(f".review-{part}").bounding_box()
+        assert box["y"] >= 0 and box["y"] + box["height"] <= 800, (part, box)
     page.get_by_role("button", name="中文").click()
     page.get_by_role("link", name="换一份牌谱").wait_for()
+    assert left_behind(page) == []
+    page.get_by_role("button", name="English").click()
+    assert left_behind(page) == []
 
 
 def test_what_is_no_record_says_what_is_wrong(people: People) -> None:
@@ -95,6 +102,8 @@ def test_what_is_no_record_says_what_is_wrong(people: People) -> None:
     large = {"name": "x.txt", "mimeType": "text/plain", "buffer": b" " * (9 << 20)}
     page.get_by_label("Record file").set_input_files(large)
     page.locator(".error:has-text('at most 8 MB')").wait_for()
+    page.get_by_role("button", name="中文").click()
+    assert left_behind(page) == []
 
 
 def test_a_small_game_is_searched_again_as_one_asks(people: People) -> None:

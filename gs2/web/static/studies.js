@@ -1,7 +1,7 @@
 // Review and Explore on the server's page: what goes in, how far it is, and what came out.
 
 import { clear, h } from "gs2/dom.js";
-import { ask, finished } from "gs2/store.js";
+import { ask, finished, problemWords } from "gs2/store.js";
 import { language, say } from "gs2/words.js";
 import "gs2/table-words.js";
 
@@ -16,7 +16,7 @@ export class ReviewPage {
    * @param {{go: (hash: string) => void}} app
    */
   constructor(root, id, app) {
-    Object.assign(this, { root, id, app, result: null, wanted: true, left: false, job: null, problem: "" });
+    Object.assign(this, { root, id, app, result: null, wanted: true, left: false, job: null, problem: () => "" });
     this.redraw();
     if (id) this.wait();
   }
@@ -33,7 +33,10 @@ export class ReviewPage {
     else this.drawForm();
   }
 
-  /** Say what is wrong, and ask for a record again. */
+  /**
+   * Say what is wrong, and ask for a record again.
+   * @param {() => string} problem returns it in the language in use
+   */
   fail(problem) {
     if (this.left) return;
     Object.assign(this, { id: null, problem });
@@ -41,8 +44,9 @@ export class ReviewPage {
   }
 
   drawForm() {
-    const file = h("input", { type: "file", on: { change: () => file.files.length && this.send(file.files[0]) } });
-    const preset = (this.preset = h("select", {}, ["fast", "standard"].map((name) => h("option", { value: name }, name))));
+    // the browser's own words beside a file are in its language, not in the page's
+    const file = h("input", { type: "file", class: "visually-hidden", on: { change: () => file.files.length && this.send(file.files[0]) } });
+    const preset = (this.preset = h("select", {}, ["fast", "standard"].map((name) => h("option", { value: name, selected: name === this.preset?.value }, name))));
     const area = h("div", { class: "drop", on: {
       dragover: (event) => { event.preventDefault(); area.classList.add("over"); },
       dragleave: () => area.classList.remove("over"),
@@ -51,14 +55,14 @@ export class ReviewPage {
         area.classList.remove("over");
         if (event.dataTransfer.files.length) this.send(event.dataTransfer.files[0]);
       },
-    } }, h("p", {}, say("review.drop")), h("label", { class: "field" }, h("span", {}, say("review.file")), file), h("label", { class: "field" }, h("span", {}, say("review.preset")), preset));
-    clear(this.root, h("div", { class: "page" }, h("h1", {}, say("review.title")), h("p", {}, say("review.about")), area, h("p", { class: "error", role: "alert" }, this.problem)));
+    } }, h("p", {}, say("review.drop")), h("label", { class: "button file" }, say("review.file"), file), h("label", { class: "field" }, h("span", {}, say("review.preset")), preset));
+    clear(this.root, h("div", { class: "page" }, h("h1", {}, say("review.title")), h("p", {}, say("review.about")), area, h("p", { class: "error", role: "alert" }, this.problem())));
   }
 
   /** @param {File} file */
   async send(file) {
     if (file.size > LARGEST) {
-      this.fail(say("review.large", { mb: (file.size / 2 ** 20).toFixed(0) }));
+      this.fail(() => say("review.large", { mb: (file.size / 2 ** 20).toFixed(0) }));
       return;
     }
     const query = new URLSearchParams({ preset: this.preset.value, name: file.name });
@@ -66,7 +70,7 @@ export class ReviewPage {
       const job = await ask(`/api/reviews?${query}`, { text: await file.text() });
       if (!this.left) this.app.go(`#/review/${job.id}`);
     } catch (error) {
-      this.fail(say("review.failed", { text: error.message }));
+      this.fail(() => say("review.failed", { text: problemWords(error.code, error.message) }));
     }
   }
 
@@ -75,7 +79,7 @@ export class ReviewPage {
       this.result = await finished(this.id, (job) => { this.job = job; if (this.wanted) this.drawProgress(); }, () => this.wanted);
       if (this.wanted && this.result) await this.show();
     } catch (error) {
-      if (this.wanted) this.fail(say("review.failed", { text: error.message }));
+      if (this.wanted) this.fail(() => say("review.failed", { text: problemWords(error.code, error.message) }));
     }
   }
 

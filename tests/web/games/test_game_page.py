@@ -15,24 +15,10 @@ from games.climbing.doudizhu.move_table import KIND_NAMES
 from games.registry import game_spec
 from gs2.web.games.offers import GAMES, offered_agents
 from gs2.web.pages import MODULES, STATIC, STYLES
+from tests.web.page_words import page_words
 
 FILES = sorted((STATIC / "games").glob("*.js"))
-WORDS = re.compile(r'"((?:[a-z]+[a-zA-Z0-9_]*\.)[^"]*)":\s*"((?:[^"\\]|\\.)*)"')
-
-
-def words() -> dict[str, dict[str, str]]:
-    """Return what all modules say: by language, by key."""
-    found: dict[str, dict[str, str]] = {"en": {}, "zh": {}}
-    for path in MODULES.values():
-        text = path.read_text("utf-8")
-        for block in re.findall(r"addWords\(\{(.*?)\n\}\);", text, re.S):
-            english, _, chinese = block.partition("\n  zh: {")
-            found["en"] |= dict(WORDS.findall(english))
-            found["zh"] |= dict(WORDS.findall(chinese))
-    return found
-
-
-SAID = words()
+SAID = page_words()
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)

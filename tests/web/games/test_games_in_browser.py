@@ -10,7 +10,7 @@ import pytest
 
 from tests.web.games.playing import new_table
 from tests.web.serving import Server
-from tests.web.table_page import picture
+from tests.web.table_page import covered_marks, hard_to_touch, left_behind, picture
 from tests.web.test_page_accessibility import faults
 
 People = Callable[..., Any]
@@ -81,7 +81,7 @@ def test_a_round_of_doudizhu_from_the_entry_page_on(server: Server, people: Peop
         seats.nth(seat).select_option("rules")
     page.get_by_role("button", name="Deal the cards").click()
     page.locator(".game-felt").wait_for()
-    page.get_by_role("button", name="Pace").click()
+    page.get_by_role("button", name="Options").click()
     page.locator("dialog input[type=range]").fill("0")
     page.keyboard.press("Escape")
     assert not ready(page)
@@ -140,10 +140,10 @@ def test_big2_with_four_seats_by_the_keyboard_alone(server: Server, people: Peop
     page.keyboard.press("Escape")
     assert page.locator(".hand-card[aria-pressed=true]").count() == 0
     orders = set()
-    for _ in range(3):
+    for _ in range(4):
         page.keyboard.press("o")
         orders.add(page.get_by_role("button", name="Sort").inner_text())
-    assert len(orders) == 3
+    assert len(orders) == 4
     take_turn(page, keys=True)
     ready(page)
     picture(page, "big2")
@@ -176,6 +176,10 @@ def test_tables_of_games_fit_their_screen_in_both_languages(
                 over = "({scrollWidth: w, scrollHeight: h}) => [w - innerWidth, h - innerHeight]"
                 wide, high = page.evaluate(f"({over})(document.documentElement)")
                 assert wide <= 0 and high <= 0, (table, language, turn, wide, high)
+                assert left_behind(page) == []
+                if width < 600:
+                    assert hard_to_touch(page) == []
+                assert covered_marks(page) == []
                 picture(page, f"game-{at}-{turn}-{language}")
             take_turn(page, keys=width > 600)
 

@@ -299,3 +299,32 @@ def test_numbers_of_a_report_are_the_numbers() -> None:
     for value, told in zip(values, in_page(script, values), strict=True):
         assert math.isclose(float(told), value, rel_tol=1e-3), (value, told)
         assert len(told) < 12, told
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_a_preset_deals_at_one_press(place: int) -> None:
+    found = in_page(
+        """
+        import { asked, newRoot, pass, report, server } from "browser";
+        const { Lobby } = await import("gs2/lobby.js");
+        const agents = ["gs2-fast", "blueprint"].map((name) => ({ name, about: "" }));
+        const made = { id: "t1", key: "k" };
+        server.answer = (path, method) => (method === "POST" ? made : { agents, tables: [] });
+        const went = [];
+        const root = newRoot();
+        new Lobby(root, { go: (hash) => went.push(hash) });
+        await pass(10);
+        const button = root.querySelector(".presets").querySelectorAll("button")[data];
+        button.click();
+        button.click(); // twice in a hurry is one table
+        await pass(10);
+        const posts = asked.filter(([method]) => method === "POST");
+        report([went, posts.map(([, path, body]) => [path, body.seats])]);
+        """,
+        place,
+    )
+    best, other = "gs2-fast", "blueprint"
+    seats = [["person", best, best, best], ["person", best, "person", best], [best, other, best, other]][
+        place
+    ]
+    assert found == [["#/table/t1"], [["/api/tables", seats]]]

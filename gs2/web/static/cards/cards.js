@@ -33,6 +33,8 @@ addWords({
     "card.D": "{rank} of diamonds",
     "card.SB": "small joker",
     "card.HR": "big joker",
+    "card.word.SB": "SMALL",
+    "card.word.HR": "BIG",
     "card.back": "face-down card",
     "card.wild": "{card}, wild",
     "rank.J": "jack",
@@ -77,6 +79,8 @@ addWords({
     "card.D": "方块{rank}",
     "card.SB": "小王",
     "card.HR": "大王",
+    "card.word.SB": "小王",
+    "card.word.HR": "大王",
     "card.back": "背面朝上的牌",
     "card.wild": "{card}（逢人配）",
     "rank.J": "J",
@@ -206,7 +210,7 @@ export function cardFace(name, { small = false, wild = false, back = false } = {
     "span",
     { class: "card-corner", "aria-hidden": "true" },
     joker ? shape(STAR, "card-star") : h("span", { class: name[1] === "T" ? "card-rank ten" : "card-rank" }, rankText(name[1])),
-    joker ? h("span", { class: "card-word" }, "JOKER") : shape(SUITS[name[0]], "card-suit"),
+    joker ? h("span", { class: "card-word" }, say(`card.word.${name}`)) : shape(SUITS[name[0]], "card-suit"),
     wild && shape(SPARK, "card-spark"),
   );
   const picture =

@@ -1,6 +1,6 @@
 // One's own part of a table of a game: the hand, what the chosen cards make, and the buttons that play them.
 
-import { cardsKey, cardsOfMove, climbGroups, moveKey, playWords, suggestOrder, tooLowKey } from "gs2/climb-cards.js";
+import { BOMBS, cardsKey, cardsOfMove, climbGroups, moveKey, playWords, suggestOrder, tooLowKey } from "gs2/climb-cards.js";
 import { clear, h } from "gs2/dom.js";
 import { asked } from "gs2/game-felt.js";
 import { Hand } from "gs2/hand.js";
@@ -8,7 +8,10 @@ import { keep, kept } from "gs2/store.js";
 import { spokenWords } from "gs2/spoken.js";
 import { say } from "gs2/words.js";
 
-const ORDERS = { doudizhu: ["rank", "sets"], big2: ["rank", "suit", "sets"] };
+const ORDERS = { doudizhu: ["rank", "sets", "moves"], big2: ["rank", "suit", "sets", "moves"] };
+
+/** Moves that stake nothing, in the words of the games. */
+const CAUTIOUS = ["pass", "call pass", "check", "call"];
 
 /** What a person who sits at a table of a game sees and does. */
 export class GameMine {
@@ -26,7 +29,9 @@ export class GameMine {
     /** @type {Map<string, string | null>} what cards make that are no legal move, as the server says: a kind, or nothing */
     this.makes = new Map();
     this.order = kept("game-order", "rank");
-    this.hand = new Hand({ chosen: () => this.drawChoice(), play: () => this.play() }, { groups: climbGroups, isWild: () => false });
+    this.hand = new Hand(
+      { chosen: () => this.drawChoice(), play: () => this.play(), arrange: () => this.told.send({ type: "arrange" }, { quietly: true }) },
+      { groups: climbGroups, isWild: () => false });
     this.element = h("div", { class: "own game-own" });
     this.build();
   }
@@ -45,6 +50,7 @@ export class GameMine {
       sort: h("button", { type: "button", "aria-keyshortcuts": "o", on: { click: () => this.sort() } }),
     };
     const { choice, moves, ...buttons } = this.parts;
+    this.hand.relabel();
     clear(this.element, choice, moves, h("div", { class: "actions" }, Object.values(buttons)), this.hand.element);
     this.drawnMoves = "";
   }
@@ -218,11 +224,33 @@ export class GameMine {
   /** Choose the next of the moves that can be played. */
   suggest() {
     if (this.moves === null || this.spoken) return;
-    const places = this.moves.texts.map((_, i) => i).filter((i) => this.moves.texts[i] !== "pass");
+    const places = this.ordered();
     if (places.length === 0) return;
     this.suggested = (this.suggested + 1) % places.length;
+    this.hand.choose(this.cardsOf(places[this.suggested]));
+  }
+
+  /** Return the places of the moves that play cards, as they are suggested. */
+  ordered() {
+    const places = this.moves.texts.map((_, i) => i).filter((i) => this.moves.texts[i] !== "pass");
     const order = suggestOrder(places.map((i) => ({ cards: this.cardsOf(i), kind: this.moves.kinds[i] })), this.cards.hand);
-    this.hand.choose(this.cardsOf(places[order[this.suggested]]));
+    return order.map((at) => places[at]);
+  }
+
+  /** Take the turn in the person's place: the first suggestion; a pass instead of a bomb, of beating the partner, and of nothing. */
+  takeOver() {
+    if (this.moves === null) return;
+    const { texts, kinds } = this.moves;
+    const pass = texts.findIndex((text) => CAUTIOUS.includes(text));
+    if (this.spoken) {
+      this.take(Math.max(0, pass));
+      return;
+    }
+    const [first] = this.ordered();
+    const { beat, landlord } = this.cards;
+    const partner = beat && landlord !== undefined && ![beat.seat, this.state.table.you].includes(landlord);
+    const spare = first === undefined || BOMBS.includes(kinds[first]) || partner;
+    this.take(pass >= 0 && spare ? pass : first);
   }
 
   /** Choose the cards of a move, or put the keyboard on its button. */

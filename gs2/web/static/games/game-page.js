@@ -1,12 +1,13 @@
 // A table of a game on the page: what the server says of it becomes the page, what a person does goes there.
 
 import { cardFace } from "gs2/cards.js";
-import { playWords, sortedCards } from "gs2/climb-cards.js";
+import { BOMBS, playWords, sortedCards } from "gs2/climb-cards.js";
 import { clear, h } from "gs2/dom.js";
 import { asked, gameFelt, gameSeatName, gameSeatNames, outcomeWords, roleOf } from "gs2/game-felt.js";
 import { GameMine } from "gs2/game-mine.js";
 import { canPlay, gameTitle } from "gs2/games-lobby.js";
 import { signed, tricks } from "gs2/felt.js";
+import { hintTable } from "gs2/hint.js";
 import { dialog } from "gs2/side.js";
 import { ask, keep, kept, problemWords } from "gs2/store.js";
 import { toldWords } from "gs2/spoken.js";
@@ -57,13 +58,13 @@ export class GamePage extends TablePage {
     this.drawn = {};
     p.side.append(
       this.button("table.close", () => this.openSide(false), { class: "side-close" }),
-      h("h2", {}, say("games.hint.title")), p.hint,
+      h("h2", {}, say("games.hint.title")), p.hint, p.counter,
       h("h2", {}, say("games.score")), p.score,
       h("h2", { class: "log-title" }, say("table.log")), p.log);
     const tools = h("div", { class: "tools" },
       this.sideButton("games.beside"),
       this.button("games.seats", () => this.seatBox()),
-      this.button("table.pace", () => this.paceBox()),
+      this.button("table.options", () => this.optionsBox(this.paceTools())),
       h("a", { class: "button record", href: `${this.address}/record`, download: "" }, say("games.record")),
       this.button("table.help", () => this.helpBox(), { class: "for-keyboard" }));
     clear(this.root,
@@ -71,7 +72,7 @@ export class GamePage extends TablePage {
       h("div", { class: "table game-table" },
         h("div", { class: "table-bar" }, p.standing, tools),
         p.banner,
-        h("div", { class: "table-main" }, h("div", { class: "play-area" }, p.felt, this.mine.element), p.side),
+        h("div", { class: "table-main" }, h("div", { class: "play-area" }, p.felt, p.clock, this.mine.element), p.side),
         p.said, p.error));
   }
 
@@ -88,6 +89,7 @@ export class GamePage extends TablePage {
 
   hear(data) {
     if (data.type === "state") this.update(data);
+    else if (data.type === "arranged") this.mine.hand.arranged(data.moves);
     else if (data.type === "hint") this.hinted(data);
     else if (data.type === "makes") this.mine.made(data);
     else if (data.type === "error") this.complain(problemWords(data.code, data.text));
@@ -115,6 +117,9 @@ export class GamePage extends TablePage {
     this.part("log", [round.cards?.plays, round.cards?.calls, table.seats, round.words], () => this.log());
     this.part("score", [state.finished, state.players, state.rounds], () => this.scores());
     this.mine.show(state);
+    this.clock.ask(this.mine.moves === null ? null : state.version);
+    const seen = round.cards && [...round.cards.hand, ...round.cards.plays.flatMap(({ cards }) => cards)];
+    this.count(round.cards?.deck ?? null, seen ?? []);
     this.drawHint();
     document.title = `${(round.over ? outcomeWords(state) : asked(state)) || say("games.title")} – gs2`;
   }
@@ -166,6 +171,10 @@ export class GamePage extends TablePage {
   announce(before, state) {
     const [old, now] = [before.round.cards, state.round.cards];
     const texts = [];
+    const last = now && before.number === state.number ? now.plays.slice(old.plays.length).at(-1) : undefined;
+    const ended = state.round.over && !before.round.over;
+    const turn = state.round.moves !== null && state.version !== before.version;
+    this.ring(last ? { passed: last.cards.length === 0, bomb: BOMBS.includes(last.kind) } : null, turn, ended ? state.round.points[state.table.you] > 0 : null);
     if (now && before.number === state.number) {
       const news = now.plays.slice(old.plays.length);
       texts.push(...news.slice(-MOST_SAID).map((play) => say("table.said", { name: gameSeatName(state, play.seat), move: playWords(play) })));
@@ -235,13 +244,15 @@ export class GamePage extends TablePage {
     if (this.mine.moves === null) return null;
     const valued = hint.moves.some((move) => move.value !== null);
     const rows = hint.moves.filter((move, i) => i < 6 && (valued || move.share > 0));
-    const take = (move) => h("button", { type: "button", class: "take", title: say("hint.take"), on: { click: () => { this.openSide(false); this.mine.choose(move.index); } } }, this.mine.wordsOf(move.index));
+    const searched = hint.moves.some((move) => move.gain !== null);
+    const take = (move) => { this.openSide(false); this.mine.choose(move.index); };
+    const list = rows.map((move) => ({ ...move, words: this.mine.wordsOf(move.index), cards: this.mine.cardsOf(move.index), best: move.index === hint.best, take: () => take(move) }));
+    const worth = ({ value }) => (value === null ? "–" : signed(Math.round(100 * value) / 100));
+    const head = searched ? [say("games.hint.gain"), say("games.hint.gain.long")] : [say("games.hint.value"), say("games.hint.note")];
     return [
       h("p", { class: "hint-best" }, say("games.hint.best", { agent: hint.agent, move: this.mine.wordsOf(hint.best) })),
-      h("table", { class: "hint-moves" },
-        h("thead", {}, h("tr", {}, h("th", { scope: "col" }, say("hint.move")), h("th", { scope: "col", class: "number" }, say("games.hint.share")), valued && h("th", { scope: "col", class: "number" }, say("games.hint.value")))),
-        h("tbody", {}, rows.map((move) => h("tr", { class: move.index === hint.best ? "best" : null }, h("td", {}, take(move)), h("td", { class: "number" }, `${Math.round(100 * move.share)}%`), valued && h("td", { class: "number" }, move.value === null ? "–" : signed(Math.round(100 * move.value) / 100)))))),
-      valued && h("p", { class: "quiet" }, say("games.hint.note")),
+      hintTable(list, { heads: [head, [say("games.hint.share"), ""]], cell: searched ? null : worth }),
+      h("p", { class: "quiet" }, searched ? say("games.hint.gain.long") : valued && say("games.hint.note")),
     ];
   }
 
@@ -262,16 +273,14 @@ export class GamePage extends TablePage {
       h("button", { type: "button", on: { click: close } }, say("table.cancel"))]));
   }
 
-  paceBox() {
+  paceTools() {
     const { table } = this.state;
     const shown = h("output", {}, say("table.pace.value", { s: table.pace.toFixed(1) }));
-    const range = h("input", { type: "range", min: "0", max: "3", step: "0.1", value: String(table.pace), on: { input: () => {
+    const range = h("input", { type: "range", min: "0", max: "3", step: "0.1", value: String(table.pace), "aria-label": say("table.pace"), on: { input: () => {
       shown.textContent = say("table.pace.value", { s: Number(range.value).toFixed(1) });
       this.send({ type: "pace", pace: Number(range.value) });
     } } });
-    this.showBox(dialog(say("table.pace"), (close) => [
-      h("label", { class: "pace" }, say("table.pace"), range, shown),
-      h("p", {}, h("button", { type: "button", class: "primary", on: { click: close } }, say("table.close")))]));
+    return h("label", { class: "pace" }, range, shown);
   }
 
   helpBox() {

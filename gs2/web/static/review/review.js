@@ -142,7 +142,8 @@ class ReviewPage {
   draw() {
     const focused = document.activeElement?.dataset?.keep;
     const scrolled = this.root.querySelector(".review-list")?.scrollTop ?? 0;
-    clear(this.root, this.heading(), this.picker(), this.curve(), this.controls(), h("div", { class: "review-columns" }, this.board(), this.judged()), this.list(), this.players());
+    const screen = h("div", { class: "review-screen" }, this.curve(), this.controls(), this.board(), this.judged());
+    clear(this.root, this.heading(), this.picker(), screen, this.list(), this.players(), this.about());
     if (focused) this.root.querySelector(`[data-keep="${focused}"]`)?.focus({ preventScroll: true });
     const list = this.root.querySelector(".review-list");
     const current = list?.querySelector("[aria-current]");
@@ -155,7 +156,7 @@ class ReviewPage {
   }
 
   heading() {
-    const { name, preset, network, notes } = this.review;
+    const { name } = this.review;
     const standalone = document.body.classList.contains("standalone");
     return h(
       "header",
@@ -164,9 +165,15 @@ class ReviewPage {
       standalone
         ? h("button", { "data-keep": "language", on: { click: () => setLanguage(language() === "en" ? "zh" : "en") } }, say("reviewed.language"))
         : null,
-      h("p", { class: "quiet" }, say("reviewed.by", { preset, network: network.name }), " ", say("reviewed.match")),
-      notes.map((note) => h("p", { class: "quiet" }, note)),
     );
+  }
+
+  about() {
+    const { preset, network, notes } = this.review;
+    return h("footer", { class: "quiet" },
+      h("p", {}, say("reviewed.keys")),
+      h("p", {}, say("reviewed.by", { preset, network: network.name }), " ", say("reviewed.match")),
+      notes.map((note) => h("p", {}, note)));
   }
 
   roundName(round) {
@@ -252,7 +259,6 @@ class ReviewPage {
           seats,
         ),
       ),
-      h("p", { class: "quiet review-keys" }, say("reviewed.keys")),
     );
   }
 
@@ -261,7 +267,7 @@ class ReviewPage {
     const { hands, left, trick, out } = tableAt(round, this.at);
     const play = round.plays[this.at] ?? null;
     const seats = [2, 3, 1, 0].map((seat) => this.seatView({ seat, hand: hands[seat], left: left[seat], trick: trick[seat], place: out.indexOf(seat), play }));
-    return h("section", { class: "panel review-board", "aria-label": say(play ? "reviewed.table" : "reviewed.tableEnd") }, this.exchange(round), seats);
+    return h("section", { class: "panel review-board", tabIndex: 0, "data-keep": "board", "aria-label": say(play ? "reviewed.table" : "reviewed.tableEnd") }, this.exchange(round), seats);
   }
 
   seatView({ seat, hand, left, trick, place, play }) {
@@ -303,22 +309,24 @@ class ReviewPage {
   judged() {
     const round = this.here;
     const play = round.plays[this.at];
-    if (!play) return h("section", { class: "panel review-judged" }, h("h2", {}, this.wonBy(round)), round.notes.map((note) => h("p", { class: "quiet" }, note)));
+    if (!play) return this.judgement(h("h2", {}, this.wonBy(round)), round.notes.map((note) => h("p", { class: "quiet" }, note)));
     const found = play.decision === null ? null : round.decisions[play.decision];
     const name = this.name(play.seat);
     const head = h("p", {}, say("reviewed.played", { name, move: moveWords(play.move) }));
     if (!found) {
-      return h("section", { class: "panel review-judged" }, head, h("p", { class: "quiet" }, say(round.hands[play.seat] ? "reviewed.forced" : "reviewed.notKnown")));
+      return this.judgement(head, h("p", { class: "quiet" }, say(round.hands[play.seat] ? "reviewed.forced" : "reviewed.notKnown")));
     }
-    return h(
-      "section",
-      { class: "panel review-judged" },
+    return this.judgement(
       h("p", { class: "review-verdict" }, badge(found.verdict), WRONG.includes(found.verdict) ? [" ", say("reviewed.cost", { loss: found.loss.toFixed(2), error: found.error.toFixed(2) })] : null),
       head,
       this.why(found, name).map((text) => h("p", {}, text)),
       found.moves.length > 1 ? this.candidates(found, play) : null,
       found.line.length ? this.line(found) : null,
     );
+  }
+
+  judgement(...parts) {
+    return h("section", { class: "panel review-judged", tabIndex: 0, "data-keep": "judged", "aria-label": say("reviewed.judgement") }, parts);
   }
 
   /** Return what is to be said of a decision, sentence by sentence. */

@@ -4,10 +4,10 @@ import { cardFace, cardWords, isWild, RANKS } from "gs2/cards.js";
 import { clear, h } from "gs2/dom.js";
 import { say } from "gs2/words.js";
 
-/** @typedef {"rank" | "sets" | "suit"} Order */
+/** @typedef {"rank" | "sets" | "suit" | "moves"} Order moves: those that shed the hand soonest, as the server finds them */
 
 /** The ways to lay out a hand. */
-export const ORDERS = ["rank", "sets", "suit"];
+export const ORDERS = ["rank", "sets", "suit", "moves"];
 const SUIT_PLACE = { S: 0, H: 1, C: 2, D: 3 };
 
 /** Return how high a card stands in a round of this level: 2 is 0, the big joker 15. */
@@ -46,10 +46,25 @@ export function groups(cards, level, order) {
   return list.map(([, group]) => group);
 }
 
-/** A hand whose cards can be chosen. Tells `chosen(cards)` after every change, `play()` at Enter. */
+/**
+ * Return the moves of a hand without the cards that were played since; null if it holds a card of no move.
+ * @param {string[][]} moves
+ * @param {string[]} cards
+ */
+export function movesLeft(moves, cards) {
+  const left = [...cards];
+  const taken = moves.map((move) => move.filter((card) => {
+    const at = left.indexOf(card);
+    if (at >= 0) left.splice(at, 1);
+    return at >= 0;
+  }));
+  return left.length > 0 ? null : taken.filter((move) => move.length > 0);
+}
+
+/** A hand whose cards can be chosen. Tells `chosen(cards)` after every change, `play()` at Enter, `arrange()` for its moves. */
 export class Hand {
   /**
-   * @param {{chosen: (cards: string[]) => void, play: () => void}} told
+   * @param {{chosen: (cards: string[]) => void, play: () => void, arrange: () => void}} told
    * @param {{groups: typeof groups, isWild: typeof isWild}} [ways] of another game: its groups and wild cards
    */
   constructor(told, ways = { groups, isWild }) {
@@ -61,6 +76,10 @@ export class Hand {
     this.shown = "";
     /** @type {string[]} */
     this.held = [];
+    /** @type {string[][]} as the server laid the hand out at last */
+    this.moves = [];
+    this.level = "";
+    this.order = "rank";
     this.drag = null;
     this.focus = null;
     this.element.addEventListener("pointerdown", (event) => this.press(event));
@@ -86,22 +105,25 @@ export class Hand {
    * @param {Order} order
    */
   show(cards, level, order) {
-    const shown = JSON.stringify([cards, level, order, document.documentElement.lang]);
+    const laid = order === "moves" ? movesLeft(this.moves, cards) : null;
+    const shown = JSON.stringify([cards, level, order, laid, document.documentElement.lang]);
     if (shown === this.shown) return;
-    this.shown = shown;
-    this.held = cards;
+    const news = order !== this.order || JSON.stringify(cards) !== JSON.stringify(this.held);
+    Object.assign(this, { shown, level, order, held: cards });
+    if (order === "moves" && laid === null && news) this.told.arrange(); // by rank until the answer comes
     const hadFocus = this.element.contains(document.activeElement);
     const copies = new Map();
     const before = this.picked.size;
-    const rows = this.ways.groups(cards, level, order).map((group) =>
+    const rows = (laid ?? this.ways.groups(cards, level, order === "moves" ? "rank" : order)).map((group) =>
       h("div", { class: "hand-group" }, group.map((name) => {
         const copy = (copies.get(name) ?? 0) + 1;
         copies.set(name, copy);
         return this.card(name, `${name}#${copy}`, this.ways.isWild(name, level));
       })),
     );
-    this.element.setAttribute("aria-label", say("table.hand"));
+    this.relabel();
     this.element.classList.toggle("rows", order === "suit");
+    this.element.classList.toggle("moves", laid !== null);
     this.element.style.setProperty("--groups", String(rows.length));
     clear(this.element, rows);
     const keys = new Set(this.buttons().map((button) => button.dataset.key));
@@ -111,6 +133,17 @@ export class Hand {
     this.rove();
     if (hadFocus) this.button(this.focus)?.focus();
     if (this.picked.size !== before) this.told.chosen(this.cards);
+  }
+
+  /** Name the hand in the language now chosen. */
+  relabel() {
+    this.element.setAttribute("aria-label", say("table.hand"));
+  }
+
+  /** Take the moves that the server laid the hand out by. */
+  arranged(moves) {
+    this.moves = moves;
+    this.show(this.held, this.level, this.order);
   }
 
   card(name, key, wild) {
@@ -215,7 +248,7 @@ export class Hand {
     const all = this.buttons();
     if (key === "Home") return all[0];
     if (key === "End") return all[all.length - 1];
-    const rows = this.element.classList.contains("rows");
+    const rows = this.element.matches(".rows, .moves");
     const along = rows ? ["ArrowUp", "ArrowDown"] : ["ArrowLeft", "ArrowRight"];
     const within = rows ? ["ArrowLeft", "ArrowRight"] : ["ArrowUp", "ArrowDown"];
     const group = [...at.parentElement.children];

@@ -69,23 +69,33 @@ function gainBar(row, widest) {
   return bar;
 }
 
-function moveRow(row, widest, level, take) {
-  const cards = cardsOf(row);
-  const known = row.gain !== null && row.gain !== undefined;
-  const note = NOTES[row.note] ? say(`hint.note.${NOTES[row.note]}`) : row.note;
-  const faces = cards.length > 0 && h("span", { class: "hint-cards", "aria-hidden": "true" }, cards.map((card) => cardFace(card, { small: true, wild: isWild(card, level) })));
-  const words = h("span", {}, explained(row.move));
-  const usual = known && row.gain === 0 && row.error === 0;
-  return h("tr", {},
-    h("td", {}, take && faces
-      ? h("button", { type: "button", class: "take", title: say("hint.take"), on: { click: () => take(cards) } }, words, faces)
-      : [words, faces]),
-    h("td", { class: "number" },
-      usual ? h("span", { class: "quiet" }, say("hint.usual")) : known ? [h("div", {}, levelsText(row.gain), h("span", { class: "quiet" }, ` ± ${row.error.toFixed(2)}`)), gainBar(row, widest)] : h("span", { class: "quiet" }, note || "–"),
-      known && note && h("div", { class: "quiet" }, note),
-    ),
-    h("td", { class: "number" }, percent(row.refined)),
-  );
+function gainCell({ gain, error, note }, widest) {
+  const known = gain !== null && gain !== undefined;
+  if (!known) return h("span", { class: "quiet" }, note || "–");
+  const value = gain === 0 && error === 0
+    ? h("span", { class: "quiet" }, say("hint.usual"))
+    : [h("div", {}, levelsText(gain), h("span", { class: "quiet" }, ` ± ${error.toFixed(2)}`)), gainBar({ gain, error }, widest)];
+  return [value, note && h("div", { class: "quiet" }, note)];
+}
+
+/**
+ * Return the moves of a hint as a table.
+ * @param {{words: string, cards: string[], share: number, gain?: number | null, error?: number, note?: string, best?: boolean,
+ *   take?: () => void}[]} rows gain: over the usual move. take: choose the move.
+ * @param {{heads: [string, string][], level?: string, cell?: (row: any) => any}} options heads: of the last two columns and
+ *   what they mean. cell: what the first of them holds, in place of the gain.
+ */
+export function hintTable(rows, { heads, level = "", cell = null }) {
+  const widest = Math.max(0.1, ...rows.map(({ gain, error }) => (gain === null || gain === undefined ? 0 : Math.abs(gain) + error)));
+  const faces = (cards) => cards.length > 0 && h("span", { class: "hint-cards", "aria-hidden": "true" }, cards.map((card) => cardFace(card, { small: true, wild: isWild(card, level) })));
+  return h("table", { class: "hint-moves" },
+    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, say("hint.move")), heads.map(([text, title]) => h("th", { scope: "col", class: "number", title }, text)))),
+    h("tbody", {}, rows.map((row) => h("tr", { class: row.best ? "best" : null },
+      h("td", {}, row.take
+        ? h("button", { type: "button", class: "take", title: say("hint.take"), on: { click: row.take } }, h("span", {}, row.words), faces(row.cards))
+        : [h("span", {}, row.words), faces(row.cards)]),
+      h("td", { class: "number" }, cell ? cell(row) : gainCell(row, widest)),
+      h("td", { class: "number" }, percent(row.share))))));
 }
 
 function dealView(deal, number, { names, level }) {
@@ -108,19 +118,15 @@ function dealView(deal, number, { names, level }) {
  */
 export function hintView(explanation, { names, take, deals = 4 }) {
   const { level, moves } = explanation;
-  const widest = Math.max(0.1, ...moves.map((row) => (row.gain === null || row.gain === undefined ? 0 : Math.abs(row.gain) + row.error)));
   const considered = explanation.deals_sampled > 0 && say(explanation.exact ? "hint.deals.exact" : "hint.deals", { n: explanation.deals_sampled });
   return h("div", { class: "hint-view" },
     h("p", { class: "hint-best" }, say("hint.best", { move: explained(explanation.play) })),
     h("p", {}, reason(explanation)),
-    h("table", { class: "hint-moves" },
-      h("thead", {}, h("tr", {},
-        h("th", { scope: "col" }, say("hint.move")),
-        h("th", { scope: "col", class: "number", title: say("hint.gain") }, say("hint.gain.short")),
-        h("th", { scope: "col", class: "number", title: say("hint.sure.long") }, say("hint.sure")),
-      )),
-      h("tbody", {}, moves.map((row) => moveRow(row, widest, level, take))),
-    ),
+    hintTable(moves.map((row) => {
+      const cards = cardsOf(row);
+      const note = NOTES[row.note] ? say(`hint.note.${NOTES[row.note]}`) : row.note;
+      return { ...row, words: explained(row.move), cards, note, share: row.refined, take: take && cards.length > 0 ? () => take(cards) : null };
+    }), { level, heads: [[say("hint.gain.short"), say("hint.gain")], [say("hint.sure"), say("hint.sure.long")]] }),
     considered && h("p", { class: "quiet" }, considered),
     explanation.deals.length > 0 && h("details", {},
       h("summary", {}, say("hint.deals.some")),

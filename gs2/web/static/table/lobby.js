@@ -118,7 +118,7 @@ export class Lobby {
     const { best, other } = this;
     if (!best) return [];
     const preset = (key, seats) =>
-      h("button", { type: "button", on: { click: () => { this.seats = seats; this.drawSeats(); } } }, say(key, { agent: best, other }));
+      h("button", { type: "button", on: { click: () => { this.seats = seats; this.drawSeats(); this.create(); } } }, say(key, { agent: best, other }));
     return [
       preset("lobby.preset.play", [PERSON, best, best, best]),
       preset("lobby.preset.friend", [PERSON, best, PERSON, best]),
@@ -157,6 +157,7 @@ export class Lobby {
   }
 
   async create() {
+    if (this.busy) return;
     const { name, games, pace, seed } = this.fields;
     keep("name", name.value.trim());
     keep("pace", pace.value);

@@ -7,6 +7,9 @@ import { keep, kept } from "gs2/store.js";
 import { say } from "gs2/words.js";
 import "gs2/table-words.js";
 
+/** Types of moves that beat others out of turn. */
+export const BOMBS = ["Bomb", "StraightFlush", "FourKings"];
+
 /** Return what a wild card stands for, for people: "H5 as C6" is "♥5 = ♣6". */
 function wildText(text) {
   return text
@@ -51,8 +54,10 @@ export class OwnSeat {
     /** Whether the chosen cards are on their way to the server. */
     this.sent = false;
     this.suggestions = null;
+    /** Whether the next suggestions are for playing the first of them at once. */
+    this.alone = false;
     this.order = ORDERS.includes(kept("order")) ? kept("order") : "rank";
-    this.hand = new Hand({ chosen: () => this.select(), play: () => this.play() });
+    this.hand = new Hand({ chosen: () => this.select(), play: () => this.play(), arrange: () => this.told.send({ type: "arrange" }, { quietly: true }) });
     this.element = h("div", { class: "own" });
     this.build();
   }
@@ -71,6 +76,7 @@ export class OwnSeat {
       next: button("result.next", () => this.next(), { class: "primary next", "aria-keyshortcuts": "n" }),
     };
     const { choice, ...buttons } = this.parts;
+    this.hand.relabel();
     clear(this.element, choice, h("div", { class: "actions" }, Object.values(buttons)), this.hand.element);
   }
 
@@ -214,6 +220,21 @@ export class OwnSeat {
     else this.suggested({ ...this.suggestions, at: this.suggestions.at + 1 });
   }
 
+  /** Take the turn in the person's place, by what the server suggests. */
+  takeOver() {
+    if (this.turn !== null) this.alone = this.told.send({ type: "suggest" }, { quietly: true });
+  }
+
+  /** Play the first suggestion; pass instead of a bomb, of beating the partner, and of nothing. */
+  playFirst(moves) {
+    this.alone = false;
+    const { greater } = this.state.round;
+    const spare = moves.length === 0 || BOMBS.includes(moves[0].move[0]) || greater?.seat === (this.state.table.you + 2) % 4;
+    if (this.turn.pass && spare) this.pass();
+    else if (moves.length > 0) this.sent = this.told.send({ type: "play", index: moves[0].index, version: this.version });
+    return null;
+  }
+
   /**
    * Choose one of the moves that the server suggests; return it.
    * @param {{since: number, moves: {index: number, move: any[]}[], at?: number}} data
@@ -221,6 +242,7 @@ export class OwnSeat {
    */
   suggested(data, index) {
     if (this.turn === null || data.since !== this.state.since) return null; // what others do meanwhile takes nothing from it
+    if (this.alone) return this.playFirst(data.moves);
     if (data.moves.length === 0) {
       this.hand.choose([]);
       clear(this.parts.choice, h("span", { class: "nothing" }, say("table.nothing")));

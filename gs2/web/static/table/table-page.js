@@ -2,7 +2,11 @@
 
 import { Channel } from "gs2/channel.js";
 import { clear, h } from "gs2/dom.js";
+import { counterView } from "gs2/counter.js";
+import { dialog } from "gs2/side.js";
+import { setSounds, sound, soundsOn } from "gs2/sounds.js";
 import { keep, kept } from "gs2/store.js";
+import { LIMITS, TurnClock } from "gs2/turn-clock.js";
 import { say } from "gs2/words.js";
 
 /** Moves that are read out at once; more are left to the log. */
@@ -11,7 +15,8 @@ export const MOST_SAID = 4;
 const COMPLAINT = 6000;
 
 /**
- * A page at a table. Who extends it builds `parts`, and hears (`hear`), shows (`show`, `drawHint`) and takes keys (`key`).
+ * A page at a table. Who extends it builds `parts`, hears (`hear`), shows (`show`, `drawHint`), takes keys (`key`),
+ * and has `mine`, the person's own part, which can take the turn (`takeOver`).
  * `state` is what the server said last, null before.
  */
 export class TablePage {
@@ -21,7 +26,8 @@ export class TablePage {
    * @param {{kind: string, seatKey: string}} names kind: of tables, in addresses; seatKey: what the key is kept as
    */
   constructor(root, id, { kind, seatKey }) {
-    Object.assign(this, { root, id, seatKey, state: null, status: "connecting", hint: null, box: null, playsShown: 0 });
+    Object.assign(this, { root, id, seatKey, state: null, status: "connecting", hint: null, box: null, playsShown: 0, foreign: null });
+    this.clock = new TurnClock({ act: () => this.mine.takeOver(), tick: (left) => this.tick(left) });
     this.place = `${kind}/${encodeURIComponent(id)}`;
     this.address = `/api/${this.place}`;
   }
@@ -41,6 +47,7 @@ export class TablePage {
 
   /** Leave the table. */
   stop() {
+    this.clock.stop();
     this.channel.close();
     document.removeEventListener("keydown", this.keys);
     this.box?.close();
@@ -48,9 +55,14 @@ export class TablePage {
 
   /** Draw everything anew, in the language now chosen. */
   redraw() {
+    if (this.foreign !== null) {
+      this.drawGone();
+      return;
+    }
     this.build();
     this.connection(this.status);
     if (this.state) this.show();
+    this.tick(this.clock.left);
   }
 
   /** Return the parts that every table's page has. */
@@ -62,6 +74,8 @@ export class TablePage {
       error: h("p", { class: "toast", role: "alert" }),
       log: h("div", { class: "log-place", role: "region", tabIndex: 0, "aria-label": say("table.log") }),
       hint: h("div", { class: "hint-place" }),
+      counter: h("div", { class: "counter-place" }),
+      clock: h("div", { class: "clock", role: "timer" }),
       side: h("aside", { class: "side", id: "table-side", "aria-label": say(side) }),
     };
   }
@@ -85,6 +99,56 @@ export class TablePage {
     clear(this.parts[name], draw());
   }
 
+  /**
+   * Show which cards have gone.
+   * @param {Object<string, number> | null} deck cards of each rank; null where there are none to count
+   * @param {string[]} seen
+   */
+  count(deck, seen) {
+    this.part("counter", [deck, seen], () => deck && [h("h2", {}, say("table.counter")), counterView(deck, seen)]);
+  }
+
+  /** Show the seconds that are left of the person's turn, or that it is played for the person. */
+  tick(left) {
+    const { clock: place } = this.parts ?? {};
+    if (!place) return;
+    place.classList.toggle("short", left > 0 && left <= 5);
+    if (left > 0 && left <= 3) sound("late");
+    if (this.clock.auto) clear(place, this.button("table.auto.stop", () => this.clock.set({ auto: false }), { class: "auto-stop" }));
+    else place.textContent = left > 0 ? say("table.clock", { s: left }) : "";
+  }
+
+  /**
+   * Have the news heard.
+   * @param {{passed: boolean, bomb: boolean} | null} play the last that is new
+   * @param {boolean} turn whether it has become the person's
+   * @param {boolean | null} won a round that has just ended
+   */
+  ring(play, turn, won) {
+    const names = play ? [play.passed ? "pass" : play.bomb ? "bomb" : "card"] : [];
+    if (won !== null) names.push(won ? "won" : "lost");
+    else if (turn) names.push("turn");
+    sound(...names);
+  }
+
+  /** Let the person set the pace, a clock for the own turn, automatic play and sounds. pace: what sets it. */
+  optionsBox(pace) {
+    const { clock } = this;
+    const limit = h("select", { on: { change: () => clock.set({ limit: Number(limit.value) }) } },
+      LIMITS.map((s) => h("option", { value: String(s), selected: s === clock.limit }, say(s ? "table.limit.value" : "table.limit.none", { s }))));
+    const check = (name, checked, set) => {
+      const box = h("input", { type: "checkbox", checked, on: { change: () => set(box.checked) } });
+      return h("label", { class: "check" }, box, " ", say(name));
+    };
+    this.showBox(dialog(say("table.options"), (close) => h("div", { class: "stack options" },
+      h("div", {}, say("table.pace"), pace),
+      h("label", { class: "field" }, h("span", {}, say("table.limit")), limit),
+      check("table.auto", clock.auto, (auto) => clock.set({ auto })),
+      check("table.sounds", soundsOn(), setSounds),
+      h("p", { class: "quiet" }, say("table.auto.about")),
+      h("div", {}, h("button", { type: "button", class: "primary", on: { click: close } }, say("table.close"))))));
+  }
+
   /** Hear of the connection. A hint belongs to one: the server gives it up with it, and may have begun anew since. */
   reconnected(status) {
     if (this.hint !== null) {
@@ -92,6 +156,7 @@ export class TablePage {
       this.drawHint();
     }
     this.connection(status);
+    if (status === "open") this.clock.start(); // what was done for the person may have been lost
   }
 
   /** Take what the server says of a hint; return whether it is the one that was asked for at last. */
@@ -118,7 +183,13 @@ export class TablePage {
     if ((response?.status !== 404 && !foreign) || this.channel.closed) return;
     this.channel.close();
     if (!foreign) keep(this.seatKey, null);
-    clear(this.root, h("div", { class: "page" }, this.gone(foreign)));
+    this.foreign = foreign;
+    this.drawGone();
+  }
+
+  /** Say that there is no seat for this browser. */
+  drawGone() {
+    clear(this.root, h("div", { class: "page" }, this.gone(this.foreign)));
   }
 
   /** Return whether another browser has the table. */

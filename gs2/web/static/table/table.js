@@ -1,10 +1,11 @@
 // A table: what the server says of it becomes the page, what a person does goes to the server.
 
 import { moveWords } from "gs2/cards.js";
+import { TWO_DECKS } from "gs2/counter.js";
 import { clear, h } from "gs2/dom.js";
 import { felt, request, seatName, standing } from "gs2/felt.js";
 import { hintView } from "gs2/hint.js";
-import { OwnSeat } from "gs2/own-seat.js";
+import { BOMBS, OwnSeat } from "gs2/own-seat.js";
 import { dialog, helpDialog, lastTrickDialog, matchDialog, moveLog, nameDialog, roundDialog } from "gs2/side.js";
 import { ask, keep, kept, problemWords } from "gs2/store.js";
 import { MOST_SAID, TablePage } from "gs2/table-page.js";
@@ -50,7 +51,7 @@ export class Table extends TablePage {
     this.frozen = null;
     this.boxName = "";
     this.dismissed = "";
-    this.own = new OwnSeat({
+    this.mine = this.own = new OwnSeat({
       send: (message, how) => this.send(message, how),
       complain: (text) => this.complain(text),
       hint: () => this.askHint(),
@@ -75,12 +76,12 @@ export class Table extends TablePage {
     this.drawn = {};
     p.side.append(
       this.button("table.close", () => this.openSide(false), { class: "side-close" }),
-      h("h2", { class: "for-player" }, say("hint.title")), p.hint,
+      h("h2", { class: "for-player" }, say("hint.title")), p.hint, p.counter,
       h("h2", {}, say("table.log")), p.log);
     const tools = h("div", { class: "tools" },
       this.button("table.last", () => this.showBox(lastTrickDialog(this.seen()))),
       this.sideButton("table.log"),
-      this.button("table.pace", () => this.paceBox(), { class: "for-player" }),
+      this.button("table.options", () => this.optionsBox(this.paceTools()), { class: "for-player" }),
       p.review,
       this.button("table.share", () => this.share()),
       this.button("table.help", () => this.showBox(helpDialog()), { class: "for-keyboard" }));
@@ -89,7 +90,7 @@ export class Table extends TablePage {
       h("div", { class: "table" },
         h("div", { class: "table-bar" }, p.standing, tools),
         p.banner,
-        h("div", { class: "table-main" }, h("div", { class: "play-area" }, p.felt, p.watch, this.own.element), p.side),
+        h("div", { class: "table-main" }, h("div", { class: "play-area" }, p.felt, p.watch, p.clock, this.own.element), p.side),
         p.said, p.error));
   }
 
@@ -103,6 +104,7 @@ export class Table extends TablePage {
     if (data.type === "state") this.update(data);
     else if (data.type === "fits") this.own.fitted(data);
     else if (data.type === "suggestions") this.suggested(data);
+    else if (data.type === "arranged") this.own.hand.arranged(data.moves);
     else if (data.type === "hint") this.hinted(data);
     else if (data.type === "error") this.complain(problemWords(data.code, data.text));
   }
@@ -136,6 +138,8 @@ export class Table extends TablePage {
     const { plays, tributes, returns, anti } = seen.round;
     this.part("log", [plays, tributes, returns, anti, seen.table.seats], () => moveLog(seen));
     this.own.show(state, this.frozen !== null);
+    this.clock.ask(this.own.turn === null ? null : state.since);
+    this.count(you === null ? null : TWO_DECKS, [...(seen.round.hands[you] ?? []), ...plays.flatMap(({ move }) => (move[0] === "PASS" ? [] : move[2]))]);
     this.part("watch", [state.table, state.match.over], () => watcherTools(state, { send: (message) => this.send(message), record: `${this.address}/record` }));
     // where people play, hands are shown of rounds that are over
     this.parts.review.hidden = state.table.people && state.results.length === 0;
@@ -148,6 +152,9 @@ export class Table extends TablePage {
   announce(before, state) {
     const news = state.round.plays.slice(before.round.plays.length);
     const same = before.match.round === state.match.round && before.match.game === state.match.game;
+    const last = same ? news.at(-1)?.move : undefined;
+    const end = state.results.length > before.results.length ? state.results.at(-1) : null;
+    this.ring(last ? { passed: last[0] === "PASS", bomb: BOMBS.includes(last[0]) } : null, state.turn.you !== null && state.since !== before.since, end && end.winner === (state.table.you ?? 0) % 2);
     const texts = same ? news.slice(-MOST_SAID).map(({ seat, move }) => say("table.said", { name: seatName(state, seat), move: moveWords(move) })) : [];
     if (state.turn.you && (!before.turn.you || news.length > 0)) texts.push(request(state));
     if (texts.length) this.parts.said.textContent = texts.join(". ");
@@ -174,10 +181,10 @@ export class Table extends TablePage {
     });
   }
 
-  paceBox() {
+  paceTools() {
     this.pacePlace = h("div", {});
     this.drawPace();
-    this.showBox(dialog(say("table.pace"), (close) => [this.pacePlace, h("button", { type: "button", class: "primary", on: { click: close } }, say("table.close"))]));
+    return this.pacePlace;
   }
 
   drawPace() {
@@ -202,20 +209,19 @@ export class Table extends TablePage {
     const bare = this.hint?.status === "done" && !this.hint.explanation && !this.hint.move && this.hint.since === data.since;
     const move = this.own.suggested(data, bare ? this.hint.index : undefined);
     if (!bare || move === null) return;
-    this.hint.move = moveWords([this.own.turn?.stage, "", move[2]]);
+    this.hint.move = [this.own.turn?.stage, "", move[2]];
     this.drawHint();
   }
 
   drawHint() {
     const { hint, state } = this;
-    const old = hint !== null && hint.since !== state?.since;
+    const gone = hint === null || hint.since !== state?.since;
     const names = state?.table.seats.map((_, seat) => seatName(state, seat)) ?? [];
-    this.part("hint", [hint?.status, hint?.since, hint?.error, hint?.move, old, names], () => {
-      if (hint === null) return h("p", { class: "quiet for-player" }, say("hint.ask"));
+    this.part("hint", gone ? [] : [hint.status, hint.since, hint.error, hint.move, names], () => {
+      if (gone) return h("p", { class: "quiet for-player" }, say("hint.ask"));
       if (hint.status === "thinking") return h("p", { class: "thinking", role: "status" }, say("hint.thinking"));
-      const take = old ? undefined : (cards) => this.own.hand.choose(cards);
-      if (hint.explanation) return [old && h("p", { class: "quiet" }, say("hint.old")), hintView(hint.explanation, { names, take })];
-      return h("p", { class: "hint-best" }, hint.move ? say("hint.best", { move: hint.move }) : (hint.error ?? ""));
+      if (hint.explanation) return hintView(hint.explanation, { names, take: (cards) => this.own.hand.choose(cards) });
+      return h("p", { class: "hint-best" }, hint.move ? say("hint.best", { move: moveWords(hint.move) }) : (hint.error ?? ""));
     });
     this.parts.log.scrollTop = this.parts.log.scrollHeight; // what is above it may have taken its room
   }

@@ -1,0 +1,135 @@
+"""What a table does for its players: a clock, automatic play, a counter, sounds, a hand laid out by moves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.web.modules.least_browser import in_page, needs_node
+from tests.web.modules.test_hints_on_the_page import PAGE, case
+
+pytestmark = needs_node
+
+KINDS = ("game", "guandan")
+SENT = "const sent = () => line().sent.map((message) => message.type);"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_turn_is_taken_when_its_time_is_over_and_not_before(kind: str, tmp_path: Path) -> None:
+    found = in_page(
+        PAGE
+        + SENT
+        + """
+        const clock = () => root.querySelector(".clock").textContent;
+        const shown = [clock() === ""];
+        page.clock.set({ limit: 15 });
+        await pass(14900);
+        shown.push(clock().includes("1"), sent().every((type) => type === "select"));
+        line().say(data.before);
+        await pass(200);
+        const wanted = sent().at(-1);
+        if (!data.game) {
+          const moves = [{ index: 0, move: ["Single", "3", ["S3"]], wild: null }];
+          line().say({ type: "suggestions", since: data.before.since, moves });
+          shown.push(wanted === "suggest");
+        } else shown.push(true);
+        shown.push(sent().at(-1) === "play", line().sent.at(-1).index >= 0);
+        await pass(60000);
+        shown.push(sent().filter((type) => type === "play").length === 1);
+        report(shown);
+        """,
+        case(kind, tmp_path),
+    )
+    assert found == [True] * 7
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_play_goes_on_without_the_player_until_it_is_taken_back(kind: str, tmp_path: Path) -> None:
+    found = in_page(
+        PAGE
+        + SENT
+        + """
+        page.clock.set({ auto: true });
+        await pass(1000);
+        const taken = data.game ? "play" : "suggest";
+        const shown = [sent().at(-1) === taken];
+        root.querySelector(".auto-stop").click();
+        const before = sent().length;
+        line().say({ ...data.after, version: data.before.version + 1, since: (data.before.since ?? 0) + 1 });
+        await pass(60000);
+        shown.push(sent().slice(before).every((type) => type === "select"));
+        shown.push(root.querySelector(".auto-stop") === null);
+        report(shown);
+        """,
+        case(kind, tmp_path),
+    )
+    assert found == [True] * 3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_neither_held_nor_played_is_what_the_others_hold(kind: str, tmp_path: Path) -> None:
+    data = case(kind, tmp_path)
+    found = in_page(
+        PAGE
+        + """
+        const number = (one) => Number(one.childNodes[1].textContent);
+        const ranks = () => root.querySelector(".counter").childNodes;
+        const count = () => ranks().reduce((sum, one) => sum + number(one), 0);
+        const shown = [count()];
+        line().say({ ...data.after, version: data.before.version + 1 });
+        report([...shown, count()]);
+        """,
+        data,
+    )
+    for state, counted in zip((data["before"], data["after"]), found, strict=True):
+        left = state["round"]["rest"] if kind == "guandan" else state["round"]["cards"]["left"]
+        assert counted == sum(left) - left[state["table"]["you"]]
+
+
+def test_sounds_are_tones_and_can_be_turned_off() -> None:
+    found = in_page(
+        """
+        import { report } from "browser";
+        let tones = 0;
+        const link = { connect: () => link };
+        globalThis.AudioContext = class {
+          currentTime = 0;
+          createOscillator() { tones += 1; return { ...link, frequency: {}, start() {}, stop() {} }; }
+          createGain() { return { ...link, gain: { setValueAtTime() {}, linearRampToValueAtTime() {} } }; }
+        };
+        navigator.userActivation = { hasBeenActive: false };
+        const { setSounds, sound } = await import("gs2/sounds.js");
+        const heard = (...names) => { tones = 0; sound(...names); return tones; };
+        const shown = [heard("card")];
+        navigator.userActivation.hasBeenActive = true;
+        shown.push(heard("card"), heard("card", "turn"));
+        setSounds(false);
+        shown.push(heard("card"));
+        setSounds(true);
+        report([...shown, heard("bomb")]);
+        """
+    )
+    assert found == [0, 1, 3, 0, 2]
+
+
+def test_a_hand_laid_out_by_moves_keeps_those_that_were_not_played() -> None:
+    found = in_page(
+        """
+        import { report } from "browser";
+        const { Hand } = await import("gs2/hand.js");
+        let asked = 0;
+        const hand = new Hand({ chosen() {}, play() {}, arrange() { asked += 1; } });
+        const keys = (group) => group.querySelectorAll("button").map((one) => one.dataset.key);
+        const groups = () => hand.element.querySelectorAll(".hand-group").map(keys);
+        hand.show(["S3", "S3", "H4", "D5"], "2", "moves");
+        const shown = [asked, groups().length];
+        hand.arranged([["S3", "H4"], ["S3", "D5"]]);
+        shown.push(groups());
+        hand.show(["S3", "D5"], "2", "moves");
+        shown.push(groups(), asked);
+        hand.show(["S3", "D6"], "2", "moves");
+        report([...shown, asked]);
+        """
+    )
+    assert found == [1, 3, [["S3#1", "H4#1"], ["S3#2", "D5#1"]], [["S3#1"], ["D5#1"]], 1, 2]
