@@ -223,8 +223,9 @@ def _run(words: list[str], folder: Path, *, said: str = "") -> subprocess.Comple
 
 def test_the_pages_show_commands() -> None:
     assert len(DOCUMENTED) > 60
-    assert sum(page == "README.md" for page, _ in DOCUMENTED) >= 20
-    assert ("README.md", "gs2 train runs/mine --minutes 60") in DOCUMENTED
+    assert ("README.md", "gs2 solve") in DOCUMENTED and ("README.md", "gs2 web") in DOCUMENTED
+    assert sum(page == "docs/commands.md" for page, _ in DOCUMENTED) >= 20
+    assert ("docs/commands.md", "gs2 train runs/mine --minutes 60") in DOCUMENTED
 
 
 @pytest.mark.parametrize(

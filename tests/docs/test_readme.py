@@ -10,23 +10,30 @@ import pytest
 
 from gs2.cli import main
 
-README = (Path(__file__).parents[2] / "README.md").read_text()
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+COMMANDS = (ROOT / "docs" / "commands.md").read_text()
 
 
 def test_the_python_example_runs_and_refines(capsys: pytest.CaptureFixture[str]) -> None:
     (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     names: dict = {}
     exec(compile(code, "README.md", "exec"), names)
-    before, after = (
-        names["cfr"].best_response_values(names["tree"], policy)[0]
-        for policy in (names["blueprint"], names["refined"].policy)
-    )
-    assert after < before - 0.1, "the opponent gains less against the refined policy"
-    assert len(capsys.readouterr().out.splitlines()) == 3
+    result = names["result"]
+    assert [round(share, 4) for share in result.blueprint.values()] == _shown("blueprint")
+    assert [round(share, 4) for share in result.refined.values()] == _shown("refined")
+    assert min(result.margins) > 0
+    assert len(capsys.readouterr().out.splitlines()) == 1
+
+
+def _shown(column: str) -> list[float]:
+    """Return a column of the actions that the README prints."""
+    rows = re.findall(r"^(?:fold|call|raise) +([\d.]+) +([\d.]+)", README, re.M)
+    return [float(row[("blueprint", "refined").index(column)]) for row in rows]
 
 
 def test_every_command_named_is_there() -> None:
-    named = set(re.findall(r"`gs2 ([a-z]+)", README))
+    named = set(re.findall(r"`gs2 ([a-z]+)", COMMANDS))
     commands = set(main.list_commands(click.Context(main)))
     assert named <= commands, named - commands
-    assert commands <= named, "the README names every command"
+    assert commands <= named, "the page of commands names every one"
