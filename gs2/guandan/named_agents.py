@@ -293,8 +293,7 @@ def check_agent(name: str) -> None:
     """Check a name and the file of its network, before anything is made; a file of one's own runs.
 
     Raises UnknownAgent with near matches if no agent has the name, its file does not exist or cannot be
-    loaded; ConfigError for a field of a search configuration, or its value, that does not exist;
-    CheckpointError for a damaged network.
+    loaded; ConfigError for a field or value that does not exist; CheckpointError for a damaged network.
     """
     family, spec = _found(name)
     family.check(spec)
