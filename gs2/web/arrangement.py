@@ -59,7 +59,7 @@ def guandan_moves(hand: Array, level: int) -> list[list[str]]:
 def doudizhu_moves(packed: int) -> list[str]:
     """Return about the fewest moves of a packed hand of DouDiZhu, each in letters: `33344`."""
     cards = move_table().cards
-    sizes = sum(cards >> 4 * rank & 15 for rank in range(15))
+    sizes = (cards[:, None] >> 4 * np.arange(15) & 15).sum(axis=1)
 
     def leads(hand: Array) -> tuple[Array, Array, Array, Callable[[int], str]]:
         left = (hand | GUARDS) - cards
@@ -68,7 +68,7 @@ def doudizhu_moves(packed: int) -> list[str]:
         needed = np.array([turns_to_shed(rest) for rest in rests])
         return rests, sizes[fits], needed, lambda i: cards_text(int(cards[fits][i]))
 
-    return _fewest(np.int64(packed), leads)
+    return _fewest(np.array(packed, np.int64), leads)
 
 
 def big2_moves(game: Big2, mask: int) -> list[str]:
@@ -84,4 +84,4 @@ def big2_moves(game: Big2, mask: int) -> list[str]:
         sizes = np.array([int(play).bit_count() for play in plays])
         return rests, sizes, needed, lambda i: game.words.cards(int(plays[i]))
 
-    return _fewest(np.uint64(mask), leads)
+    return _fewest(np.array(mask, np.uint64), leads)
