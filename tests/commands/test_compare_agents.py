@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 
 from gs2.cli import main
 from gs2.commands.matches.endings import verdict
+from tests.patience import PATIENCE
 
 ONE = ("--processes", "1")
 
@@ -151,7 +152,7 @@ def test_an_interrupted_match_keeps_its_deals_and_goes_on(tmp_path: Path) -> Non
     while process.poll() is None and (not path.exists() or len(path.read_bytes().splitlines()) < 2):
         time.sleep(0.2)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=600)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, err
     assert b"interrupted" in err and b"levels a round" in out
     done = len(path.read_bytes().splitlines()) - 1

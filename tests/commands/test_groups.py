@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -27,7 +29,7 @@ def alone() -> list[str]:
 
 def run(module: str, *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", module, *words]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
 
 
 def test_every_module_that_runs_by_itself_has_the_boundary() -> None:
@@ -69,6 +71,6 @@ def test_ctrl_c_ends_it_as_it_ends_gs2() -> None:
     assert process.stdout is not None
     assert process.stdout.readline().startswith("gs2-d ")  # it is at work now
     os.killpg(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=120)
+    _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, said
     assert "Traceback" not in said and "interrupted" in said

@@ -17,6 +17,7 @@ from click.testing import CliRunner
 from games.guandan.matches.record import read_record
 from gs2.commands.table import play
 from tests.forked import run_module
+from tests.patience import PATIENCE
 
 PLAY = [sys.executable, "-m", "gs2.cli", "play"]
 
@@ -84,7 +85,7 @@ def test_it_needs_no_extra_of_the_wire_not_even_for_a_hint():
         input="hint\nquit\n",
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     assert "hint: " in done.stdout
@@ -126,7 +127,7 @@ def test_ctrl_c_leaves_with_one_line_at_any_moment(moment, tmp_path):
         while not heard.endswith(wanted):
             heard += process.stdout.read(1)
         process.send_signal(signal.SIGINT)
-        assert process.wait(120) == 130
+        assert process.wait(PATIENCE) == 130
         said = process.stderr.read().strip()
     finally:
         process.kill()
@@ -158,7 +159,7 @@ def test_a_terminal_shows_signs_in_colours_unless_it_wants_none(colours):
         os.write(ours, b"quit\n")
         while b"(seed 4)" not in out and time.monotonic() < until:
             out += os.read(ours, 4096)
-        assert process.wait(60) == 0
+        assert process.wait(PATIENCE) == 0
     finally:
         process.kill()
         process.wait()

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gs2.cli import main
+from tests.patience import PATIENCE
 
 
 def gs2(*words: str) -> Result:
@@ -129,7 +130,7 @@ def test_an_interrupted_blueprint_leaves_a_file_that_resumes(tmp_path: Path) -> 
         assert line, child.communicate()
         line = child.stderr.readline()
     child.send_signal(signal.SIGINT)
-    out, _ = child.communicate(timeout=600)
+    out, _ = child.communicate(timeout=PATIENCE)
     assert child.returncode == 130
     first = json.loads(out)
     assert first["stopped"] == "interruption" and first["iterations"] > 0

@@ -21,6 +21,7 @@ import pytest
 
 from gs2.cli import main
 from tests.forked import run_module
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 DOCS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
@@ -331,7 +332,7 @@ def _serve_or_play(command: str, place: Path) -> None:
                 assert process.poll() is None, log.read_text()
                 time.sleep(0.1)
             process.send_signal(signal.SIGINT)
-            assert process.wait(timeout=120) == 130
+            assert process.wait(timeout=PATIENCE) == 130
             assert "Traceback" not in log.read_text()
         finally:
             with suppress(ProcessLookupError):

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.patience import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("games", "cfr", "blueprint", "gs2", "experiments")
 NONSENSE = """
@@ -124,7 +126,11 @@ def test_nonsense_parts_are_refused_also_where_python_leaves_assert_out() -> Non
     found = {}
     for flags in ((), ("-O",)):
         done = subprocess.run(
-            [sys.executable, *flags, "-c", NONSENSE], capture_output=True, text=True, cwd=ROOT, timeout=600
+            [sys.executable, *flags, "-c", NONSENSE],
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            timeout=PATIENCE,
         )
         assert done.returncode == 0, done.stderr
         answer = json.loads(done.stdout)

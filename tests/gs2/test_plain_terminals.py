@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gs2.startup.plain import spell
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 LINES = (
@@ -51,7 +52,11 @@ def test_every_character_is_printed_or_spelled(settings: dict[str, str], lines: 
     code = CODE.format(lines=tuple(LINES[k] for k in lines))
     environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONIOENCODING", "LC_ALL")}
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, cwd=ROOT, env=environment | settings, timeout=600
+        [sys.executable, "-c", code],
+        capture_output=True,
+        cwd=ROOT,
+        env=environment | settings,
+        timeout=PATIENCE,
     )
     out, err = done.stdout.decode("latin-1"), done.stderr.decode("latin-1")
     assert done.returncode == 0, err

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
+
 WAYS = {
     "module": [sys.executable, "-m", "gs2", "games"],
     "file of the command line": [sys.executable, "-m", "gs2.cli", "games"],
@@ -19,7 +21,9 @@ WAYS = {
 def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     path = os.environ.get("PYTHONPATH", "")
     environment = os.environ | {"PYTHONPATH": f"{folder}{os.pathsep}{path}" if "-m" not in command else path}
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE
+    )
 
 
 @pytest.mark.parametrize("name", ["games", "cfr", "blueprint"])

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE
 from tests.web.serving import Server
 
 NEEDED = "GS2_NEED_BROWSER"
@@ -73,7 +74,7 @@ def people(chromium: Any, server: Server) -> Iterator[Callable[..., Any]]:
         )
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(90_000)  # the first agents of a kind are loaded, beside other tests
+        page.set_default_timeout(1000 * PATIENCE)  # the first agents of a kind are loaded, beside other tests
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
         page.goto(server.url + path)

@@ -16,10 +16,9 @@ from typing import Any
 import httpx
 from websockets.sync.client import ClientConnection, connect
 
-__all__ = ["PATIENCE", "Seat", "Server"]
+from tests.patience import PATIENCE
 
-PATIENCE = 180.0
-"""Seconds until a table's next message: kernels may have to be compiled first, beside other tests."""
+__all__ = ["PATIENCE", "Seat", "Server"]
 
 State = dict[str, Any]
 
@@ -33,7 +32,7 @@ class Server:
         self.url = ""
         self.process: subprocess.Popen[str] | None = None
         self.said: list[str] = []
-        self.http = httpx.Client(timeout=120, trust_env=False)
+        self.http = httpx.Client(timeout=PATIENCE, trust_env=False)
 
     def start(self) -> Server:
         """Start it, on the port that it had before."""
@@ -61,7 +60,7 @@ class Server:
         """End it by a signal; return its exit code."""
         assert self.process is not None
         self.process.send_signal(how)
-        code = self.process.wait(30)
+        code = self.process.wait(PATIENCE)
         assert self.process.stderr is not None
         self.process.stderr.close()
         return code

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE
 from tests.web.serving import Server
 from tests.web.table_page import TablePage, picture
 
@@ -48,7 +49,7 @@ def test_a_table_its_hint_and_its_dialogs_have_no_grave_fault(server: Server, pa
     page.locator(".play[aria-disabled=false], .nothing").first.wait_for()
     assert faults(page) == []
     page.get_by_role("button", name="Hint").click()
-    page.locator(".hint-view").wait_for(timeout=120_000)
+    page.locator(".hint-view").wait_for(timeout=1000 * PATIENCE)
     for summary in page.locator(".hint-place details summary").all():
         summary.click()
     assert faults(page) == []
@@ -84,13 +85,13 @@ def test_review_has_no_grave_fault(server: Server, page: Any) -> None:
     page.get_by_label("Record file").set_input_files(
         {"name": "match.jsonl", "mimeType": "application/json", "buffer": text.encode()}
     )
-    page.locator(".review").wait_for(timeout=120_000)
+    page.locator(".review").wait_for(timeout=1000 * PATIENCE)
     picture(page, "review")
     assert faults(page) == []
 
 
 def test_explore_has_no_grave_fault(page: Any) -> None:
     page.get_by_role("link", name="Explore", exact=True).click()
-    page.locator(".x-results[aria-busy=false] > *").first.wait_for(timeout=120_000)
+    page.locator(".x-results[aria-busy=false] > *").first.wait_for(timeout=1000 * PATIENCE)
     picture(page, "explore")
     assert faults(page) == []

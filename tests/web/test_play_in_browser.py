@@ -12,6 +12,7 @@ import pytest
 
 from games.guandan.cards import hand_text, unpack
 from gs2.guandan.table.session import Listener, Session
+from tests.patience import PATIENCE
 from tests.web.serving import Server
 from tests.web.table_page import (
     TablePage,
@@ -141,7 +142,7 @@ def test_a_hint_shows_moves_and_chooses_cards_and_undo_takes_back(server: Server
     table.until_turn()
     before = table.hand
     page.get_by_role("button", name="Hint").click()
-    page.locator(".hint-view").wait_for(timeout=120_000)
+    page.locator(".hint-view").wait_for(timeout=1000 * PATIENCE)
     picture(page, "hint")
     assert "gs2 would play" in page.locator(".hint-view").inner_text()
     rows = page.locator(".hint-moves tbody tr")

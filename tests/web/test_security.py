@@ -19,6 +19,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from gs2.web.guard import Guard
+from tests.patience import PATIENCE
 from tests.web.serving import Server
 
 FOREIGN = ("http://evil.example", "null", "https://127.0.0.1:1", "http://[", "file://")
@@ -284,7 +285,7 @@ def test_a_record_of_a_hundred_megabytes_is_refused(server: Server, declared: bo
 
     headers = {"content-length": str(100 * (1 << 20) // len(chunk) * len(chunk))} if declared else {}
     try:
-        answer = server.http.post("/api/reviews", content=chunks(), headers=headers, timeout=30)
+        answer = server.http.post("/api/reviews", content=chunks(), headers=headers, timeout=PATIENCE)
     except (httpx.WriteError, httpx.ReadError, httpx.RemoteProtocolError):
         answer = None  # it came before all was sent, and the line was cut
     assert server.get("/api/agents")["agents"], "the server goes on"

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tests.patience import PATIENCE
 from tests.web.serving import Server
 from tests.web.table_page import TablePage, left_behind, picture
 from tests.web.tables.stored_tables import stored_table_of_people
 
 People = Callable[..., Any]
 NAME = "<img src=x onerror=alert(1)>"
-PATIENCE = 240_000
-"""Milliseconds that a search in the background may take on a busy machine."""
 
 
 def record_of_a_round(server: Server) -> str:
@@ -28,11 +27,11 @@ def test_a_match_that_was_watched_is_reviewed_with_one_click(server: Server, peo
     page = people()
     table = server.table(["strong", "random", "strong", "random"], seed=1, pace=0.0)
     TablePage.sit(page, *table)
-    page.locator("dialog[open]:has-text('The match is over')").wait_for(timeout=PATIENCE)
+    page.locator("dialog[open]:has-text('The match is over')").wait_for(timeout=1000 * PATIENCE)
     assert "Blue" in page.locator(".outcome").inner_text()
     page.get_by_role("button", name="Review this match").last.click()
     page.locator(".review, progress").first.wait_for()
-    page.locator(".review").wait_for(timeout=PATIENCE)
+    page.locator(".review").wait_for(timeout=1000 * PATIENCE)
     picture(page, "review-of-a-match")
     address = page.url
     page.reload()
@@ -80,7 +79,7 @@ def test_a_record_is_dropped_on_the_page_and_names_in_it_stay_text(server: Serve
         text,
     )
     page.locator(".drop").dispatch_event("drop", {"dataTransfer": data})
-    page.locator(".review").wait_for(timeout=PATIENCE)
+    page.locator(".review").wait_for(timeout=1000 * PATIENCE)
     assert NAME in page.locator(".review").inner_text()
     assert page.locator(".review img[src=x], .review b").count() == 0
     page.set_viewport_size({"width": 1280, "height": 800})
@@ -108,14 +107,14 @@ def test_what_is_no_record_says_what_is_wrong(people: People) -> None:
 
 def test_a_small_game_is_searched_again_as_one_asks(people: People) -> None:
     page = people("/#/explore")
-    page.locator(".x-results[aria-busy=false] > *").first.wait_for(timeout=PATIENCE)
+    page.locator(".x-results[aria-busy=false] > *").first.wait_for(timeout=1000 * PATIENCE)
     first = page.url
     page.get_by_label("Method", exact=True).select_option("unsafe")
     page.get_by_role("button", name="Search again").click()
     page.wait_for_function("first => location.href !== first", arg=first)
-    page.locator(".x-results[aria-busy=false] > *").first.wait_for(timeout=PATIENCE)
+    page.locator(".x-results[aria-busy=false] > *").first.wait_for(timeout=1000 * PATIENCE)
     picture(page, "explore-again")
     address = page.url
     page.reload()
-    page.locator(".x-results[aria-busy=false] > *").first.wait_for(timeout=PATIENCE)
+    page.locator(".x-results[aria-busy=false] > *").first.wait_for(timeout=1000 * PATIENCE)
     assert page.url == address and page.get_by_label("Method", exact=True).input_value() == "unsafe"

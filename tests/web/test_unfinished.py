@@ -21,9 +21,8 @@ from gs2.web.games.game_house import GameHouse
 from gs2.web.house import House
 from gs2.web.jobs import Job
 from gs2.web.serving import LimitedProtocol, web_server
+from tests.patience import PATIENCE
 
-PATIENCE = 120.0
-"""Seconds that only a hang takes."""
 AT_HOME = b"Host: 127.0.0.1\r\n"
 UPGRADE = (
     b"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"

@@ -21,6 +21,7 @@ from cfr.solver import Solver
 from cfr.tree import FlatTree
 from cfr.tree_cfr import TreeSolver
 from tests.cfr.trees import tree_of
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[3]
 ASCENDING = "goofspiel(cards=4,turns=3,points_order=ascending)"
@@ -145,7 +146,7 @@ def test_states_with_numbers_to_which_no_run_comes_are_refused() -> None:
     # In a process of its own: kernels that were handed such stamps read beyond their tables.
     code = "from tests.cfr.engine.test_resume import load_every_edited_state as load; load()"
     found = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=200
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE
     )
     assert (found.returncode, found.stdout) == (0, ""), found.stderr[-2000:]
 

@@ -33,6 +33,7 @@ from games.support.files import (
     write_text,
 )
 from games.support.locks import LockHeld, hold, lock_path
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[3]
 
@@ -263,7 +264,7 @@ def test_processes_that_append_at_once_lose_and_double_nothing(tmp_path: Path) -
     )
     path = tmp_path / "rows"
     writers = [subprocess.Popen([sys.executable, "-c", code, str(path), str(n)], cwd=ROOT) for n in range(3)]
-    assert [writer.wait(120) for writer in writers] == [0, 0, 0]
+    assert [writer.wait(PATIENCE) for writer in writers] == [0, 0, 0]
     lines = path.read_text().splitlines()
     assert sorted(lines) == sorted(f"{n} {k}" for n in range(3) for k in range(20))
     assert [p.name for p in tmp_path.iterdir()] == ["rows"]
@@ -301,7 +302,7 @@ def test_ctrl_c_is_heard_while_foreign_code_runs() -> None:
 
     def foreign() -> None:
         os.kill(os.getpid(), signal.SIGINT)
-        released.wait(60)
+        released.wait(PATIENCE)
         ended.set()
 
     with Interruption() as asked, pytest.raises(Interrupted), asked.at_once():

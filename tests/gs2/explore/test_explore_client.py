@@ -15,6 +15,7 @@ from gs2.explore.explore_page import EXPLORE_MODULES
 from gs2.search.config.presets import PRESETS
 from gs2.search.config.stages import GADGET_NAMES
 from gs2.web.pages import MODULES, STATIC, standalone_page
+from tests.patience import PATIENCE
 
 VENDOR = STATIC / "vendor"
 MOST_BYTES = 1_200_000
@@ -93,5 +94,8 @@ def test_what_a_page_shows_cannot_end_the_script_that_carries_it() -> None:
 @pytest.mark.parametrize("name", OURS)
 def test_a_module_is_well_formed(name: str) -> None:
     subprocess.run(
-        ["node", "--input-type=module", "--check"], input=MODULES[name].read_bytes(), check=True, timeout=60
+        ["node", "--input-type=module", "--check"],
+        input=MODULES[name].read_bytes(),
+        check=True,
+        timeout=PATIENCE,
     )

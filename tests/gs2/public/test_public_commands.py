@@ -17,6 +17,7 @@ from gs2.cli import main
 from gs2.public import computed_policy as computed_policies
 from gs2.public.computed_policy import computed_policy
 from tests.cfr.public.setting import both
+from tests.patience import PATIENCE
 
 GAME = "liars_dice(sides=4)"
 LARGE = "liars_dice(dice=2,sides=3)"
@@ -251,7 +252,7 @@ def test_an_interrupted_run_loses_nothing_and_a_killed_one_little(tmp_path: Path
         time.sleep(0.2)
     time.sleep(6 if how == "SIGINT" else 0)
     process.send_signal(getattr(signal, how))
-    process.wait(60)
+    process.wait(PATIENCE)
     assert state.exists() and path.exists() == (how == "SIGINT")
     again = CliRunner().invoke(main, [*words[3:], "--seconds", "1", "--json"])
     assert again.exit_code == 0, again.output

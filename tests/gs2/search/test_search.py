@@ -37,6 +37,7 @@ from tests.gs2.search.setting import (
     form,
     random_policy,
 )
+from tests.patience import PATIENCE
 
 NEVER_ABOVE = 1e-9
 
@@ -162,7 +163,7 @@ def test_workers_of_a_script_that_calls_without_a_guard_are_explained(tmp_path):
         "gs2.refine_policy(context, uniform_policy(context.tree), 0, gs2.preset('resolve', iterations=1),\n"
         "                  gs2.RefineOptions(workers=2))\n"
     )
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 1
     assert "ConfigError: refine_policy: every process must answer" in done.stderr.strip().splitlines()[-1]
     assert "__main__" in done.stderr

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from gs2.web.pages import MODULES
+from tests.patience import PATIENCE
 
 __all__ = ["in_page", "needs_node"]
 
@@ -43,7 +44,7 @@ def in_page(script: str, data: object = None) -> Any:
         text=True,
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

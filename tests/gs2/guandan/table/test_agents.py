@@ -19,6 +19,7 @@ from gs2.guandan.table.hosts import InstantHost, ProcessHost, ThreadHost
 from gs2.guandan.table.runner import play_games
 from gs2.guandan.table.seat import AgentError, Observation
 from gs2.guandan.table.session import Session
+from tests.patience import PATIENCE
 
 
 class Deaf:
@@ -219,7 +220,7 @@ def test_worker_processes_answer_gather_batches_and_survive_a_crash():
             for one in (host, crash, missing):
                 one.close()
 
-    got = asyncio.run(asyncio.wait_for(scenario(), 300))
+    got = asyncio.run(asyncio.wait_for(scenario(), PATIENCE))
     assert got == [len(seen) - 1] * len(seen)
 
 
@@ -243,7 +244,7 @@ def test_a_worker_that_hangs_is_given_up_and_the_next_seat_answered():
         finally:
             host.close()
 
-    assert asyncio.run(asyncio.wait_for(scenario(), 300)) == 0
+    assert asyncio.run(asyncio.wait_for(scenario(), PATIENCE)) == 0
 
 
 def test_seats_spread_over_the_workers():

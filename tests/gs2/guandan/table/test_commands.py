@@ -23,6 +23,7 @@ from gs2.cli import main
 from gs2.commands.table import play, serve
 from gs2.guandan.review.game_files import parse_game
 from gs2.guandan.table.agents import check_agents
+from tests.patience import PATIENCE
 
 
 def listening(process: subprocess.Popen[str]) -> str:
@@ -64,7 +65,7 @@ def test_four_agents_from_one_command_play_at_a_served_table(tmp_path, dialect):
         done = CliRunner().invoke(play, [*arguments, *["--agent", "greedy"] * 4], catch_exceptions=False)
         assert done.exit_code == 0, done.output
         results = json.loads(done.stdout)
-        out, _ = process.communicate(timeout=300)
+        out, _ = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0
     session = json.loads(out)
     assert session["games"] == 1 and session["fallbacks"] == [0] * 4
@@ -89,7 +90,7 @@ def test_a_served_table_is_filled_with_agents_and_ends_on_a_signal():
         done = CliRunner().invoke(play, ["--server", url, "--agent", "first"], catch_exceptions=False)
         assert "rounds" in done.stdout and "first" in done.stdout
         process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=300)
+        out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, err
     assert "first + " in out
     assert "1 sessions" in err
@@ -110,7 +111,7 @@ def test_ctrl_c_ends_a_server_and_its_agents_processes_at_any_moment(agents, mom
             while process.poll() is None and not _has_own_handler(process.pid):
                 time.sleep(0.01)
         os.killpg(process.pid, signal.SIGINT)
-        _, err = process.communicate(timeout=300)  # ends only when nobody holds the pipe any more
+        _, err = process.communicate(timeout=PATIENCE)  # ends only when nobody holds the pipe any more
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -193,7 +194,9 @@ def test_a_killed_server_leaves_nothing_behind(tmp_path):
     (tmp_path / "mine.py").write_text(DIES)
     with serving("--agents", f"{tmp_path}/mine.py:First") as (process, _):
         process.kill()
-        _, err = process.communicate(timeout=300)  # ends only when its last process has let go of the pipe
+        _, err = process.communicate(
+            timeout=PATIENCE
+        )  # ends only when its last process has let go of the pipe
     assert err == ""
 
 

@@ -19,6 +19,7 @@ from blueprint.guandan.training.trainer import Trainer
 from blueprint.guandan.training.training_run import RunConfig, train
 from games.support.interruption import Interrupted
 from games.support.work.priority import BEHIND, niceness
+from tests.patience import PATIENCE
 
 SMALL = NetworkConfig(state=16, blocks=1, action=16, action_blocks=1, critic=16)
 FAST = TrainConfig(rounds=6, batch=64, seed=3, pieces=3)
@@ -110,7 +111,7 @@ def test_a_run_that_ends_leaves_nobody_playing(tmp_path: Path) -> None:
         trainer.crew.collect()
     players = [one for one in threading.enumerate() if one.name.startswith("players")]
     for one in players:
-        one.join(60)
+        one.join(PATIENCE)
     assert not any(one.is_alive() for one in players)
 
 

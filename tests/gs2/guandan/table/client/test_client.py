@@ -16,6 +16,7 @@ from gs2.guandan.table.client.client import TableClient
 from gs2.guandan.table.client.outcome import ClientResult
 from gs2.guandan.table.client.visit import ClientConfig, ClientError
 from gs2.guandan.table.hosts import InstantHost, ThreadHost
+from tests.patience import PATIENCE
 
 HAND = ["S2", "H3", "SB"]
 MOVES = [["Single", "3", ["H3"]], ["Single", "B", ["SB"]]]
@@ -55,7 +56,7 @@ class Script:
             await self.socket.send(message if isinstance(message, str | bytes) else json.dumps(message))
 
     async def hear(self) -> dict[str, Any]:
-        return json.loads(await asyncio.wait_for(self.socket.recv(), 300))
+        return json.loads(await asyncio.wait_for(self.socket.recv(), PATIENCE))
 
     async def seat(self) -> None:
         """Let the client create a room, and deal."""
@@ -92,7 +93,7 @@ def play(
             host = (InstantHost if agent is FirstAgent else ThreadHost)(agent)
             return await TableClient(ClientConfig(f"ws://127.0.0.1:{port}", **options), host).run()
 
-    result = asyncio.run(asyncio.wait_for(scenario(), 300))
+    result = asyncio.run(asyncio.wait_for(scenario(), PATIENCE))
     assert not failures, failures
     return result, failures
 
@@ -241,7 +242,7 @@ def test_a_new_request_overtakes_one_still_being_thought_about():
         def act(self, observation: Any) -> int:
             if len(observation.actions) == 2:
                 second.set()
-            second.wait(60)
+            second.wait(PATIENCE)
             return len(observation.actions) - 1
 
     async def script(server: Script) -> None:

@@ -22,8 +22,9 @@ from gs2.guandan.table.client.visit import ClientConfig, ClientError
 from gs2.guandan.table.hosts import InstantHost
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from tests.gs2.guandan.table.client.test_client import MOVES, act, notify
+from tests.patience import PATIENCE
 
-PATIENCE = 2.0
+SILENCE = 2.0
 """Seconds until a server that stays silent is given up; one that answers has all the time it needs."""
 
 
@@ -37,7 +38,7 @@ def told(server: Any, dialect: str, path: str = "", **config: Any) -> str:
             await TableClient(ClientConfig(url, dialect, **options), InstantHost(FirstAgent)).run()
 
     with pytest.raises(ClientError) as error:
-        asyncio.run(asyncio.wait_for(scenario(), 300))
+        asyncio.run(asyncio.wait_for(scenario(), PATIENCE))
     return str(error.value)
 
 
@@ -98,7 +99,7 @@ def test_each_dialect_is_told_of_the_other_by_our_servers():
 def test_each_dialect_is_told_of_the_other_by_what_strangers_say():
     assert "--dialect njupt" in told(scripted(error_of_njupt), "openguandan")
     assert "--dialect openguandan" in told(scripted(error_of_openguandan), "njupt")
-    text = told(scripted(silent), "openguandan", patience=PATIENCE)
+    text = told(scripted(silent), "openguandan", patience=SILENCE)
     assert "nothing within 2 s" in text and "--dialect njupt" in text
 
 
@@ -107,7 +108,7 @@ def test_what_is_no_guandan_server_at_all_is_named(dialect):
     page = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
     assert "HTTP 404" in told(plain(page), dialect)
     assert "no WebSocket server" in told(plain(b"220 mail ready\r\n"), dialect)
-    assert "no answer within 2 s" in told(plain(None), dialect, patience=PATIENCE)
+    assert "no answer within 2 s" in told(plain(None), dialect, patience=SILENCE)
 
 
 def test_an_echo_gives_no_seat():
@@ -117,7 +118,7 @@ def test_an_echo_gives_no_seat():
 def test_a_silent_server_of_the_competition_is_waited_for_but_spoken_of(caplog):
     async def scenario() -> None:
         async with scripted(silent) as port:
-            config = ClientConfig(f"ws://127.0.0.1:{port}", "njupt", patience=PATIENCE)
+            config = ClientConfig(f"ws://127.0.0.1:{port}", "njupt", patience=SILENCE)
             task = asyncio.create_task(TableClient(config, InstantHost(FirstAgent)).run())
             while not caplog.records:
                 await asyncio.sleep(0.01)
@@ -125,7 +126,7 @@ def test_a_silent_server_of_the_competition_is_waited_for_but_spoken_of(caplog):
             task.cancel()
 
     with caplog.at_level(logging.WARNING):
-        asyncio.run(asyncio.wait_for(scenario(), 300))
+        asyncio.run(asyncio.wait_for(scenario(), PATIENCE))
     assert "--dialect openguandan" in caplog.text
 
 
@@ -184,7 +185,7 @@ def test_quit_and_the_end_of_the_input_leave_the_table_with_success(typed):
 
     again = asyncio.Event()
     answers: list[Any] = []
-    code, out, err = asyncio.run(asyncio.wait_for(scenario(), 300))
+    code, out, err = asyncio.run(asyncio.wait_for(scenario(), PATIENCE))
     assert code == 0, err
     assert answers == [MOVES[1]]
     assert b"left the table" in err and b"Traceback" not in err and b"ERROR" not in err
@@ -239,7 +240,7 @@ def test_one_ctrl_c_leaves_the_table(agent):
                 if process.returncode is None:
                     process.kill()
 
-    code, _, err = asyncio.run(asyncio.wait_for(scenario(), 300))
+    code, _, err = asyncio.run(asyncio.wait_for(scenario(), PATIENCE))
     assert code == 130
     assert "Traceback" not in err and "Fatal" not in err
     assert re.search("left the table", err)

@@ -20,6 +20,7 @@ from gs2.guandan.table.session import GameCount, Session
 from gs2.guandan.table.wire.dialect import notify
 from gs2.guandan.table.wire.njupt import Njupt
 from gs2.guandan.table.wire.openguandan import OpenGuanDan
+from tests.patience import PATIENCE
 
 DIALECTS = {OpenGuanDan: "openguandan", Njupt: "njupt"}
 SEED = 18
@@ -112,7 +113,7 @@ def test_every_game_is_counted_with_its_rounds_and_its_winner(words, dialect, mo
                 client = TableClient(config, host if k == 0 else InstantHost(random_agent(k)))
                 tasks.append(asyncio.create_task(client.run()))
                 room = await client.seated if dialect == "openguandan" else None
-            results = await asyncio.wait_for(asyncio.gather(*tasks), 300)
+            results = await asyncio.wait_for(asyncio.gather(*tasks), PATIENCE)
             return results, server.results[0], host
 
     results, session, host = asyncio.run(scenario())

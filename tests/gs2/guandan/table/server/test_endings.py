@@ -23,6 +23,7 @@ from gs2.guandan.table.server.place import RoomConfig
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from tests.gs2.guandan.table.protocol import heard_until, njupt_client, openguandan_client, until
 from tests.gs2.guandan.table.scenario import answer, first_request, is_error, play_on, run, table
+from tests.patience import PATIENCE
 
 
 def test_an_agent_that_fails_or_dawdles_costs_its_seat_a_default_move_and_nobody_anything():
@@ -34,7 +35,7 @@ def test_an_agent_that_fails_or_dawdles_costs_its_seat_a_default_move_and_nobody
 
     class Dawdles:
         def act(self, observation):
-            enough.wait(300)
+            enough.wait(PATIENCE)
             return 0
 
     async def scenario(kind):
@@ -65,7 +66,7 @@ def test_an_agent_that_thinks_for_ever_keeps_its_own_table_waiting_and_no_other(
 
     class Thinks:
         def act(self, observation):
-            wake.wait(300)
+            wake.wait(PATIENCE)
             return 0
 
     async def scenario():

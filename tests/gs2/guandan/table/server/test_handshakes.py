@@ -18,6 +18,7 @@ from gs2.guandan.table.server.place import TableError
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from gs2.guandan.table.wire.connection import WireLimits
 from tests.forked import run_module
+from tests.patience import PATIENCE
 
 HEADERS = [
     (b"Host", b"127.0.0.1"),
@@ -39,7 +40,7 @@ async def answer_to(server: TableServer, request: bytes) -> int:
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     try:
         writer.write(request)
-        line = await asyncio.wait_for(reader.readline(), 300)
+        line = await asyncio.wait_for(reader.readline(), PATIENCE)
         return int(line.split()[1]) if line.startswith(b"HTTP/1.1 ") else 0
     finally:
         writer.close()
@@ -65,7 +66,7 @@ def statuses(requests: list[bytes], caplog: Any, *, again: bool = True, **config
 
     with caplog.at_level(logging.INFO):
         caplog.clear()
-        found = asyncio.run(asyncio.wait_for(scenario(), 300))
+        found = asyncio.run(asyncio.wait_for(scenario(), PATIENCE))
     refused = [record for record in caplog.records if "handshake refused" in record.message]
     assert all(record.exc_info is None for record in caplog.records)
     assert all(record.message.isprintable() and len(record.message) < 400 for record in refused)
@@ -257,7 +258,7 @@ def test_a_refused_client_that_never_leaves_is_dropped():
                     await asyncio.sleep(0)
             return b""
 
-    asyncio.run(asyncio.wait_for(scenario(), 300))
+    asyncio.run(asyncio.wait_for(scenario(), PATIENCE))
 
 
 def test_tokens_are_wanted_beyond_this_machine():
@@ -273,4 +274,4 @@ def test_tokens_are_wanted_beyond_this_machine():
 
     with pytest.raises(TableError, match="token"):
         ServerConfig(host="0.0.0.0")
-    asyncio.run(asyncio.wait_for(scenario(), 300))
+    asyncio.run(asyncio.wait_for(scenario(), PATIENCE))

@@ -24,6 +24,7 @@ from gs2.guandan.table.server import recording
 from gs2.guandan.table.server.recording import RecordFolder, RecordFolderError, SessionResult, read_results
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from tests.gs2.guandan.table.protocol import njupt_client
+from tests.patience import PATIENCE
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -65,7 +66,7 @@ def test_two_servers_at_once_and_a_third_after_them_leave_each_other_their_recor
             await session(three)
         check_kept(before, tmp_path)
 
-    asyncio.run(asyncio.wait_for(scenario(), 300))
+    asyncio.run(asyncio.wait_for(scenario(), PATIENCE))
     records = [read_record(path) for path in tmp_path.glob("*-room*-game*.jsonl")]
     assert len(records) == 5 and all(record.complete for record in records)
     assert all(len(list(replay(record))) == len(record.events) for record in records)
@@ -183,10 +184,10 @@ def test_servers_killed_one_after_the_other_leave_whole_lines_and_lose_nothing(t
         process.start()
         try:
             assert ours.poll(300), "the server did not start"
-            seen = asyncio.run(asyncio.wait_for(play_until_killed(ours.recv(), process), 300))
+            seen = asyncio.run(asyncio.wait_for(play_until_killed(ours.recv(), process), PATIENCE))
         finally:
             process.kill()
-            process.join(60)
+            process.join(PATIENCE)
         check_kept(before, tmp_path)
         plays = []
         for path in sorted(path for path in tmp_path.glob("*-room*.jsonl") if path.name not in before):

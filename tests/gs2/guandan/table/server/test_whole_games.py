@@ -14,6 +14,7 @@ from gs2.guandan.table.client.visit import ClientConfig
 from gs2.guandan.table.hosts import InstantHost
 from gs2.guandan.table.server.server import ServerConfig, TableServer
 from tests.gs2.guandan.table.protocol import Heard, check_message, njupt_client, openguandan_client
+from tests.patience import PATIENCE
 
 
 async def four_strangers(server: TableServer, games: int) -> list[Heard]:
@@ -49,7 +50,7 @@ def test_four_strangers_play_two_games_and_every_message_fits_the_schemas(dialec
     async def scenario():
         config = ServerConfig(dialect=dialect, official=official, port=0, games=2, seed=5)
         async with TableServer(config) as server:
-            heard = await asyncio.wait_for(four_strangers(server, 2), 300)
+            heard = await asyncio.wait_for(four_strangers(server, 2), PATIENCE)
             return heard, server.results
 
     heard, results = asyncio.run(scenario())
@@ -86,7 +87,7 @@ def test_two_of_our_clients_and_two_strangers_play_a_game(dialect):
                 url = server.url.removesuffix("/game/{name}")
                 strangers = [njupt_client(url, f"bot{k}") for k in range(2)]
             tasks.append(asyncio.create_task(ours[1].run()))
-            await asyncio.wait_for(asyncio.gather(*tasks, *strangers), 300)
+            await asyncio.wait_for(asyncio.gather(*tasks, *strangers), PATIENCE)
             return [one.result for one in ours], server.results[0]
 
     results, session = asyncio.run(scenario())
@@ -110,7 +111,7 @@ def test_our_clients_count_every_game_of_three_whatever_words_end_them(dialect, 
                 # who joins a room is not told of how many games
                 clients.append(client(server, f"c{k}", room=room))
                 tasks.append(asyncio.create_task(clients[k].run()))
-            results = await asyncio.wait_for(asyncio.gather(*tasks), 300)
+            results = await asyncio.wait_for(asyncio.gather(*tasks), PATIENCE)
             return results, server.results[0]
 
     results, session = asyncio.run(scenario())
@@ -132,7 +133,7 @@ def test_agents_fill_the_seats_that_clients_leave(dialect, agents):
             for k in range(1, 4 - len(agents)):
                 clients.append(client(server, f"c{k}", room=room))
                 tasks.append(asyncio.create_task(clients[-1].run()))
-            await asyncio.wait_for(asyncio.gather(*tasks), 300)
+            await asyncio.wait_for(asyncio.gather(*tasks), PATIENCE)
             return server.results[0].names
 
     names = asyncio.run(scenario())
@@ -146,7 +147,7 @@ def test_a_server_plays_many_tables_at_once():
         async with TableServer(ServerConfig(dialect="njupt", port=0, seed=4)) as server:
             url = server.url.removesuffix("/game/{name}")
             bots = [njupt_client(url, f"bot{k}") for k in range(24)]
-            await asyncio.wait_for(asyncio.gather(*bots), 300)
+            await asyncio.wait_for(asyncio.gather(*bots), PATIENCE)
             return len(server.results), server.rooms
 
     sessions, rooms = asyncio.run(scenario())

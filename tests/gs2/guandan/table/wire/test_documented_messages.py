@@ -19,6 +19,7 @@ from gs2.guandan.table.server.place import RoomConfig, TableError
 from gs2.guandan.table.server.room import Room, RoomSetup
 from gs2.guandan.table.wire import messages as m
 from tests.gs2.guandan.table.protocol import until
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[5]
 PAGE = ROOT / "docs" / "how-to" / "table.md"
@@ -93,7 +94,7 @@ def match() -> list[Message]:
                     act = asked["actionList"][-1]
                     tell(seat, ASKED[asked["stage"]], roomId=1, player=seat, **paid, act=act)
 
-    asyncio.run(asyncio.wait_for(play(), 300))
+    asyncio.run(asyncio.wait_for(play(), PATIENCE))
     return said
 
 
