@@ -23,6 +23,8 @@ ANNOUNCED = 2**30
 ANNOUNCED_SECONDS = 30.0
 """Seconds from which on it is, too."""
 _log = logging.getLogger("gs2")
+MAX_NODES = 50_000_000
+"""Histories that a tree may have unless its caller says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class TreeBudget:
         than growing the tree takes.
     """
 
-    max_nodes: int = 50_000_000
+    max_nodes: int = MAX_NODES
     memory: float | None = None
     history_bytes: float = 0.0
 
@@ -73,7 +75,7 @@ class GrowthWatch:
             return
         self._looked = True
         limit, each = self._known()
-        few = self.max_nodes * each < limit
+        few = self.max_nodes < MAX_NODES and self.max_nodes * each < limit
         # Far too much; by how much does not matter, nor may it be awaited where few nodes are allowed.
         enough = 10 * self.max_nodes if few else 1e4 * max(limit / each, self.max_nodes)
         size = estimate_size(self.game, states, infosets=False, enough=enough)

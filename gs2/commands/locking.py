@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gs2.commands.common import CountType
+
 if TYPE_CHECKING:
     from cfr.policies.policy import Policy
     from cfr.tree import FlatTree
@@ -46,7 +48,7 @@ def lock_options(command: Callable[..., Any]) -> Callable[..., Any]:
             )
         return command(*values, lock=None if lock is None else LockChoice(lock, lock_seat), **named)
 
-    seat = click.option("--lock-seat", type=click.IntRange(min=0), help="Lock this player's infosets alone.")
+    seat = click.option("--lock-seat", type=CountType(0), help="Lock this player's infosets alone.")
     file = click.option(
         "--lock",
         type=click.Path(exists=True, dir_okay=False, path_type=Path),

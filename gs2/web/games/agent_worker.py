@@ -74,7 +74,7 @@ def _turned(seated: Seated, history: Array, progress: Progress) -> tuple[Game, G
 def _loaded_for(seated: Seated, history: Array) -> tuple[Game, GameAgent, Array]:
     if seated.played_as != seated.game:
         table, caller = _agent(seated.game, CALLER)
-        landlord = int(_at(table, history, 0, trail=False)[0]["landlord"][0])
+        landlord = int(state_at(table, history, 0, trail=False)[0]["landlord"][0])
         fixed = fixed_history(history, landlord)
         if fixed is None:
             return table, caller, history
@@ -83,7 +83,7 @@ def _loaded_for(seated: Seated, history: Array) -> tuple[Game, GameAgent, Array]
     return game, agent, history
 
 
-def _at(game: Game, history: Array, seat: int, *, trail: bool) -> tuple[Array, SeatTrail]:
+def state_at(game: Game, history: Array, seat: int, *, trail: bool) -> tuple[Array, SeatTrail]:
     """Return the state after a history, [1], and what a seat saw and did on the way, where that is wanted."""
     state, seen = game.root(), SeatTrail()
     if trail:
@@ -100,11 +100,11 @@ def _at(game: Game, history: Array, seat: int, *, trail: bool) -> tuple[Array, S
 
 def _shares(game: Game, agent: GameAgent, history: Array) -> tuple[Array, Ragged, Array]:
     """Return the state [1], the legal actions there and an agent's probability of each."""
-    state, _ = _at(game, history, 0, trail=False)
+    state, _ = state_at(game, history, 0, trail=False)
     seat = int(game.player(state)[0])
     trails = None
     if isinstance(agent, TrailAgent):
-        trails = [_at(game, history, seat, trail=True)[1]]
+        trails = [state_at(game, history, seat, trail=True)[1]]
     legal = game.actions(state)
     return state, legal, answers(agent, game, state, seat, legal, trails)
 
@@ -141,7 +141,7 @@ def agent_view(seated: Seated, history: Array, *, progress: Progress) -> dict[st
     blueprint = _valued(agent)
     values: Array | None = None
     table = load_game(seated.game, general_sum=True) if seated.game != game.name else game
-    before = _at(table, at_table, 0, trail=False)[0]
+    before = state_at(table, at_table, 0, trail=False)[0]
     points = points_of_payoff(table, game, before, int(table.player(before)[0]))
     if blueprint is not None:
         unit = 1.0 if getattr(blueprint, "wins", False) else points
@@ -161,11 +161,11 @@ def agent_view(seated: Seated, history: Array, *, progress: Progress) -> dict[st
 
 def _gains(game: Game, agent: GameAgent, history: Array) -> Array | None:
     """Return each action's gain and its error, [2, a] in payoffs, by an agent that searches drawn deals."""
-    state = _at(game, history, 0, trail=False)[0]
+    state = state_at(game, history, 0, trail=False)[0]
     legal, seat = game.actions(state).values, int(game.player(state)[0])
     if not isinstance(agent, SearchAgent) or len(legal) == 1:
         return None
-    return agent.gains(Situation(game, state, seat, legal, _at(game, history, seat, trail=True)[1]))
+    return agent.gains(Situation(game, state, seat, legal, state_at(game, history, seat, trail=True)[1]))
 
 
 def _gain(gains: Array | None, at: int, points: float) -> dict[str, float | None]:

@@ -247,7 +247,7 @@ def test_the_search_whose_gains_are_said_is_the_one_that_plays() -> None:
     game = game_titled("doudizhu")
     history = GameRound(game, 3, 1).history()
     name = "gs2.play.shedding:SHEDDING+rollout:branches=3,samples=8"
-    state, trail = agent_worker._at(game, history, 0, trail=True)
+    state, trail = agent_worker.state_at(game, history, 0, trail=True)
     legal = game.actions(state)
     told, plays = (load_game_agent(game, name) for _ in range(2))
     assert isinstance(told, SearchAgent)
