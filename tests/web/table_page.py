@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from gs2.web.games.offers import offered_agents
-from tests.web.page_words import page_words
+from tests.web.modules.page_words import page_words
 
 __all__ = [
     "SCREENSHOTS",
     "TablePage",
+    "check_hand",
     "check_places_and_levels",
-    "covered_marks",
-    "hard_to_touch",
     "left_behind",
     "picture",
 ]
@@ -73,14 +72,11 @@ def left_behind(page: Any) -> list[str]:
     return [text for text in texts if text in english]
 
 
-def hard_to_touch(page: Any) -> list[Any]:
-    """Return the cards of a hand of which less than 40 × 40 pixels can be touched."""
-    return list(page.evaluate(FREE))
-
-
-def covered_marks(page: Any) -> list[Any]:
-    """Return ranks, suits and marks of cards in the hand and on the felt that another card covers."""
-    return list(page.evaluate(MARKS))
+def check_hand(page: Any) -> None:
+    """Assert that no card covers another's rank, suit or mark, and a phone's have 40 × 40 pixels to touch."""
+    assert page.evaluate(MARKS) == []
+    if page.viewport_size["width"] < 600:
+        assert page.evaluate(FREE) == []
 
 
 def picture(page: Any, name: str) -> None:

@@ -14,14 +14,7 @@ from games.guandan.cards import hand_text, unpack
 from gs2.guandan.table.session import Listener, Session
 from tests.patience import PATIENCE
 from tests.web.serving import Server
-from tests.web.table_page import (
-    TablePage,
-    check_places_and_levels,
-    covered_marks,
-    hard_to_touch,
-    left_behind,
-    picture,
-)
+from tests.web.table_page import TablePage, check_places_and_levels, picture
 
 People = Callable[..., Any]
 SWIFT = ["person", "random", "strong", "greedy"]
@@ -382,35 +375,6 @@ def test_watchers_pause_step_and_hide_hands(server: Server, people: People) -> N
     page.get_by_role("button", name="Go on").click()
     page.wait_for_function(f"() => document.querySelectorAll('.log-move').length > {moves + 2}")
     picture(page, "watch")
-
-
-@pytest.mark.parametrize("width", [390, 1440])
-def test_a_table_fits_its_screen_in_both_languages_and_themes(
-    server: Server, people: People, width: int
-) -> None:
-    page = people(width=width, height=844 if width < 600 else 900)
-    table = TablePage.sit(page, *server.table(["person", "greedy", "random", "strong"], seed=6))
-    for language in ("中文", "English"):
-        page.get_by_role("button", name=language).click()
-        table.until_turn()
-        for theme in ("light", "dark", "auto"):
-            page.locator(".app-bar .theme").click()
-            picture(page, f"table-{'zh' if language == '中文' else 'en'}-{theme}")
-            over = "(({scrollWidth: w, scrollHeight: h}) => [w - innerWidth, h - innerHeight])"
-            wide, high = page.evaluate(f"{over}(document.documentElement)")
-            assert wide <= 0 and high <= 0
-        assert left_behind(page) == []
-    for order in ("sets", "suit", "moves", "rank"):
-        page.keyboard.press("o")
-        page.locator(".hand.moves" if order == "moves" else ".hand:not(.moves)").wait_for()
-        page.locator(".hand-card").nth(10).click(position={"x": 8, "y": 8})  # a chosen card covers no other
-        if width < 600:
-            assert hard_to_touch(page) == [], order
-        assert covered_marks(page) == [], order
-    page.get_by_role("button", name="中文").click()
-    page.reload()
-    page.get_by_role("button", name="提示").wait_for()
-    assert page.evaluate("document.documentElement.lang") == "zh-Hans"
 
 
 def test_an_address_of_no_table_says_so(server: Server, people: People) -> None:

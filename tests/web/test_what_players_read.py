@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.web.serving import Server
-from tests.web.table_page import TablePage
+from tests.web.table_page import TablePage, check_hand, left_behind, picture
 
 People = Callable[..., Any]
 CONTRAST = """element => {
@@ -70,6 +70,33 @@ def test_the_list_of_moves_begins_at_its_end(server: Server, people: People) -> 
     left = "log => log.scrollHeight - log.clientHeight - log.scrollTop"
     assert page.locator(".log-place").evaluate(left) <= 1
     assert page.locator(".log-place").evaluate("log => log.scrollHeight > log.clientHeight")
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_a_table_fits_its_screen_in_both_languages_and_themes(
+    server: Server, people: People, width: int
+) -> None:
+    page = people(width=width, height=844 if width < 600 else 900)
+    table = TablePage.sit(page, *server.table(["person", "greedy", "random", "strong"], seed=6))
+    for language in ("中文", "English"):
+        page.get_by_role("button", name=language).click()
+        table.until_turn()
+        for theme in ("light", "dark", "auto"):
+            page.locator(".app-bar .theme").click()
+            picture(page, f"table-{'zh' if language == '中文' else 'en'}-{theme}")
+            over = "(({scrollWidth: w, scrollHeight: h}) => [w - innerWidth, h - innerHeight])"
+            wide, high = page.evaluate(f"{over}(document.documentElement)")
+            assert wide <= 0 and high <= 0
+        assert left_behind(page) == []
+    for order in ("sets", "suit", "moves", "rank"):
+        page.keyboard.press("o")
+        page.locator(".hand.moves" if order == "moves" else ".hand:not(.moves)").wait_for()
+        page.locator(".hand-card").nth(10).click(position={"x": 8, "y": 8})  # a chosen card covers no other
+        check_hand(page)
+    page.get_by_role("button", name="中文").click()
+    page.reload()
+    page.get_by_role("button", name="提示").wait_for()
+    assert page.evaluate("document.documentElement.lang") == "zh-Hans"
 
 
 @pytest.mark.parametrize(("width", "height"), [(844, 390), (667, 375)])

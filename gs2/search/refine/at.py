@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +47,9 @@ def refine_at(
     (`gs2.search.histories.seats`); `options.leaf` is then asked about such a view.
     Raises what `sample_tree` raises.
     """
-    return _searched(game, blueprint, trail, config, rng, options, gains=False)[0]
+    search = partial(refine_sampled, config=config, rng=rng, options=options)
+    probs: NDArray[np.float64] = _searched(game, blueprint, trail, config, search, gains=False)[0]
+    return probs
 
 
 def refine_and_judge(
@@ -56,7 +60,8 @@ def refine_and_judge(
     The second row is the mean gain over the histories drawn, in payoffs of the player to act, before anything
     is solved; the third its standard error. Both are NaN for an action beyond the configured `branches`.
     """
-    return _searched(game, blueprint, trail, config, rng, NO_OPTIONS, gains=True)
+    search = partial(refine_sampled, config=config, rng=rng)
+    return _searched(game, blueprint, trail, config, search, gains=True)
 
 
 def _searched(
@@ -64,8 +69,7 @@ def _searched(
     blueprint: Blueprint,
     trail: Trail,
     config: SearchConfig,
-    rng: np.random.Generator,
-    options: SearchOptions,
+    search: Callable[[Game, Blueprint, Trail], tuple[SampledTree, Refinement]],
     *,
     gains: bool,
 ) -> NDArray[np.float64]:
@@ -73,7 +77,7 @@ def _searched(
     if game.num_players > 2:
         each = np.array(
             [
-                _searched(seen.view, seen, seen.view.trail(trail), config, rng, options, gains=gains)
+                _searched(seen.view, seen, seen.view.trail(trail), config, search, gains=gains)
                 for seen in seat_views(game, blueprint, trail.player, config)
             ]
         )
@@ -81,7 +85,7 @@ def _searched(
         if gains:
             mean[2] = np.sqrt(np.sum(each[:, 2] ** 2, axis=0)) / len(each)
         return mean
-    part, found = refine_sampled(game, blueprint, trail, config, rng, options)
+    part, found = search(game, blueprint, trail)
     tree = require_states(part.context.tree, "refine_at")
     rows = [found.here(part.strategy), *(_gains(part) if gains else ())]
     first = int(tree.infoset_first_node()[part.infoset])

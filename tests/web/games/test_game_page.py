@@ -15,7 +15,7 @@ from games.climbing.doudizhu.move_table import KIND_NAMES
 from games.registry import game_spec
 from gs2.web.games.offers import GAMES, offered_agents
 from gs2.web.pages import MODULES, STATIC, STYLES
-from tests.web.page_words import page_words
+from tests.web.modules.page_words import page_words
 
 FILES = sorted((STATIC / "games").glob("*.js"))
 SAID = page_words()

@@ -10,7 +10,7 @@ import pytest
 
 from tests.web.games.playing import new_table
 from tests.web.serving import Server
-from tests.web.table_page import covered_marks, hard_to_touch, left_behind, picture
+from tests.web.table_page import check_hand, left_behind, picture
 from tests.web.test_page_accessibility import faults
 
 People = Callable[..., Any]
@@ -177,9 +177,7 @@ def test_tables_of_games_fit_their_screen_in_both_languages(
                 wide, high = page.evaluate(f"({over})(document.documentElement)")
                 assert wide <= 0 and high <= 0, (table, language, turn, wide, high)
                 assert left_behind(page) == []
-                if width < 600:
-                    assert hard_to_touch(page) == []
-                assert covered_marks(page) == []
+                check_hand(page)
                 picture(page, f"game-{at}-{turn}-{language}")
             take_turn(page, keys=width > 600)
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from gs2.play.agent_names import load_game_agent
+from gs2.play.game_agents import SeatTrail
 from gs2.play.search_agent import SearchAgent, Situation
 from gs2.web.games import agent_worker, game_house
 from gs2.web.games.agent_worker import Seated, agent_answer, agent_view
@@ -245,9 +246,10 @@ def test_a_hint_of_a_search_says_what_moves_gain_and_how_sure_that_is() -> None:
 
 def test_the_search_whose_gains_are_said_is_the_one_that_plays() -> None:
     game = game_titled("doudizhu")
-    history = GameRound(game, 3, 1).history()
-    name = "gs2.play.shedding:SHEDDING+rollout:branches=3,samples=8"
-    state, trail = agent_worker.state_at(game, history, 0, trail=True)
+    played, trail = GameRound(game, 3, 1), SeatTrail()
+    for each in played.states:
+        trail.see(game.infoset_key(each, 0)[0])
+    name, state = "gs2.play.shedding:SHEDDING+rollout:branches=3,samples=8", played.state
     legal = game.actions(state)
     told, plays = (load_game_agent(game, name) for _ in range(2))
     assert isinstance(told, SearchAgent)
