@@ -14,6 +14,8 @@ import runpy
 import subprocess
 import sys
 import tempfile
+import threading
+import traceback
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -78,11 +80,30 @@ def _run(request: dict[str, object]) -> None:
     sys.path[0] = ""
     sys.argv = ["", *words]
     sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w", buffering=1)
-    runpy.run_module(str(request["module"]), run_name="__main__", alter_sys=True)
+    code: object = 0
+    try:
+        runpy.run_module(str(request["module"]), run_name="__main__", alter_sys=True)
+    except SystemExit as left:
+        code = left.code
+    except BaseException:
+        code = 1
+        traceback.print_exc()
+    if isinstance(code, str):
+        print(code, file=sys.stderr)
+        code = 1
+    # Not the whole way out: taking torch apart costs a second that no command is about.
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code if isinstance(code, int) else 0)
 
 
 def _serve() -> None:
     """Fork a child for each line on standard input and answer with its exit code."""
+    import gc
     import importlib
     import signal
     import time
@@ -91,6 +112,7 @@ def _serve() -> None:
     for name in PRELOADED:
         importlib.import_module(name)
     sys.modules["numba"].njit(lambda x: x)(0)  # fills Numba's registries
+    gc.freeze()  # so that children copy none of it
     requests, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
     for line in requests:
         child = os.fork()
