@@ -253,10 +253,7 @@ def test_two_people_play_at_one_table_each_with_a_hand_of_their_own(server: Serv
     ann.get_by_label("Your name").fill("Ann")
     ann.get_by_text("More settings").click()
     ann.get_by_label("Seconds between the moves of agents").fill("0")
-    ann.get_by_role("button", name="You and a friend").click()
-    for seat in ("Next to play", "Before you"):
-        ann.get_by_label(seat).select_option("random")
-    ann.get_by_role("button", name="Deal the cards").click()
+    ann.get_by_role("button", name="You and a friend").click()  # deals at once
     ann.locator(".felt").wait_for()
     bob.goto(ann.url)
     bob.get_by_role("button", name="Sit down here").click()
