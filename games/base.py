@@ -8,6 +8,7 @@ derived (`games.infosets.waiting`).
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from games.game import TERMINAL, Game, GameError, Infoset
 from games.infosets import find_infoset, infoset_at, normal_text, unknown_infoset
-from games.infosets.infoset_words import ACTS, OTHER_ACTS, OVER, infoset_line, numbered
+from games.infosets.infoset_words import ACTS, OTHER_ACTS, OVER, infoset_line, joined_lines, numbered
 from games.infosets.waiting import own_sequences, told_on_the_way, waiting_knowledge
 from games.ragged import Ragged
 from games.support.array_types import Array
@@ -90,11 +91,11 @@ class TwoPlayerGame(Game):
 class ExpandedGame:
     """A whole game tree: one entry per node in depth-first order, one per edge in `action`, `prob`, `child`.
 
-    strings: for each player its strings, numbered from 0.
-    known: per node, for each player, the number of its string in `strings[player]`.
+    told: for each player all that it is told somewhere, numbered from 0; `str` of it is its words.
+    known: per node, for each player, the number of what it knows in `told[player]`.
     """
 
-    strings: tuple[dict[str, int], ...]
+    told: tuple[dict[Hashable, int], ...]
     player: list[int] = field(default_factory=list)
     parent: list[int] = field(default_factory=list)
     parent_action: list[int] = field(default_factory=list)
@@ -130,8 +131,8 @@ def constant_sum(payoffs: NDArray[np.float64]) -> float | None:
 class ExplicitGame(TwoPlayerGame):
     """A game of perfect recall that is held whole, for any number of players, each a team of its own.
 
-    name: the game string. tree: all of it. trusted: whether a waiting player's strings may be believed where
-        they do not contradict perfect recall; if not, what it knows is derived.
+    name: the game string. tree: all of it. trusted: whether what a waiting player is told may be believed
+        where it does not contradict perfect recall; if not, what it knows is derived.
     zero_sum: whether payoffs sum to zero, shifted ones included.
     shift: what was taken from every payoff, so that those of a constant-sum game sum to zero.
     derived: seats for which what they know where they wait was derived, not taken from the source.
@@ -141,7 +142,7 @@ class ExplicitGame(TwoPlayerGame):
 
     def __init__(self, name: str, tree: ExpandedGame, *, trusted: bool) -> None:
         self.name = name
-        self.num_players = len(tree.strings)
+        self.num_players = len(tree.told)
         self.teams = tuple(range(self.num_players))
         self._player = np.array(tree.player, np.int8)
         self._parent = np.array(tree.parent)
@@ -234,7 +235,9 @@ class ExplicitGame(TwoPlayerGame):
         """The words of every infoset of each player, by key; made when first asked for."""
         return tuple(
             numbered(
-                infoset_line(role, self._own_words(what, player) if isinstance(what, int) else what, player)
+                infoset_line(
+                    role, self._own_words(what, player) if isinstance(what, int) else str(what), player
+                )
                 for role, what in names
             )
             for player, names in enumerate(self._names)
@@ -247,7 +250,7 @@ class ExplicitGame(TwoPlayerGame):
         if not node:
             return ""
         above = int(self._parent[node])
-        known = self._names[player][int(self._key[above, player])][1]
+        known = joined_lines(str(self._names[player][int(self._key[above, player])][1]))
         taken = self.action_text(np.array(above), self._parent_action[node])
         return f"{known} | after {taken}"
 
@@ -273,10 +276,10 @@ def _remembers(parent: NDArray[np.int64], key: NDArray[np.uint64]) -> bool:
 
 def _knowledge(
     tree: ExpandedGame, seat: int, trusted: bool
-) -> tuple[NDArray[np.uint64], list[tuple[int, str | int]], bool]:
+) -> tuple[NDArray[np.uint64], list[tuple[int, Hashable]], bool]:
     """Return what one player can tell apart at each node, [N] uint64; names of that; whether it was derived.
 
-    A name is (who acts, the player's string there), or, where it was derived, a node that it holds at.
+    A name is (who acts, what the player is told there), or, where it was derived, a node that it holds at.
     """
     parent = np.array(tree.parent, np.int64)
     acting = np.array(tree.player, np.int8)
@@ -292,8 +295,8 @@ def _knowledge(
     role = np.where(acts, ACTS, np.where(acting == TERMINAL, OVER, OTHER_ACTS))
     pairs = np.stack([role, what], axis=1)
     _, first, number = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
-    strings = list(tree.strings[seat])
-    names: list[tuple[int, str | int]] = [
-        (int(role[node]), int(node) if derived and not acts[node] else strings[said[node]]) for node in first
+    told = list(tree.told[seat])
+    names: list[tuple[int, Hashable]] = [
+        (int(role[node]), int(node) if derived and not acts[node] else told[said[node]]) for node in first
     ]
     return number.reshape(-1).astype(np.uint64), names, derived

@@ -32,6 +32,9 @@ T_QUANTILE = 2.201
 """Of Student's t at 97.5 %, for RUNS - 1 degrees of freedom."""
 WIDTH = 2000
 """Histories kept of a level in each run. A level of up to RUNS * WIDTH is kept whole."""
+SLOW_WIDTH, SLOW_HISTORIES = 8, 10_000
+"""The same of a game that is played one history after the other (`one_by_one`), and how many of its histories
+are looked at in all: a few seconds' work."""
 TARGETS = 32
 """Histories of each player whose infosets are filled to learn how many histories an infoset holds."""
 MEMBERS = 256
@@ -67,8 +70,8 @@ class GameSize:
     decisions: for each player, histories where it acts. infosets: for each player, or None where they were
         not asked for, or the histories to start from are too many to keep. actions: (infoset, action) pairs
     over all players, or None. depth: actions on the longest path that was seen. most_actions: of any history
-    that was seen. seed: of the sample. complete: False if the sample was ended early, at `enough`; the sizes
-        are then those of the levels above, and the game is larger.
+    that was seen. seed: of the sample. complete: False if the sample was ended early, at `enough` or after
+        SLOW_HISTORIES; the sizes are then those of the levels above, and the game is larger.
     """
 
     histories: Count
@@ -125,13 +128,23 @@ def estimate_size(
         of them an infoset holds; the latter is learned by growing what a player cannot tell from a sampled
         history. Where one infoset lies at several depths the number may be too high.
     enough: end once every run has more histories than this; `complete` says so.
-    The work is bounded by the depth of the game, whatever its size. Rare deep parts may be missed: then the
+    The work is bounded by the depth of the game, whatever its size; that of a game which says
+    `one_by_one = True` by SLOW_HISTORIES, after which the sample ends early.
+    Rare deep parts may be missed: then the
     estimate is too low, and whoever grows the tree should watch it on the way.
     """
     if width < 1:
         raise ValueError(f"estimate_size: width must be at least 1; got {width}")
     rng = np.random.default_rng(seed)
-    levels, complete = _sampled(game, game.root() if states is None else states, rng, width, enough)
+    most = float("inf")
+    slow = getattr(game, "one_by_one", False)
+    if slow:
+        width = SLOW_WIDTH if width == WIDTH else width
+        most = SLOW_HISTORIES if enough == np.inf else most
+    levels, complete = _sampled(
+        game, game.root() if states is None else states, rng, width, enough, most, slow
+    )
+    infosets = infosets and complete
     seats = game.num_players
     total = np.zeros((RUNS, seats + 3))  # histories, terminals, chance, decisions of each player
     most = 0
@@ -174,10 +187,20 @@ def infosets_met(game: Game, rng: np.random.Generator, *, plays: int = 200) -> l
 
 
 def _sampled(
-    game: Game, states: Array, rng: np.random.Generator, width: int, enough: float
+    game: Game,
+    states: Array,
+    rng: np.random.Generator,
+    width: int,
+    enough: float,
+    most: float,
+    slow: bool,
 ) -> tuple[list[_Level], bool]:
-    """Return the levels of a sampled tree, and whether they go to its end."""
+    """Return the levels of a sampled tree, and whether they go to its end: within `most` histories.
+
+    slow: thin a level before its children are made, whole levels too.
+    """
     total = np.zeros(RUNS)
+    looked = 0
     level = _Level(states, np.zeros(len(states), np.int64), np.full(len(states), -1), np.ones(1))
     levels = [level]
     for _ in range(MAX_DEPTH):
@@ -198,10 +221,20 @@ def _sampled(
         if not len(actions.values):
             return levels, True
         total += level.weight * np.bincount(level.run, minlength=len(level.weight))
-        if total.min() > enough:
+        looked += len(level.run) + len(actions.values) // 50  # listing actions costs, too
+        if total.min() > enough or looked > most:
             break
         rows = actions.rows
-        if len(level.weight) == 1 or len(rows) <= RUNS * width * 4:
+        if slow and len(level.weight) == 1 and len(rows) > RUNS * width * 4:
+            within = (np.arange(width) + rng.random((RUNS, width))) * (len(rows) / width)
+            kept = np.minimum(within.astype(np.int64).reshape(-1), len(rows) - 1)
+            weight = np.full(RUNS, len(rows) / width)
+            taken = rows[kept]
+            after = game.step(level.states, taken, actions.values[kept])
+            level = _Level(after, np.repeat(np.arange(RUNS), width), taken, weight)
+            levels.append(level)
+            continue
+        if len(level.weight) == 1 or len(rows) <= RUNS * width * (1 if slow else 4):
             kept, weight = np.arange(len(rows)), level.weight
         else:  # thin before stepping, which is what costs
             kept, weight = _stratified(level.run[rows], len(level.weight), width, rng)
@@ -240,7 +273,8 @@ def _count(runs: NDArray[np.float64], whole: bool) -> Count:
     mean = float(runs.mean())
     if np.ptp(runs) == 0:
         return Count(mean, mean, mean, whole)
-    half = T_QUANTILE * float(runs.std(ddof=1)) / np.sqrt(len(runs))
+    with np.errstate(over="ignore"):  # of games beyond 1e150 histories
+        half = T_QUANTILE * float(runs.std(ddof=1)) / np.sqrt(len(runs))
     low, high = max(0.0, mean - half), mean + half
     if (runs > 0).all():
         logs = np.log(runs)
@@ -364,7 +398,8 @@ def _members(
         keep = np.flatnonzero(alike & (depth > d)[target])
         if len(keep) == 0:
             break
-        thinned, factor = _stratified(target[keep], n, MEMBERS, rng)
+        most = SLOW_WIDTH if getattr(game, "one_by_one", False) else MEMBERS
+        thinned, factor = _stratified(target[keep], n, most, rng)
         weight = weight * factor
         states, target = states[keep[thinned]], target[keep[thinned]]
         actions: Ragged = game.actions(states)

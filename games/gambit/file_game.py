@@ -54,7 +54,7 @@ class GambitGame(ExplicitGame):
         if alone:
             tree.returns = [[own, -own] for (own,) in tree.returns]
             tree.known = [[known, 0] for (known,) in tree.known]
-            tree.strings = (*tree.strings, {"": 0})
+            tree.told = (*tree.told, {"": 0})
         self._labels = [() if infoset is None else action_words(infoset) for infoset in infosets]
         super().__init__(name, tree, trusted=False)
 
@@ -118,8 +118,8 @@ def _expanded(name: str, found: GambitFile) -> tuple[ExpandedGame, list[FileInfo
         lines.append(entry.line)
         known = [0] * len(seats)
         if entry.infoset is not None and entry.who >= 0:
-            strings = tree.strings[entry.who]
-            number = strings.setdefault(names[entry.who][entry.infoset.number], len(strings))
+            told = tree.told[entry.who]
+            number = told.setdefault(names[entry.who][entry.infoset.number], len(told))
             known[entry.who] = number
             before, first = past.setdefault((entry.who, number), (own[entry.who], node))
             if before != own[entry.who]:

@@ -17,6 +17,7 @@ from games.base import ExplicitGame
 from games.game import GameError
 from games.infosets.infoset_words import ACTS, joined_lines, numbered
 from games.openspiel.expansion import expanded, load_openspiel
+from games.openspiel.telling import Forgets, Observations, has_observations, teller_of
 from games.support.array_types import Array
 
 __all__ = ["OpenSpielGame"]
@@ -30,21 +31,48 @@ TELL_THE_MOVERS = frozenset({"efg_game"})
 class OpenSpielGame(ExplicitGame):
     """An OpenSpiel game of perfect recall, fully expanded; constant-sum payoffs are shifted to zero-sum.
 
+    Infosets are OpenSpiel's information states; where it has none, or they forget, they are what players did
+    and observed.
+
     text: OpenSpiel's own game string, nested games included.
     max_states: GameError is raised for a game with more histories.
     not_factored: why it has no public form.
     Raises GameError if the extra is not installed, OpenSpiel has no such game, or the game has fewer than two
-    players, no explicit chance or information states, or forgets (imperfect recall); the last names two
-    histories that share a string and should not.
+    players, no explicit chance, says nothing to its players, or forgets (imperfect recall) and has no
+    observations either; the last names two histories that share a string and should not.
     """
 
     not_factored = ""
 
     def __init__(self, text: str, *, max_states: int = MAX_STATES) -> None:
-        self._game = load_openspiel(text)
-        name = f"openspiel:{self._game}"
+        self._game, name = load_openspiel(text)
+        self._teller = teller_of(self._game)
+        try:
+            tree = expanded(self._game, name, max_states, self._teller)
+        except Forgets:
+            if not has_observations(self._game):
+                raise
+            self._teller = Observations()
+            tree = expanded(self._game, name, max_states, self._teller)
         trusted = self._game.get_type().short_name not in TELL_THE_MOVERS
-        super().__init__(name, expanded(self._game, name, max_states), trusted=trusted)
+        super().__init__(name, tree, trusted=trusted)
+
+    @property
+    def by_observations(self) -> bool:
+        """Return whether infosets are what players did and observed, not OpenSpiel's information states."""
+        return self._teller.remembers
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return everything but OpenSpiel's game, which may not know its own name."""
+        names = tuple(
+            [(role, what if isinstance(what, int) else str(what)) for role, what in of] for of in self._names
+        )
+        return {**self.__dict__, "_game": None, "_names": names}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Load OpenSpiel's game again."""
+        self.__dict__ |= state
+        self._game = load_openspiel(self.name.partition(":")[2])[0]
 
     def action_text(self, state: Array, action: Array) -> str:
         position = self._history(state)
@@ -68,7 +96,10 @@ class OpenSpielGame(ExplicitGame):
         """
         role, known = self._names[player][key]
         if role != ACTS:
-            raise GameError(f"{self.name}: player {player} must act at the infoset; it waits at {key}")
+            raise GameError(
+                f"{self.name}: player {player} must act at the infoset; it waits at "
+                f'"{self._texts[player][key]}"'
+            )
         return str(known)
 
     def _history(self, state: Array) -> Any:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from games.game import CHANCE, TERMINAL, GameError
 from games.infosets.infoset_words import ACTS, OTHER_ACTS, OVER
+from games.openspiel.expansion import has_more_below
 
 __all__ = ["CARDS", "BettingTree", "NotPoker", "walk_betting"]
 
@@ -78,6 +79,8 @@ def walk_betting(probes: list[Any], name: str) -> BettingTree:
     The first of them gets the same board everywhere; what OpenSpiel then tells a player must name the node.
     Raises NotPoker if the betting differs, cards are shown twice, or a player forgets.
     """
+    if has_more_below(probes[0], name, MOST_NODES):
+        raise NotPoker(name, f"must have at most {MOST_NODES:,} ways to bet; it has more")
     rng = np.random.default_rng(0)
     rows: list[tuple[int, int, int, int, bool, float]] = []
     shown = 0

@@ -2,15 +2,16 @@
 
 `load_game("openspiel:phantom_ttt")` returns this where `games.openspiel.adapter` would hold too many
 histories. A state is the line of actions that leads to it; OpenSpiel's own states are kept for the lines
-seen last. An infoset key is a hash of 128 bits of what OpenSpiel tells the player there and of whether it
-acts. The string that a waiting player gets is taken as it is, so a sample of the game is held against perfect
-recall when it is loaded (`games.check`).
+seen last. An infoset key is a hash of 128 bits of what the player knows there (`games.openspiel.telling`) and
+of whether it acts. What a waiting player is told is taken as it is, so a sample of the game is held against
+perfect recall when it is loaded (`games.check`).
 """
 
 from __future__ import annotations
 
 import re
 from collections import OrderedDict
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from hashlib import blake2b
 from typing import Any
@@ -25,6 +26,7 @@ from games.infosets import normal_text, unknown_infoset
 from games.infosets.infoset_words import ACTS, OTHER_ACTS, OVER, infoset_line, joined_lines, numbered
 from games.openspiel.betting_tree import NotPoker
 from games.openspiel.expansion import TooManyHistories, load_openspiel
+from games.openspiel.telling import Observations, Teller, Told, has_observations, teller_of
 from games.ragged import Ragged
 from games.support.array_types import Array
 
@@ -32,10 +34,12 @@ __all__ = ["DirectOpenSpielGame", "load_any_openspiel"]
 
 REMEMBERED = 50_000
 """States of OpenSpiel's that are kept, one or two kilobytes each; others are played again when asked for."""
-LONGEST = 500
-"""Actions of the longest line; a state takes 4 bytes for each."""
-CHECKED_WIDTH = 64
-"""Histories of each level at which a game is checked when it is loaded."""
+LONGEST = 25_000
+"""Actions of the longest line; a state takes 2 or 4 bytes for each."""
+CHECKED_WIDTH, CHECKED = 64, 1_000
+"""Histories of each level at which a game is checked when it is loaded, and about how many in all."""
+CHECKED_OBSERVED = 2
+"""The same for infosets by observations, which remember by construction; their words grow with the game."""
 BEAM = 60
 """Infosets of a player that a search for one of them follows at once."""
 FOLLOWED = 6000
@@ -44,20 +48,34 @@ LISTED = 20_000
 """Histories looked at for near matches of a text that names no infoset."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """OpenSpiel's own state, and what each player knows there; None where that is not asked for yet.
+
+    words: of the legal actions, once one of them was asked for.
+    """
+
+    position: Any
+    told: list[Told | None]
+    words: dict[int, str] = field(default_factory=dict)
+
+
 class DirectOpenSpielGame(TwoPlayerGame):
     """An OpenSpiel game of perfect recall, of any size, without its tree.
 
-    text: OpenSpiel's own game string, nested games included. check: hold a sample against the contract.
+    text: OpenSpiel's own game string, nested games included. check: hold a sample against the contract; where
+        OpenSpiel's information states fail it, infosets are what players did and observed.
     zero_sum, shift: as of `ExplicitGame`. not_factored: why it has no public form.
-    Raises GameError as `OpenSpielGame` does, and for a game whose strings fail the check.
+    Raises GameError as `OpenSpielGame` does, and for a game that fails the check.
     """
 
     key_width: int = 2
     not_factored = ""
+    one_by_one = True
 
-    def __init__(self, text: str, *, check: bool = True) -> None:
-        self._game = load_openspiel(text)
-        self.name = f"openspiel:{self._game}"
+    def __init__(self, text: str, *, check: bool = True, by_observations: bool = False) -> None:
+        self._game, self.name = load_openspiel(text)
+        self._teller: Teller = Observations() if by_observations else teller_of(self._game)
         self.num_players = self._game.num_players()
         self.teams = tuple(range(self.num_players))
         total = self._game.utility_sum()  # None where it differs from end to end
@@ -65,26 +83,51 @@ class DirectOpenSpielGame(TwoPlayerGame):
         self.shift = (total or 0.0) / self.num_players
         low, high = self._game.min_utility(), self._game.max_utility()
         self.payoff_range = (float(low - self.shift), float(high - self.shift))
-        self._tensor = bool(self._game.get_type().provides_information_state_tensor)
         longest = self._game.max_game_length() + self._game.max_chance_nodes_in_history()
         if longest > LONGEST:
             raise GameError(
                 f"{self.name}: a game must end within {LONGEST:,} actions to be played; this one may take "
                 f"{longest:,}; choose smaller parameters"
             )
-        self._dtype = np.dtype([("length", np.int32), ("moves", np.int32, (longest,))])
-        self._known: OrderedDict[bytes, Any] = OrderedDict()
+        most = max(self._game.num_distinct_actions(), self._game.max_chance_outcomes())
+        kind = np.int16 if most <= np.iinfo(np.int16).max else np.int32
+        self._dtype = np.dtype([("length", np.int32), ("moves", kind, (longest,))])
+        self._known: OrderedDict[bytes, _Place] = OrderedDict()
         self._named: OrderedDict[str, Infoset] = OrderedDict()
         if check:
-            check_game(self, np.random.default_rng(0), max_width=CHECKED_WIDTH)
+            self._check()
+
+    def _check(self) -> None:
+        """Hold a sample against the contract, of infosets by observations if the game's own fail."""
+        if not self.by_observations:
+            try:
+                check_game(self, np.random.default_rng(0), max_width=self._checked_width)
+                return
+            except GameError:
+                if not has_observations(self._game):
+                    raise
+            self._teller = Observations()
+            self._known.clear()
+            self._named.clear()
+        width = min(CHECKED_OBSERVED, self._checked_width)
+        check_game(self, np.random.default_rng(0), max_width=width)
+
+    @property
+    def _checked_width(self) -> int:
+        return max(2, min(CHECKED_WIDTH, CHECKED // self._dtype["moves"].shape[0]))
+
+    @property
+    def by_observations(self) -> bool:
+        """Return whether infosets are what players did and observed, not OpenSpiel's information states."""
+        return self._teller.remembers
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what makes the game again: its name."""
-        return {"text": self.name.partition(":")[2]}
+        """Return what makes the game again: its name, and how its infosets are known."""
+        return {"text": self.name.partition(":")[2], "by_observations": self.by_observations}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Load the game again."""
-        self.__init__(state["text"], check=False)  # type: ignore[misc]  # the only way to make one again
+        self.__init__(check=False, **state)  # type: ignore[misc]  # the only way to make one again
 
     def root(self) -> Array:
         return np.zeros(1, self._dtype)
@@ -110,10 +153,10 @@ class DirectOpenSpielGame(TwoPlayerGame):
         length = after["length"]
         after["moves"][np.arange(len(after)), length] = actions
         after["length"] = length + 1
-        positions = self._positions(states)
+        places = self._places(states)
         for name, row, action in zip(_names(after), rows.tolist(), np.asarray(actions).tolist(), strict=True):
             if name not in self._known:
-                self._remember(name, positions[row].child(action))
+                self._remember(name, self._after(places[row], action))
         return after
 
     def returns(self, states: Array) -> NDArray[np.float64]:
@@ -121,26 +164,33 @@ class DirectOpenSpielGame(TwoPlayerGame):
         return np.array(given, np.float64).reshape(-1, self.num_players) - self.shift
 
     def infoset_key(self, states: Array, player: int) -> NDArray[np.uint64]:
-        return _hashed([_known(position, player) for position in self._positions(states)])
+        return _hashed([self._known_at(place, player) for place in self._places(states)])
 
     def features(self, states: Array, player: int) -> Array:
-        """Return OpenSpiel's tensor of the information state, [n, width], or the bits of the key."""
-        if not self._tensor:
+        """Return OpenSpiel's tensor of the information state, [n, width], or the bits of the key.
+
+        Where infosets are by observations, the tensor is that of the last one.
+        """
+        kind = self._game.get_type()
+        what = "observation" if self.by_observations else "information_state"
+        if not getattr(kind, f"provides_{what}_tensor"):
             keys = np.ascontiguousarray(self.infoset_key(states, player), "<u8")
             return np.unpackbits(keys.view(np.uint8), axis=1)
         if len(states) == 0:
-            return np.zeros((0, int(np.prod(self._game.information_state_tensor_shape()))), np.float32)
+            return np.zeros((0, int(np.prod(getattr(self._game, f"{what}_tensor_shape")()))), np.float32)
         positions = self._positions(states)
-        found = np.array([position.information_state_tensor(player) for position in positions], np.float32)
+        found = np.array([getattr(position, f"{what}_tensor")(player) for position in positions], np.float32)
         whole = found.astype(np.uint8)
         return whole if np.array_equal(whole, found) else found
 
     def action_text(self, state: Array, action: Array) -> str:
-        position = self._position(state)
-        ids = _legal(position)
-        mover = position.current_player()
-        texts = numbered(" ".join(position.action_to_string(mover, a).split()) for a in ids)
-        return texts[ids.index(int(action))]
+        place = self._places(np.asarray(state).reshape(1))[0]
+        if not place.words:
+            position = place.position
+            ids, mover = _legal(position), position.current_player()
+            texts = numbered(" ".join(position.action_to_string(mover, a).split()) for a in ids)
+            place.words.update(zip(ids, texts, strict=True))
+        return place.words[int(action)]
 
     def state_text(self, state: Array) -> str:
         position = self._position(state)
@@ -149,8 +199,8 @@ class DirectOpenSpielGame(TwoPlayerGame):
         return f"{told} | actions {played}" if played else told or "the start"
 
     def infoset_text(self, state: Array, player: int) -> str:
-        role, known = _known(self._position(state), player)
-        text = infoset_line(role, known, player)
+        role, known = self._known_at(self._places(np.asarray(state).reshape(1))[0], player)
+        text = infoset_line(role, str(known), player)
         if (name := normal_text(text)) not in self._named:
             self._named[name] = Infoset(player, tuple(int(w) for w in _hashed([(role, known)])[0]), text)
             if len(self._named) > REMEMBERED:
@@ -173,19 +223,44 @@ class DirectOpenSpielGame(TwoPlayerGame):
 
     def _positions(self, states: Array) -> list[Any]:
         """Return OpenSpiel's own state at each line."""
+        return [place.position for place in self._places(states)]
+
+    def _places(self, states: Array) -> list[_Place]:
+        """Return the place that each line leads to."""
         found = []
         for row, name in enumerate(_names(states)):
-            position = self._known.get(name)
-            if position is None:
-                position = self._game.new_initial_state()
+            place = self._known.get(name)
+            if place is None:
+                place = self._start()
                 for action in states["moves"][row][: states["length"][row]].tolist():
-                    position.apply_action(action)
-                self._remember(name, position)
-            found.append(position)
+                    place = self._after(place, action)
+                self._remember(name, place)
+            found.append(place)
         return found
 
-    def _remember(self, name: bytes, position: Any) -> None:
-        self._known[name] = position
+    def _start(self) -> _Place:
+        position = self._game.new_initial_state()
+        return _Place(position, [self._teller.first(position, seat) for seat in range(self.num_players)])
+
+    def _after(self, place: _Place, action: int) -> _Place:
+        position = place.position.child(action)
+        if not self._teller.remembers:  # what nobody asks for is not written out
+            return _Place(position, [None] * self.num_players)
+        told: list[Told | None] = []
+        for seat, before in enumerate(place.told):
+            assert before is not None  # each was told from the start
+            told.append(self._teller.after(before, place.position, action, position, seat))
+        return _Place(position, told)
+
+    def _known_at(self, place: _Place, player: int) -> tuple[int, Told]:
+        """Return a player's part (acts, waits, or it is over) and what it knows."""
+        mover = _mover(place.position)
+        role = ACTS if mover == player else OVER if mover == TERMINAL else OTHER_ACTS
+        told = place.told[player]
+        return role, self._teller.first(place.position, player) if told is None else told
+
+    def _remember(self, name: bytes, place: _Place) -> None:
+        self._known[name] = place
         if len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
 
@@ -223,7 +298,7 @@ def load_any_openspiel(text: str, *, general_sum: bool = False) -> TwoPlayerGame
     from games.openspiel.adapter import OpenSpielGame
     from games.openspiel.poker_game import POKER, OpenSpielPoker
 
-    if not general_sum and load_openspiel(text).utility_sum() is None:
+    if not general_sum and load_openspiel(text)[0].utility_sum() is None:
         raise not_zero_sum(f"openspiel:{text}")
     why = f"of OpenSpiel's games only {', '.join(sorted(POKER))} are offered in that form"
     if text.partition("(")[0].strip() in POKER:
@@ -244,10 +319,11 @@ def load_any_openspiel(text: str, *, general_sum: bool = False) -> TwoPlayerGame
 
 
 def _names(states: Array) -> list[bytes]:
-    """Return each line as bytes."""
-    whole = np.ascontiguousarray(states).tobytes()
-    size = states.dtype.itemsize
-    return [whole[start : start + size] for start in range(0, len(whole), size)]
+    """Return each line as bytes, without what is not played yet."""
+    return [
+        line[:length].tobytes()
+        for line, length in zip(states["moves"], states["length"].tolist(), strict=True)
+    ]
 
 
 def _mover(state: Any) -> int:
@@ -264,22 +340,15 @@ def _legal(state: Any) -> list[int]:
     return list(state.legal_actions())
 
 
-def _hashed(known: list[tuple[int, str]]) -> NDArray[np.uint64]:
+def _hashed(known: list[tuple[int, Told]]) -> NDArray[np.uint64]:
     """Return the key of each infoset, [n, 2] uint64, from a player's part and what it was told."""
-    out = b"".join(blake2b(f"{role} {told}".encode(), digest_size=16).digest() for role, told in known)
+    out = b"".join(
+        blake2b(
+            f"{role} ".encode() + (told.encode() if isinstance(told, str) else told.digest), digest_size=16
+        ).digest()
+        for role, told in known
+    )
     return np.frombuffer(out, "<u8").reshape(-1, 2).astype(np.uint64)
-
-
-def _known(state: Any, player: int) -> tuple[int, str]:
-    """Return a player's part (acts, waits, or it is over) and what OpenSpiel tells it."""
-    mover = _mover(state)
-    role = ACTS if mover == player else OVER if mover == TERMINAL else OTHER_ACTS
-    try:
-        return role, str(state.information_state_string(player))
-    except RuntimeError:
-        if role == ACTS:
-            raise
-        return role, ""
 
 
 def _tokens(text: str) -> list[str]:

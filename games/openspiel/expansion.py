@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from games.base import ExpandedGame
 from games.game import CHANCE, TERMINAL, GameError
 from games.infosets.infoset_words import ACTS, infoset_line, joined_lines
+from games.openspiel.game_strings import game_name, load_parameters, read_parameters
+from games.openspiel.telling import Forgets, Teller, Told, has_observations
 from games.ragged import Ragged
 from games.size import estimate_size
 from games.support.array_types import Array
-from games.support.near import near
 
-__all__ = ["TooManyHistories", "expanded", "load_openspiel"]
+__all__ = ["TooManyHistories", "expanded", "has_more_below", "load_openspiel"]
 
 SAMPLE = 60
 """Histories kept of each level, in each run, where the size of a game is estimated before it is expanded."""
@@ -35,26 +36,23 @@ _First: TypeAlias = tuple[_Sequence, tuple[int, ...], int]
 """What is remembered of an infoset: its player's sequence before it, its legal actions, its first node."""
 
 
-def load_openspiel(text: str) -> Any:
-    """Return OpenSpiel's game, simultaneous moves serialised; raise GameError if it is not of our kind."""
+def load_openspiel(text: str) -> tuple[Any, str]:
+    """Return OpenSpiel's game, simultaneous moves serialised, and its name, which loads it again.
+
+    Raises GameError if it is not of our kind.
+    """
     try:
         import pyspiel
     except ImportError:
         raise GameError(
             f"openspiel:{text}: needs OpenSpiel, which is not installed; pip install 'gs2[openspiel]'"
         ) from None
-    name = text.split("(")[0].strip()
-    if name not in pyspiel.registered_names():
-        hint = near(name, pyspiel.registered_names(), "see pyspiel.registered_names()", cutoff=0.6)
-        raise GameError(f'openspiel: no game of OpenSpiel\'s is called "{name}"; {hint}')
+    parameters = read_parameters(text)
     try:
-        game = pyspiel.load_game(text.strip())
-    except (pyspiel.SpielError, RuntimeError, IndexError, ValueError, MemoryError) as error:
+        game = load_parameters(parameters)
+    except GameError:
         _refuse_gambit(text)
-        said = str(error).strip().splitlines()
-        raise GameError(
-            f"openspiel:{text}: OpenSpiel cannot load this; it says: {said[0] if said else error}"
-        ) from None
+        raise
     kind = game.get_type()
     if game.num_players() < 2:
         raise GameError(f"openspiel:{text}: a game must have at least 2 players; this one has 1")
@@ -66,28 +64,38 @@ def load_openspiel(text: str) -> Any:
         )
     if kind.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
         raise GameError(f"openspiel:{text}: chance must list its outcomes; this game only samples them")
-    if not game.get_type().provides_information_state_string:
-        raise GameError(f"openspiel:{text}: a game must provide information state strings; this one does not")
-    return game
+    if not game.get_type().provides_information_state_string and not has_observations(game):
+        raise GameError(
+            f"openspiel:{text}: a game must provide information state or observation strings; this one has "
+            "neither; choose another game"
+        )
+    return game, game_name(game, parameters)
 
 
-def expanded(game: Any, name: str, max_states: int) -> ExpandedGame:
+def expanded(game: Any, name: str, max_states: int, teller: Teller) -> ExpandedGame:
     """Return the tree of `_expand`; an error inside OpenSpiel becomes a GameError that says whose it is."""
     import pyspiel
 
     try:
-        positions: Any = _Positions(game, name)
+        positions: Any = _Positions(game.new_initial_state(), name)
         size = estimate_size(positions, width=SAMPLE, infosets=False, enough=100 * max_states)
         if not size.complete:
             _refuse_large(name, max_states, f"more than {100 * max_states:,}")
         if min(size.histories.low, size.histories.mean / 2) > max_states:
             _refuse_large(name, max_states, f"about {size.histories.mean:.2g}")
-        return _expand(game, name, max_states)
+        return _expand(game, name, max_states, teller)
     except pyspiel.SpielError as error:
         raise GameError(
             f"{name}: OpenSpiel must be able to play it to the end; it failed with: "
             f"{' '.join(str(error).split())}; choose other parameters"
         ) from None
+
+
+def has_more_below(start: Any, name: str, most: int) -> bool:
+    """Return whether a sample says that far more than `most` histories follow a state, chance aside."""
+    positions: Any = _Positions(start, name, one_outcome=True)
+    size = estimate_size(positions, width=SAMPLE, infosets=False, enough=100 * most)
+    return not size.complete or min(size.histories.low, size.histories.mean / 2) > most
 
 
 def _refuse_gambit(text: str) -> None:
@@ -105,28 +113,38 @@ def _refuse_gambit(text: str) -> None:
     raise GameError(f"openspiel:{text}: OpenSpiel cannot read {path}; load it as gambit:{path}")
 
 
-def _instead(game: Any) -> str:
+def _instead(name: str) -> str:
     """Return what to do with a game of a file of Gambit's that OpenSpiel reads wrongly, for an error."""
-    named = GAMBIT_FILE.search(str(game))
+    named = GAMBIT_FILE.search(name)
     return f"; load it as gambit:{named['path']}" if named else "; tell them apart in the game's own strings"
 
 
 class _Positions:
-    """As much of `Game` as a sample needs: batches of OpenSpiel's own states."""
+    """As much of `Game` as a sample needs: batches of OpenSpiel's own states.
 
-    def __init__(self, game: Any, name: str) -> None:
-        self._game, self.name, self.num_players = game, name, game.num_players()
+    start: where the game begins. one_outcome: follow chance's first outcome alone.
+    """
+
+    one_by_one = True
+
+    def __init__(self, start: Any, name: str, *, one_outcome: bool = False) -> None:
+        self._start, self.name, self._one_outcome = start, name, one_outcome
+        self.num_players = start.num_players()
 
     def root(self) -> Array:
         states = np.empty(1, object)
-        states[0] = self._game.new_initial_state()
+        states[0] = self._start
         return states
 
     def player(self, states: Array) -> NDArray[np.int8]:
-        return np.array([_outcomes(state)[0] for state in states], np.int8)
+        return np.array([_mover(state) for state in states], np.int8)
 
     def actions(self, states: Array) -> Ragged:
         rows = [[action for action, _ in _outcomes(state)[1]] for state in states]
+        if self._one_outcome:
+            rows = [
+                row[:1] if _mover(state) == CHANCE else row for row, state in zip(rows, states, strict=True)
+            ]
         return Ragged.from_counts(
             np.array([len(row) for row in rows], np.int64),
             np.array([a for row in rows for a in row], np.int64),
@@ -139,18 +157,20 @@ class _Positions:
         return after
 
 
-def _expand(game: Any, name: str, max_states: int) -> ExpandedGame:
+def _expand(game: Any, name: str, max_states: int, teller: Teller) -> ExpandedGame:
     """Return the whole tree; raise GameError where it is too large or forgetful."""
     seats = range(game.num_players())
     tree = ExpandedGame(tuple({} for _ in seats))
     # Of each infoset: its player's own sequence before it, its legal actions, and its first history.
     past: tuple[dict[int, _First], ...] = tuple({} for _ in seats)
-    # Each entry is a state, the edge that leads to it, its parent, and all players' own sequences.
-    stack: list[tuple[Any, int, int, tuple[_Sequence, ...]]] = [
-        (game.new_initial_state(), -1, -1, ((),) * len(seats))
+    # Each entry is a state, the edge that leads to it, its parent, and all players' own sequences and
+    # knowledge.
+    root = game.new_initial_state()
+    stack: list[tuple[Any, int, int, tuple[_Sequence, ...], tuple[Told, ...]]] = [
+        (root, -1, -1, ((),) * len(seats), tuple(teller.first(root, seat) for seat in seats))
     ]
     while stack:
-        state, edge, parent, sequences = stack.pop()
+        state, edge, parent, sequences, told = stack.pop()
         node = len(tree.player)
         if node >= max_states:
             _refuse_large(name, max_states, "more")
@@ -162,34 +182,28 @@ def _expand(game: Any, name: str, max_states: int) -> ExpandedGame:
         if len({action for action, _ in outcomes}) < len(outcomes):
             raise GameError(
                 f"{name}: actions of one history must have different numbers; OpenSpiel gives several one "
-                f"number after {_words(game, tree.line(node))}, as their labels are equal{_instead(game)}"
+                f"number after {_words(game, tree.line(node))}, as their labels are equal{_instead(name)}"
             )
         tree.player.append(player)
         tree.count.append(len(outcomes))
         tree.returns.append(state.returns() if player == TERMINAL else [0.0] * len(seats))
-        tree.known.append(
-            [
-                tree.strings[seat].setdefault(
-                    _information(state, seat, player == seat), len(tree.strings[seat])
-                )
-                for seat in seats
-            ]
-        )
+        tree.known.append([tree.told[seat].setdefault(told[seat], len(tree.told[seat])) for seat in seats])
         if player >= 0:
             legal = tuple(action for action, _ in outcomes)
             known = tree.known[node][player]
             before = past[player].setdefault(known, (sequences[player], legal, node))
             if before[:2] != (sequences[player], legal):
-                text = infoset_line(ACTS, _information(state, player, True), player)
+                text = infoset_line(ACTS, str(told[player]), player)
                 one, two = _words(game, tree.line(before[2])), _words(game, tree.line(node))
                 what = (
                     "player did or saw different things: it forgets (imperfect recall)"
                     if before[1] == legal
                     else f"legal actions differ, {len(before[1])} and {len(legal)}"
                 )
-                raise GameError(
+                hint = " (such as imp_info=True)" if "imp_info" in str(game) else ""
+                raise Forgets(
                     f'{name}: infoset "{text}" joins two histories in which its {what}; they are {one} and '
-                    f"{two}; choose parameters under which players remember (such as imp_info=True)"
+                    f"{two}; choose parameters under which players remember{hint}"
                 )
         first = len(tree.action)
         for action, prob in outcomes:
@@ -202,7 +216,9 @@ def _expand(game: Any, name: str, max_states: int) -> ExpandedGame:
             if player >= 0:
                 own = (tree.known[node][player], action)
                 after = (*sequences[:player], own, *sequences[player + 1 :])
-            stack.append((state.child(action), first + position, node, after))
+            child = state.child(action)
+            now = tuple(teller.after(told[seat], state, action, child, seat) for seat in seats)
+            stack.append((child, first + position, node, after, now))
     return tree
 
 
@@ -224,18 +240,13 @@ def _refuse_large(name: str, max_states: int, count: str) -> NoReturn:
 
 def _outcomes(state: Any) -> tuple[int, list[tuple[int, float]]]:
     """Return who acts and what may follow: actions, with probability 1, or chance outcomes with theirs."""
-    if state.is_terminal():
-        return TERMINAL, []
-    if state.is_chance_node():
+    mover = _mover(state)
+    if mover == CHANCE:
         return CHANCE, [(action, prob) for action, prob in state.chance_outcomes() if prob > 0]
-    return state.current_player(), [(action, 1.0) for action in state.legal_actions()]
+    return mover, [(action, 1.0) for action in state.legal_actions()] if mover >= 0 else []
 
 
-def _information(state: Any, player: int, acts: bool) -> str:
-    """Return the information state of one player; a game may have none for a player who does not act."""
-    try:
-        return str(state.information_state_string(player))
-    except RuntimeError:
-        if not acts:
-            return ""
-        raise
+def _mover(state: Any) -> int:
+    if state.is_terminal():
+        return TERMINAL
+    return CHANCE if state.is_chance_node() else int(state.current_player())

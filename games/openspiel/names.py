@@ -9,12 +9,13 @@ from games.game import Game, GameError
 __all__ = ["openspiel_actions", "openspiel_game"]
 
 
-def openspiel_game(game: Game) -> Any:
+def openspiel_game(game: Game, *, by_strings: bool = False) -> Any:
     """Return OpenSpiel's own game with the same histories, actions, infosets and payoffs, a `pyspiel.Game`.
 
     For games loaded as `openspiel:…`, and for our Kuhn and Leduc poker, Liar's Dice and Goofspiel under the
     parameters that OpenSpiel has too. Moves at once are made one after the other. Where chance deals several
     cards by one action of ours, it has more histories (`openspiel_actions`).
+    by_strings: also require that its information state strings name the infosets, as its policies do.
     Raises GameError if OpenSpiel is not installed or has no such game.
     """
     try:
@@ -28,6 +29,11 @@ def openspiel_game(game: Game) -> Any:
     from games.openspiel.poker_game import OpenSpielPoker
 
     if isinstance(game, OpenSpielGame | DirectOpenSpielGame | OpenSpielPoker):
+        if by_strings and game.by_observations:
+            raise GameError(
+                f"{game.name}: OpenSpiel's policies go by information state strings; this game's infosets "
+                "are what its players did and observed; write the policy as JSON"
+            )
         return game.openspiel_game()
     name = _name(game)
     if name is None:

@@ -49,10 +49,10 @@ class OpenSpielPoker(TwoPlayerGame):
 
     derived: tuple[int, ...] = ()
     remembers = True
+    by_observations = False
 
     def __init__(self, text: str) -> None:
-        self._game = load_openspiel(text)
-        self.name = f"openspiel:{self._game}"
+        self._game, self.name = load_openspiel(text)
         if self._game.num_players() != 2:
             raise NotPoker(self.name, f"must have 2 players; this one has {self._game.num_players()}")
         self._form = poker_form(self._game, self.name)
@@ -61,6 +61,16 @@ class OpenSpielPoker(TwoPlayerGame):
         self._words = PokerWords(self._game, self._form, self._tables)
         most = float(np.abs(self._tables.stake).max())
         self.payoff_range = (-most, most)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return everything but OpenSpiel's game, which may not know its own name."""
+        return {**self.__dict__, "_game": None, "_words": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Load OpenSpiel's game again."""
+        self.__dict__ |= state
+        self._game = load_openspiel(self.name.partition(":")[2])[0]
+        self._words = PokerWords(self._game, self._form, self._tables)
 
     def root(self) -> Array:
         return np.zeros(1, STATE)

@@ -16,6 +16,7 @@ from gs2.commands.progress import working
 
 if TYPE_CHECKING:
     from games.game import Game, Infoset
+    from games.size import GameSize
 
 __all__ = ["games", "infosets"]
 
@@ -155,6 +156,8 @@ def _describe(game: Game, as_json: bool) -> None:
         "depth": len(tree.level_offsets) - 2,
         "payoff_range": [float(tree.returns.min()), float(tree.returns.max())],
     }
+    if getattr(game, "by_observations", False):
+        row["infosets_are"] = "what players did and observed; OpenSpiel's strings are missing or forget"
     _print_row(row, as_json)
 
 
@@ -193,6 +196,9 @@ def _estimate(game: Game, seed: int, as_json: bool) -> None:
         _print_row({"game": game.name, "tree": str(error)}, as_json)
         return
     size = estimate_size(game, seed=seed)
+    if not size.complete:
+        _print_large(game, size, as_json)
+        return
     assert size.infosets is not None and size.actions is not None  # one root is always kept
     limit = memory_limit()
     public = estimate_public_size(game, seed=seed) if isinstance(game, FactoredGame) else None
@@ -265,6 +271,24 @@ def _estimate(game: Game, seed: int, as_json: bool) -> None:
             f"with gs2 match --game {name} FILE uniform",
             soft_wrap=True,
         )
+
+
+def _print_large(game: Game, size: GameSize, as_json: bool) -> None:
+    """Print what is known of a game whose sample was ended early."""
+    if as_json:
+        print_json({"game": game.name, **size.to_json()})
+        return
+    row = {
+        "game": game.name,
+        "estimated": f"from the first {size.depth:,} levels, seed {size.seed}; it goes on below them",
+        "histories": f"more than {size.histories.low:.3g}",
+        "most_actions": size.most_actions,
+        "depth": f"more than {size.depth:,}",
+    }
+    _print_row(row, as_json)
+    stdout().print(
+        f"\nIts tree does not fit: train a network with gs2 train '{game.name}' -o FILE", soft_wrap=True
+    )
 
 
 def _print_row(row: dict[str, Any], as_json: bool) -> None:

@@ -27,6 +27,13 @@ pytest.importorskip("pyspiel")
         "openspiel:turn_based_simultaneous_game(game=goofspiel(imp_info=True,num_cards=4,num_turns=2))",
         "openspiel:dark_hex(num_rows=2,num_cols=2)",
         "openspiel:oshi_zumo(coins=3,horizon=4,size=1)",
+        "openspiel:breakthrough(rows=3,columns=2)",
+        "openspiel:pig(winscore=4,horizon=6)",
+        "openspiel:dark_hex_ir(num_rows=2,num_cols=2)",
+        "openspiel:goofspiel(num_cards=3)",
+        "openspiel:repeated_game(stage_game=matrix_rps(),num_repetitions=2)",
+        "openspiel:python_kuhn_poker",
+        "openspiel:misere(game=kuhn_poker)",
     ],
 )
 def test_openspiel_games_keep_the_contract_at_every_history(name: str) -> None:
@@ -67,11 +74,14 @@ def test_both_faces_of_a_game_are_the_same_tree(theirs: str, ours: str) -> None:
         ("2048", "must have at least 2 players; this one has 1"),
         ("tiny_bridge_2p", "payoffs must sum to zero to be searched.*gs2 blueprint"),
         ("goofspiel(imp_info=True,num_cards=3,returns_type=total_points)", "payoffs must sum to zero"),
-        ("backgammon", "information state strings"),
-        ("chess", "at most 3,000,000 histories"),
+        ("kuhn_poker(players=two)", "players must be an integer of 32 bits; got 'two'"),
+        ("kuhn_poker(players=2", "close the bracket"),
+        ("misere(game=kuhn_pokker)", "did you mean kuhn_poker"),
+        ("nfg_game(filename=/no/such.nfg)", "there is no file '/no/such.nfg'; check the path"),
+        ("universal_poker(numBoardCards=0)", "only read 1 board card numbers, need 2"),
         (
-            "goofspiel(num_cards=4)",
-            r"joins two histories in which its player did or saw different.*imperfect recall.*imp_info=True",
+            "liars_dice_ir",
+            r"joins two histories in which its player did or saw different.*imperfect recall.*remember$",
         ),
     ],
 )

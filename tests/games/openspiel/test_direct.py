@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 
 import numpy as np
@@ -11,6 +12,7 @@ from games import TERMINAL, GameError, check_game, load_game
 from games.game import Game
 from games.openspiel.adapter import OpenSpielGame
 from games.openspiel.direct import DirectOpenSpielGame
+from games.size import RUNS, SLOW_WIDTH, estimate_size
 from games.support.array_types import Array
 
 pytest.importorskip("pyspiel")
@@ -115,9 +117,46 @@ def test_states_that_are_no_longer_kept_are_played_again(monkeypatch: pytest.Mon
 
 
 def test_a_large_game_that_cannot_be_played_is_refused() -> None:
-    with pytest.raises(GameError, match=r"must end within 500 actions.*at most 3,000,000 histories"):
-        load_game("openspiel:chess")
-    with pytest.raises(GameError, match=r"dark_hex.*perfect recall"):
-        load_game("openspiel:dark_hex(board_size=3)")  # a player's count of moves is not remembered
+    with pytest.raises(GameError, match=r"perfect recall.*got one key for \".*; and .*at most 3,000,000"):
+        load_game("openspiel:phantom_ttt_ir")  # it has no observations either
     with pytest.raises(GameError, match=r'no infoset is called "P0 nothing"; did you mean'):
         load_game("openspiel:phantom_ttt").parse_infoset("P0 nothing")
+
+
+@pytest.mark.parametrize("text", ["dark_hex", "phantom_go(board_size=2)"])
+def test_infosets_are_by_observations_where_openspiels_are_missing_or_forget(text: str) -> None:
+    game = DirectOpenSpielGame(text)
+    assert game.by_observations and pickle.loads(pickle.dumps(game)).by_observations
+    check_game(game, np.random.default_rng(2), max_width=20)
+
+
+@pytest.mark.parametrize("text", ["breakthrough(rows=3,columns=2)", "dark_hex_ir(num_rows=2,num_cols=2)"])
+def test_infosets_by_observations_are_the_same_expanded_or_not(text: str) -> None:
+    whole, direct = OpenSpielGame(text), DirectOpenSpielGame(text, check=False, by_observations=True)
+    for one, two in levels(whole, direct, 0):
+        for seat in (0, 1):
+            mine = np.flatnonzero(whole.player(one) == seat)
+            for a, b in itertools.pairwise(mine):
+                alike = np.array_equal(*(whole.infoset_key(one[[row]], seat) for row in (a, b)))
+                assert alike == np.array_equal(*(direct.infoset_key(two[[row]], seat) for row in (a, b)))
+            for row in mine[:3]:
+                assert whole.infoset_text(one[row], seat) == direct.infoset_text(two[row], seat)
+
+
+@pytest.mark.parametrize("text", ["phantom_ttt", "dark_chess"])
+def test_the_size_of_a_large_game_looks_at_a_bounded_number_of_histories(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game, looked = DirectOpenSpielGame(text, check=False), 0
+    step = game.step
+
+    def counted(states: Array, rows: Array, actions: Array) -> Array:
+        nonlocal looked
+        looked += len(rows)
+        return step(states, rows, actions)
+
+    monkeypatch.setattr(game, "step", counted)
+    monkeypatch.setattr("games.size.SLOW_HISTORIES", 1_000)
+    size = estimate_size(game)
+    assert looked < 1_000 + 4 * RUNS * SLOW_WIDTH if not size.complete else looked < 100_000
+    assert size.complete or (size.infosets is None and size.histories.low > 1_000)

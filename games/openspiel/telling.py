@@ -1,0 +1,140 @@
+"""What an OpenSpiel game tells its players: its own information states, or what they did and observed.
+
+Perfect recall holds by construction for what a player did and observed, so games without information state
+strings (dark chess, phantom go), and games whose strings forget (dark hex), are known by that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Protocol, TypeAlias
+
+from games.game import GameError
+
+__all__ = [
+    "Forgets",
+    "InfoStates",
+    "Observations",
+    "Remembered",
+    "Teller",
+    "Told",
+    "has_observations",
+    "teller_of",
+]
+
+
+class Forgets(GameError):
+    """A game whose information states forget what their player did or saw."""
+
+
+@dataclass(frozen=True, eq=False)
+class Remembered:
+    """What a player did and observed: its last step, and all before it. Equal where every step is.
+
+    step: what was observed last, after the player's own action if it had just acted, in words.
+    seen: what was observed last. digest: of all steps, 16 bytes.
+    """
+
+    step: str
+    seen: str
+    digest: bytes
+    before: Remembered | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether every step is the same."""
+        return isinstance(other, Remembered) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        """Return a hash of all steps."""
+        return hash(self.digest)
+
+    def __str__(self) -> str:
+        """Return all steps in words, the first one first."""
+        steps: list[str] = []
+        at: Remembered | None = self
+        while at is not None:
+            steps.append(at.step)
+            at = at.before
+        return "\n".join(reversed(steps))
+
+
+Told: TypeAlias = "str | Remembered"
+"""What a player knows at a history. `str` of it is its words; equal values are one infoset."""
+
+
+class Teller(Protocol):
+    """Says what a player knows, step by step.
+
+    remembers: whether each answer follows from the one before, so that a history must be told from its start.
+    """
+
+    remembers: bool
+
+    def first(self, state: Any, seat: int) -> Told:
+        """Return what a seat knows at the start."""
+        ...
+
+    def after(self, before: Any, above: Any, action: int, state: Any, seat: int) -> Told:
+        """Return what a seat knows at `state`, where `action` leads from `above`; there it knew `before`."""
+        ...
+
+
+class InfoStates:
+    """What a game's information state strings say; a seat that does not act may be told nothing."""
+
+    remembers = False
+
+    def first(self, state: Any, seat: int) -> str:
+        return _asked(state, seat, state.information_state_string)
+
+    def after(self, before: Any, above: Any, action: int, state: Any, seat: int) -> str:
+        return _asked(state, seat, state.information_state_string)
+
+
+class Observations:
+    """A seat's own actions, and its observations wherever they change.
+
+    An observation that stays the same is no step: a seat need not notice that others act.
+    """
+
+    remembers = True
+
+    def first(self, state: Any, seat: int) -> Remembered:
+        seen = _asked(state, seat, state.observation_string)
+        return Remembered(seen, seen, _hashed(b"", seen))
+
+    def after(self, before: Remembered, above: Any, action: int, state: Any, seat: int) -> Remembered:
+        seen = _asked(state, seat, state.observation_string)
+        acted = not above.is_terminal() and not above.is_chance_node() and above.current_player() == seat
+        if not acted and seen == before.seen:
+            return before
+        changed = [seen] if seen != before.seen else []
+        did = [" ".join(above.action_to_string(seat, action).split())] if acted else []
+        number = f"{action}" if acted else ""
+        digest = _hashed(before.digest, f"{number}\0{seen}")
+        return Remembered("\n".join(did + changed), seen, digest, before)
+
+
+def has_observations(game: Any) -> bool:
+    """Return whether a game's infosets can be known by observations."""
+    return bool(game.get_type().provides_observation_string)
+
+
+def teller_of(game: Any) -> Teller:
+    """Return what says a game's infosets unless they turn out to forget."""
+    return InfoStates() if game.get_type().provides_information_state_string else Observations()
+
+
+def _asked(state: Any, seat: int, string: Any) -> str:
+    """Return a string of the game's for a seat, "" where the game has none for one that does not act."""
+    try:
+        return str(string(seat))
+    except RuntimeError:
+        if not state.is_terminal() and not state.is_chance_node() and state.current_player() == seat:
+            raise
+        return ""
+
+
+def _hashed(before: bytes, step: str) -> bytes:
+    return blake2b(before + step.encode(), digest_size=16).digest()
