@@ -44,7 +44,7 @@ def load_lock(
     if str(path).endswith(".json"):
         lock = load_policy_json(path, game, tree, whole=False)
     else:
-        lock = load_policy(path, game.name)
+        lock = load_policy(path, game.name, tree)
     if seat is not None:
         lock = lock.only(lock.infoset_player == seat)
     if lock.n_infosets == 0:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from cfr.policies.archive import Archive, ArchiveError
 from cfr.tree import FlatTree, require_tree
 from cfr.tree.memory import memory_limit
+from games.game import Game
 from games.ragged import Ragged
 from games.support.files import FileProblem, open_regular, replacing
 
@@ -27,6 +28,7 @@ __all__ = [
     "PolicyError",
     "load_policy",
     "load_state",
+    "require_same_tree",
     "save_policy",
     "tabular_policy",
     "uniform_policy",
@@ -68,7 +70,7 @@ class Policy:
     probs: [n_slots] float64; the actions of infoset s are `infoset_offset[s]:infoset_offset[s + 1]`, in the
         game's order.
     infoset_player: [I] int8; infoset_offset: [I + 1] int64; infoset_key: [I, key width] uint64.
-    note: how it was made, in words.
+    note: how it was made, in words. tree: `digest` of the tree that it was made on, "" if that is not known.
     """
 
     game: str
@@ -77,6 +79,7 @@ class Policy:
     infoset_offset: NDArray[np.int64]
     infoset_key: NDArray[np.uint64]
     note: str = ""
+    tree: str = ""
 
     def validate(self) -> Policy:
         """Return self if the arrays hold together and every infoset's probabilities sum to 1.
@@ -179,14 +182,17 @@ class Policy:
         """Return the probabilities on the slots of a tree of the same game, [n_slots] float64.
 
         The tree may be a subgame or number its infosets otherwise. game: its name, to check.
-        Raises PolicyError if it is another game's.
+        Raises PolicyError if it is another game's, or of this name with other chances or payoffs.
         """
+        require_tree(tree)
         if game is not None and game != self.game:
             raise PolicyError(
                 f"policy: it must belong to {game}; got one for {self.game}; "
                 "make one with `gs2 blueprint` for this game"
             )
         if self.digest == _digest_of(tree):
+            if tree.n_roots == 1 and not tree.n_truncated:  # a whole game's, not a subgame's
+                require_same_tree("policy", self.game, self.tree, tree)
             return self.probs.copy()
         out = np.empty(tree.n_slots)
         counts = np.diff(tree.infoset_offset)
@@ -215,6 +221,20 @@ class Policy:
 
         return to_openspiel(self)
 
+    @staticmethod
+    def from_openspiel(theirs: Any, game: Game, note: str = "from OpenSpiel") -> Policy:
+        """Return a policy of OpenSpiel's as ours.
+
+        theirs: a `pyspiel.TabularPolicy`, or one of `open_spiel.python.policy`, of every infoset of
+            `openspiel_game(game)`; actions that it leaves out have probability 0. game: ours, as of
+            `to_openspiel`.
+        Raises GameError as `to_openspiel`, PolicyError for another kind of policy, or one that lacks an
+        infoset, knows other actions there, or does not sum to 1.
+        """
+        from cfr.policies.policy_words import from_openspiel
+
+        return from_openspiel(theirs, game, note)
+
 
 def tabular_policy(
     game: str, tree: FlatTree, probs: NDArray[np.float64] | None = None, note: str = ""
@@ -223,6 +243,7 @@ def tabular_policy(
 
     Raises PolicyError if they do not fit the tree or do not sum to 1 at an infoset.
     """
+    require_tree(tree)
     return Policy(
         game=game,
         probs=uniform_policy(tree) if probs is None else np.array(probs, np.float64),
@@ -230,21 +251,40 @@ def tabular_policy(
         infoset_offset=tree.infoset_offset,
         infoset_key=tree.infoset_key,
         note=note,
+        tree=tree.digest,
     ).validate()
+
+
+def require_same_tree(where: object, game: str, made_on: str, tree: FlatTree) -> None:
+    """Raise PolicyError if a policy was made on another tree of the game's name, such as of a changed file.
+
+    made_on: `digest` of the policy's tree; "" if it is not known.
+    """
+    if made_on and made_on != tree.digest:
+        raise PolicyError(
+            f"{where}: the policy must be of {game} as it is now; the game has changed since the policy was "
+            f"made (fingerprint {made_on[:12]}, now {tree.digest[:12]}); restore its file or make it again"
+        )
 
 
 def save_policy(path: str | Path, policy: Policy, state: Mapping[str, Any] | None = None) -> None:
     """Write a policy, and the state of an unfinished run with it, as one .npz without pickles.
 
     state: `Solver.state_dict()`. The file appears whole or not at all; its suffix is kept as given.
-    Raises FileProblem if it cannot be written.
+    Raises FileProblem if it cannot be written, PolicyError for what is no policy.
     """
+    if not isinstance(policy, Policy):
+        raise PolicyError(
+            f"save_policy: it takes a path and a Policy, in this order; got {type(policy).__name__} for the "
+            "policy; write save_policy(path, policy)"
+        )
     meta: dict[str, Any] = {
         "magic": _MAGIC,
         "format": FORMAT,
         "game": policy.game,
         "note": policy.note,
         "digest": policy.digest,
+        "tree": policy.tree,
         "n_infosets": policy.n_infosets,
         "n_slots": len(policy.probs),
     }
@@ -261,13 +301,19 @@ def save_policy(path: str | Path, policy: Policy, state: Mapping[str, Any] | Non
         np.savez_compressed(file, meta=np.array(json.dumps(meta)), **arrays)
 
 
-def load_policy(path: str | Path, game: str | None = None) -> Policy:
+def load_policy(path: str | Path, game: str | None = None, tree: FlatTree | None = None) -> Policy:
     """Return the policy in a file.
 
-    game: canonical name of the game it must belong to.
+    game: canonical name of the game it must belong to. tree: that game's whole tree, if it is at hand: the
+        policy must have been made on it, not on another game of the name. Older files do not say.
     Raises PolicyError for a file that is no policy, a newer format, damage or another game;
     FileNotFoundError if there is none, FileProblem if it is no regular file or may not be read.
     """
+    if not isinstance(path, str | Path) or not isinstance(game, str | None):
+        raise PolicyError(
+            "load_policy: it takes a path and the name of a game, in this order; got "
+            f"{type(path).__name__} and {type(game).__name__}; write load_policy(path, game.name)"
+        )
     meta, arrays = _read(path)
     if game is not None and meta["game"] != game:
         raise PolicyError(
@@ -276,7 +322,9 @@ def load_policy(path: str | Path, game: str | None = None) -> Policy:
         )
     names = ("probs", "infoset_player", "infoset_offset", "infoset_key")
     try:
-        policy = Policy(game=meta["game"], note=meta["note"], **{name: arrays[name] for name in names})
+        made_on = str(meta.get("tree", ""))
+        kept = {name: arrays[name] for name in names}
+        policy = Policy(game=meta["game"], note=meta["note"], tree=made_on, **kept)
     except KeyError as missing:
         raise PolicyError(f"{path}: a policy file must hold {missing}; make it again") from None
     try:
@@ -285,6 +333,8 @@ def load_policy(path: str | Path, game: str | None = None) -> Policy:
         raise PolicyError(f"{path}: {error}; make it again") from None
     if policy.digest != meta["digest"]:
         raise PolicyError(f"{path}: the infosets do not match the file's fingerprint; make it again")
+    if tree is not None:
+        require_same_tree(path, policy.game, policy.tree, tree)
     return policy
 
 

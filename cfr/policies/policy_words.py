@@ -1,30 +1,34 @@
 """Policies for people and other programs: as JSON that is read without gs2, and as OpenSpiel's own policy.
 
 {"format": "gs2 policy 1", "game": "leduc_poker", "note": "dcfr, 1000 iterations",
- "policy": {"P0 holds Js": {"call": 0.93, "raise": 0.07}, …}}
+ "tree": "0f3c…", "policy": {"P0 holds Js": {"call": 0.93, "raise": 0.07}, …}}
+
+`tree` is the fingerprint of the game's tree (`FlatTree.digest`); a file may leave it out.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from cfr.policies.policy import Policy, PolicyError, tabular_policy, uniform_policy
+from cfr.policies.policy import Policy, PolicyError, require_same_tree, tabular_policy, uniform_policy
 from cfr.tree import EnumeratedTree, FlatTree, grow, require_states
 from games.game import Game
 from games.infosets import normal_text, unknown_infoset
+from games.infosets.infoset_words import joined_lines
 from games.openspiel.names import openspiel_actions, openspiel_game
 from games.registry import load_game
 from games.support.files import read_text, write_text
 
 __all__ = [
     "PolicyWords",
+    "from_openspiel",
     "load_policy_json",
     "policy_words",
     "read_policy_json",
@@ -76,13 +80,18 @@ def save_policy_json(path: str | Path, policy: Policy, tree: FlatTree, words: Po
 
     tree: the one that the policy was made on, or another of the game. words: `policy_words` of it.
     """
+    if not isinstance(policy, Policy):
+        raise PolicyError(
+            "save_policy_json: it takes a path, a Policy, its tree and words; got "
+            f"{type(policy).__name__} for the policy; write save_policy_json(path, policy, tree, words)"
+        )
     probs = policy.on(tree).tolist()
     offset = tree.infoset_offset.tolist()
     table = {
         text: dict(zip(words.actions[i], probs[offset[i] : offset[i + 1]], strict=True))
         for i, text in enumerate(words.infosets)
     }
-    whole = {"format": FORMAT, "game": policy.game, "note": policy.note, "policy": table}
+    whole = {"format": FORMAT, "game": policy.game, "note": policy.note, "tree": tree.digest, "policy": table}
     write_text(path, json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
@@ -101,6 +110,7 @@ def load_policy_json(
     table = _table(path, game, whole)
     if not isinstance(tree, EnumeratedTree):
         tree = grow(game)
+    require_same_tree(path, game.name, table.tree, tree)
     words = policy_words(game, tree)
     probs = uniform_policy(tree)
     given, unknown = _named(path, table, words.infosets)
@@ -121,7 +131,7 @@ def load_policy_json(
 
 
 class _Table(dict[str, Any]):
-    note = ""
+    note = tree = ""
 
 
 def read_policy_json(path: str | Path, *, lock: bool = False) -> dict[str, Any]:
@@ -163,7 +173,7 @@ def _table(path: str | Path, game: Game, whole: bool) -> _Table:
             f"make one with `gs2 blueprint '{game.name}'`"
         )
     table = _Table(read["policy"])
-    table.note = read.get("note", "")
+    table.note, table.tree = read.get("note", ""), str(read.get("tree", ""))
     return table
 
 
@@ -214,24 +224,71 @@ def to_openspiel(policy: Policy) -> Any:
     import pyspiel
 
     game = load_game(policy.game, general_sum=True)
-    theirs = openspiel_game(game)
     tree = grow(game, keep_states=False)
     probs = policy.on(tree).tolist()
+    table = {
+        name: [(action, probs[slot]) for action, slot in zip(actions, slots, strict=True)]
+        for name, actions, slots in _openspiel_slots(game, tree)
+    }
+    return pyspiel.TabularPolicy(table)
+
+
+def from_openspiel(theirs: Any, game: Game, note: str) -> Policy:
+    """Return `Policy.from_openspiel(theirs, game)`; see there."""
+    tree = grow(game, keep_states=False)
+    probs = np.zeros(tree.n_slots)
+    table = _openspiel_table(theirs)
+    for name, actions, slots in _openspiel_slots(game, tree):
+        if name not in table:
+            raise PolicyError(
+                f'{game.name}: a policy must have every infoset of the game; "{joined_lines(name)}" is '
+                f"missing; it has {len(table):,} infosets, the game {tree.n_infosets:,}"
+            )
+        row = table[name]
+        unknown = sorted(action for action, prob in row.items() if prob and action not in actions)
+        if unknown:
+            raise PolicyError(
+                f'{game.name}: "{joined_lines(name)}" has no action {unknown[0]}; it has {actions}; was the '
+                "policy made for these parameters?"
+            )
+        probs[slots.start : slots.stop] = [row.get(action, 0.0) for action in actions]
+    return tabular_policy(game.name, tree, probs, note)
+
+
+def _openspiel_table(theirs: Any) -> dict[str, dict[int, float]]:
+    """Return the probabilities of a policy of OpenSpiel's, C++ or Python, by information state and action."""
+    if hasattr(theirs, "policy_table"):  # pyspiel.TabularPolicy
+        return {name: dict(row) for name, row in theirs.policy_table().items()}
+    if hasattr(theirs, "state_lookup") and hasattr(theirs, "action_probability_array"):
+        rows = theirs.action_probability_array
+        return {name: dict(enumerate(map(float, rows[at]))) for name, at in theirs.state_lookup.items()}
+    raise PolicyError(
+        "from_openspiel: it takes a TabularPolicy, of pyspiel or open_spiel.python.policy; got "
+        f"{type(theirs).__name__}; make one of it with tabular_policy_from_callable or pyspiel.TabularPolicy"
+    )
+
+
+def _openspiel_slots(game: Game, tree: FlatTree) -> Iterator[tuple[str, list[int], range]]:
+    """Yield OpenSpiel's name of each infoset of a tree, its actions, and their slots.
+
+    Raises GameError if OpenSpiel has no such game, PolicyError if it has other infosets.
+    """
+    theirs = openspiel_game(game, by_strings=True)
     offset = tree.infoset_offset.tolist()
-    actions = tree.slot_actions().tolist()
-    table = {}
+    all_actions = tree.slot_actions().tolist()
+    named: set[str] = set()
     for number, node in enumerate(tree.infoset_first_node().tolist()):
         state = theirs.new_initial_state()
         for action in openspiel_actions(game, _way(tree, node)):
             state.apply_action(action)
         slots = range(offset[number], offset[number + 1])
-        name = state.information_state_string()
-        if state.legal_actions() != [actions[slot] for slot in slots] or name in table:
+        actions, name = all_actions[slots.start : slots.stop], state.information_state_string()
+        if state.legal_actions() != actions or name in named:
             raise PolicyError(
-                f"{policy.game}: OpenSpiel's game must have the same infosets; differs at {name!r}"
+                f"{game.name}: OpenSpiel's game must have the same infosets; differs at {name!r}"
             )
-        table[name] = [(actions[slot], probs[slot]) for slot in slots]
-    return pyspiel.TabularPolicy(table)
+        named.add(name)
+        yield name, actions, slots
 
 
 def _way(tree: FlatTree, node: int) -> list[int]:

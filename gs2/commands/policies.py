@@ -170,7 +170,7 @@ def blueprint(
     if isinstance(solver, TreeSolver):
         console.print(f"{game.name}: {no_promise(tree)}", soft_wrap=True)
     if output is not None and output.exists() and not fresh:
-        load_policy(output, game.name)
+        load_policy(output, game.name, tree)
         state = load_state(output, tree)
         if state is None:
             raise PolicyError(f"{output}: it holds a policy but no run to resume; use --fresh to replace it")

@@ -119,4 +119,4 @@ def policy_from_spec(
         return load_policy_json(spec, game, tree).on(tree)
     if is_public_policy(spec):
         return policy_of(open_public_policy(spec, game), game, tree)
-    return load_policy(spec, game.name).on(tree)
+    return load_policy(spec, game.name, tree).on(tree)

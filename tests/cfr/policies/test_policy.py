@@ -196,3 +196,20 @@ def test_policies_that_do_not_sum_to_one_are_refused() -> None:
     policy = tabular_policy("kuhn_poker", tree)
     with pytest.raises(PolicyError, match="must agree on the number of infosets"):
         replace(policy, infoset_key=policy.infoset_key[1:]).validate()
+
+
+def test_arguments_in_the_wrong_order_are_named(tmp_path: Path) -> None:
+    policy = tabular_policy("kuhn_poker", tree_of("kuhn"))
+    with pytest.raises(
+        PolicyError, match=r"a path and a Policy, in this order; got PosixPath for the policy"
+    ):
+        save_policy(policy, tmp_path / "p.npz")  # type: ignore[arg-type]
+    with pytest.raises(PolicyError, match=r"got Policy and str; write load_policy"):
+        load_policy(policy, "kuhn_poker")  # type: ignore[arg-type]
+    with pytest.raises(PolicyError, match=r"got str and PosixPath"):
+        load_policy("kuhn_poker", tmp_path / "p.npz")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="it must be a FlatTree; got str"):
+        tabular_policy(tree_of("kuhn"), "kuhn_poker")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="it must be a FlatTree; got str"):
+        policy.on("kuhn_poker", tree_of("kuhn"))  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())

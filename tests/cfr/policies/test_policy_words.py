@@ -66,9 +66,32 @@ def test_openspiel_finds_our_policy_as_exploitable_as_we_do(name: str) -> None:
         assert len(handed.policy_table()) == tree.n_infosets
         probs = policy.on(tree)
         assert pyspiel.nash_conv(theirs, handed, True) == pytest.approx(nash_conv(tree, probs), abs=AGREEMENT)
+        assert np.array_equal(Policy.from_openspiel(handed, game).on(tree), probs)
         for seat, best in enumerate(best_response_values(tree, probs)):
             response = pyspiel.TabularBestResponse(theirs, seat, handed)
             assert response.value_from_state(theirs.new_initial_state()) == pytest.approx(best, abs=AGREEMENT)
+
+
+def test_policies_of_openspiels_solvers_come_back_as_ours() -> None:
+    pyspiel = pytest.importorskip("pyspiel")
+    from open_spiel.python.policy import TabularPolicy
+
+    for name in ("kuhn_poker", "openspiel:leduc_poker", "openspiel:python_kuhn_poker"):
+        game = load_game(name)
+        theirs = openspiel_game(game)
+        solver = pyspiel.CFRPlusSolver(theirs)
+        for _ in range(3):
+            solver.evaluate_and_update_policy()
+        found = solver.tabular_average_policy()
+        policy = Policy.from_openspiel(found, game)
+        ours = nash_conv(grow(game), policy.on(grow(game)))
+        assert pyspiel.nash_conv(theirs, found, True) == pytest.approx(ours, abs=AGREEMENT)
+        uniform = Policy.from_openspiel(TabularPolicy(theirs), game)
+        assert np.array_equal(uniform.probs, tabular_policy(game.name, grow(game)).probs)
+    with pytest.raises(PolicyError, match='must have every infoset of the game; "0" is missing'):
+        Policy.from_openspiel(pyspiel.TabularPolicy({"2": [(0, 1.0)]}), load_game("kuhn_poker"))
+    with pytest.raises(PolicyError, match="it takes a TabularPolicy"):
+        Policy.from_openspiel("kuhn_poker", load_game("kuhn_poker"))
 
 
 def test_openspiels_python_algorithms_take_the_policy() -> None:
