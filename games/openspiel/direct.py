@@ -114,7 +114,8 @@ class DirectOpenSpielGame(TwoPlayerGame):
 
     @property
     def _checked_width(self) -> int:
-        return max(2, min(CHECKED_WIDTH, CHECKED // self._dtype["moves"].shape[0]))
+        moves: int = self._dtype["moves"].shape[0]
+        return max(2, min(CHECKED_WIDTH, CHECKED // moves))
 
     @property
     def by_observations(self) -> bool:
