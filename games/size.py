@@ -32,9 +32,9 @@ T_QUANTILE = 2.201
 """Of Student's t at 97.5 %, for RUNS - 1 degrees of freedom."""
 WIDTH = 2000
 """Histories kept of a level in each run. A level of up to RUNS * WIDTH is kept whole."""
-SLOW_WIDTH, SLOW_HISTORIES = 8, 10_000
-"""The same of a game that is played one history after the other (`one_by_one`), and how many of its histories
-are looked at in all: a few seconds' work."""
+SLOW_WIDTH, SLOW_HISTORIES, SLOW_ACTIONS = 8, 10_000, 50
+"""Of a game that is played one history after the other (`one_by_one`): the width, the histories looked at in
+all, and the actions of a history up to which its infosets are estimated. That is a few seconds' work."""
 TARGETS = 32
 """Histories of each player whose infosets are filled to learn how many histories an infoset holds."""
 MEMBERS = 256
@@ -124,27 +124,24 @@ def estimate_size(
 
     seed: of the sample; the same one gives the same answer. width: histories kept of a level in each of
         RUNS runs; more cost more and narrow the interval.
-    infosets: whether to estimate the infosets too. Their number is that of the decisions divided by how many
-        of them an infoset holds; the latter is learned by growing what a player cannot tell from a sampled
-        history. Where one infoset lies at several depths the number may be too high.
+    infosets: whether to estimate the infosets too. Their number is that of the decisions divided by how
+        many of them an infoset holds; the latter is learned by growing what a player cannot tell from a
+        sampled history, unless the game is `one_by_one` and has more than SLOW_ACTIONS. Where one infoset
+        lies at several depths the number may be too high.
     enough: end once every run has more histories than this; `complete` says so.
-    The work is bounded by the depth of the game, whatever its size; that of a game which says
-    `one_by_one = True` by SLOW_HISTORIES, after which the sample ends early.
-    Rare deep parts may be missed: then the
-    estimate is too low, and whoever grows the tree should watch it on the way.
+    The work is bounded by the depth of the game, whatever its size, and in a game that says
+    `one_by_one = True` by SLOW_HISTORIES, after which the sample ends early. Rare deep parts may be missed:
+    then the estimate is too low, and whoever grows the tree should watch it on the way.
     """
     if width < 1:
         raise ValueError(f"estimate_size: width must be at least 1; got {width}")
     rng = np.random.default_rng(seed)
-    most = float("inf")
     slow = getattr(game, "one_by_one", False)
-    if slow:
-        width = SLOW_WIDTH if width == WIDTH else width
-        most = SLOW_HISTORIES if enough == np.inf else most
-    levels, complete = _sampled(
-        game, game.root() if states is None else states, rng, width, enough, most, slow
-    )
-    infosets = infosets and complete
+    if slow and width == WIDTH:
+        width = SLOW_WIDTH
+    levels, complete = _sampled(game, game.root() if states is None else states, rng, width, enough)
+    wide = slow and max(int(level.counts.max(initial=0)) for level in levels) > SLOW_ACTIONS
+    infosets = infosets and complete and not wide
     seats = game.num_players
     total = np.zeros((RUNS, seats + 3))  # histories, terminals, chance, decisions of each player
     most = 0
@@ -187,32 +184,19 @@ def infosets_met(game: Game, rng: np.random.Generator, *, plays: int = 200) -> l
 
 
 def _sampled(
-    game: Game,
-    states: Array,
-    rng: np.random.Generator,
-    width: int,
-    enough: float,
-    most: float,
-    slow: bool,
+    game: Game, states: Array, rng: np.random.Generator, width: int, enough: float
 ) -> tuple[list[_Level], bool]:
-    """Return the levels of a sampled tree, and whether they go to its end: within `most` histories.
-
-    slow: thin a level before its children are made, whole levels too.
-    """
+    """Return the levels of a sampled tree, and whether they go to its end."""
     total = np.zeros(RUNS)
-    looked = 0
+    slow = getattr(game, "one_by_one", False)  # then levels are thinned before their children are made
+    looked, most = 0, SLOW_HISTORIES if slow and enough == np.inf else np.inf
     level = _Level(states, np.zeros(len(states), np.int64), np.full(len(states), -1), np.ones(1))
     levels = [level]
     for _ in range(MAX_DEPTH):
         if len(level.weight) == 1 and len(level.run) > RUNS * width:
             # Too wide to be kept whole: from here on each run keeps a sample of its own.
-            n = len(level.run)
-            within = np.arange(width) + rng.random((RUNS, width))
-            rows = np.floor(within * (n / width)).astype(np.int64).reshape(-1)
-            rows = np.minimum(rows, n - 1)
+            rows, level.run, level.weight = _of_a_whole_level(len(level.run), width, rng)
             level.states, level.up = level.states[rows], level.up[rows]
-            level.weight = np.full(RUNS, n / width)
-            level.run = np.repeat(np.arange(RUNS), width)
         if len(level.weight) > 1:
             _thin(level, rng, width)
         level.player = game.player(level.states)
@@ -225,24 +209,27 @@ def _sampled(
         if total.min() > enough or looked > most:
             break
         rows = actions.rows
-        if slow and len(level.weight) == 1 and len(rows) > RUNS * width * 4:
-            within = (np.arange(width) + rng.random((RUNS, width))) * (len(rows) / width)
-            kept = np.minimum(within.astype(np.int64).reshape(-1), len(rows) - 1)
-            weight = np.full(RUNS, len(rows) / width)
-            taken = rows[kept]
-            after = game.step(level.states, taken, actions.values[kept])
-            level = _Level(after, np.repeat(np.arange(RUNS), width), taken, weight)
-            levels.append(level)
-            continue
-        if len(level.weight) == 1 or len(rows) <= RUNS * width * (1 if slow else 4):
+        run = level.run[rows]
+        if slow and len(level.weight) == 1 and len(rows) > RUNS * width:
+            kept, run, weight = _of_a_whole_level(len(rows), width, rng)
+        elif len(level.weight) == 1 or len(rows) <= RUNS * width * (1 if slow else 4):
             kept, weight = np.arange(len(rows)), level.weight
         else:  # thin before stepping, which is what costs
-            kept, weight = _stratified(level.run[rows], len(level.weight), width, rng)
-            weight = level.weight * weight
+            kept, weight = _stratified(run, len(level.weight), width, rng)
+            run, weight = run[kept], level.weight * weight
         rows = rows[kept]
-        level = _Level(game.step(level.states, rows, actions.values[kept]), level.run[rows], rows, weight)
+        level = _Level(game.step(level.states, rows, actions.values[kept]), run, rows, weight)
         levels.append(level)
     return levels, False
+
+
+def _of_a_whole_level(
+    n: int, width: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return `width` of n rows for each run, the run of each, and how many rows each stands for, [runs]."""
+    within = np.arange(width) + rng.random((RUNS, width))
+    rows = np.floor(within * (n / width)).astype(np.int64).reshape(-1)
+    return np.minimum(rows, n - 1), np.repeat(np.arange(RUNS), width), np.full(RUNS, n / width)
 
 
 def _thin(level: _Level, rng: np.random.Generator, width: int) -> None:

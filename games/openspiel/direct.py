@@ -114,8 +114,8 @@ class DirectOpenSpielGame(TwoPlayerGame):
 
     @property
     def _checked_width(self) -> int:
-        moves: int = self._dtype["moves"].shape[0]
-        return max(2, min(CHECKED_WIDTH, CHECKED // moves))
+        longest = int(self._dtype["moves"].shape[0])
+        return max(2, min(CHECKED_WIDTH, CHECKED // longest))
 
     @property
     def by_observations(self) -> bool:

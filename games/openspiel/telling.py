@@ -6,6 +6,7 @@ strings (dark chess, phantom go), and games whose strings forget (dark hex), are
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Protocol, TypeAlias
@@ -117,8 +118,12 @@ class Observations:
 
 
 def has_observations(game: Any) -> bool:
-    """Return whether a game's infosets can be known by observations."""
-    return bool(game.get_type().provides_observation_string)
+    """Return whether a game's infosets may be known by observations.
+
+    Where forgetting is part of the game it stays: in a file's infosets, and in OpenSpiel's `…_ir` games.
+    """
+    means_to_forget = re.search(r"\b(efg_game|\w+_ir)\b", str(game)) is not None
+    return bool(game.get_type().provides_observation_string) and not means_to_forget
 
 
 def teller_of(game: Any) -> Teller:

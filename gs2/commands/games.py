@@ -199,7 +199,6 @@ def _estimate(game: Game, seed: int, as_json: bool) -> None:
     if not size.complete:
         _print_large(game, size, as_json)
         return
-    assert size.infosets is not None and size.actions is not None  # one root is always kept
     limit = memory_limit()
     public = estimate_public_size(game, seed=seed) if isinstance(game, FactoredGame) else None
     growing = seconds_per_history(game, np.random.default_rng(seed))
@@ -238,8 +237,8 @@ def _estimate(game: Game, seed: int, as_json: bool) -> None:
         "histories": str(size.histories),
         "terminals": str(size.terminals),
         "chance_histories": str(size.chance),
-        "infosets": [str(count) for count in size.infosets],
-        "actions": str(size.actions),
+        "infosets": [str(count) for count in size.infosets or ()] or "not estimated",
+        "actions": str(size.actions or "not estimated"),
         "most_actions": size.most_actions,
         "depth": size.depth if size.exact else f"at least {size.depth}",
         "to_grow_it": taken(each["tree_memory"]),

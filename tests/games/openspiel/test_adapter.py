@@ -29,7 +29,6 @@ pytest.importorskip("pyspiel")
         "openspiel:oshi_zumo(coins=3,horizon=4,size=1)",
         "openspiel:breakthrough(rows=3,columns=2)",
         "openspiel:pig(winscore=4,horizon=6)",
-        "openspiel:dark_hex_ir(num_rows=2,num_cols=2)",
         "openspiel:goofspiel(num_cards=3)",
         "openspiel:repeated_game(stage_game=matrix_rps(),num_repetitions=2)",
         "openspiel:python_kuhn_poker",
@@ -79,6 +78,7 @@ def test_both_faces_of_a_game_are_the_same_tree(theirs: str, ours: str) -> None:
         ("misere(game=kuhn_pokker)", "did you mean kuhn_poker"),
         ("nfg_game(filename=/no/such.nfg)", "there is no file '/no/such.nfg'; check the path"),
         ("universal_poker(numBoardCards=0)", "only read 1 board card numbers, need 2"),
+        ("dark_hex_ir(num_rows=2,num_cols=2)", "imperfect recall"),
         (
             "liars_dice_ir",
             r"joins two histories in which its player did or saw different.*imperfect recall.*remember$",

@@ -117,8 +117,8 @@ def test_states_that_are_no_longer_kept_are_played_again(monkeypatch: pytest.Mon
 
 
 def test_a_large_game_that_cannot_be_played_is_refused() -> None:
-    with pytest.raises(GameError, match=r"perfect recall.*got one key for both \".*; and .*at most 3,000,000"):
-        load_game("openspiel:phantom_ttt_ir")  # it has no observations either
+    with pytest.raises(GameError, match=r"perfect recall.*got one key for both \\".*; and .*at most 3,000,000"):
+        load_game("openspiel:phantom_ttt_ir")  # it is meant to forget
     with pytest.raises(GameError, match=r'no infoset is called "P0 nothing"; did you mean'):
         load_game("openspiel:phantom_ttt").parse_infoset("P0 nothing")
 
@@ -130,7 +130,9 @@ def test_infosets_are_by_observations_where_openspiels_are_missing_or_forget(tex
     check_game(game, np.random.default_rng(2), max_width=20)
 
 
-@pytest.mark.parametrize("text", ["breakthrough(rows=3,columns=2)", "dark_hex_ir(num_rows=2,num_cols=2)"])
+@pytest.mark.parametrize(
+    "text", ["breakthrough(rows=3,columns=2)", "repeated_game(stage_game=matrix_rps(),num_repetitions=2)"]
+)
 def test_infosets_by_observations_are_the_same_expanded_or_not(text: str) -> None:
     whole, direct = OpenSpielGame(text), DirectOpenSpielGame(text, check=False, by_observations=True)
     for one, two in levels(whole, direct, 0):
