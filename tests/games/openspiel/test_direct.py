@@ -117,7 +117,9 @@ def test_states_that_are_no_longer_kept_are_played_again(monkeypatch: pytest.Mon
 
 
 def test_a_large_game_that_cannot_be_played_is_refused() -> None:
-    with pytest.raises(GameError, match=r"perfect recall.*got one key for both \\".*; and .*at most 3,000,000"):
+    with pytest.raises(
+        GameError, match=r"perfect recall.*got one key for both \".*; and .*at most 3,000,000"
+    ):
         load_game("openspiel:phantom_ttt_ir")  # it is meant to forget
     with pytest.raises(GameError, match=r'no infoset is called "P0 nothing"; did you mean'):
         load_game("openspiel:phantom_ttt").parse_infoset("P0 nothing")
